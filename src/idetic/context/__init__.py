@@ -1,0 +1,1 @@
+"""Canonical contexts that ship with Idetic as references for users' own."""

@@ -1,0 +1,276 @@
+"""The nouns, in the documents' words. All of them are frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Self
+from uuid import UUID
+
+from idetic.errors import InputError
+
+
+class Tier(StrEnum):
+    """Durability: how long an entry lives."""
+
+    INTERACTION = "interaction"
+    SESSION = "session"
+    PERSISTENT = "persistent"
+
+
+class Typology(StrEnum):
+    """Behaviour: what kind of memory an entry is."""
+
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+
+
+class Origin(StrEnum):
+    """Where an entry's content came from, strongest first."""
+
+    OPERATOR = "operator"
+    CANONICAL = "canonical"
+    AGENT = "agent"
+    TOOL = "tool"
+    USER = "user"
+    EXTERNAL = "external"
+
+
+class Decision(StrEnum):
+    """What the gateway did with a write."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    NOOP = "NOOP"
+    REJECT = "REJECT"
+
+
+class Capability(StrEnum):
+    """What a principal may do; the spec's `visibility` grants them."""
+
+    OBSERVE = "observe"
+    PREFER = "prefer"
+    CORROBORATE = "corroborate"
+    CONTRADICT = "contradict"
+    LINK_ACTION = "link_action"
+    ARCHIVE = "archive"
+    EXEMPT = "exempt"
+    READ = "read"
+    READ_ACROSS = "read_across"
+    AUDIT = "audit"
+    MAINTAIN = "maintain"
+
+
+class PrincipalKind(StrEnum):
+    """Who may stand behind a scope."""
+
+    AGENT = "agent"
+    OPERATOR = "operator"
+    CUSTOMER = "customer"
+    AUDITOR = "auditor"
+    MAINTENANCE = "maintenance"
+
+
+class EntryState(StrEnum):
+    """What became of an entry. Derived from its state columns, never stored."""
+
+    CURRENT = "current"
+    ARCHIVED = "archived"
+    SUPERSEDED = "superseded"
+    INVALIDATED = "invalidated"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who acts. Bound once into a scope; origin and trust follow from it."""
+
+    kind: PrincipalKind
+    name: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip() or len(self.name) > 200:
+            raise InputError(
+                "A principal needs a name of 1 to 200 characters.",
+                remedy='For example `Principal.agent("explorer")`.',
+            )
+        if "\x00" in self.name or any("\ud800" <= c <= "\udfff" for c in self.name):
+            raise InputError("A principal's name may not hold NUL or lone surrogates.")
+
+    @classmethod
+    def agent(cls, name: str) -> Self:
+        """An agent at work."""
+        return cls(PrincipalKind.AGENT, name)
+
+    @classmethod
+    def operator(cls, name: str) -> Self:
+        """A person who operates the agent."""
+        return cls(PrincipalKind.OPERATOR, name)
+
+    @classmethod
+    def customer(cls, name: str) -> Self:
+        """A customer, reading their own anchor."""
+        return cls(PrincipalKind.CUSTOMER, name)
+
+    @classmethod
+    def auditor(cls, name: str) -> Self:
+        """Someone who reads everything in the tenant and writes nothing."""
+        return cls(PrincipalKind.AUDITOR, name)
+
+    @classmethod
+    def maintenance(cls, name: str) -> Self:
+        """A background job of Idetic itself."""
+        return cls(PrincipalKind.MAINTENANCE, name)
+
+    @property
+    def origin(self) -> Origin:
+        """The origin class of what this principal states; never taken from a payload."""
+        return _ORIGIN_OF[self.kind]
+
+
+_ORIGIN_OF = {
+    PrincipalKind.AGENT: Origin.AGENT,
+    PrincipalKind.OPERATOR: Origin.OPERATOR,
+    PrincipalKind.CUSTOMER: Origin.USER,
+    PrincipalKind.AUDITOR: Origin.EXTERNAL,
+    PrincipalKind.MAINTENANCE: Origin.AGENT,
+}
+
+
+def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What an entry asserts, in a form that can be compared: subject, attribute, value."""
+
+    subject: str
+    attribute: str
+    value: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The claim as the envelope holds it."""
+        return {"subject": self.subject, "attribute": self.attribute, "value": self.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A reference to a canonical row: its noun in the spec, its id, optionally a version pin."""
+
+    noun: str
+    id: UUID
+    version: int | None = None
+
+
+def Rule(id: UUID, version: int | None = None) -> Ref:  # noqa: N802, A002 - reads as a noun
+    """A reference to a canonical rule. Without a version, the current one is pinned."""
+    return Ref("rule", id, version)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Anchor values and a principal, bound once and immutable. Nothing runs without one."""
+
+    agent: str
+    anchor: Mapping[str, Any]
+    principal: Principal
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "anchor", _frozen(self.anchor))
+
+    @property
+    def tenant(self) -> Any:
+        """The first anchor key's value."""
+        return next(iter(self.anchor.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One memory row: a bounded note, a structured envelope, references, and its life."""
+
+    id: UUID
+    anchor: Mapping[str, Any]
+    tier: Tier
+    typology: Typology
+    body_text: str
+    envelope: Mapping[str, Any]
+    origin: Origin
+    trust: int
+    created_at: datetime
+    created_by: str
+    spec_version: int
+    session_id: UUID | None = None
+    interaction_id: UUID | None = None
+    valid_at: datetime | None = None
+    invalid_at: datetime | None = None
+    archived_at: datetime | None = None
+    superseded_at: datetime | None = None
+    superseded_by: UUID | None = None
+    invalidated_at: datetime | None = None
+    deleted_at: datetime | None = None
+    exempt_at: datetime | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    refs: tuple[Ref, ...] = ()
+
+    @property
+    def claim(self) -> Claim | None:
+        """The comparable assertion, if the entry makes one."""
+        claim = self.envelope.get("claim")
+        return Claim(**claim) if claim else None
+
+    @property
+    def state(self) -> EntryState:
+        """What became of the entry, from its state columns."""
+        if self.deleted_at:
+            return EntryState.DELETED
+        if self.superseded_at:
+            return EntryState.SUPERSEDED
+        if self.invalidated_at:
+            return EntryState.INVALIDATED
+        if self.archived_at:
+            return EntryState.ARCHIVED
+        return EntryState.CURRENT
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The durable answer to a write: what was decided, why, and where the ledger says so.
+
+    `replayed` is True when an idempotency key found an earlier write; everything else is
+    then exactly as that write returned it.
+    """
+
+    id: UUID
+    decision: Decision
+    reason: str
+    position: int
+    at: datetime
+    entry_id: UUID | None = None
+    superseded: UUID | None = None
+    replayed: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRecord:
+    """One link of an anchor's chain: who did what to which entry, when and why."""
+
+    position: int
+    at: datetime
+    transition: str
+    entry_id: UUID | None
+    actor_kind: PrincipalKind
+    actor: str
+    decision: Decision
+    reason: str
+    state_from: str | None
+    state_to: str | None
+    detail: Mapping[str, Any]
+    receipt_id: UUID
+    prev_hash: bytes
+    hash: bytes

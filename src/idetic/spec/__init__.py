@@ -1,0 +1,1 @@
+"""The spec: every agent's memory as declared answers to the primitives."""

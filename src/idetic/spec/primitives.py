@@ -1,0 +1,369 @@
+"""The fifteen primitives, the audit posture and the leak-defence calibration, as types.
+
+Shapes only: what each primitive may say. Whether the answers fit together is the business
+of `validation`; what the typologies imply is in `typology`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
+from idetic.spec.typology import Cell
+
+# PostgreSQL cuts identifiers at 63 bytes; the compiler appends up to 27.
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,35}$")]
+Table = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}\.[a-z][a-z0-9_]{0,62}$")]
+Column = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+Sentence = Annotated[str, StringConstraints(min_length=12, max_length=2000, strip_whitespace=True)]
+Weight = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+
+BODY_TEXT_MAX = 2000
+ENVELOPE_MAX_BYTES = 8192
+
+
+class Part(BaseModel):
+    """Base of every part of a spec: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- 1. Anchor ----------------------------------------------------------------------------
+
+
+class KeyType(StrEnum):
+    """The types an anchor key may have."""
+
+    UUID = "uuid"
+    TEXT = "text"
+    BIGINT = "bigint"
+
+
+class AnchorKey(Part):
+    """One key of the scope tuple."""
+
+    name: Name
+    type: KeyType = KeyType.UUID
+    nullable_for_queries: bool = False
+
+
+class AnchorRoot(Part):
+    """A canonical row that each anchor belongs to 1:1, carried on every entry as a foreign key."""
+
+    noun: Name
+    table: Table
+    key: Column
+
+
+class Anchor(Part):
+    """Primitive 1: the key tuple that owns memory. The first key is the tenant."""
+
+    keys: Annotated[tuple[AnchorKey, ...], Field(min_length=1, max_length=4)]
+    root: AnchorRoot | None = None
+    provenance: tuple[Name, ...] = ()
+
+    @property
+    def tenant(self) -> AnchorKey:
+        """The key that every statement and every constraint carries."""
+        return self.keys[0]
+
+
+# --- 2. Typology and 3. Tiers -------------------------------------------------------------
+
+
+class TypologyMix(Part):
+    """Primitive 2: which typologies each tier holds."""
+
+    interaction: tuple[Typology, ...]
+    session: tuple[Typology, ...]
+    persistent: tuple[Typology, ...]
+
+    def at(self, tier: Tier) -> tuple[Typology, ...]:
+        """The typologies of one tier."""
+        mix: tuple[Typology, ...] = getattr(self, tier.value)
+        return mix
+
+    def cells(self) -> tuple[tuple[Tier, Typology], ...]:
+        """Every (tier, typology) the agent produces, in a fixed order."""
+        return tuple((tier, typology) for tier in Tier for typology in self.at(tier))
+
+
+class BoundaryKind(StrEnum):
+    """What ends a tier's scope."""
+
+    LIFECYCLE_EVENT = "lifecycle_event"
+    SCOPE_CHANGE = "scope_change"
+    ANCHOR_ESCALATION = "anchor_escalation"
+
+
+class TierModel(Part):
+    """One tier: what it is called here, what ends it, what it holds."""
+
+    boundary: BoundaryKind
+    event: Name
+    holds: Sentence
+
+
+class Tiers(Part):
+    """Primitive 3: the tier model. The three lifecycles are universal; their events are not."""
+
+    interaction: TierModel
+    session: TierModel
+    persistent: TierModel
+
+    def at(self, tier: Tier) -> TierModel:
+        """The model of one tier."""
+        model: TierModel = getattr(self, tier.value)
+        return model
+
+
+# --- 4. Backend ---------------------------------------------------------------------------
+
+
+class Backend(Part):
+    """Primitive 4: where memory lives. Checkpointer state stays in its own schema."""
+
+    schema_: Annotated[Name, Field(alias="schema")]
+    family: Name
+    checkpointer: Name = "langgraph"
+    body_text_max: Annotated[int, Field(ge=200, le=BODY_TEXT_MAX)] = BODY_TEXT_MAX
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+# --- 5. Retrieval -------------------------------------------------------------------------
+
+
+class Signal(StrEnum):
+    """What recall may score an entry by."""
+
+    ENVELOPE = "envelope"
+    SEMANTIC = "semantic"
+    DECAY = "decay"
+    LEXICAL = "lexical"
+
+
+class FusionMethod(StrEnum):
+    """How signals become one ranking."""
+
+    RRF = "rrf"
+    WEIGHTED = "weighted_score"
+
+
+class Fusion(Part):
+    """How signals are fused. RRF with k = 60 is the default the documents name."""
+
+    method: FusionMethod = FusionMethod.RRF
+    k: Annotated[int, Field(ge=1, le=1000)] = 60
+
+
+class EnvelopeType(StrEnum):
+    """The shapes an envelope value may have."""
+
+    SCALAR = "scalar"
+    LIST = "list"
+    HIERARCHY = "hierarchy"
+
+
+class EnvelopeKey(Part):
+    """One declared key of the envelope: what an entry is about."""
+
+    type: EnvelopeType = EnvelopeType.SCALAR
+    weight: Weight = 1.0
+    required: bool = False
+
+
+class Reranker(StrEnum):
+    """Whether a reranking layer sits on top."""
+
+    NONE = "none"
+    CROSS_ENCODER = "cross_encoder"
+
+
+class Retrieval(Part):
+    """Primitive 5: how memory enters the agent's reasoning."""
+
+    embedding: Literal["bge-small-en-v1.5"]
+    signals: dict[Signal, Weight]
+    fusion: Fusion = Fusion()
+    tiers: dict[Tier, Weight]
+    envelope: dict[Name, EnvelopeKey] = {}
+    reranker: Reranker = Reranker.NONE
+
+
+# --- 6 to 11. Behaviour ----------------------------------------------------------------------
+
+
+class Deviation(Part):
+    """A departure from a typology default, with its reason."""
+
+    cell: Cell
+    set: Annotated[dict[str, Any], Field(min_length=1)]
+    justification: Sentence
+
+
+class Behaviour(Part):
+    """A behavioural primitive: the typology defaults, but for the deviations listed."""
+
+    deviations: tuple[Deviation, ...] = ()
+
+
+# --- 12. Injection ------------------------------------------------------------------------
+
+
+class Presence(StrEnum):
+    """Whether a tier is always in the prompt or fetched when asked."""
+
+    ALWAYS = "always_present"
+    ON_DEMAND = "on_demand"
+
+
+class Block(Part):
+    """One tier's block of the prompt."""
+
+    budget: Annotated[int, Field(ge=0, le=1_000_000)]
+    priority: Annotated[int, Field(ge=0, le=100)]
+    presence: Presence
+
+
+class Injection(Part):
+    """Primitive 12: per-tier token budgets under one absolute ceiling."""
+
+    ceiling: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
+    interaction: Block = Block(budget=1200, priority=90, presence=Presence.ALWAYS)
+    session: Block = Block(budget=1200, priority=70, presence=Presence.ALWAYS)
+    persistent: Block = Block(budget=1600, priority=50, presence=Presence.ON_DEMAND)
+    justification: Sentence | None = None
+
+    def at(self, tier: Tier) -> Block:
+        """The block of one tier."""
+        block: Block = getattr(self, tier.value)
+        return block
+
+
+# --- 13. References -----------------------------------------------------------------------
+
+
+class SourceStrength(StrEnum):
+    """How strong a canonical source is; decides the hedge."""
+
+    AUTHORITATIVE = "authoritative"
+    CURATED = "curated"
+    DISTILLED = "distilled"
+    OBSERVED = "observed"
+
+
+class Canonical(Part):
+    """A canonical table that memory may reference and never copy.
+
+    `versions` names the table of (key, version) that pins point to; `body` is what the shadow
+    guard compares with; `scope` is the column that holds the anchor root's key.
+    """
+
+    noun: Name
+    table: Table
+    key: Column
+    body: Column | None = None
+    strength: Column | None = None
+    scope: Column | None = None
+    versions: Table | None = None
+    version: Column | None = None
+    contradictions: bool = False
+
+
+class References(Part):
+    """Primitive 13: what may only be referenced."""
+
+    non_mirror: Annotated[tuple[Sentence, ...], Field(min_length=1)]
+    canonical: tuple[Canonical, ...] = ()
+    corroborations: bool = False
+
+
+# --- 14. Gates ----------------------------------------------------------------------------
+
+
+class Boundary(StrEnum):
+    """Where content crosses from one trust scope into another."""
+
+    INGEST = "ingest"
+    INTERACTION_END = "interaction_end"
+    SESSION_END = "session_end"
+    PROMOTION = "promotion"
+    AGGREGATION = "aggregation"
+    OPERATOR = "operator"
+    CUSTOMER = "customer"
+
+
+class GateKind(StrEnum):
+    """The transformations a boundary may apply."""
+
+    SECRETS = "secrets"
+    PII = "pii"
+    STRIP_IDENTIFIERS = "strip_identifiers"
+    HEDGE = "hedge"
+    READ_ONLY = "read_only"
+
+
+class Gate(Part):
+    """A transformation at a boundary."""
+
+    boundary: Boundary
+    apply: Annotated[tuple[GateKind, ...], Field(min_length=1)]
+    because: Sentence
+
+
+# --- 15. Visibility -----------------------------------------------------------------------
+
+
+Trust = Annotated[int, Field(ge=0, le=100)]
+
+
+class Visibility(Part):
+    """Primitive 15: who may do what, and how far each origin is trusted."""
+
+    principals: dict[PrincipalKind, tuple[Capability, ...]]
+    trust: dict[Origin, Trust]
+    hedges: dict[SourceStrength, Sentence]
+
+
+# --- Audit and leak defence ---------------------------------------------------------------
+
+
+class AuditExemption(Part):
+    """A departure from the universal append-only posture. None is known to be needed."""
+
+    what: Sentence
+    justification: Sentence
+
+
+class Audit(Part):
+    """The append-only audit posture: universal unless exempted with a reason."""
+
+    posture: Literal["universal"] = "universal"
+    action_kinds: Annotated[tuple[Name, ...], Field(min_length=1)]
+    exemptions: tuple[AuditExemption, ...] = ()
+
+
+class Reasons(StrEnum):
+    """Whether the agent reasons over canonical content, or with it through tools."""
+
+    OVER = "over"
+    WITH = "with"
+
+
+class GuardRole(StrEnum):
+    """What the shadow guard is to this agent."""
+
+    PRIMARY = "primary"
+    BACKSTOP = "backstop"
+
+
+class LeakDefence(Part):
+    """How the shadow guard is calibrated. Its numbers are contracts, not settings."""
+
+    reasons: Reasons
+    guard: GuardRole
+    because: Sentence

@@ -1,0 +1,213 @@
+"""The typology-driven defaults of the behavioural primitives, as the documents table them.
+
+A spec accepts these by saying nothing, or deviates per cell with a justification. The cells
+are the rows of the documents' tables: episodic memory behaves differently in a transient
+tier than in the persistent one; semantic and procedural memory behave alike everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from idetic.model import Tier, Typology
+
+
+class Cell(StrEnum):
+    """A row of the documents' default tables."""
+
+    EPISODIC_TRANSIENT = "episodic_transient"
+    EPISODIC_PERSISTENT = "episodic_persistent"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+
+
+def cell_of(tier: Tier, typology: Typology) -> Cell:
+    """The row of the default tables that an entry of this tier and typology falls into."""
+    if typology is Typology.SEMANTIC:
+        return Cell.SEMANTIC
+    if typology is Typology.PROCEDURAL:
+        return Cell.PROCEDURAL
+    return Cell.EPISODIC_PERSISTENT if tier is Tier.PERSISTENT else Cell.EPISODIC_TRANSIENT
+
+
+class Policy(BaseModel):
+    """Base of the behavioural policies: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+P = TypeVar("P", bound=Policy)
+
+
+class ScopeEnd(StrEnum):
+    """What the end of its scope does to an entry that nothing rests on."""
+
+    DROP = "drop_unless_promoted"
+    KEEP = "keep"
+
+
+class ArchiveCause(StrEnum):
+    """What may archive an entry."""
+
+    DISPOSITION = "disposition"
+    CANONICAL_CHANGE = "canonical_change"
+    FAILED_CORROBORATIONS = "failed_corroborations"
+    EXPLICIT = "explicit_invalidation"
+
+
+class LifecyclePolicy(Policy):
+    """Primitive 6: what dies, what archives, what stays."""
+
+    at_scope_end: ScopeEnd
+    archive_on: tuple[ArchiveCause, ...] = ()
+    failed_corroborations: Annotated[int, Field(ge=1, le=100)] = 3
+
+
+class DecayModel(StrEnum):
+    """How time presses on an entry."""
+
+    SCOPE = "ends_with_scope"
+    FORCING = "forcing_function"
+    VALIDITY = "validity_window"
+    EXEMPT = "exempt"
+
+
+Days = Annotated[float, Field(gt=0, le=36_500)]
+
+
+class DecayPolicy(Policy):
+    """Primitive 7: what pressure time creates."""
+
+    model: DecayModel
+    half_life_days: Days = 7
+    validity_days: Days = 90
+
+
+class WriteMode(StrEnum):
+    """How rows of a typology come to be."""
+
+    AUTOMATIC = "automatic"
+    PROMOTION_ONLY = "promotion_only"
+    EXPLICIT = "explicit"
+
+
+class WritePolicy(Policy):
+    """Primitive 8: when and how rows are written."""
+
+    mode: WriteMode
+    auto_extract: bool = False
+    min_confidence: Annotated[float, Field(ge=0.5, le=1)] = 0.9
+
+
+class PromotionPath(StrEnum):
+    """How an entry moves up."""
+
+    COMPOUNDING = "compounding"
+    CORROBORATION = "corroboration"
+    META_SEMANTIC = "meta_semantic"
+    NONE = "none"
+
+
+class PromotionPolicy(Policy):
+    """Primitive 9: what triggers a move up a tier."""
+
+    path: PromotionPath
+    min_corroborations: Annotated[int, Field(ge=1, le=100)] = 3
+    min_sessions: Annotated[int, Field(ge=1, le=100)] = 2
+    min_versions: Annotated[int, Field(ge=2, le=100)] = 2
+    dedup_similarity: Annotated[float, Field(gt=0, le=1)] = 0.92
+    dedup_trigram: Annotated[float, Field(gt=0, le=1)] = 0.85
+
+
+class ConflictRule(StrEnum):
+    """What a contradicting write does."""
+
+    NOOP = "noop"
+    VALIDITY = "update_with_temporal_validity"
+    SUPERSEDE = "update_with_supersession"
+
+
+class ConflictPolicy(Policy):
+    """Primitive 10: what happens when a new entry contradicts an old one."""
+
+    rule: ConflictRule
+
+
+class ConsolidationMethod(StrEnum):
+    """How observations merge into fewer, richer entries."""
+
+    COMPOUNDING = "compounding_at_boundaries"
+    MERGE = "merge"
+    SUPERSESSION = "append_with_supersession"
+
+
+class ConsolidationPolicy(Policy):
+    """Primitive 11: how observations merge."""
+
+    method: ConsolidationMethod
+
+
+def _table(rows: dict[Cell, P]) -> Mapping[Cell, P]:
+    return MappingProxyType(rows)
+
+
+LIFECYCLE = _table(
+    {
+        Cell.EPISODIC_TRANSIENT: LifecyclePolicy(at_scope_end=ScopeEnd.DROP),
+        Cell.EPISODIC_PERSISTENT: LifecyclePolicy(
+            at_scope_end=ScopeEnd.KEEP, archive_on=(ArchiveCause.DISPOSITION,)
+        ),
+        Cell.SEMANTIC: LifecyclePolicy(
+            at_scope_end=ScopeEnd.KEEP,
+            archive_on=(ArchiveCause.CANONICAL_CHANGE, ArchiveCause.FAILED_CORROBORATIONS),
+        ),
+        Cell.PROCEDURAL: LifecyclePolicy(
+            at_scope_end=ScopeEnd.KEEP, archive_on=(ArchiveCause.EXPLICIT,)
+        ),
+    }
+)
+DECAY = _table(
+    {
+        Cell.EPISODIC_TRANSIENT: DecayPolicy(model=DecayModel.SCOPE),
+        Cell.EPISODIC_PERSISTENT: DecayPolicy(model=DecayModel.FORCING),
+        Cell.SEMANTIC: DecayPolicy(model=DecayModel.VALIDITY),
+        Cell.PROCEDURAL: DecayPolicy(model=DecayModel.EXEMPT),
+    }
+)
+WRITES = _table(
+    {
+        Cell.EPISODIC_TRANSIENT: WritePolicy(mode=WriteMode.AUTOMATIC),
+        Cell.EPISODIC_PERSISTENT: WritePolicy(mode=WriteMode.PROMOTION_ONLY),
+        Cell.SEMANTIC: WritePolicy(mode=WriteMode.PROMOTION_ONLY),
+        Cell.PROCEDURAL: WritePolicy(mode=WriteMode.EXPLICIT, auto_extract=True),
+    }
+)
+PROMOTION = _table(
+    {
+        Cell.EPISODIC_TRANSIENT: PromotionPolicy(path=PromotionPath.COMPOUNDING),
+        Cell.EPISODIC_PERSISTENT: PromotionPolicy(path=PromotionPath.CORROBORATION),
+        Cell.SEMANTIC: PromotionPolicy(path=PromotionPath.META_SEMANTIC),
+        Cell.PROCEDURAL: PromotionPolicy(path=PromotionPath.NONE),
+    }
+)
+CONFLICT = _table(
+    {
+        Cell.EPISODIC_TRANSIENT: ConflictPolicy(rule=ConflictRule.NOOP),
+        Cell.EPISODIC_PERSISTENT: ConflictPolicy(rule=ConflictRule.NOOP),
+        Cell.SEMANTIC: ConflictPolicy(rule=ConflictRule.VALIDITY),
+        Cell.PROCEDURAL: ConflictPolicy(rule=ConflictRule.SUPERSEDE),
+    }
+)
+CONSOLIDATION = _table(
+    {
+        Cell.EPISODIC_TRANSIENT: ConsolidationPolicy(method=ConsolidationMethod.COMPOUNDING),
+        Cell.EPISODIC_PERSISTENT: ConsolidationPolicy(method=ConsolidationMethod.COMPOUNDING),
+        Cell.SEMANTIC: ConsolidationPolicy(method=ConsolidationMethod.MERGE),
+        Cell.PROCEDURAL: ConsolidationPolicy(method=ConsolidationMethod.SUPERSESSION),
+    }
+)

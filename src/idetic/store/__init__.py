@@ -1,0 +1,1 @@
+"""PostgreSQL: the embedded server, the pool, the schema compiler, the queries."""

@@ -1,0 +1,1 @@
+"""The embedded PostgreSQL server: started on first use, shared, stopped by clear rules."""

@@ -1,0 +1,1 @@
+"""Surfaces: thin, without rules and without SQL."""
