@@ -174,6 +174,39 @@ def Rule(id: UUID, version: int | None = None) -> Ref:  # noqa: N802, A002 - rea
 
 
 @dataclass(frozen=True, slots=True)
+class Observation:
+    """Something to observe, for `observe_many`; `observe` takes the same as arguments.
+
+    `heard_from` may name a weaker origin than the principal's own (an agent relaying a tool);
+    a stronger one is refused.
+    """
+
+    text: str
+    envelope: Mapping[str, Any] | None = None
+    refs: tuple[Ref, ...] = ()
+    claim: Claim | None = None
+    provenance: Mapping[str, str] | None = None
+    valid_at: datetime | None = None
+    heard_from: Origin | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the tiers a write lands: a session, perhaps an interaction, or neither."""
+
+    session_id: UUID | None = None
+    interaction_id: UUID | None = None
+
+    @property
+    def tier(self) -> Tier:
+        """The tier this place belongs to."""
+        if self.interaction_id is not None:
+            return Tier.INTERACTION
+        return Tier.PERSISTENT if self.session_id is None else Tier.SESSION
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Anchor values and a principal, bound once and immutable. Nothing runs without one."""
 
@@ -253,6 +286,7 @@ class Receipt:
     at: datetime
     entry_id: UUID | None = None
     superseded: UUID | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict, repr=False)
     replayed: bool = field(default=False, compare=False)
 
 

@@ -1,0 +1,56 @@
+"""Writing a reference context: as the curator role, within one tenant."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+from uuid import UUID
+
+from psycopg import sql
+
+from idetic.model import Principal, Scope
+from idetic.ports import Clock
+from idetic.store import templates
+from idetic.store.database import Database
+from idetic.store.templates import raw
+
+CURATOR_ROLE = "idetic_curator"
+
+
+class Opened(Protocol):
+    """What a context needs of an open Idetic: its database and its clock."""
+
+    @property
+    def database(self) -> Database:
+        """The open database."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Where now comes from."""
+        ...
+
+
+class Curation:
+    """Runs one context's named queries for one tenant at a time."""
+
+    def __init__(self, opened: Opened, context: str, tenant_key: str):
+        self._opened = opened
+        self._package = f"idetic.context.{context}"
+        self._context = context
+        self._tenant_key = tenant_key
+
+    async def run(self, query: str, tenant: UUID, **values: Any) -> Any:
+        """Run a query; the answer is the single value it ends with."""
+        scope = Scope(
+            f"@{self._context}", {self._tenant_key: tenant}, Principal.operator("curator")
+        )
+        at = self._opened.clock.now()
+        literals = {
+            name: sql.Literal(value)
+            for name, value in {self._tenant_key: tenant, "at": at, **values}.items()
+        }
+        text = templates.query("queries.sql", query, self._package)
+        rows = await self._opened.database.run(
+            scope, raw(text).format(**literals), role=CURATOR_ROLE
+        )
+        return rows[0][0]

@@ -1,0 +1,82 @@
+"""Binding a scope: anchor values and a principal, checked once against the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from idetic.errors import AnchorRefused, CapabilityRefused, InputError, TextRefused
+from idetic.gateway.content import SHORT, check_text, check_uuid
+from idetic.model import Capability, Principal, PrincipalKind, Scope
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import AnchorKey, KeyType
+
+
+def bind(spec: MemorySpec, values: Mapping[str, Any], principal: Principal) -> Scope:
+    """The immutable scope that everything else needs."""
+    if not isinstance(principal, Principal):
+        raise AnchorRefused(
+            "A scope needs a principal.", remedy='For example principal=Principal.agent("name").'
+        )
+    if principal.kind not in spec.visibility.principals:
+        raise CapabilityRefused(f"The spec of {spec.agent} knows no {principal.kind} principal.")
+    names = [key.name for key in spec.anchor.keys]
+    unknown = [name for name in values if name not in names]
+    if unknown:
+        raise AnchorRefused(
+            f"Unknown anchor key(s): {', '.join(unknown)}.",
+            remedy=f"The anchor of {spec.agent} is ({', '.join(names)}).",
+        )
+    anchor = {key.name: _value(key, values, spec, principal) for key in spec.anchor.keys}
+    return Scope(spec.agent, anchor, principal)
+
+
+def _value(
+    key: AnchorKey, values: Mapping[str, Any], spec: MemorySpec, principal: Principal
+) -> Any:
+    value = values.get(key.name)
+    if value is None:
+        if key.nullable_for_queries and spec.may(principal.kind, Capability.READ_ACROSS):
+            return None
+        raise AnchorRefused(
+            f"The anchor key {key.name} is missing.",
+            remedy=f"Give {key.name}=…; only a principal with read_across may leave out a key "
+            "that the spec declares nullable_for_queries.",
+        )
+    if key.type is KeyType.UUID:
+        try:
+            return check_uuid(value, key.name)
+        except InputError:
+            raise AnchorRefused(f"The anchor key {key.name} is not a UUID.") from None
+    if key.type is KeyType.BIGINT:
+        if type(value) is not int or not -(2**63) <= value < 2**63:
+            raise AnchorRefused(f"The anchor key {key.name} is not a 64-bit whole number.")
+        return value
+    try:
+        text = check_text(value, SHORT, key.name)
+    except TextRefused as error:
+        raise AnchorRefused(error.message) from None
+    if text == "*":
+        raise AnchorRefused(f"The anchor key {key.name} may not be '*'.")
+    return text
+
+
+def require(spec: MemorySpec, scope: Scope, capability: Capability) -> None:
+    """Refuse what the scope's principal may not do."""
+    kind = scope.principal.kind
+    if not spec.may(kind, capability):
+        holders = [k.value for k in PrincipalKind if spec.may(k, capability)]
+        raise CapabilityRefused(
+            f"A {kind} principal may not {capability.value.replace('_', ' ')} here.",
+            remedy=f"The spec of {spec.agent} grants it to: {', '.join(holders) or 'nobody'}.",
+        )
+
+
+def require_whole_anchor(scope: Scope) -> None:
+    """Refuse a write from a scope that leaves an anchor key open."""
+    missing = [key for key, value in scope.anchor.items() if value is None]
+    if missing:
+        raise AnchorRefused(
+            f"Writing needs every anchor key; {', '.join(missing)} is open.",
+            remedy="Bind again with every key.",
+        )

@@ -1,0 +1,166 @@
+"""What may be written at all: bounded text, a declared envelope, references that make sense.
+
+Everything here is checked before the database is asked, so that bad input costs nothing and
+leaves nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from idetic.errors import EnvelopeRefused, InputError, TextRefused
+from idetic.model import Claim, Ref
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import ENVELOPE_MAX_BYTES, EnvelopeKey, EnvelopeType
+
+SHORT = 200
+MAX_REFS = 64
+MAX_LIST = 64
+_BIGINT = 2**63
+
+
+def check_text(text: object, limit: int, what: str = "body_text") -> str:
+    """A text that PostgreSQL can hold and the spec allows, or an error that says why not."""
+    if not isinstance(text, str):
+        raise TextRefused(f"{what} is a {type(text).__name__}, not a text.")
+    if len(text) > limit:
+        raise TextRefused(
+            f"{what} has {len(text):,} characters; the bound is {limit:,}.",
+            remedy="Write what you concluded, and reference the source instead of copying it.",
+        )
+    if "\x00" in text:
+        raise TextRefused(f"{what} holds a NUL character.", remedy="Remove it and write again.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise TextRefused(
+            f"{what} holds a lone surrogate, which no UTF-8 text can.",
+            remedy="Decode the source properly, or replace the broken characters.",
+        ) from None
+    if not text.strip():
+        raise TextRefused(f"{what} is empty.")
+    return text
+
+
+def check_envelope(
+    spec: MemorySpec, envelope: Mapping[str, Any] | None, claim: Claim | None
+) -> dict[str, Any]:
+    """The envelope as stored: only declared keys, of the declared shape, within bounds."""
+    if envelope is not None and not isinstance(envelope, Mapping):
+        raise EnvelopeRefused(f"The envelope is a {type(envelope).__name__}, not a mapping.")
+    declared = spec.retrieval.envelope
+    result: dict[str, Any] = {}
+    for key, value in (envelope or {}).items():
+        if key == "claim":
+            claim = _claim(value)
+            continue
+        if key not in declared:
+            known = ", ".join(sorted(declared)) or "none"
+            raise EnvelopeRefused(
+                f"The envelope key {key!r} is not declared.",
+                remedy=f"Declared keys: {known}. Add it under `retrieval.envelope` in the spec, "
+                "or leave it out; nothing was written.",
+            )
+        result[key] = _value(key, value, declared[key])
+    missing = [key for key, wanted in declared.items() if wanted.required and key not in result]
+    if missing:
+        raise EnvelopeRefused(f"The envelope lacks the required key(s) {', '.join(missing)}.")
+    if claim is not None:
+        result["claim"] = _claim(claim).as_dict()
+    if len(json.dumps(result, ensure_ascii=False).encode()) > ENVELOPE_MAX_BYTES:
+        raise EnvelopeRefused(f"The envelope is larger than {ENVELOPE_MAX_BYTES:,} bytes.")
+    return result
+
+
+def _claim(value: object) -> Claim:
+    if isinstance(value, Mapping):
+        if set(value) != {"subject", "attribute", "value"}:
+            raise EnvelopeRefused("A claim has exactly subject, attribute and value.")
+        value = Claim(value["subject"], value["attribute"], value["value"])
+    if not isinstance(value, Claim):
+        raise EnvelopeRefused(f"A claim is a Claim or a mapping, not a {type(value).__name__}.")
+    for name, part in value.as_dict().items():
+        check_text(part, SHORT, f"claim.{name}")
+    return value
+
+
+def _value(key: str, value: object, declared: EnvelopeKey) -> Any:
+    if declared.type is EnvelopeType.LIST:
+        if not isinstance(value, list | tuple) or len(value) > MAX_LIST:
+            raise EnvelopeRefused(f"envelope.{key} is a list of at most {MAX_LIST} values.")
+        return [_scalar(key, item) for item in value]
+    if declared.type is EnvelopeType.HIERARCHY:
+        text = check_text(value, SHORT, f"envelope.{key}")
+        if any(not segment.strip() for segment in text.split("/")):
+            raise EnvelopeRefused(
+                f"envelope.{key} is a path like 'payments/wire', without empty segments."
+            )
+        return text
+    return _scalar(key, value)
+
+
+def _scalar(key: str, value: object) -> str | int | float | bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return check_text(value, SHORT, f"envelope.{key}")
+    if isinstance(value, int) and -_BIGINT <= value < _BIGINT:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise EnvelopeRefused(f"envelope.{key} is a text, a finite number or a truth value.")
+
+
+def check_refs(spec: MemorySpec, refs: Iterable[Ref] | None) -> list[Ref]:
+    """References to declared canonical nouns, each once."""
+    nouns = {canonical.noun: canonical for canonical in spec.references.canonical}
+    found: dict[tuple[str, UUID], Ref] = {}
+    if refs is not None and not isinstance(refs, Iterable):
+        raise InputError(f"refs is a {type(refs).__name__}, not a list of references.")
+    for ref in refs or ():
+        if not isinstance(ref, Ref) or not isinstance(ref.id, UUID):
+            raise InputError("A reference is a Ref such as Rule(id), with a UUID.")
+        if ref.noun not in nouns:
+            known = ", ".join(nouns) or "none"
+            raise InputError(
+                f"This agent references no {ref.noun!r}.",
+                remedy=f"Declared nouns: {known}. See `references.canonical` in the spec.",
+            )
+        if ref.version is not None and (
+            type(ref.version) is not int or not 0 < ref.version < 2**31
+        ):
+            raise InputError("A reference's version is a positive whole number.")
+        if ref.version is not None and not nouns[ref.noun].versions:
+            raise InputError(f"{ref.noun} is not versioned; leave the version out.")
+        found[ref.noun, ref.id] = ref
+    if len(found) > MAX_REFS:
+        raise InputError(f"An entry holds at most {MAX_REFS} references.")
+    return list(found.values())
+
+
+def check_provenance(spec: MemorySpec, provenance: Mapping[str, str] | None) -> dict[str, str]:
+    """Contextual provenance the spec declares, such as a model version."""
+    if provenance is not None and not isinstance(provenance, Mapping):
+        raise InputError("provenance is a mapping of declared names to texts.")
+    unknown = set(provenance or {}) - set(spec.anchor.provenance)
+    if unknown:
+        known = ", ".join(spec.anchor.provenance) or "none"
+        raise InputError(
+            f"Provenance {', '.join(map(repr, unknown))} is not declared.",
+            remedy=f"Declared: {known}. See `anchor.provenance` in the spec.",
+        )
+    return {k: check_text(v, SHORT, f"provenance.{k}") for k, v in (provenance or {}).items()}
+
+
+def check_uuid(value: object, what: str) -> UUID:
+    """A UUID, given as one or as its text."""
+    if isinstance(value, UUID):
+        return value
+    try:
+        return UUID(str(value)) if isinstance(value, str) else UUID(None)
+    except (ValueError, TypeError):
+        raise InputError(f"{what} is not a UUID.") from None

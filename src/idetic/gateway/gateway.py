@@ -1,0 +1,215 @@
+"""The gateway: the only write path. It enforces the spec, then hands over to the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from idetic.errors import InputError, ShadowRefused, WritePolicyRefused
+from idetic.gateway.binding import require, require_whole_anchor
+from idetic.gateway.content import SHORT, check_text, check_uuid
+from idetic.gateway.items import ItemMaker, with_key
+from idetic.ids import uuid7
+from idetic.model import (
+    Capability,
+    Decision,
+    Observation,
+    Place,
+    Receipt,
+    Scope,
+    Tier,
+    Typology,
+)
+from idetic.ports import Clock
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.typology import WriteMode
+from idetic.store.writes import Writes
+
+MAX_BATCH = 10_000
+MAX_LINKED = 1_000
+
+
+class Gateway:
+    """Every write of one agent. Policy first, then one transaction, then a receipt."""
+
+    def __init__(self, spec: MemorySpec, version: int, writes: Writes, clock: Clock):
+        self._spec = spec
+        self._version = version
+        self._writes = writes
+        self._clock = clock
+
+    async def observe(
+        self, scope: Scope, place: Place, seen: Observation, typology: Typology
+    ) -> Receipt:
+        """Write one observation. A refusal by the guard is an error that carries its receipt."""
+        (receipt,) = await self.observe_many(scope, place, [seen], typology)
+        return _refuse_shadow(receipt)
+
+    async def observe_many(
+        self, scope: Scope, place: Place, seen: Sequence[Observation], typology: Typology
+    ) -> list[Receipt]:
+        """Write many observations in one transaction; refusals come back as REJECT receipts."""
+        require(self._spec, scope, Capability.OBSERVE)
+        self._check_cell(place.tier, typology, WriteMode.AUTOMATIC)
+        return await self._admit(scope, place, seen, typology, "observed")
+
+    async def prefer(self, scope: Scope, place: Place, stated: Observation) -> Receipt:
+        """State a preference; it supersedes the one with the same claim key."""
+        require(self._spec, scope, Capability.PREFER)
+        self._check_cell(Tier.PERSISTENT, Typology.PROCEDURAL, WriteMode.EXPLICIT)
+        (receipt,) = await self._admit(
+            scope, Place(place.session_id), [stated], Typology.PROCEDURAL, "preferred",
+            tier=Tier.PERSISTENT,
+        )  # fmt: skip
+        return _refuse_shadow(receipt)
+
+    async def _admit(
+        self,
+        scope: Scope,
+        place: Place,
+        seen: Sequence[Observation],
+        typology: Typology,
+        transition: str,
+        *,
+        tier: Tier | None = None,
+    ) -> list[Receipt]:
+        require_whole_anchor(scope)
+        if len(seen) > MAX_BATCH:
+            raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
+        maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition)
+        items = [maker.make(item) for item in seen]
+        if not items:
+            return []
+        call = self._call(
+            scope,
+            items=items,
+            spec_version=self._version,
+            session=place.session_id and str(place.session_id),
+            interaction=place.interaction_id and str(place.interaction_id),
+        )
+        receipts = await self._writes.admit(scope, call)
+        return [
+            _replayed(receipt, item["receipt"])
+            for receipt, item in zip(receipts, items, strict=True)
+        ]
+
+    def _check_cell(self, tier: Tier, typology: Typology, mode: WriteMode) -> None:
+        if typology not in self._spec.typology.at(tier):
+            mix = ", ".join(self._spec.typology.at(tier)) or "nothing"
+            raise WritePolicyRefused(
+                f"{self._spec.title} holds no {typology} memory at the {tier} tier.",
+                remedy=f"That tier holds: {mix}. See primitive 2 in `idetic spec render`.",
+            )
+        if self._spec.writes_of(tier, typology).mode is not mode:
+            raise WritePolicyRefused(
+                f"{typology.capitalize()} memory at the {tier} tier is not written this way.",
+                remedy=_HOW[self._spec.writes_of(tier, typology).mode],
+            )
+
+    async def link_action(
+        self,
+        scope: Scope,
+        action_id: UUID,
+        kind: str,
+        entries: Iterable[UUID],
+        *,
+        reason: str,
+        key: str | None,
+    ) -> Receipt:
+        """Record that an action rested on entries; they cannot go from beneath it."""
+        require(self._spec, scope, Capability.LINK_ACTION)
+        if kind not in self._spec.audit.action_kinds:
+            raise InputError(
+                f"{kind!r} is not an action kind of {self._spec.agent}.",
+                remedy=f"Declared under `audit`: {', '.join(self._spec.audit.action_kinds)}.",
+            )
+        if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
+            raise InputError("entries is a list of entry ids.")
+        memories = sorted({str(check_uuid(entry, "entry id")) for entry in entries})
+        if not 0 < len(memories) <= MAX_LINKED:
+            raise InputError(f"An action rests on 1 to {MAX_LINKED:,} entries.")
+        call: dict[str, Any] = {"action": str(check_uuid(action_id, "action_id")), "kind": kind}
+        call |= {"memories": memories, "reason": check_text(reason, SHORT, "reason")}
+        return await self._one(scope, "link_action", call, key)
+
+    async def archive(
+        self, scope: Scope, entry_id: UUID, *, reason: str, key: str | None
+    ) -> Receipt:
+        """Take an entry out of the current view; the row and its history stay."""
+        require(self._spec, scope, Capability.ARCHIVE)
+        return await self._turn(scope, "archive", entry_id, reason, key)
+
+    async def exempt(
+        self, scope: Scope, entry_id: UUID, *, reason: str, key: str | None
+    ) -> Receipt:
+        """Mark an entry exempt from decay and disposition."""
+        require(self._spec, scope, Capability.EXEMPT)
+        return await self._turn(scope, "exempt", entry_id, reason, key)
+
+    async def _turn(
+        self, scope: Scope, verb: str, entry_id: UUID, reason: str, key: str | None
+    ) -> Receipt:
+        call = {"verb": verb, "memory": str(check_uuid(entry_id, "entry_id"))}
+        call |= {"reason": check_text(reason, SHORT, "reason")}
+        return await self._one(scope, "turn", call, key)
+
+    async def open_scope(self, scope: Scope, place: Place) -> Receipt:
+        """Open the session or interaction that a place names."""
+        require(self._spec, scope, Capability.OBSERVE)
+        return await self._scope(scope, "open", place, "opened")
+
+    async def close_scope(self, scope: Scope, place: Place, reason: str) -> Receipt:
+        """Close a session or interaction; closing twice is a NOOP."""
+        return await self._scope(scope, "close", place, reason)
+
+    async def _scope(self, scope: Scope, verb: str, place: Place, reason: str) -> Receipt:
+        call = {
+            "verb": verb,
+            "tier": place.tier.value,
+            "scope": str(place.interaction_id or place.session_id),
+            "session": str(place.session_id),
+            "reason": reason[:SHORT],
+        }
+        return await self._one(scope, "scope_turn", call, None)
+
+    async def _one(
+        self, scope: Scope, function: str, call: dict[str, Any], key: str | None
+    ) -> Receipt:
+        require_whole_anchor(scope)
+        asked = self._call(scope, receipt=str(uuid7()), **with_key(call, key))
+        (receipt,) = await self._writes.call(scope, function, asked)
+        return _replayed(receipt, asked["receipt"])
+
+    def _call(self, scope: Scope, /, **more: Any) -> dict[str, Any]:
+        principal = scope.principal
+        actor = {"kind": principal.kind.value, "name": principal.name}
+        return {"actor": actor, "at": self._clock.now().isoformat(), **more}
+
+
+_HOW = {
+    WriteMode.AUTOMATIC: "Use `observe`.",
+    WriteMode.PROMOTION_ONLY: "Observe it in a session; the promotion engine writes it once "
+    "independent observations agree.",
+    WriteMode.EXPLICIT: "Use `prefer`.",
+}
+
+
+def _replayed(receipt: Receipt, asked: str) -> Receipt:
+    return receipt if str(receipt.id) == asked else replace(receipt, replayed=True)
+
+
+def _refuse_shadow(receipt: Receipt) -> Receipt:
+    if receipt.decision is not Decision.REJECT:
+        return receipt
+    noun, canonical = receipt.detail["noun"], receipt.detail["id"]
+    raise ShadowRefused(
+        f"The note restates {noun} {canonical} "
+        f"(similarity {receipt.detail['similarity']:.2f}, the bound is 0.85).",
+        remedy=f"Reference the {noun} and write only what you concluded about it.",
+        noun=noun,
+        id=canonical,
+        similarity=receipt.detail["similarity"],
+        receipt=receipt,
+    )

@@ -1,0 +1,122 @@
+"""An observation or preference as the database's admit function takes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from idetic.errors import CapabilityRefused, InputError
+from idetic.gateway.content import (
+    SHORT,
+    check_envelope,
+    check_provenance,
+    check_refs,
+    check_text,
+)
+from idetic.ids import uuid7
+from idetic.model import Observation, Origin, Scope, Tier, Typology
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.typology import ConflictRule
+
+
+class ItemMaker:
+    """Makes items for one cell; what depends only on the cell is worked out once."""
+
+    def __init__(
+        self, spec: MemorySpec, scope: Scope, tier: Tier, typology: Typology, transition: str
+    ):
+        self._spec = spec
+        self._own = scope.principal.origin
+        rule = spec.conflict_of(tier, typology).rule
+        self._fixed = {
+            "transition": transition,
+            "tier": tier.value,
+            "typology": typology.value,
+            "supersede": rule is ConflictRule.SUPERSEDE,
+        }
+
+    def make(self, seen: Observation) -> dict[str, Any]:
+        """One item, checked; raises before anything is written."""
+        if not isinstance(seen, Observation):
+            raise InputError(f"A {type(seen).__name__} is not an Observation.")
+        spec = self._spec
+        body = check_text(seen.text, spec.backend.body_text_max)
+        envelope = check_envelope(spec, seen.envelope, seen.claim)
+        refs = check_refs(spec, seen.refs)
+        provenance = check_provenance(spec, seen.provenance)
+        origin, trust = self._origin(seen.heard_from)
+        valid_at = check_moment(seen.valid_at, "valid_at")
+        # The hash that the ledger keeps for good. Salted: erasing the body must not leave a
+        # hash that anyone can guess a phone number from.
+        salt = os.urandom(16)
+        content = f"{body}\x00{json.dumps(envelope, sort_keys=True, ensure_ascii=False)}"
+        item: dict[str, Any] = {
+            **self._fixed,
+            "receipt": str(uuid7()),
+            "memory": str(uuid7()),
+            "body": body,
+            "envelope": envelope,
+            "origin": origin.value,
+            "trust": trust,
+            "salt": salt.hex(),
+            "hash": hashlib.sha256(salt + content.encode()).hexdigest(),
+        }
+        if provenance:
+            item["provenance"] = provenance
+        if valid_at:
+            item["valid_at"] = valid_at
+        if refs:
+            item["refs"] = [
+                {"noun": r.noun, "id": str(r.id), "version": r.version, "ref_id": str(uuid7())}
+                for r in refs
+            ]
+        return with_key(item, seen.idempotency_key, "memory", "receipt", "salt", "hash", "ref_id")
+
+    def _origin(self, heard_from: Origin | None) -> tuple[Origin, int]:
+        own_trust = self._spec.trust_of(self._own)
+        if heard_from is None:
+            return self._own, own_trust
+        try:
+            origin = Origin(heard_from)
+        except ValueError:
+            raise InputError(f"heard_from is one of {', '.join(Origin)}.") from None
+        if self._spec.trust_of(origin) > own_trust:
+            raise CapabilityRefused(
+                f"A {self._own} principal cannot vouch for the origin {origin}.",
+                remedy="Origin comes from who is bound; bind that principal instead.",
+            )
+        return origin, self._spec.trust_of(origin)
+
+
+def with_key(call: dict[str, Any], key: str | None, *random: str) -> dict[str, Any]:
+    """Attach an idempotency key with a digest of everything the caller chose."""
+    if key is None:
+        return call
+    check_text(key, SHORT, "idempotency_key")
+    text = json.dumps(_without(call, random), sort_keys=True, ensure_ascii=False)
+    return {**call, "key": key, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _without(value: Any, names: tuple[str, ...]) -> Any:
+    """The value less what is random or of the moment; two equal requests then look alike."""
+    if isinstance(value, Mapping):
+        return {k: _without(v, names) for k, v in value.items() if k not in names}
+    if isinstance(value, list):
+        return [_without(v, names) for v in value]
+    return value
+
+
+def check_moment(value: object, what: str) -> str | None:
+    """A time zone aware moment as text, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise InputError(
+            f"{what} is not a time zone aware datetime.",
+            remedy="Use e.g. datetime.now(UTC); nothing was written.",
+        )
+    return value.isoformat()

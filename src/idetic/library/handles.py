@@ -1,0 +1,271 @@
+"""What a user holds: an agent, its memory within one scope, a session, an interaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+from idetic.errors import EntryNotFound, InputError, ScopeClosed
+from idetic.gateway.binding import bind, require
+from idetic.gateway.content import check_uuid
+from idetic.gateway.gateway import Gateway
+from idetic.gateway.items import check_moment
+from idetic.ids import uuid7
+from idetic.model import (
+    Capability,
+    Claim,
+    Entry,
+    LedgerRecord,
+    Observation,
+    Origin,
+    Place,
+    Principal,
+    Receipt,
+    Ref,
+    Scope,
+    Tier,
+    Typology,
+)
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.entries import Entries
+
+MAX_PAGE = 1_000
+
+
+class Agent:
+    """An agent whose spec this database holds. Bind it to a scope to use its memory."""
+
+    def __init__(self, spec: MemorySpec, version: int, gateway: Gateway, entries: Entries):
+        self.spec = spec
+        self.version = version
+        self._gateway = gateway
+        self._entries = entries
+
+    def bind(self, *, principal: Principal, **anchor: Any) -> Memory:
+        """This agent's memory for one anchor and one principal; the scope is immutable."""
+        return Memory(self, bind(self.spec, anchor, principal))
+
+    def __repr__(self) -> str:
+        return f"Agent({self.spec.agent!r}, version {self.version})"
+
+
+class _Writable:
+    """What every place can do: observe and read. The tier follows from the place."""
+
+    def __init__(self, agent: Agent, scope: Scope, place: Place):
+        self.agent = agent
+        self.scope = scope
+        self.place = place
+
+    def _check_open(self) -> None:
+        """Persistent memory is always open; sessions and interactions override this."""
+
+    async def observe(
+        self,
+        text: str,
+        *,
+        envelope: Mapping[str, Any] | None = None,
+        refs: Iterable[Ref] = (),
+        claim: Claim | None = None,
+        provenance: Mapping[str, str] | None = None,
+        valid_at: datetime | None = None,
+        heard_from: Origin | None = None,
+        typology: Typology = Typology.EPISODIC,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Write down what happened. Returns a durable receipt."""
+        refs = tuple(refs) if isinstance(refs, Iterable) else refs
+        seen = Observation(
+            text, envelope, refs, claim, provenance, valid_at, heard_from, idempotency_key
+        )
+        self._check_open()
+        return await self.agent._gateway.observe(self.scope, self.place, seen, _typology(typology))
+
+    async def observe_many(
+        self, seen: Sequence[Observation], *, typology: Typology = Typology.EPISODIC
+    ) -> list[Receipt]:
+        """Write many observations in one transaction: all of them, but for what is refused."""
+        self._check_open()
+        gateway = self.agent._gateway
+        return await gateway.observe_many(self.scope, self.place, list(seen), _typology(typology))
+
+    async def prefer(
+        self,
+        text: str,
+        *,
+        claim: Claim | None = None,
+        envelope: Mapping[str, Any] | None = None,
+        refs: Iterable[Ref] = (),
+        provenance: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """State how to do things. A preference supersedes the one with the same claim key."""
+        stated = Observation(
+            text, envelope, tuple(refs), claim, provenance, idempotency_key=idempotency_key
+        )
+        self._check_open()
+        return await self.agent._gateway.prefer(self.scope, self.place, stated)
+
+    async def list(
+        self,
+        *,
+        tier: Tier | None = None,
+        typology: Typology | None = None,
+        limit: int = 100,
+        before: UUID | None = None,
+    ) -> list[Entry]:
+        """The current view of this place, newest first; `before` is the last id of a page."""
+        require(self.agent.spec, self.scope, Capability.READ)
+        return await self.agent._entries.current(
+            self.scope,
+            tier=tier and Tier(tier).value,
+            typology=typology and _typology(typology).value,
+            limit=_limit(limit),
+            before=before and check_uuid(before, "before"),
+            session_id=self.place.session_id,
+            interaction_id=self.place.interaction_id,
+        )
+
+
+class Memory(_Writable):
+    """One agent's memory within one scope."""
+
+    def __init__(self, agent: Agent, scope: Scope):
+        super().__init__(agent, scope, Place())
+
+    def session(self, session_id: UUID | None = None) -> Session:
+        """A session: `async with memory.session() as session`. An id resumes an open one."""
+        return Session(self, Place(check_uuid(session_id or uuid7(), "session_id")))
+
+    async def get(self, entry_id: UUID) -> Entry:
+        """One entry, whatever became of it; raises EntryNotFound outside this scope."""
+        require(self.agent.spec, self.scope, Capability.READ)
+        found = await self.agent._entries.get(self.scope, check_uuid(entry_id, "entry_id"))
+        if found is None:
+            raise EntryNotFound
+        return found
+
+    async def history(self, entry_id: UUID) -> list[LedgerRecord]:
+        """Every transition of one entry, oldest first."""
+        require(self.agent.spec, self.scope, Capability.READ)
+        found = await self.agent._entries.history(self.scope, check_uuid(entry_id, "entry_id"))
+        if not found:
+            raise EntryNotFound
+        return found
+
+    async def as_of(
+        self, moment: datetime, *, limit: int = 100, before: UUID | None = None
+    ) -> list[Entry]:
+        """What was current at a moment, each entry as it stood then, newest first."""
+        require(self.agent.spec, self.scope, Capability.READ)
+        if check_moment(moment, "moment") is None:
+            raise InputError("as_of needs a moment.")
+        before = before and check_uuid(before, "before")
+        return await self.agent._entries.as_of(
+            self.scope, moment, limit=_limit(limit), before=before
+        )
+
+    async def link_action(
+        self,
+        action_id: UUID,
+        kind: str,
+        entries: Iterable[UUID],
+        *,
+        reason: str = "the action rested on these entries",
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Record that an action rested on entries; they can then never be removed."""
+        return await self.agent._gateway.link_action(
+            self.scope, action_id, kind, entries, reason=reason, key=idempotency_key
+        )
+
+    async def archive(
+        self, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
+    ) -> Receipt:
+        """Take an entry out of the current view. The row and its history stay."""
+        return await self.agent._gateway.archive(
+            self.scope, entry_id, reason=reason, key=idempotency_key
+        )
+
+    async def exempt(
+        self, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
+    ) -> Receipt:
+        """Mark an entry exempt from decay and disposition."""
+        return await self.agent._gateway.exempt(
+            self.scope, entry_id, reason=reason, key=idempotency_key
+        )
+
+
+class _Opened(_Writable):
+    """A place with a beginning and an end."""
+
+    _open = False
+
+    async def __aenter__(self) -> Self:
+        await self.agent._gateway.open_scope(self.scope, self.place)
+        self._open = True
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close("closed" if kind is None else f"closed after {kind.__name__}")
+
+    async def close(self, reason: str = "closed") -> None:
+        """End the scope. It takes no more writes; closing twice is fine."""
+        if self._open:
+            self._open = False
+            await self.agent._gateway.close_scope(self.scope, self.place, reason)
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise ScopeClosed
+
+
+class Session(_Opened):
+    """One agent session: what its interactions compound into."""
+
+    def __init__(self, memory: Memory, place: Place):
+        super().__init__(memory.agent, memory.scope, place)
+        self.memory = memory
+
+    @property
+    def id(self) -> UUID | None:
+        """The session's id."""
+        return self.place.session_id
+
+    def interaction(self) -> Interaction:
+        """One chat thread or pass within this session."""
+        return Interaction(self, Place(self.place.session_id, uuid7()))
+
+
+class Interaction(_Opened):
+    """One chat thread or pass: the shortest-lived tier."""
+
+    def __init__(self, session: Session, place: Place):
+        super().__init__(session.agent, session.scope, place)
+        self.session = session
+
+    @property
+    def id(self) -> UUID | None:
+        """The interaction's id."""
+        return self.place.interaction_id
+
+
+def _typology(value: object) -> Typology:
+    try:
+        return Typology(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise InputError(f"typology is one of {', '.join(Typology)}.") from None
+
+
+def _limit(limit: object) -> int:
+    if type(limit) is not int or not 1 <= limit <= MAX_PAGE:
+        raise InputError(f"limit is a whole number from 1 to {MAX_PAGE:,}.")
+    return limit

@@ -1,0 +1,67 @@
+"""The sync API: the async core behind a portal. No class is written twice.
+
+`open_sync()` gives the same handles, each behind a proxy that runs coroutines on an event
+loop in a thread of its own and hands everything else through.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from idetic.library.handles import Agent, Interaction, Memory, Session
+from idetic.library.idetic import Idetic
+
+_HANDLES = (Idetic, Agent, Memory, Session, Interaction)
+
+
+class Sync:
+    """A handle seen from synchronous code: same names, no `await`."""
+
+    def __init__(self, target: Any, portal: BlockingPortal):
+        self._target = target
+        self._portal = portal
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._target, name)
+        if inspect.iscoroutinefunction(value):
+            return self._blocking(value)
+        return self._wrapped(value) if not callable(value) else self._calling(value)
+
+    def __repr__(self) -> str:
+        return f"Sync({self._target!r})"
+
+    def __enter__(self) -> Any:
+        return self._wrapped(self._portal.call(self._target.__aenter__))
+
+    def __exit__(self, *error: Any) -> None:
+        self._portal.call(self._target.__aexit__, *error)
+
+    def _blocking(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._wrapped(self._portal.call(functools.partial(method, *args, **kwargs)))
+
+        return call
+
+    def _calling(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._wrapped(method(*args, **kwargs))
+
+        return call
+
+    def _wrapped(self, value: Any) -> Any:
+        return Sync(value, self._portal) if isinstance(value, _HANDLES) else value
+
+
+@contextmanager
+def open_sync(dsn: str | None = None, **options: Any) -> Iterator[Any]:
+    """`with open_sync() as db`: as `Idetic.open`, for code without an event loop."""
+    with start_blocking_portal() as portal, Sync(Idetic.open(dsn, **options), portal) as db:
+        yield db

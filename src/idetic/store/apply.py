@@ -1,0 +1,101 @@
+"""Applying a spec: the plan's steps in one transaction, then the version, append-only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from psycopg import errors as pg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from idetic.errors import DatabaseUnsupported, PlanRefused
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.database import Connection
+from idetic.store.migrator import LOCK
+from idetic.store.plan import Context, Plan, Step, make_plan
+from idetic.store.templates import raw
+
+
+async def apply_spec(
+    connection: Connection,
+    spec: MemorySpec,
+    contexts: Sequence[Context],
+    *,
+    by: str,
+    at: datetime,
+) -> Plan:
+    """Make the database fit the spec. Applying twice changes nothing.
+
+    One transaction under an advisory lock: two processes that apply at once do it once, and a
+    killed one leaves nothing half made.
+    """
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        plan = await make_plan(connection, spec, contexts)
+        if plan.refusals:
+            raise PlanRefused(
+                "; ".join(f"{s.kind} {s.name}: {s.why}" for s in plan.refusals) + ".",
+                remedy="Nothing was changed. Mend the spec or the tables it names.",
+            )
+        # pg_trgm defines its setting when it is loaded; a function may only name it after.
+        await connection.execute(
+            "SELECT 'idetic' % 'idetic', set_config('check_function_bodies', 'off', true)"
+        )
+        for step in plan.changes:
+            await _run(connection, step, spec, plan.to_version)
+        if plan.from_version != plan.to_version:
+            await _store_version(connection, plan, by, at)
+        return plan
+
+
+async def _run(connection: Connection, step: Step, spec: MemorySpec, version: int) -> None:
+    item = step.object
+    if item is None:
+        return
+    schema = sql.Identifier(spec.backend.schema_)
+    try:
+        if item.runs_as == "guard":
+            # A definer function is owned by who creates it; the right to create ends with it.
+            await _as(connection, "owner")
+            await connection.execute(
+                raw("GRANT CREATE ON SCHEMA {} TO idetic_guard").format(schema)
+            )
+            await _as(connection, "guard")
+            await connection.execute(raw(item.ddl))
+            await _as(connection, "owner")
+            await connection.execute(
+                raw("REVOKE CREATE ON SCHEMA {} FROM idetic_guard").format(schema)
+            )
+        else:
+            await _as(connection, item.runs_as)
+            await connection.execute(raw(item.ddl))
+    except pg.InsufficientPrivilege as error:
+        raise DatabaseUnsupported(
+            f"The login may not make {item.kind} {item.name}: {error.diag.message_primary}.",
+            remedy="Apply the spec with a login that owns the canonical tables it points at.",
+        ) from None
+    await _as(connection, "owner")
+    await connection.execute(
+        """INSERT INTO idetic.compiled_objects (agent, kind, name, digest, version)
+           VALUES (%s, %s, %s, %s, %s)
+           ON CONFLICT (agent, kind, name)
+           DO UPDATE SET digest = EXCLUDED.digest, version = EXCLUDED.version""",
+        (step.owner, item.kind, item.name, item.digest, version),
+    )
+
+
+async def _as(connection: Connection, role: str) -> None:
+    if role == "admin":
+        await connection.execute("RESET ROLE")
+    else:
+        await connection.execute(raw("SET LOCAL ROLE {}").format(sql.Identifier(f"idetic_{role}")))
+
+
+async def _store_version(connection: Connection, plan: Plan, by: str, at: datetime) -> None:
+    await _as(connection, "owner")
+    await connection.execute(
+        """INSERT INTO idetic.spec_versions (agent, version, digest, spec, applied_at, applied_by)
+           VALUES (%s, %s, %s, %s, %s, %s)""",
+        (plan.spec.agent, plan.to_version, plan.spec.digest, Jsonb(plan.spec.as_data()), at, by),
+    )

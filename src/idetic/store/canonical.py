@@ -1,0 +1,147 @@
+"""Names for what the spec points at outside the family: the anchor's root, canonical tables."""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Canonical
+from idetic.store.family import Family, Names
+from idetic.store.templates import raw
+
+_EMPTY = raw("")
+
+
+def qualified(table: str) -> sql.Identifier:
+    """`schema.table` as an identifier."""
+    return sql.Identifier(*table.split(".", 1))
+
+
+def root_names(spec: MemorySpec) -> Names:
+    """The anchor's root: a column on every entry, looked up once per write; or nothing."""
+    root = spec.anchor.root
+    if root is None:
+        return dict.fromkeys(
+            ("root_def", "root_fk", "root_declare", "root_lookup", "root_check", "root_column",
+             "root_value"),
+            _EMPTY,
+        )  # fmt: skip
+    family = Family(spec)
+    keys = [sql.Identifier(k) for k in family.keys]
+    anchor = raw(", ").join(keys)
+    key = sql.Identifier(root.key)
+    same = raw(" AND ").join(
+        raw("c.{} = {}").format(sql.Identifier(k), sql.Identifier(f"p_{k}")) for k in family.keys
+    )
+    missing = raw(
+        "IF NOT FOUND THEN RAISE EXCEPTION 'idetic.anchor_not_found: no {noun} for this anchor' "
+        "USING ERRCODE = 'ID005', DETAIL = {detail}; END IF;"
+    ).format(noun=raw(root.noun), detail=sql.Literal(f"{root.noun} {root.table}"))
+    table = qualified(root.table)
+    return {
+        "root_def": raw("{} uuid NOT NULL,").format(key),
+        "root_fk": raw(
+            "CONSTRAINT {} FOREIGN KEY ({}, {}) REFERENCES {} ({}, {}) ON DELETE RESTRICT,"
+        ).format(sql.Identifier(f"{family.name}_memory_root"), anchor, key, table, anchor, key),
+        "root_declare": raw("root_key uuid;"),
+        "root_lookup": raw("SELECT c.{} INTO root_key FROM {} c WHERE {}; {}").format(
+            key, table, same, missing
+        ),
+        "root_check": raw("PERFORM FROM {} c WHERE {}; {}").format(table, same, missing),
+        "root_column": raw("{}, ").format(key),
+        "root_value": raw("root_key, "),
+    }
+
+
+def canonical_names(family: Family, canonical: Canonical) -> Names:
+    """Everything the templates may say about one canonical noun."""
+    prefix = f"{family.name}_{canonical.noun}"
+    names: Names = {
+        "noun": sql.Literal(canonical.noun),
+        "noun_text": raw(canonical.noun),
+        "canonical": qualified(canonical.table),
+        "canonical_text": sql.Literal(canonical.table),
+        "canonical_schema": sql.Identifier(canonical.table.split(".", 1)[0]),
+        "canonical_id": sql.Identifier(canonical.key),
+        "canonical_body": sql.Identifier(canonical.body or canonical.key),
+        "refs": family.qualified(family.refs_table(canonical)),
+        "contradictions": family.qualified(family.contradictions_table(canonical)),
+        "shadow": family.qualified(f"{prefix}_shadow_v1"),
+        "guard": family.qualified(f"{prefix}_guard_v1"),
+        "t_guard": sql.Identifier(f"{canonical.noun}_shadow_guard"),
+        "v_canonical": family.qualified(f"{family.name}_memory_with_{canonical.noun}"),
+        "i_shadow": sql.Identifier(f"{prefix}_shadow_idx"),
+        "i_refs_canonical": sql.Identifier(f"{prefix}_refs_canonical_idx"),
+        "i_contradictions_open": sql.Identifier(f"{prefix}_contradictions_open_idx"),
+    }
+    for part in ("refs_pkey refs_once refs_memory refs_version refs_canonical contradictions_notes "
+                 "contradictions_pkey contradictions_memory contradictions_canonical").split():  # fmt: skip
+        names[f"c_{part}"] = sql.Identifier(f"{prefix}_{part}")
+    return (
+        names
+        | _version_names(family, canonical)
+        | _scope_names(family, canonical)
+        | _view(canonical)
+    )
+
+
+def _version_names(family: Family, canonical: Canonical) -> Names:
+    if not canonical.versions or not canonical.version:
+        empty = ("canonical_version_def", "canonical_version_fk", "pin_column", "pin_value")
+        return {**dict.fromkeys(empty, _EMPTY), "pin_select": raw("NULL::integer")}
+    pinned = sql.Identifier(f"{canonical.noun}_version")
+    version = sql.Identifier(canonical.version)
+    tenant, key = sql.Identifier(family.keys[0]), sql.Identifier(canonical.key)
+    return {
+        "canonical_version_def": raw("{} integer NOT NULL,").format(pinned),
+        "canonical_version_fk": raw(
+            "CONSTRAINT {} FOREIGN KEY ({}, {}, {}) REFERENCES {} ({}, {}, {}) ON DELETE RESTRICT,"
+        ).format(
+            sql.Identifier(f"{family.name}_{canonical.noun}_refs_version"),
+            *(tenant, key, pinned),
+            qualified(canonical.versions),
+            *(tenant, key, version),
+        ),
+        "pin_column": raw("{}, ").format(pinned),
+        "pin_value": raw("coalesce(ref.version, pin), "),
+        "pin_select": raw("c.{}").format(version),
+    }
+
+
+def _scope_names(family: Family, canonical: Canonical) -> Names:
+    """How the guard narrows its look-up: by the anchor's root where the canonical table has it."""
+    root = family.spec.anchor.root
+    tenant = sql.Identifier(family.keys[0])
+    if not canonical.scope or root is None:
+        empty = (
+            "shadow_scope_param",
+            "shadow_scope_is",
+            "shadow_scope_new",
+            "shadow_scope_root",
+            "ref_scope_is",
+        )
+        return {**dict.fromkeys(empty, _EMPTY), "shadow_lead": tenant}
+    column = sql.Identifier(canonical.scope)
+    return {
+        "shadow_scope_param": raw("p_root uuid,"),
+        "shadow_scope_is": raw("AND c.{} = p_root").format(column),
+        "shadow_scope_new": raw("NEW.{},").format(sql.Identifier(root.key)),
+        "shadow_scope_root": raw("root_key,"),
+        "ref_scope_is": raw("AND c.{} = root_key").format(column),
+        "shadow_lead": raw("{}, {}").format(tenant, column),
+    }
+
+
+def _view(canonical: Canonical) -> Names:
+    parts = [
+        raw("c.{} AS {}, ").format(sql.Identifier(c), sql.Identifier(f"{canonical.noun}_{c}"))
+        for c in (canonical.body, canonical.strength)
+        if c
+    ]
+    if canonical.versions and canonical.version:
+        parts.append(
+            raw("r.{} AS pinned_version, c.{} AS current_version, ").format(
+                sql.Identifier(f"{canonical.noun}_version"), sql.Identifier(canonical.version)
+            )
+        )
+    return {"view_columns": raw("").join(parts)}

@@ -1,0 +1,203 @@
+"""The schema compiler: a spec in, a list of database objects out. No I/O.
+
+The templates in `sql/family` say what is built; this says with which names, for which cells,
+canonical nouns and tables. Two compilations of one spec are equal to the letter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from psycopg import sql
+from psycopg.sql import Composable
+
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import ENVELOPE_MAX_BYTES
+from idetic.store import scope, templates
+from idetic.store.canonical import canonical_names, root_names
+from idetic.store.family import Family, Names
+from idetic.store.templates import raw
+
+_STATE = (
+    "invalid_at, archived_at, superseded_at, superseded_by, invalidated_at, deleted_at, "
+    "exempt_at, embedding_id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """The schemas pg_trgm and pgvector live in; a user's database may not use `public`."""
+
+    trgm: str = "public"
+    vector: str = "public"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseObject:
+    """One thing the compiler makes: a table, an index, a function, a policy."""
+
+    kind: str
+    name: str
+    ddl: str
+    runs_as: str
+
+    @property
+    def digest(self) -> str:
+        """Changes when the definition does; a comment is not part of it."""
+        code = re.sub(r"--.*$", "", self.ddl, flags=re.MULTILINE)
+        return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()
+
+
+def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list[DatabaseObject]:
+    """Every object of the agent's family, in an order that can be executed."""
+    family = Family(spec)
+    names = family.names() | _common_names(family, extensions or Extensions()) | root_names(spec)
+    return [
+        *_render("memory.sql", names, family),
+        *_cells(family, names),
+        *_render("ledger.sql", names, family),
+        *(_render("corroborations.sql", names, family) if spec.references.corroborations else ()),
+        *_canonicals(family, names),
+        *_provenance(family, names),
+        *_render("gateway.sql", names, family),
+        *_render("admit.sql", names | _admit_names(family, names), family),
+        *_render(
+            "turn.sql", names | _remember("call ->> 'key'", "call ->> 'digest'", names), family
+        ),
+        *_render("views.sql", names, family),
+        *_access(family, names),
+    ]
+
+
+def _render(path: str, names: Names, family: Family, **titles: str) -> Iterator[DatabaseObject]:
+    titles = {"family": family.name, "schema_name": family.schema, **titles}
+    for block in templates.blocks(f"family/{path}"):
+        kind, name = block.title.format(**titles).split(" ", 1)
+        ddl = raw(block.text).format(**names).as_string(None)
+        yield DatabaseObject(kind, name, ddl, block.runs_as)
+
+
+def _common_names(family: Family, extensions: Extensions) -> Names:
+    vector = sql.Identifier(extensions.vector)
+    names: Names = {
+        "vector": raw("{}.vector").format(vector),
+        "vector_ops": raw("{}.vector_cosine_ops").format(vector),
+        "provenance_text": sql.Literal(", ".join(family.spec.anchor.provenance) or "none"),
+        "trgm_schema": sql.Identifier(extensions.trgm),
+        "body_text_max": sql.Literal(family.spec.backend.body_text_max),
+        # jsonb in memory is larger than its text; the text's bound is checked at the gateway.
+        "envelope_max": sql.Literal(4 * ENVELOPE_MAX_BYTES),
+    }
+    for constraint in (
+        "memory_pkey memory_superseded_by memory_root memory_trust memory_scope "
+        "memory_supersession memory_body memory_envelope actions_pkey actions_memory "
+        "embeddings_pkey embeddings_profile embeddings_memory scopes_pkey scopes_session "
+        "scopes_tier ledger_pkey heads_pkey receipts_pkey receipts_ledger corroborations_notes "
+        "corroborations_pkey corroborations_source corroborations_memory"
+    ).split():
+        names[f"c_{constraint}"] = sql.Identifier(f"{family.name}_{constraint}")
+    for index in ("current", "claim", "actions_memory", "ledger_entry"):
+        names[f"i_{index}"] = sql.Identifier(f"{family.name}_{index}_idx")
+    return names
+
+
+def _cells(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    for tier, typology in family.spec.typology.cells():
+        cell = f"{tier.value}_{typology.value}"
+        more: Names = {
+            "i_hnsw": sql.Identifier(f"{family.name}_hnsw_{cell}"),
+            "tier": sql.Literal(tier.value),
+            "typology": sql.Literal(typology.value),
+        }
+        yield from _render("embeddings_cell.sql", names | more, family, cell_name=cell)
+
+
+def _canonicals(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    for canonical in family.spec.references.canonical:
+        more = names | canonical_names(family, canonical)
+        titles = {"noun": canonical.noun, "canonical_name": canonical.table}
+        yield from _render("refs.sql", more, family, **titles)
+        if canonical.contradictions:
+            yield from _render("contradictions.sql", more, family, **titles)
+        if canonical.body:
+            yield from _render("guard.sql", more, family, **titles)
+        yield from _render("canonical_view.sql", more, family, **titles)
+
+
+def _provenance(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    tables = [family.table_name("memory")]
+    for canonical in family.spec.references.canonical:
+        tables.append(family.refs_table(canonical))
+        if canonical.contradictions:
+            tables.append(family.contradictions_table(canonical))
+    for column in family.spec.anchor.provenance:
+        for table in tables:
+            more: Names = {"table": family.qualified(table), "column": sql.Identifier(column)}
+            titles = {"table_name": table, "column_name": column}
+            yield from _render("provenance.sql", names | more, family, **titles)
+
+
+def _admit_names(family: Family, names: Names) -> Names:
+    provenance = family.spec.anchor.provenance
+    names = names | {
+        "provenance_columns": raw("").join(
+            raw("{}, ").format(sql.Identifier(p)) for p in provenance
+        ),
+        "provenance_values": raw("").join(
+            raw("item.provenance ->> {}, ").format(sql.Literal(p)) for p in provenance
+        ),
+    }
+    return {
+        **names,
+        **_remember("item.key", "item.digest", names),
+        "careful_guard": _per_canonical(family, names, "careful_guard.sql", guarded=True),
+        "insert_refs": _per_canonical(family, names, "insert_refs.sql", guarded=False),
+    }
+
+
+def _remember(key: str, digest: str, names: Names) -> Names:
+    """Keep an idempotency key beside the ledger row that it stands for."""
+    statement = raw(templates.read("family/remember_key.sql")).format(
+        key=raw(key),
+        digest=raw(digest),
+        **{k: names[k] for k in ("receipts", "anchor", "anchor_p")},
+    )
+    return {"remember_key": statement, "remember_call_key": statement}
+
+
+def _per_canonical(family: Family, names: Names, path: str, *, guarded: bool) -> Composable:
+    template = templates.read(f"family/{path}")
+    return raw("\n").join(
+        raw(template).format(**(names | canonical_names(family, c)))
+        for c in family.spec.references.canonical
+        if c.body or not guarded
+    )
+
+
+def _access(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    spec = family.spec
+    policies: Names = {
+        "policy_using": scope.policy(spec.agent, spec.anchor.keys, reading=True),
+        "policy_check": scope.policy(spec.agent, spec.anchor.keys, reading=False),
+    }
+    for table in family.tables():
+        more: Names = {
+            "table": family.qualified(table),
+            "write_grants": raw(_write_grants(family, table)),
+        }
+        yield from _render("access.sql", names | policies | more, family, table_name=table)
+
+
+def _write_grants(family: Family, table: str) -> str:
+    """What the application may do beyond reading. Append-only tables get INSERT and no more."""
+    updates = {
+        family.table_name("memory"): f"({_STATE})",
+        family.table_name("heads"): "(position, hash, at)",
+        family.table_name("scopes"): "(closed_at)",
+    }
+    for canonical in family.spec.references.canonical:
+        updates[family.contradictions_table(canonical)] = "(status, resolution_notes)"
+    return f"INSERT, UPDATE {updates[table]}" if table in updates else "INSERT"

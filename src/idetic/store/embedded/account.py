@@ -1,0 +1,144 @@
+"""Who the server runs as: the current user, or an unprivileged one when that is root."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from idetic.errors import EmbeddedServerError
+
+from .home import Home
+
+SYSTEM_USER = "idetic"
+_OPTIONS = ("--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin")
+_ADMIN_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True)
+class Account:
+    """The operating system user that owns the data directory and runs PostgreSQL."""
+
+    uid: int
+    gid: int
+
+    @property
+    def is_other(self) -> bool:
+        """Whether running as this account means to switch users."""
+        return self.uid != os.geteuid()
+
+    @property
+    def name(self) -> str:
+        """The account's name, for messages."""
+        try:
+            return pwd.getpwuid(self.uid).pw_name
+        except KeyError:
+            return f"with id {self.uid}"
+
+    @classmethod
+    def of(cls, home: Home) -> Account:
+        """The account for this home.
+
+        As root an existing data directory decides: a rebuilt container may have given
+        `idetic` another id than the volume it finds was written under.
+        """
+        if os.geteuid() != 0:
+            return cls(os.geteuid(), os.getegid())
+        if home.data.exists():
+            owner = home.data.stat()
+            if owner.st_uid == 0:
+                raise EmbeddedServerError(
+                    f"{home.data} belongs to root, and PostgreSQL refuses to run as root.",
+                    remedy=f"Run `chown -R {SYSTEM_USER}: {home.data}` and try again.",
+                )
+            return cls(owner.st_uid, owner.st_gid)
+        user = _find_user() or _create_user()
+        return cls(user.pw_uid, user.pw_gid)
+
+    def own(self, path: Path) -> None:
+        """Give `path` to this account."""
+        if self.is_other:
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+    def require_reach(self, home: Home) -> None:
+        """Refuse a home this account cannot enter, and name the directory that blocks it."""
+        if not self.is_other or self._can_enter(home.path):
+            return
+        chain = [*reversed(home.path.parents), home.path]
+        blocking = next(step for step in chain if not self._can_enter(step))
+        raise EmbeddedServerError(
+            f"PostgreSQL refuses to run as root, so it runs as the user {self.name}, who cannot "
+            f"enter {blocking} and therefore not reach {home.path}.",
+            remedy=f"Run `chmod o+x {blocking}`, or set IDETIC_HOME to a directory that every "
+            "user may enter, such as /var/lib/idetic, or give a DSN.",
+        )
+
+    def _can_enter(self, directory: Path) -> bool:
+        # Asking the kernel as that user, because mode bits do not tell about ACLs and mounts.
+        try:
+            entered = subprocess.run(  # noqa: S603 - a fixed command
+                ["/bin/sh", "-c", 'cd -- "$1"', "sh", str(directory)],
+                user=self.uid,
+                group=self.gid,
+                extra_groups=[],
+                cwd="/",
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise EmbeddedServerError(
+                f"PostgreSQL refuses to run as root, and switching to the user {self.name} "
+                f"failed: {error}.",
+                remedy="Allow this container to change users (CAP_SETUID, CAP_SETGID), run "
+                "Idetic as an ordinary user, or give a DSN.",
+            ) from error
+        return entered.returncode == 0
+
+
+def _find_user() -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwnam(SYSTEM_USER)
+    except KeyError:
+        return None
+
+
+def _create_user() -> pwd.struct_passwd:
+    useradd = shutil.which("useradd", path=_ADMIN_PATH)
+    if useradd is None:
+        raise _no_user("there is no `useradd` here to make one")
+    made = subprocess.run(  # noqa: S603 - a fixed command
+        [useradd, "--system", "--no-create-home", *_OPTIONS, *_group_option(), SYSTEM_USER],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # A second process may have been faster, or hold the lock on /etc/passwd right now.
+    for _ in range(20):
+        if user := _find_user():
+            return user
+        if made.returncode == 0:
+            break
+        time.sleep(0.1)
+    raise _no_user(f"`useradd` could not make one: {made.stderr.strip()}")
+
+
+def _group_option() -> list[str]:
+    try:
+        grp.getgrnam(SYSTEM_USER)
+    except KeyError:
+        return ["--user-group"]
+    return ["--gid", SYSTEM_USER]
+
+
+def _no_user(reason: str) -> EmbeddedServerError:
+    return EmbeddedServerError(
+        f"PostgreSQL refuses to run as root and needs an unprivileged user {SYSTEM_USER!r}, "
+        f"but {reason}.",
+        remedy=f"Create the system user {SYSTEM_USER!r} with your system's own tool, run Idetic "
+        "as an ordinary user, or give a DSN.",
+    )

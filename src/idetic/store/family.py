@@ -1,0 +1,127 @@
+"""The names of one agent's table family, composed once from its spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from psycopg import sql
+
+from idetic.store.scope import anchor_equals
+from idetic.store.templates import raw
+
+if TYPE_CHECKING:
+    from psycopg.sql import Composable
+
+    from idetic.spec.memory_spec import MemorySpec
+    from idetic.spec.primitives import Canonical
+
+Names = dict[str, "Composable"]
+
+_TABLES = ("memory", "actions", "embeddings", "ledger", "heads", "receipts", "scopes")
+_FUNCTIONS = {
+    "protect": "protect_v1",
+    "immutable": "immutable_v1",
+    "lock_head": "lock_head_v1",
+    "append": "append_v1",
+    "set_head": "set_head_v1",
+    "replay": "replay_v1",
+    "check_scope": "check_scope_v1",
+    "admit": "admit_v1",
+    "turn": "turn_v1",
+    "link_action": "link_v1",
+    "scope_turn": "scope_v1",
+}
+
+
+class Family:
+    """Where one agent's memory lives: every table, function and view by name.
+
+    Nothing here knows any particular agent; a new spec is a new family by the same rules.
+    """
+
+    def __init__(self, spec: MemorySpec):
+        self.spec = spec
+        self.schema = spec.backend.schema_
+        self.name = spec.backend.family
+        self.keys = tuple(key.name for key in spec.anchor.keys)
+
+    def __repr__(self) -> str:
+        return f"Family({self.schema}.{self.name})"
+
+    def table_name(self, noun: str) -> str:
+        """The bare name of a family table: `world_agent_memory_ledger` for `ledger`."""
+        return f"{self.name}_memory" if noun == "memory" else f"{self.name}_memory_{noun}"
+
+    def refs_table(self, canonical: Canonical) -> str:
+        """The junction of one canonical noun."""
+        return f"{self.name}_memory_{canonical.noun}_refs"
+
+    def contradictions_table(self, canonical: Canonical) -> str:
+        """The contradictions with one canonical noun."""
+        return f"{self.name}_{canonical.noun}_contradictions"
+
+    def tables(self) -> tuple[str, ...]:
+        """Every table of the family, in creation order."""
+        names = [self.table_name(noun) for noun in _TABLES]
+        if self.spec.references.corroborations:
+            names.append(self.table_name("corroborations"))
+        for canonical in self.spec.references.canonical:
+            names.append(self.refs_table(canonical))
+            if canonical.contradictions:
+                names.append(self.contradictions_table(canonical))
+        return tuple(names)
+
+    def qualified(self, name: str) -> sql.Identifier:
+        """A name in the family's schema."""
+        return sql.Identifier(self.schema, name)
+
+    def names(self) -> Names:
+        """Everything the SQL templates may name that depends only on the family."""
+        tables = {t: self.qualified(self.table_name(t)) for t in (*_TABLES, "corroborations")}
+        functions = {k: self.qualified(f"{self.name}_{v}") for k, v in _FUNCTIONS.items()}
+        views = {
+            "v_current": self.qualified(f"{self.name}_memory_current"),
+            "v_retention": self.qualified(f"{self.name}_memory_retention"),
+        }
+        return {
+            "schema": sql.Identifier(self.schema),
+            "family": raw(self.name),
+            "family_text": sql.Literal(f"{self.schema}.{self.name}"),
+            "tenant": sql.Identifier(self.keys[0]),
+            "tenant_p": sql.Identifier(f"p_{self.keys[0]}"),
+            "tenant_type": raw(self.spec.anchor.tenant.type.value),
+            **tables,
+            **functions,
+            **views,
+            **self._anchor_names(),
+        }
+
+    def _anchor_names(self) -> Names:
+        comma = raw(", ")
+        keys = self.spec.anchor.keys
+        names: Names = {
+            "anchor": comma.join(map(sql.Identifier, self.keys)),
+            "anchor_p": comma.join(sql.Identifier(f"p_{k}") for k in self.keys),
+            "anchor_defs": comma.join(
+                raw("{} {} NOT NULL").format(sql.Identifier(k.name), raw(k.type.value))
+                for k in keys
+            ),
+            "anchor_params": comma.join(
+                raw("{} {}").format(sql.Identifier(f"p_{k.name}"), raw(k.type.value)) for k in keys
+            ),
+            "anchor_is_old_a": anchor_equals(self.keys, "a", "OLD"),
+            "anchor_m_is_a": anchor_equals(self.keys, "m", "a"),
+            "anchor_m_is_s": anchor_equals(self.keys, "m", "s"),
+            "link_anchor_assign": _lines(
+                raw("link.{0} := head.{0};").format(sql.Identifier(k)) for k in self.keys
+            ),
+        }
+        for alias in ("h", "l", "m", "r", "s"):
+            names[f"anchor_is_p_{alias}"] = anchor_equals(self.keys, alias, None)
+            names[f"anchor_of_{alias}"] = comma.join(sql.Identifier(alias, k) for k in self.keys)
+        return names
+
+
+def _lines(parts: Iterable[Composable]) -> Composable:
+    return raw("\n    ").join(parts)

@@ -1,0 +1,75 @@
+-- The core: vocabularies, the registry of specs and compiled objects, and the three server
+-- functions every agent's family shares. Nothing here knows any agent.
+
+-- The enums are the documents' words. They live here so that every family speaks one language.
+CREATE TYPE idetic.tier AS ENUM ('interaction', 'session', 'persistent');
+CREATE TYPE idetic.typology AS ENUM ('episodic', 'semantic', 'procedural');
+CREATE TYPE idetic.origin AS ENUM ('operator', 'canonical', 'agent', 'tool', 'user', 'external');
+CREATE TYPE idetic.principal AS ENUM ('agent', 'operator', 'customer', 'auditor', 'maintenance');
+CREATE TYPE idetic.decision AS ENUM ('ADD', 'UPDATE', 'DELETE', 'NOOP', 'REJECT');
+CREATE TYPE idetic.source_type AS ENUM (
+    'observation_event', 'rule_change', 'cross_version_carry', 'operator_input', 'agent_inference'
+);
+CREATE TYPE idetic.contradiction_status AS ENUM (
+    'open', 'dismissed', 'surfaced_to_operator', 'promoted_to_revision_signal'
+);
+CREATE TYPE idetic.source_strength AS ENUM ('authoritative', 'curated', 'distilled', 'observed');
+
+-- Every version of every spec, append-only: an entry names the version it was written under.
+CREATE TABLE idetic.spec_versions (
+    agent text NOT NULL,
+    version integer NOT NULL,
+    digest text NOT NULL,
+    spec jsonb NOT NULL,
+    applied_at timestamptz NOT NULL,
+    applied_by text NOT NULL,
+    CONSTRAINT spec_versions_pkey PRIMARY KEY (agent, version)
+);
+
+-- What the compiler made, by agent: `spec plan` compares a spec with this. A row is replaced
+-- when its object is; the objects' history is in spec_versions.
+CREATE TABLE idetic.compiled_objects (
+    agent text NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    digest text NOT NULL,
+    version integer NOT NULL,
+    CONSTRAINT compiled_objects_pkey PRIMARY KEY (agent, kind, name)
+);
+
+-- UPDATE, DELETE and TRUNCATE on an append-only table are refused for every role, the owner
+-- included: row triggers do not fire on TRUNCATE, so the families install both kinds.
+CREATE FUNCTION idetic.refuse_change_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+        USING ERRCODE = 'ID001';
+END
+$$;
+
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.spec_versions
+    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.spec_versions
+    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
+
+-- One link of a ledger's chain. A JSON array is unambiguous where concatenation is not, and
+-- anyone can recompute it from an export. Bodies never enter: only their salted hash does.
+CREATE FUNCTION idetic.link_hash_v1(
+    prev bytea, pos bigint, receipt uuid, at timestamptz, transition text, decision idetic.decision,
+    entry uuid, actor_kind idetic.principal, actor text, reason text,
+    state_from text, state_to text, detail jsonb
+) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT sha256(prev || convert_to(jsonb_build_array(
+        pos, receipt, (extract(epoch FROM at) * 1000000)::bigint, transition, decision,
+        entry, actor_kind, actor, reason, state_from, state_to, detail)::text, 'UTF8'))
+$$;
+
+-- The hash a chain starts from: the family and the anchor, so that a chain cannot be moved.
+CREATE FUNCTION idetic.genesis_hash_v1(family text, anchor jsonb) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT sha256(convert_to(jsonb_build_array(family, anchor)::text, 'UTF8'))
+$$;
+
+GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic_auditor;
+GRANT SELECT ON idetic.spec_versions, idetic.compiled_objects TO idetic_app, idetic_auditor;

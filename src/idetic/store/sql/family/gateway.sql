@@ -1,0 +1,103 @@
+-- object: function {family}_lock_head_v1
+-- Take the end of the anchor's chain and hold it to commit. Everything that writes starts
+-- here, so two writers of one anchor never interleave and never deadlock.
+CREATE OR REPLACE FUNCTION {lock_head}({anchor_params}) RETURNS {heads}
+LANGUAGE plpgsql AS $$
+DECLARE
+    head {heads};
+BEGIN
+    SELECT h.* INTO head FROM {heads} h WHERE {anchor_is_p_h} FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO {heads} ({anchor}, position, hash, at)
+        VALUES ({anchor_p}, 0, idetic.genesis_hash_v1({family_text}, jsonb_build_array({anchor_p})),
+                '-infinity')
+        ON CONFLICT ({anchor}) DO NOTHING;
+        SELECT h.* INTO head FROM {heads} h WHERE {anchor_is_p_h} FOR UPDATE;
+    END IF;
+    RETURN head;
+END
+$$;
+
+-- object: function {family}_append_v1
+-- One link: position after the head, hash over the head's hash. The caller keeps the head and
+-- writes it once at the end with {family}_set_head_v1.
+CREATE OR REPLACE FUNCTION {append}(
+    head {heads}, p_receipt uuid, p_at timestamptz, p_transition text, p_decision idetic.decision,
+    p_memory uuid, p_actor jsonb, p_reason text, p_from text, p_to text, p_detail jsonb
+) RETURNS {ledger}
+LANGUAGE plpgsql AS $$
+DECLARE
+    link {ledger};
+BEGIN
+    {link_anchor_assign}
+    link.position := head.position + 1;
+    link.receipt_id := p_receipt;
+    link.at := greatest(p_at, head.at);
+    link.transition := p_transition;
+    link.decision := p_decision;
+    link.memory_id := p_memory;
+    link.actor_kind := (p_actor ->> 'kind')::idetic.principal;
+    link.actor := p_actor ->> 'name';
+    link.reason := p_reason;
+    link.state_from := p_from;
+    link.state_to := p_to;
+    link.detail := coalesce(p_detail, '{{}}');
+    link.prev_hash := head.hash;
+    link.hash := idetic.link_hash_v1(
+        head.hash, link.position, link.receipt_id, link.at, link.transition, link.decision,
+        link.memory_id, link.actor_kind, link.actor, link.reason, link.state_from, link.state_to,
+        link.detail);
+    INSERT INTO {ledger} VALUES (link.*);
+    RETURN link;
+END
+$$;
+
+-- object: function {family}_set_head_v1
+CREATE OR REPLACE FUNCTION {set_head}({anchor_params}, link {ledger}) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE {heads} h SET position = link.position, hash = link.hash, at = link.at
+    WHERE {anchor_is_p_h};
+END
+$$;
+
+-- object: function {family}_replay_v1
+-- The ledger row an idempotency key stands for, or nothing. Another body under the same key
+-- is refused. Safe without a unique-violation dance: the caller holds the anchor's head.
+CREATE OR REPLACE FUNCTION {replay}({anchor_params}, p_key text, p_digest bytea)
+RETURNS SETOF {ledger}
+LANGUAGE plpgsql AS $$
+DECLARE
+    known record;
+BEGIN
+    SELECT r.request_digest, r.position INTO known
+    FROM {receipts} r WHERE {anchor_is_p_r} AND r.idempotency_key = p_key;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF known.request_digest <> p_digest THEN
+        RAISE EXCEPTION 'idetic.idempotency_conflict: the key was used with another body'
+            USING ERRCODE = 'ID002';
+    END IF;
+    RETURN QUERY SELECT l.* FROM {ledger} l WHERE {anchor_is_p_l} AND l.position = known.position;
+END
+$$;
+
+-- object: function {family}_check_scope_v1
+-- A session or interaction that takes a write is open, and stays open until the write commits.
+CREATE OR REPLACE FUNCTION {check_scope}({anchor_params}, p_session uuid, p_interaction uuid)
+RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    open_ones integer;
+BEGIN
+    SELECT count(*) INTO open_ones FROM (
+        SELECT FROM {scopes} s WHERE {anchor_is_p_s} AND s.closed_at IS NULL
+          AND s.scope_id IN (p_session, p_interaction) AND s.session_id = p_session
+        FOR SHARE) AS held;
+    IF open_ones <> 1 + (p_interaction IS NOT NULL)::integer THEN
+        RAISE EXCEPTION 'idetic.scope_closed: the session or interaction is closed or unknown'
+            USING ERRCODE = 'ID003';
+    END IF;
+END
+$$;

@@ -1,0 +1,65 @@
+-- object: grant {canonical_name} to the guard
+-- as: admin
+-- The guard reads canonical bodies as its own NOLOGIN role. Under RLS the application role
+-- could not use a trigram index at all: `%` is not leakproof.
+GRANT USAGE ON SCHEMA {canonical_schema} TO idetic_guard, idetic_app;
+GRANT SELECT ON {canonical} TO idetic_guard, idetic_app;
+
+-- object: index {family}_{noun}_shadow
+-- as: admin
+-- GiST, led by the tenant: the lookup touches one tenant's rows however many others there are.
+CREATE INDEX IF NOT EXISTS {i_shadow} ON {canonical}
+    USING gist ({shadow_lead}, {canonical_body} {trgm_schema}.gist_trgm_ops (siglen = 256));
+
+-- object: function {family}_{noun}_shadow_v1
+-- as: guard
+-- The canonical row that a note restates, if any. 0.85 and 100 characters are contracts (D8).
+-- `%` rather than similarity() so that the index serves it; a custom plan each time because a
+-- generic one cannot know the pattern (about a second at 100k rules against milliseconds).
+-- A definer function is an exemption from RLS, so it checks the tenant itself.
+CREATE OR REPLACE FUNCTION {shadow}(p_tenant {tenant_type}, {shadow_scope_param} p_body text)
+RETURNS TABLE (canonical_id uuid, similarity real)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET pg_trgm.similarity_threshold = 0.85
+SET plan_cache_mode = force_custom_plan
+AS $$
+BEGIN
+    IF char_length(p_body) < 100
+       OR p_tenant::text IS DISTINCT FROM current_setting('idetic.key1', true) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+        SELECT c.{canonical_id}, {trgm_schema}.similarity(c.{canonical_body}, p_body)
+        FROM {canonical} c
+        WHERE c.{tenant} = p_tenant {shadow_scope_is}
+          AND c.{canonical_body} OPERATOR({trgm_schema}.%) p_body
+          AND {trgm_schema}.similarity(c.{canonical_body}, p_body) > 0.85
+        ORDER BY 2 DESC LIMIT 1;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION {shadow} FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION {shadow} TO idetic_app;
+
+-- object: function {family}_{noun}_guard_v1
+-- The shared lock meets the exclusive one that a writer of canonical rows takes: a rule and
+-- its shadow written at once never both commit. The refusal names the id, never the text.
+CREATE OR REPLACE FUNCTION {guard}() RETURNS trigger
+LANGUAGE plpgsql AS $$
+DECLARE
+    hit record;
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended({canonical_text} || NEW.{tenant}::text, 0));
+    SELECT * INTO hit FROM {shadow}(NEW.{tenant}, {shadow_scope_new} NEW.body_text);
+    IF FOUND THEN
+        RAISE EXCEPTION 'idetic.shadow: the note restates {noun_text} %', hit.canonical_id
+            USING ERRCODE = '23514', DETAIL = json_build_object(
+                'noun', {noun}, 'id', hit.canonical_id, 'similarity', hit.similarity)::text;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- object: trigger {family}_memory.{noun}_shadow_guard
+CREATE OR REPLACE TRIGGER {t_guard} BEFORE INSERT OR UPDATE OF body_text ON {memory}
+    FOR EACH ROW WHEN (char_length(NEW.body_text) >= 100) EXECUTE FUNCTION {guard}();

@@ -1,0 +1,175 @@
+-- object: schema {schema_name}
+-- The owning context of this agent's memory. Other contexts get no grant (ADR-058 D13).
+CREATE SCHEMA IF NOT EXISTS {schema};
+GRANT USAGE ON SCHEMA {schema} TO idetic_app, idetic_guard, idetic_auditor;
+
+-- object: table {family}_memory
+-- One row per entry; joint tier + typology discriminators (D3). No wide text: the body is a
+-- bounded note and the envelope is bounded, so canonical content does not fit by accident.
+-- The anchor leads every key: one distribution column, and no tenant can probe another's ids.
+CREATE TABLE {memory} (
+    {anchor_defs},
+    memory_id uuid NOT NULL,
+    {root_def}
+    tier idetic.tier NOT NULL,
+    typology idetic.typology NOT NULL,
+    session_id uuid,
+    interaction_id uuid,
+    body_text text NOT NULL,
+    envelope jsonb NOT NULL,
+    -- Columns, not expressions: under RLS only leakproof operators reach an index, and text
+    -- equality is one while jsonb access is not.
+    claim_subject text GENERATED ALWAYS AS (envelope #>> '{{claim,subject}}') STORED,
+    claim_attribute text GENERATED ALWAYS AS (envelope #>> '{{claim,attribute}}') STORED,
+    claim_value text GENERATED ALWAYS AS (envelope #>> '{{claim,value}}') STORED,
+    origin idetic.origin NOT NULL,
+    trust smallint NOT NULL,
+    valid_at timestamptz NOT NULL,
+    invalid_at timestamptz,
+    archived_at timestamptz,
+    superseded_at timestamptz,
+    superseded_by uuid,
+    invalidated_at timestamptz,
+    deleted_at timestamptz,
+    exempt_at timestamptz,
+    embedding_id uuid,
+    spec_version integer NOT NULL,
+    content_hash bytea NOT NULL,
+    digest_salt bytea,
+    created_at timestamptz NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT {c_memory_pkey} PRIMARY KEY ({anchor}, memory_id),
+    CONSTRAINT {c_memory_superseded_by} FOREIGN KEY ({anchor}, superseded_by)
+        REFERENCES {memory} ({anchor}, memory_id) ON DELETE RESTRICT,
+    {root_fk}
+    CONSTRAINT {c_memory_trust} CHECK (trust BETWEEN 0 AND 100),
+    CONSTRAINT {c_memory_scope} CHECK (
+        CASE tier
+            WHEN 'interaction' THEN session_id IS NOT NULL AND interaction_id IS NOT NULL
+            WHEN 'session' THEN session_id IS NOT NULL AND interaction_id IS NULL
+            ELSE interaction_id IS NULL
+        END),
+    CONSTRAINT {c_memory_supersession} CHECK ((superseded_at IS NULL) = (superseded_by IS NULL))
+);
+
+-- object: constraint {family}_memory.body_bounded
+-- Its own object, so that a spec may change the bound.
+ALTER TABLE {memory} DROP CONSTRAINT IF EXISTS {c_memory_body};
+ALTER TABLE {memory} ADD CONSTRAINT {c_memory_body}
+    CHECK (char_length(body_text) <= {body_text_max});
+
+-- object: constraint {family}_memory.envelope_bounded
+ALTER TABLE {memory} DROP CONSTRAINT IF EXISTS {c_memory_envelope};
+ALTER TABLE {memory} ADD CONSTRAINT {c_memory_envelope}
+    CHECK (jsonb_typeof(envelope) = 'object' AND pg_column_size(envelope) <= {envelope_max});
+
+-- object: index {family}_memory_current
+-- The current view of an anchor, newest first: what `list` and every recall start from.
+CREATE INDEX {i_current} ON {memory} ({anchor}, tier, typology, memory_id)
+    WHERE archived_at IS NULL AND superseded_at IS NULL AND invalidated_at IS NULL
+      AND deleted_at IS NULL;
+
+-- object: index {family}_memory_claim
+-- Conflict resolution asks for the current entry of a claim key (subject, attribute).
+CREATE INDEX {i_claim} ON {memory} ({anchor}, claim_subject, claim_attribute)
+    WHERE claim_subject IS NOT NULL AND superseded_at IS NULL;
+
+-- object: function {family}_protect_v1
+-- Persistent rows and rows an action rests on are never deleted; other transient rows only by
+-- the scope-close code, which says so with a setting local to its transaction.
+CREATE OR REPLACE FUNCTION {protect}() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.tier = 'persistent' THEN
+        RAISE EXCEPTION 'idetic.append_only: persistent memory is never deleted'
+            USING ERRCODE = 'ID001';
+    END IF;
+    IF EXISTS (SELECT FROM {actions} a WHERE {anchor_is_old_a} AND a.memory_id = OLD.memory_id) THEN
+        RAISE EXCEPTION 'idetic.append_only: an action rests on this entry' USING ERRCODE = 'ID001';
+    END IF;
+    IF coalesce(current_setting('idetic.closing', true), '') <> OLD.session_id::text THEN
+        RAISE EXCEPTION 'idetic.append_only: only the close of its scope removes an entry'
+            USING ERRCODE = 'ID001';
+    END IF;
+    RETURN OLD;
+END
+$$;
+
+-- object: trigger {family}_memory.protect
+CREATE OR REPLACE TRIGGER protect BEFORE DELETE ON {memory}
+    FOR EACH ROW EXECUTE FUNCTION {protect}();
+CREATE OR REPLACE TRIGGER protect_truncate BEFORE TRUNCATE ON {memory}
+    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
+
+-- object: function {family}_immutable_v1
+-- What an entry says is written once. Only erasure may strip it, and says so in the ledger.
+CREATE OR REPLACE FUNCTION {immutable}() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF coalesce(current_setting('idetic.erasing', true), '') <> OLD.memory_id::text THEN
+        RAISE EXCEPTION 'idetic.append_only: an entry''s content is written once'
+            USING ERRCODE = 'ID001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- object: trigger {family}_memory.immutable
+CREATE OR REPLACE TRIGGER immutable
+    BEFORE UPDATE OF {anchor}, memory_id, tier, typology, session_id, interaction_id, body_text,
+        envelope, origin, trust, valid_at, spec_version, content_hash, digest_salt, created_at,
+        created_by ON {memory}
+    FOR EACH ROW EXECUTE FUNCTION {immutable}();
+
+-- object: table {family}_memory_actions
+-- Which action rested on which entries. While a row stands here its entry cannot go (D10).
+CREATE TABLE {actions} (
+    {anchor_defs},
+    action_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    action_kind text NOT NULL,
+    linked_at timestamptz NOT NULL,
+    linked_by text NOT NULL,
+    CONSTRAINT {c_actions_pkey} PRIMARY KEY ({anchor}, action_id, memory_id),
+    CONSTRAINT {c_actions_memory} FOREIGN KEY ({anchor}, memory_id)
+        REFERENCES {memory} ({anchor}, memory_id) ON DELETE RESTRICT
+);
+
+-- object: index {family}_memory_actions_memory
+CREATE INDEX {i_actions_memory} ON {actions} ({anchor}, memory_id);
+
+-- object: table {family}_memory_embeddings
+-- The retrievable table (D11): insert-only, one row per (entry, profile). Vectors live apart
+-- because updating a row that carries one re-inserts it into HNSW.
+CREATE TABLE {embeddings} (
+    {anchor_defs},
+    embedding_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    profile_id uuid NOT NULL,
+    tier idetic.tier NOT NULL,
+    typology idetic.typology NOT NULL,
+    embedding {vector}(384) NOT NULL,
+    embedded_at timestamptz NOT NULL,
+    CONSTRAINT {c_embeddings_pkey} PRIMARY KEY ({anchor}, embedding_id),
+    CONSTRAINT {c_embeddings_profile} UNIQUE ({anchor}, memory_id, profile_id),
+    CONSTRAINT {c_embeddings_memory} FOREIGN KEY ({anchor}, memory_id)
+        REFERENCES {memory} ({anchor}, memory_id) ON DELETE RESTRICT
+);
+
+-- object: table {family}_memory_scopes
+-- Sessions and interactions: what the transient tiers inherit their lifecycle from.
+CREATE TABLE {scopes} (
+    {anchor_defs},
+    scope_id uuid NOT NULL,
+    tier idetic.tier NOT NULL,
+    session_id uuid NOT NULL,
+    opened_at timestamptz NOT NULL,
+    opened_by text NOT NULL,
+    closed_at timestamptz,
+    CONSTRAINT {c_scopes_pkey} PRIMARY KEY ({anchor}, scope_id),
+    CONSTRAINT {c_scopes_session} FOREIGN KEY ({anchor}, session_id)
+        REFERENCES {scopes} ({anchor}, scope_id) ON DELETE RESTRICT,
+    CONSTRAINT {c_scopes_tier} CHECK (
+        CASE tier WHEN 'session' THEN session_id = scope_id
+                  WHEN 'interaction' THEN session_id <> scope_id ELSE false END)
+);

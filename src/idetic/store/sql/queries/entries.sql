@@ -1,0 +1,38 @@
+-- query: get
+-- One entry of the scope, whatever became of it.
+SELECT {columns} FROM {memory} m WHERE {scope_m} AND m.memory_id = {memory_id}
+
+-- query: list
+-- The current view, newest first; ids are time-ordered, so the id is the cursor.
+SELECT {columns} FROM {memory} m
+WHERE {scope_m} AND m.archived_at IS NULL AND m.superseded_at IS NULL
+  AND m.invalidated_at IS NULL AND m.deleted_at IS NULL
+  AND ({tier}::idetic.tier IS NULL OR m.tier = {tier})
+  AND ({typology}::idetic.typology IS NULL OR m.typology = {typology})
+  AND ({session_id}::uuid IS NULL OR m.session_id = {session_id})
+  AND ({interaction_id}::uuid IS NULL OR m.interaction_id = {interaction_id})
+  AND ({before}::uuid IS NULL OR m.memory_id < {before})
+ORDER BY m.memory_id DESC LIMIT {limit}
+
+-- query: as_of
+-- What was current at a moment. From the ledger and not from the state columns: those say
+-- what is, and an undone archive would rewrite the past.
+SELECT {columns} FROM {memory} m
+CROSS JOIN LATERAL (
+    SELECT l.state_to FROM {ledger} l
+    WHERE {scope_l} AND l.memory_id = m.memory_id AND l.at <= {moment} AND l.state_to IS NOT NULL
+    ORDER BY l.position DESC LIMIT 1) AS past
+WHERE {scope_m} AND m.created_at <= {moment} AND past.state_to = 'current'
+  AND ({before}::uuid IS NULL OR m.memory_id < {before})
+ORDER BY m.memory_id DESC LIMIT {limit}
+
+-- query: history
+-- Every link of the chain that concerns one entry, oldest first.
+SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,
+       l.state_from, l.state_to, l.detail, l.receipt_id, l.prev_hash, l.hash
+FROM {ledger} l WHERE {scope_l} AND l.memory_id = {memory_id} ORDER BY l.position
+
+-- query: refs
+-- The references of one entry to one canonical noun, as (noun, id, version).
+SELECT coalesce(jsonb_agg(jsonb_build_array({noun}, r.{canonical_id}, {pinned}) ORDER BY r.ref_id), '[]')
+FROM {refs} r WHERE {scope_r} AND r.memory_id = m.memory_id

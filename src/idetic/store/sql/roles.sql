@@ -1,0 +1,31 @@
+-- The roles. Cluster-wide, so two databases on one server may create them at once: a
+-- duplicate is success. None can log in unless the operator (or the embedded server) says so.
+--   idetic_owner    owns every object
+--   idetic_app      what the application runs as; never an owner, never BYPASSRLS
+--   idetic_guard    reads canonical bodies for the shadow guard, through its functions only
+--   idetic_curator  writes the reference canonical contexts
+--   idetic_auditor  reads, writes nothing
+DO $$
+DECLARE
+    wanted text;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY[
+        'idetic_owner', 'idetic_app', 'idetic_guard', 'idetic_curator', 'idetic_auditor']
+    LOOP
+        BEGIN
+            IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN
+                EXECUTE format('CREATE ROLE %I NOLOGIN NOINHERIT', wanted);
+            END IF;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN
+            NULL;
+        END;
+        IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
+            EXECUTE format('GRANT %I TO CURRENT_USER', wanted);
+        END IF;
+    END LOOP;
+    IF NOT pg_has_role('idetic_app', 'idetic_curator', 'MEMBER') THEN
+        GRANT idetic_curator, idetic_auditor TO idetic_app;
+    END IF;
+    EXECUTE format('GRANT CREATE ON DATABASE %I TO idetic_owner', current_database());
+END
+$$;

@@ -1,0 +1,74 @@
+"""SQLSTATEs become Idetic errors here and nowhere else; no driver text reaches a user.
+
+Our functions raise class `ID` with a message that starts with `idetic.<code>:`. Citus may
+report such an error from a worker as XX000, so the prefix counts as much as the state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import errors as pg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from idetic import errors
+
+_BY_CODE: dict[str, type[errors.IdeticError]] = {
+    "append_only": errors.TransitionRefused,
+    "idempotency_conflict": errors.IdempotencyConflict,
+    "scope_closed": errors.ScopeClosed,
+    "reference_not_found": errors.ReferenceNotFound,
+    "anchor_not_found": errors.AnchorNotFound,
+    "entry_not_found": errors.EntryNotFound,
+    "transition": errors.TransitionRefused,
+    "shadow": errors.ShadowRefused,
+}
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Run database work; whatever the driver raises leaves as an Idetic error."""
+    try:
+        yield
+    except PoolClosed:
+        raise errors.DatabaseClosed from None
+    except PoolTimeout:
+        raise errors.Busy("No database connection became free in time.") from None
+    except psycopg.Error as error:
+        raise translate(error) from None
+
+
+def translate(error: psycopg.Error) -> errors.IdeticError:
+    """The Idetic error that says what a driver error means."""
+    message = error.diag.message_primary or ""
+    if message.startswith("idetic."):
+        return _ours(message, error.diag.message_detail)
+    if isinstance(error, pg.ForeignKeyViolation):
+        return errors.ReferenceNotFound()
+    if isinstance(error, pg.CheckViolation | pg.DataError | pg.UntranslatableCharacter):
+        return errors.InputError("The database's own bounds refused this write.")
+    if isinstance(error, pg.InsufficientPrivilege):
+        return errors.CapabilityRefused("The database role has no right to do this.")
+    if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure | pg.LockNotAvailable
+                  | pg.QueryCanceled | pg.TooManyConnections | pg.DiskFull):  # fmt: skip
+        return errors.Busy(f"The database could not finish ({type(error).__name__}).")
+    if isinstance(error, pg.UndefinedTable | pg.UndefinedFunction | pg.InvalidSchemaName):
+        return errors.SpecChanged("This database lacks objects that the spec needs.")
+    if isinstance(error, psycopg.OperationalError):
+        return errors.DatabaseUnavailable()
+    return errors.DatabaseError(f"The database refused the statement (SQLSTATE {error.sqlstate}).")
+
+
+def _ours(message: str, detail: str | None) -> errors.IdeticError:
+    code, _, text = message.removeprefix("idetic.").partition(": ")
+    kind = _BY_CODE.get(code, errors.DatabaseError)
+    fields: dict[str, Any] = {}
+    if detail and detail.startswith("{"):
+        fields = json.loads(detail)
+    elif detail:
+        fields = {"about": detail}
+    return kind(f"{text[:1].upper()}{text[1:]}.", **fields)
