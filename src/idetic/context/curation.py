@@ -50,7 +50,6 @@ class Curation:
             for name, value in {self._tenant_key: tenant, "at": at, **values}.items()
         }
         text = templates.query("queries.sql", query, self._package)
-        rows = await self._opened.database.run(
-            scope, raw(text).format(**literals), role=CURATOR_ROLE
-        )
+        statement = raw(text).format(**literals).as_string(None)
+        rows = await self._opened.database.run(scope, statement, role=CURATOR_ROLE)
         return rows[0][0]

@@ -82,14 +82,7 @@ class Gateway:
         items = [maker.make(item) for item in seen]
         if not items:
             return []
-        call = self._call(
-            scope,
-            items=items,
-            spec_version=self._version,
-            session=place.session_id and str(place.session_id),
-            interaction=place.interaction_id and str(place.interaction_id),
-        )
-        receipts = await self._writes.admit(scope, call)
+        receipts = await self._writes.admit(scope, place, self._clock.now(), self._version, items)
         return [
             _replayed(receipt, item["receipt"])
             for receipt, item in zip(receipts, items, strict=True)
@@ -179,7 +172,7 @@ class Gateway:
     ) -> Receipt:
         require_whole_anchor(scope)
         asked = self._call(scope, receipt=str(uuid7()), **with_key(call, key))
-        (receipt,) = await self._writes.call(scope, function, asked)
+        receipt = await self._writes.call(scope, function, asked)
         return _replayed(receipt, asked["receipt"])
 
     def _call(self, scope: Scope, /, **more: Any) -> dict[str, Any]:

@@ -23,6 +23,10 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConflictRule
 
 
+# What differs between two makings of the same item.
+_RANDOM = ("memory", "receipt", "salt", "hash", "detail", "ref_id")
+
+
 class ItemMaker:
     """Makes items for one cell; what depends only on the cell is worked out once."""
 
@@ -54,6 +58,7 @@ class ItemMaker:
         # hash that anyone can guess a phone number from.
         salt = os.urandom(16)
         content = f"{body}\x00{json.dumps(envelope, sort_keys=True, ensure_ascii=False)}"
+        digest = hashlib.sha256(salt + content.encode()).hexdigest()
         item: dict[str, Any] = {
             **self._fixed,
             "receipt": str(uuid7()),
@@ -63,8 +68,11 @@ class ItemMaker:
             "origin": origin.value,
             "trust": trust,
             "salt": salt.hex(),
-            "hash": hashlib.sha256(salt + content.encode()).hexdigest(),
+            "hash": digest,
+            "detail": {"content_hash": digest},
         }
+        if "claim" in envelope:
+            item["claim"] = envelope["claim"]
         if provenance:
             item["provenance"] = provenance
         if valid_at:
@@ -74,7 +82,8 @@ class ItemMaker:
                 {"noun": r.noun, "id": str(r.id), "version": r.version, "ref_id": str(uuid7())}
                 for r in refs
             ]
-        return with_key(item, seen.idempotency_key, "memory", "receipt", "salt", "hash", "ref_id")
+            item["detail"]["refs"] = item["refs"]
+        return with_key(item, seen.idempotency_key, *_RANDOM)
 
     def _origin(self, heard_from: Origin | None) -> tuple[Origin, int]:
         own_trust = self._spec.trust_of(self._own)

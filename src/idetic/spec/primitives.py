@@ -100,11 +100,17 @@ class BoundaryKind(StrEnum):
 
 
 class TierModel(Part):
-    """One tier: what it is called here, what ends it, what it holds."""
+    """One tier: what it is called here, what ends it, what it holds.
+
+    `observes` names the agent-domain events (a cycle, a run, a turn) that accumulate
+    observations within the tier; such events are scopes inside it, never tiers of their own.
+    """
 
     boundary: BoundaryKind
     event: Name
     holds: Sentence
+    called: Annotated[str, StringConstraints(min_length=1, max_length=60)] | None = None
+    observes: tuple[Name, ...] = ()
 
 
 class Tiers(Part):
@@ -183,6 +189,57 @@ class Reranker(StrEnum):
     CROSS_ENCODER = "cross_encoder"
 
 
+class EventKind(StrEnum):
+    """What an event of the perfect log is; `feedback` joins the eight the document names."""
+
+    USER_INPUT = "user_input"
+    ACTOR_OUTPUT = "actor_output"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    SUBCONSCIOUS_PROMPT = "subconscious_prompt"
+    SUBCONSCIOUS_OUTPUT = "subconscious_output"
+    SYSTEM_EVENT = "system_event"
+    ERROR = "error"
+    FEEDBACK = "feedback"
+
+
+class EventVisibility(StrEnum):
+    """Whether an event was meant for the outside or only for the agent."""
+
+    EXTERNAL = "external"
+    INTERNAL = "internal"
+
+
+class FuzzyWeights(Part):
+    """What similarity and recency weigh in the short-term score."""
+
+    similarity: Weight = 1.0
+    recency: Weight = 1.0
+
+
+class FuzzyHeuristics(Part):
+    """One persona's rolling window of loop summaries and how fuzzy search scores them.
+
+    A boost that is not listed is 1.0. The threshold cuts on similarity (0 to 100) alone,
+    before recency and boosts.
+    """
+
+    window: Annotated[int, Field(ge=1, le=10_000)]
+    threshold: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+    top_k: Annotated[int, Field(ge=1, le=1000)]
+    half_life_seconds: Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
+    weights: FuzzyWeights = FuzzyWeights()
+    kind_boosts: dict[EventKind, Weight] = {}
+    visibility_boosts: dict[EventVisibility, Weight] = {}
+
+
+class ShortTerm(Part):
+    """Short-term memory of an agent with two personas; both answer for themselves."""
+
+    actor: FuzzyHeuristics
+    subconscious: FuzzyHeuristics
+
+
 class Retrieval(Part):
     """Primitive 5: how memory enters the agent's reasoning."""
 
@@ -192,6 +249,7 @@ class Retrieval(Part):
     tiers: dict[Tier, Weight]
     envelope: dict[Name, EnvelopeKey] = {}
     reranker: Reranker = Reranker.NONE
+    short_term: ShortTerm | None = None
 
 
 # --- 6 to 11. Behaviour ----------------------------------------------------------------------

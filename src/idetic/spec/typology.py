@@ -144,6 +144,8 @@ class ConsolidationMethod(StrEnum):
     COMPOUNDING = "compounding_at_boundaries"
     MERGE = "merge"
     SUPERSESSION = "append_with_supersession"
+    # A 1:1 mirror (CHAOS long-term memory) merges nothing; no typology defaults to this.
+    NONE = "none"
 
 
 class ConsolidationPolicy(Policy):

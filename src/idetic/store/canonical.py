@@ -22,7 +22,7 @@ def root_names(spec: MemorySpec) -> Names:
     root = spec.anchor.root
     if root is None:
         return dict.fromkeys(
-            ("root_def", "root_fk", "root_declare", "root_lookup", "root_check", "root_column",
+            ("root_def", "root_fk", "root_declare", "root_lookup", "head_root", "root_target", "root_column",
              "root_value"),
             _EMPTY,
         )  # fmt: skip
@@ -43,11 +43,13 @@ def root_names(spec: MemorySpec) -> Names:
         "root_fk": raw(
             "CONSTRAINT {} FOREIGN KEY ({}, {}) REFERENCES {} ({}, {}) ON DELETE RESTRICT,"
         ).format(sql.Identifier(f"{family.name}_memory_root"), anchor, key, table, anchor, key),
+        "root_or_null": raw("root_key"),
         "root_declare": raw("root_key uuid;"),
         "root_lookup": raw("SELECT c.{} INTO root_key FROM {} c WHERE {}; {}").format(
             key, table, same, missing
         ),
-        "root_check": raw("PERFORM FROM {} c WHERE {}; {}").format(table, same, missing),
+        "head_root": raw(", h.{}").format(key),
+        "root_target": raw(", root_key"),
         "root_column": raw("{}, ").format(key),
         "root_value": raw("root_key, "),
     }

@@ -15,7 +15,6 @@ from psycopg import sql
 from psycopg.sql import Composable
 
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import ENVELOPE_MAX_BYTES
 from idetic.store import scope, templates
 from idetic.store.canonical import canonical_names, root_names
 from idetic.store.family import Family, Names
@@ -25,6 +24,36 @@ _STATE = (
     "invalid_at, archived_at, superseded_at, superseded_by, invalidated_at, deleted_at, "
     "exempt_at, embedding_id"
 )
+
+_LEDGER = (
+    "position, receipt_id, at, transition, decision, memory_id, actor_kind, actor, reason, "
+    "state_from, state_to, detail, prev_hash, hash"
+)
+
+# The links an admission may leave: (transition, decision, entry, reason, from, to, detail).
+_LINK_PARTS = ("transition", "decision", "entry", "reason", "state_from", "state_to", "detail")
+_LINKS = {
+    name: dict(zip(_LINK_PARTS, parts, strict=True))
+    for name, parts in {
+        "link_added": (
+            *("item.transition", "'ADD'", "item.memory", "'new'", "NULL", "'current'"),
+            "item.detail",
+        ),
+        "link_superseded": (
+            *("'superseded'", "'UPDATE'", "known.old_id", "'a later statement of the same claim'"),
+            *("'current'", "'superseded'", "jsonb_build_object('superseded_by', item.memory)"),
+        ),
+        "link_superseding": (
+            *("item.transition", "'UPDATE'", "item.memory", "'supersedes an earlier statement'"),
+            *("NULL", "'current'", "item.detail || jsonb_build_object('supersedes', known.old_id)"),
+        ),
+        "link_known": (
+            "CASE known.decision WHEN 'REJECT' THEN 'refused' ELSE item.transition END",
+            *("known.decision", "known.same_id", "known.reason", "known.state", "known.state"),
+            "known.detail",
+        ),
+    }.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +93,7 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
         *_provenance(family, names),
         *_render("gateway.sql", names, family),
         *_render("admit.sql", names | _admit_names(family, names), family),
-        *_render(
-            "turn.sql", names | _remember("call ->> 'key'", "call ->> 'digest'", names), family
-        ),
+        *_render("turn.sql", names | {"remember_call_key": _remember(names)}, family),
         *_render("views.sql", names, family),
         *_access(family, names),
     ]
@@ -88,12 +115,11 @@ def _common_names(family: Family, extensions: Extensions) -> Names:
         "provenance_text": sql.Literal(", ".join(family.spec.anchor.provenance) or "none"),
         "trgm_schema": sql.Identifier(extensions.trgm),
         "body_text_max": sql.Literal(family.spec.backend.body_text_max),
-        # jsonb in memory is larger than its text; the text's bound is checked at the gateway.
-        "envelope_max": sql.Literal(4 * ENVELOPE_MAX_BYTES),
+        "note": family.qualified(f"{family.name}_note"),
+        "note_text": sql.Literal(f"{family.schema}.{family.name}_note"),
     }
     for constraint in (
-        "memory_pkey memory_superseded_by memory_root memory_trust memory_scope "
-        "memory_supersession memory_body memory_envelope actions_pkey actions_memory "
+        "memory_pkey memory_superseded_by memory_root memory_consistent actions_pkey actions_memory "
         "embeddings_pkey embeddings_profile embeddings_memory scopes_pkey scopes_session "
         "scopes_tier ledger_pkey heads_pkey receipts_pkey receipts_ledger corroborations_notes "
         "corroborations_pkey corroborations_source corroborations_memory"
@@ -143,29 +169,39 @@ def _provenance(family: Family, names: Names) -> Iterator[DatabaseObject]:
 def _admit_names(family: Family, names: Names) -> Names:
     provenance = family.spec.anchor.provenance
     names = names | {
+        "ledger_columns": raw(_LEDGER),
         "provenance_columns": raw("").join(
             raw("{}, ").format(sql.Identifier(p)) for p in provenance
         ),
-        "provenance_values": raw("").join(
-            raw("item.provenance ->> {}, ").format(sql.Literal(p)) for p in provenance
-        ),
+        "provenance_values": _provenance_values(provenance, "item.provenance"),
+        "provenance_refs": _provenance_values(provenance, "p_provenance"),
     }
     return {
         **names,
-        **_remember("item.key", "item.digest", names),
+        "check_scope_name": raw(f"{family.name}_check_scope_v1"),
         "careful_guard": _per_canonical(family, names, "careful_guard.sql", guarded=True),
         "insert_refs": _per_canonical(family, names, "insert_refs.sql", guarded=False),
+        "insert_memory": raw(templates.read("family/insert_memory.sql")).format(**names),
+        **{name: _link(names, **parts) for name, parts in _LINKS.items()},
     }
 
 
-def _remember(key: str, digest: str, names: Names) -> Names:
+def _link(names: Names, **parts: str) -> Composable:
+    """The statement that appends one link, in one of the forms the admit function needs."""
+    values = {name: raw(text) for name, text in parts.items()}
+    return raw(templates.read("family/insert_link.sql")).format(**(names | values))
+
+
+def _provenance_values(provenance: tuple[str, ...], source: str) -> Composable:
+    values = (raw(f"{source} ->> {{}}, ").format(sql.Literal(p)) for p in provenance)
+    return raw("").join(values)
+
+
+def _remember(names: Names) -> Composable:
     """Keep an idempotency key beside the ledger row that it stands for."""
-    statement = raw(templates.read("family/remember_key.sql")).format(
-        key=raw(key),
-        digest=raw(digest),
-        **{k: names[k] for k in ("receipts", "anchor", "anchor_p")},
+    return raw(templates.read("family/remember_key.sql")).format(
+        **{k: names[k] for k in ("receipts", "anchor", "anchor_p")}
     )
-    return {"remember_key": statement, "remember_call_key": statement}
 
 
 def _per_canonical(family: Family, names: Names, path: str, *, guarded: bool) -> Composable:

@@ -8,13 +8,13 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.sql import Composable
 from psycopg_pool import AsyncConnectionPool
 
 from idetic.errors import DatabaseClosed, DatabaseUnavailable
 from idetic.model import Scope
 from idetic.store import scope as scoping
 from idetic.store.sqlstate import translated
+from idetic.store.templates import raw
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 Rows = list[tuple[Any, ...]]
@@ -63,7 +63,7 @@ class Database:
         """Whether `close` was called."""
         return self._closed
 
-    async def run(self, scope: Scope, statement: Composable, *, role: str | None = None) -> Rows:
+    async def run(self, scope: Scope, statement: str, *, role: str | None = None) -> Rows:
         """Run one statement within a scope: one message, one round trip, one transaction.
 
         The settings and the statement travel as one simple query, which PostgreSQL runs as one
@@ -71,9 +71,8 @@ class Database:
         """
         if self._closed:
             raise DatabaseClosed
-        query = sql.SQL("{}; {}").format(scoping.settings(scope), statement)
-        if role:
-            query = sql.SQL("SET LOCAL ROLE {}; {}").format(sql.Identifier(role), query)
+        become = f'SET LOCAL ROLE "{role}"; ' if role else ""
+        query = raw(f"{become}{scoping.settings(scope)}; {statement}")
         with translated():
             async with self._pool.connection() as connection:
                 cursor = await connection.execute(query)

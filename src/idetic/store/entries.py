@@ -82,7 +82,7 @@ class Entries:
             "scope_l": scoping.predicate(scope, "l"),
         }
         statement = raw(templates.query("queries/entries.sql", query)).format(**names)
-        return await self._database.run(scope, statement)
+        return await self._database.run(scope, statement.as_string(None))
 
     def _columns(self, scope: Scope) -> Composable:
         extra = (*self._family.keys, *self._family.spec.anchor.provenance)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
-from idetic.store.scope import anchor_equals
+from idetic.store.scope import anchor_equals, scope_key
 from idetic.store.templates import raw
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ _FUNCTIONS = {
     "replay": "replay_v1",
     "check_scope": "check_scope_v1",
     "admit": "admit_v1",
+    "answer": "answer_v1",
+    "refer": "refer_v1",
     "turn": "turn_v1",
     "link_action": "link_v1",
     "scope_turn": "scope_v1",
@@ -90,6 +92,7 @@ class Family:
             "family_text": sql.Literal(f"{self.schema}.{self.name}"),
             "tenant": sql.Identifier(self.keys[0]),
             "tenant_p": sql.Identifier(f"p_{self.keys[0]}"),
+            "bound_tenant": scope_key(1, self.spec.anchor.tenant.type),
             "tenant_type": raw(self.spec.anchor.tenant.type.value),
             **tables,
             **functions,

@@ -58,7 +58,7 @@ def translate(error: psycopg.Error) -> errors.IdeticError:
         return errors.Busy(f"The database could not finish ({type(error).__name__}).")
     if isinstance(error, pg.UndefinedTable | pg.UndefinedFunction | pg.InvalidSchemaName):
         return errors.SpecChanged("This database lacks objects that the spec needs.")
-    if isinstance(error, psycopg.OperationalError):
+    if error.sqlstate is None or error.sqlstate.startswith(("08", "57P")):
         return errors.DatabaseUnavailable()
     return errors.DatabaseError(f"The database refused the statement (SQLSTATE {error.sqlstate}).")
 

@@ -61,14 +61,18 @@ class Claim:
                 group=switch.gid if switch else None,
                 extra_groups=[] if switch else None,
             )
-        except subprocess.TimeoutExpired as error:
-            raise EmbeddedServerError(
-                f"`{argv[0]}` did not finish within {_PATIENCE:.0f} s.",
-                remedy="Check the machine's disk and load, then try again.",
-            ) from error
         except (OSError, subprocess.SubprocessError) as error:
-            raise EmbeddedServerError(
-                f"`{argv[0]}` could not be run: {error}.",
-                remedy="Check that its directory is reachable and not mounted noexec; set "
-                "IDETIC_HOME to another place if it is, or give a DSN.",
-            ) from error
+            raise _could_not_run(argv[0], error) from error
+
+
+def _could_not_run(program: str | Path, error: Exception) -> EmbeddedServerError:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return EmbeddedServerError(
+            f"`{program}` did not finish within {_PATIENCE:.0f} s.",
+            remedy="Check the machine's disk and load, then try again.",
+        )
+    return EmbeddedServerError(
+        f"`{program}` could not be run: {error}.",
+        remedy="Check that its directory is reachable and not mounted noexec; set IDETIC_HOME "
+        "to another place if it is, or give a DSN.",
+    )

@@ -50,7 +50,6 @@ def _create(claim: Claim, installation: Installation) -> None:
     with (data / "postgresql.conf").open("a", encoding="utf-8") as conf:
         conf.write("\ninclude = '../server.conf'\n")
     settle(data, home.data)
-    home.clear_scratch()
 
 
 def _initdb(claim: Claim, installation: Installation, data: Path, pwfile: Path) -> None:
@@ -100,7 +99,7 @@ def _single_user(
 
 def _check_version(home: Home, installation: Installation) -> None:
     try:
-        written_by = (home.data / "PG_VERSION").read_text(encoding="ascii").strip()
+        written_by = (home.data / "PG_VERSION").read_text(encoding="utf-8").strip()
     except FileNotFoundError:
         raise EmbeddedServerError(
             f"{home.data} is there but is not a PostgreSQL data directory.",

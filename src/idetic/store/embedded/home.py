@@ -15,6 +15,8 @@ PORT = 5432
 _SOCKET_NAME = f".s.PGSQL.{PORT}"
 # Linux allows 107 bytes for a socket's path, macOS 103.
 _SOCKET_PATH_LIMIT = 103
+# initdb runs `"…/postgres" -V` through a shell: a home called `$(reboot)` would do it.
+_SHELL_CHARACTERS = set('"$`\\\n\r')
 
 
 def default_home() -> Path:
@@ -90,7 +92,13 @@ class Home:
         return Path("/tmp") / f"idetic-{digest}"  # noqa: S108 - see private_dir
 
     def create(self) -> None:
-        """Make the home if it is missing; refuse one that another user controls."""
+        """Make the home if it is missing; refuse one that cannot be used safely."""
+        if _SHELL_CHARACTERS & set(str(self.path)):
+            raise EmbeddedServerError(
+                f"The embedded database's home {self.path} has a character in its path that "
+                "PostgreSQL's initdb would hand to a shell.",
+                remedy='Set IDETIC_HOME to a path without " $ ` \\ and line breaks.',
+            )
         missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
         for directory in reversed(missing):
             directory.mkdir(exist_ok=True)

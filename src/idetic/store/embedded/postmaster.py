@@ -94,12 +94,13 @@ def launch(claim: Claim, installation: Installation) -> int:
     """Start the server as a daemon and return its pid at once.
 
     The shell in between makes the server an orphan: it is nobody's child to be reaped, and
-    it inherits the log instead of the caller's output. No argument passes through the
-    shell's parser, as it would with pg_ctl, so a home may be called `$HOME "x"`.
+    it inherits the log instead of the caller's output. Unlike pg_ctl's, this shell never
+    parses a path.
     """
     home = claim.home
-    quoted = str(home.socket_dir).replace('"', '""')
-    where = ("-c", "listen_addresses=", "-c", f'unix_socket_directories="{quoted}"')
+    # Quoted, because the setting is a list that a comma in the path would split.
+    socket_dir = f'unix_socket_directories="{home.socket_dir}"'
+    where = ("-c", "listen_addresses=", "-c", socket_dir)
     server = (installation.program("postgres"), "-D", home.data, "-p", str(PORT), *where)
     fd = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     with os.fdopen(fd, "ab") as log:

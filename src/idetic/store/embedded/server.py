@@ -43,7 +43,10 @@ def ensure_running(home: Home) -> None:
             raise server_failed(f"The embedded server (pid {pid}) does not answer.", home, "")
         stop_server(home)
     with server_lock(home) as lock_fd:
-        _start(Claim(home, Account.of(home), lock_fd))
+        try:
+            _start(Claim(home, Account.of(home), lock_fd))
+        finally:
+            home.clear_scratch()
 
 
 def trim_log(home: Home) -> None:
@@ -55,7 +58,6 @@ def trim_log(home: Home) -> None:
 def _start(claim: Claim) -> None:
     home = claim.home
     claim.account.require_reach(home)
-    home.clear_scratch()
     installation = Installation.ensure(claim)
     private_dir(home.socket_dir, claim.account.uid, claim.account.gid)
     write_settings(home)
@@ -68,9 +70,20 @@ def _start(claim: Claim) -> None:
         if wait_until_ready(home, pid, _START_PATIENCE):
             return
         said = _log_since(home, already_said)
-        if "is still in use" not in said or time.monotonic() > deadline:
+        if time.monotonic() > deadline or not _may_pass(said):
             raise server_failed("The embedded server did not start.", home, said)
         time.sleep(0.2)
+        disarm_stale_files(home)
+
+
+def _may_pass(said: str) -> bool:
+    """Whether a server that did not start was killed, or found another one's children.
+
+    Whoever gives a reason says it on a line that is neither LOG nor an answer to our asking.
+    """
+    noise = (" LOG:  ", "the database system is ")
+    reasons = [line for line in said.splitlines() if not any(word in line for word in noise)]
+    return not reasons or "is still in use" in said
 
 
 def _log_since(home: Home, position: int) -> str:

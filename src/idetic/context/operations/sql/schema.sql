@@ -53,8 +53,8 @@ BEGIN
         EXECUTE format('GRANT SELECT, INSERT ON operations.%I TO idetic_curator', wanted);
         EXECUTE format($policy$CREATE POLICY tenant_scope ON operations.%I FOR ALL
             TO idetic_app, idetic_curator, idetic_auditor
-            USING (operator_id = nullif(current_setting('idetic.key1', true), '')::uuid)
-            WITH CHECK (operator_id = nullif(current_setting('idetic.key1', true), '')::uuid)$policy$, wanted);
+            USING (operator_id = nullif(split_part(current_setting('idetic.scope', true), chr(31), 2), '')::uuid)
+            WITH CHECK (operator_id = nullif(split_part(current_setting('idetic.scope', true), chr(31), 2), '')::uuid)$policy$, wanted);
         EXECUTE format('CREATE POLICY guard_reads ON operations.%I FOR SELECT TO idetic_guard USING (true)', wanted);
     END LOOP;
 END

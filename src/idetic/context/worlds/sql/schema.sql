@@ -77,8 +77,8 @@ BEGIN
         EXECUTE format('GRANT SELECT, INSERT ON worlds.%I TO idetic_curator', wanted);
         EXECUTE format($policy$CREATE POLICY tenant_scope ON worlds.%I FOR ALL
             TO idetic_app, idetic_curator, idetic_auditor
-            USING (org_id = nullif(current_setting('idetic.key1', true), '')::uuid)
-            WITH CHECK (org_id = nullif(current_setting('idetic.key1', true), '')::uuid)$policy$, wanted);
+            USING (org_id = nullif(split_part(current_setting('idetic.scope', true), chr(31), 2), '')::uuid)
+            WITH CHECK (org_id = nullif(split_part(current_setting('idetic.scope', true), chr(31), 2), '')::uuid)$policy$, wanted);
         EXECUTE format('CREATE POLICY guard_reads ON worlds.%I FOR SELECT TO idetic_guard USING (true)', wanted);
     END LOOP;
 END

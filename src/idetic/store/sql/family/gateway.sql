@@ -5,11 +5,13 @@ CREATE OR REPLACE FUNCTION {lock_head}({anchor_params}) RETURNS {heads}
 LANGUAGE plpgsql AS $$
 DECLARE
     head {heads};
+    {root_declare}
 BEGIN
     SELECT h.* INTO head FROM {heads} h WHERE {anchor_is_p_h} FOR UPDATE;
     IF NOT FOUND THEN
-        INSERT INTO {heads} ({anchor}, position, hash, at)
-        VALUES ({anchor_p}, 0, idetic.genesis_hash_v1({family_text}, jsonb_build_array({anchor_p})),
+        {root_lookup}
+        INSERT INTO {heads} ({anchor}, {root_column} position, hash, at)
+        VALUES ({anchor_p}, {root_value} 0, idetic.genesis_hash_v1({family_text}, jsonb_build_array({anchor_p})),
                 '-infinity')
         ON CONFLICT ({anchor}) DO NOTHING;
         SELECT h.* INTO head FROM {heads} h WHERE {anchor_is_p_h} FOR UPDATE;
@@ -84,17 +86,17 @@ END
 $$;
 
 -- object: function {family}_check_scope_v1
--- A session or interaction that takes a write is open, and stays open until the write commits.
+-- A session or interaction that takes a write is open. No row lock is needed for it to stay so
+-- until the write commits: closing takes the anchor's head first, and the caller holds it.
 CREATE OR REPLACE FUNCTION {check_scope}({anchor_params}, p_session uuid, p_interaction uuid)
 RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     open_ones integer;
 BEGIN
-    SELECT count(*) INTO open_ones FROM (
-        SELECT FROM {scopes} s WHERE {anchor_is_p_s} AND s.closed_at IS NULL
-          AND s.scope_id IN (p_session, p_interaction) AND s.session_id = p_session
-        FOR SHARE) AS held;
+    SELECT count(*) INTO open_ones FROM {scopes} s
+    WHERE {anchor_is_p_s} AND s.scope_id = ANY (ARRAY[p_session, p_interaction])
+      AND s.session_id = p_session AND s.closed_at IS NULL;
     IF open_ones <> 1 + (p_interaction IS NOT NULL)::integer THEN
         RAISE EXCEPTION 'idetic.scope_closed: the session or interaction is closed or unknown'
             USING ERRCODE = 'ID003';

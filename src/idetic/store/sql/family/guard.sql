@@ -26,7 +26,7 @@ SET plan_cache_mode = force_custom_plan
 AS $$
 BEGIN
     IF char_length(p_body) < 100
-       OR p_tenant::text IS DISTINCT FROM current_setting('idetic.key1', true) THEN
+       OR p_tenant IS DISTINCT FROM {bound_tenant} THEN
         RETURN;
     END IF;
     RETURN QUERY

@@ -7,5 +7,5 @@ IF ref.noun = {noun} THEN
     END IF;
     INSERT INTO {refs} ({anchor}, ref_id, memory_id, {canonical_id}, {pin_column} {provenance_columns}
         created_at)
-    VALUES ({anchor_p}, ref.ref_id, item.memory, ref.id, {pin_value} {provenance_values} stamp);
+    VALUES ({anchor_p}, ref.ref_id, p_memory, ref.id, {pin_value} {provenance_refs} p_at);
 END IF;

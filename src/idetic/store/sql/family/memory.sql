@@ -3,6 +3,16 @@
 CREATE SCHEMA IF NOT EXISTS {schema};
 GRANT USAGE ON SCHEMA {schema} TO idetic_app, idetic_guard, idetic_auditor;
 
+-- object: domain {family}_note
+-- A bounded note. The bound is the spec's; canonical content does not fit by accident.
+DO $do$ BEGIN
+    IF to_regtype({note_text}) IS NULL THEN
+        CREATE DOMAIN {note} AS text;
+    END IF;
+END $do$;
+ALTER DOMAIN {note} DROP CONSTRAINT IF EXISTS note_bounded;
+ALTER DOMAIN {note} ADD CONSTRAINT note_bounded CHECK (char_length(VALUE) <= {body_text_max});
+
 -- object: table {family}_memory
 -- One row per entry; joint tier + typology discriminators (D3). No wide text: the body is a
 -- bounded note and the envelope is bounded, so canonical content does not fit by accident.
@@ -15,15 +25,15 @@ CREATE TABLE {memory} (
     typology idetic.typology NOT NULL,
     session_id uuid,
     interaction_id uuid,
-    body_text text NOT NULL,
-    envelope jsonb NOT NULL,
-    -- Columns, not expressions: under RLS only leakproof operators reach an index, and text
-    -- equality is one while jsonb access is not.
-    claim_subject text GENERATED ALWAYS AS (envelope #>> '{{claim,subject}}') STORED,
-    claim_attribute text GENERATED ALWAYS AS (envelope #>> '{{claim,attribute}}') STORED,
-    claim_value text GENERATED ALWAYS AS (envelope #>> '{{claim,value}}') STORED,
+    body_text {note} NOT NULL,
+    envelope idetic.envelope NOT NULL,
+    -- The envelope's claim again, as columns: under RLS only leakproof operators reach an index,
+    -- and text equality is one while jsonb access is not.
+    claim_subject text,
+    claim_attribute text,
+    claim_value text,
     origin idetic.origin NOT NULL,
-    trust smallint NOT NULL,
+    trust idetic.trust NOT NULL,
     valid_at timestamptz NOT NULL,
     invalid_at timestamptz,
     archived_at timestamptz,
@@ -41,27 +51,11 @@ CREATE TABLE {memory} (
     CONSTRAINT {c_memory_pkey} PRIMARY KEY ({anchor}, memory_id),
     CONSTRAINT {c_memory_superseded_by} FOREIGN KEY ({anchor}, superseded_by)
         REFERENCES {memory} ({anchor}, memory_id) ON DELETE RESTRICT,
-    {root_fk}
-    CONSTRAINT {c_memory_trust} CHECK (trust BETWEEN 0 AND 100),
-    CONSTRAINT {c_memory_scope} CHECK (
-        CASE tier
-            WHEN 'interaction' THEN session_id IS NOT NULL AND interaction_id IS NOT NULL
-            WHEN 'session' THEN session_id IS NOT NULL AND interaction_id IS NULL
-            ELSE interaction_id IS NULL
-        END),
-    CONSTRAINT {c_memory_supersession} CHECK ((superseded_at IS NULL) = (superseded_by IS NULL))
+    CONSTRAINT {c_memory_consistent} CHECK (
+        (interaction_id IS NOT NULL) = (tier = 'interaction')
+        AND (session_id IS NOT NULL OR tier = 'persistent')
+        AND (superseded_at IS NULL) = (superseded_by IS NULL))
 );
-
--- object: constraint {family}_memory.body_bounded
--- Its own object, so that a spec may change the bound.
-ALTER TABLE {memory} DROP CONSTRAINT IF EXISTS {c_memory_body};
-ALTER TABLE {memory} ADD CONSTRAINT {c_memory_body}
-    CHECK (char_length(body_text) <= {body_text_max});
-
--- object: constraint {family}_memory.envelope_bounded
-ALTER TABLE {memory} DROP CONSTRAINT IF EXISTS {c_memory_envelope};
-ALTER TABLE {memory} ADD CONSTRAINT {c_memory_envelope}
-    CHECK (jsonb_typeof(envelope) = 'object' AND pg_column_size(envelope) <= {envelope_max});
 
 -- object: index {family}_memory_current
 -- The current view of an anchor, newest first: what `list` and every recall start from.
@@ -117,7 +111,7 @@ $$;
 -- object: trigger {family}_memory.immutable
 CREATE OR REPLACE TRIGGER immutable
     BEFORE UPDATE OF {anchor}, memory_id, tier, typology, session_id, interaction_id, body_text,
-        envelope, origin, trust, valid_at, spec_version, content_hash, digest_salt, created_at,
+        envelope, claim_subject, claim_attribute, claim_value, origin, trust, valid_at, spec_version, content_hash, digest_salt, created_at,
         created_by ON {memory}
     FOR EACH ROW EXECUTE FUNCTION {immutable}();
 

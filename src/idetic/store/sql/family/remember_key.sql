@@ -1,4 +1,4 @@
-IF {key} IS NOT NULL THEN
+IF call ->> 'key' IS NOT NULL THEN
     INSERT INTO {receipts} ({anchor}, idempotency_key, request_digest, position)
-    VALUES ({anchor_p}, {key}, decode({digest}, 'hex'), link.position);
+    VALUES ({anchor_p}, call ->> 'key', decode(call ->> 'digest', 'hex'), link.position);
 END IF;

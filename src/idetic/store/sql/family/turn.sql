@@ -114,7 +114,6 @@ BEGIN
         IF p_scope <> p_session THEN
             PERFORM {check_scope}({anchor_p}, p_session, NULL);
         END IF;
-        {root_check}
         INSERT INTO {scopes} ({anchor}, scope_id, tier, session_id, opened_at, opened_by)
         VALUES ({anchor_p}, p_scope, (call ->> 'tier')::idetic.tier, p_session, stamp,
                 (call #>> '{{actor,kind}}') || ':' || (call #>> '{{actor,name}}'))

@@ -1,0 +1,1 @@
+"""Benchmarks: one task a module, `python -m bench.<task>`."""

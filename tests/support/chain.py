@@ -1,0 +1,129 @@
+"""The ledger's hash chain, recomputed in Python from nothing but its rows.
+
+This is what an auditor with an export would write. It shares no code with the product: it
+follows the definition of `idetic.link_hash_v1`, whose input is PostgreSQL's text form of a
+JSON array.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ESCAPES = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"'}
+_ESCAPES |= {"\\": "\\\\"}
+
+Row = Mapping[str, Any]
+
+
+def jsonb_text(value: object) -> str:
+    """A value as `jsonb::text` prints it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, UUID):
+        return _string(str(value))
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, Mapping):
+        keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
+        return "{" + ", ".join(f"{_string(k)}: {jsonb_text(value[k])}" for k in keys) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(jsonb_text, value)) + "]"
+    raise AssertionError(f"no jsonb form for a {type(value).__name__}")
+
+
+def _string(text: str) -> str:
+    return '"' + "".join(map(_character, text)) + '"'
+
+
+def _character(char: str) -> str:
+    return _ESCAPES.get(char) or (f"\\u{ord(char):04x}" if char < " " else char)
+
+
+def genesis_hash(family: str, anchor: Sequence[object]) -> bytes:
+    """What a chain starts from."""
+    return hashlib.sha256(jsonb_text([family, list(anchor)]).encode()).digest()
+
+
+def link_hash(prev: bytes, row: Row) -> bytes:
+    """The hash that a ledger row must carry, given the one before it."""
+    fields = [
+        *(row["position"], row["receipt_id"], (row["at"] - _EPOCH) // timedelta(microseconds=1)),
+        *(row["transition"], row["decision"], row["memory_id"], row["actor_kind"], row["actor"]),
+        *(row["reason"], row["state_from"], row["state_to"], row["detail"]),
+    ]
+    return hashlib.sha256(prev + jsonb_text(fields).encode()).digest()
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One anchor's ledger and the head that stands for its end."""
+
+    family: str
+    anchor: tuple[object, ...]
+    rows: tuple[Row, ...]
+    head: Row | None
+
+    def faults(self) -> list[str]:
+        """Everything that is wrong with it: every link is checked, not only the ends."""
+        found = []
+        prev, at = genesis_hash(self.family, self.anchor), None
+        for expected, row in enumerate(self.rows, start=1):
+            if row["position"] != expected:
+                found.append(f"position {row['position']} stands where {expected} belongs")
+            if row["prev_hash"] != prev:
+                found.append(f"position {row['position']} does not follow the one before")
+            if row["hash"] != link_hash(row["prev_hash"], row):
+                found.append(f"position {row['position']} was changed")
+            if at is not None and row["at"] < at:
+                found.append(f"position {row['position']} is earlier than the one before")
+            prev, at = row["hash"], row["at"]
+        if self.rows and (self.head is None or self.head["hash"] != prev):
+            found.append("the head does not stand for the last row")
+        if self.head is not None and self.head["position"] != len(self.rows):
+            found.append(f"the head counts {self.head['position']} rows of {len(self.rows)}")
+        return found
+
+
+def read_chain(
+    connection: psycopg.Connection[Any], schema: str, family: str, anchor: Mapping[str, object]
+) -> Chain:
+    """One anchor's chain, as the connection's role sees it."""
+    set_json_loads(partial(json.loads, parse_float=Decimal), connection)
+    here = sql.SQL(" AND ").join(
+        sql.SQL("{} = {}").format(sql.Identifier(key), sql.Literal(value))
+        for key, value in anchor.items()
+    )
+    ledger = sql.Identifier(schema, f"{family}_memory_ledger")
+    heads = sql.Identifier(schema, f"{family}_memory_heads")
+    cursor = connection.cursor(row_factory=dict_row)
+    cursor.execute(sql.SQL("SELECT * FROM {} WHERE {} ORDER BY position").format(ledger, here))
+    rows = tuple(cursor.fetchall())
+    cursor.execute(sql.SQL("SELECT position, hash FROM {} WHERE {}").format(heads, here))
+    return Chain(f"{schema}.{family}", tuple(anchor.values()), rows, cursor.fetchone())
+
+
+def chain_faults(admin_dsn: str, agent: Any, **anchor: object) -> list[str]:
+    """The faults of one anchor's chain in a database; an empty list is a chain that verifies."""
+    backend = agent.spec.backend
+    with psycopg.connect(admin_dsn) as connection:
+        return read_chain(connection, backend.schema_, backend.family, anchor).faults()

@@ -1,0 +1,50 @@
+"""Databases for tests that need more, or fewer, than one each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+from idetic.store.database import APP_ROLE
+from idetic.store.embedded import EmbeddedServer
+from tests.conftest import TestDatabase
+
+
+@contextmanager
+def copy_of(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+    """A copy of a prepared database, dropped at the end; for fixtures of any scope."""
+    name = f"test_{uuid4().hex}"
+    made, gone = sql.Identifier(name), sql.Identifier(template)
+    with psycopg.connect(server.dsn(), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, gone))
+    try:
+        yield TestDatabase(server.dsn(user=APP_ROLE, dbname=name), server.dsn(dbname=name))
+    finally:
+        with psycopg.connect(server.dsn(), autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(made))
+
+
+def row_counts(admin_dsn: str, schema: str) -> dict[str, int]:
+    """How many rows each table of a schema holds, past every policy."""
+    with psycopg.connect(admin_dsn) as connection:
+        return row_counts_on(connection, schema)
+
+
+def row_counts_on(connection: psycopg.Connection, schema: str) -> dict[str, int]:
+    """As `row_counts`, with what the connection's own role may see."""
+    found = connection.execute(
+        """SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+           WHERE n.nspname = %s AND c.relkind IN ('r', 'p') ORDER BY 1""",
+        (schema,),
+    )
+    names = [name for (name,) in found.fetchall()]
+    counts = sql.SQL(", ").join(
+        sql.SQL("(SELECT count(*) FROM {})").format(sql.Identifier(schema, name)) for name in names
+    )
+    row = connection.execute(sql.SQL("SELECT {}").format(counts)).fetchone()
+    assert row is not None
+    return dict(zip(names, row, strict=True))

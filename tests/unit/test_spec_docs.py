@@ -1,0 +1,70 @@
+"""What the documentation says of the spec is what the spec is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from idetic.spec.anatomy import allowed, annotation_at, every_path, known_keys
+from idetic.spec.checks.behavioural import DEFAULTS
+from idetic.spec.loader import parse
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.problems import PRIMITIVES
+
+DOCS = Path(__file__).parents[2] / "docs"
+HOW_TO = DOCS / "how-to" / "write-a-spec.md"
+REFERENCE = DOCS / "reference" / "spec.md"
+
+
+def yaml_blocks(page: Path) -> list[str]:
+    return re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [HOW_TO, REFERENCE], ids=lambda page: str(page.name))
+def test_complete_specs_in_the_docs_are_valid(page: Path) -> None:
+    for text in yaml_blocks(page):
+        if text.startswith("agent:"):
+            assert parse(text).agent
+
+
+def test_the_how_to_ends_in_a_whole_spec_that_holds_its_fragments() -> None:
+    fragment, whole = yaml_blocks(HOW_TO)
+    assert parse(whole).agent == "clerk"
+    assert fragment.strip() in whole
+
+
+def test_the_how_to_works_the_primitives_in_order() -> None:
+    headings = re.findall(r"^## (.+?)[:.]? ", HOW_TO.read_text("utf-8"), re.MULTILINE)
+    assert headings[:5] == ["1", "2", "3", "4", "5"]
+
+
+def test_the_reference_names_every_key_and_every_value() -> None:
+    text = REFERENCE.read_text("utf-8")
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", text))))
+    for path in every_path(MemorySpec):
+        annotation = annotation_at(MemorySpec, path)
+        for word in (path[-1], *known_keys(annotation)):
+            assert word in words, ".".join(path)
+        for value in allowed(annotation):
+            assert set(re.findall(r"\w+", value)) <= words, ".".join(path)
+
+
+def test_the_reference_shows_the_defaults_that_hold() -> None:
+    text = REFERENCE.read_text("utf-8")
+    for section, table in DEFAULTS.items():
+        part = text.split(f"### {PRIMITIVES[section]}\n", 1)[1].split("\n#", 1)[0]
+        head = next(iter(table.values())).model_dump()
+        assert f"| cell | {' | '.join(f'`{key}`' for key in head)} |" in part
+        for cell, policy in table.items():
+            shown = (_shown(value) for value in policy.model_dump(mode="json").values())
+            assert f"| `{cell}` | {' | '.join(shown)} |" in part
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(f"`{item}`" for item in value) or "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"`{value}`" if isinstance(value, str) else f"{value:g}"
