@@ -17,7 +17,7 @@ from idetic.model import PrincipalKind
 Refusal = type[IdeticError]
 
 
-@dataclass
+@dataclass(eq=False)
 class Noted:
     """One entry. Its id is learnt from the receipt: ids are the system's to choose."""
 
@@ -89,14 +89,12 @@ class ModelTenant:
     def observe(
         self,
         kind: PrincipalKind,
-        place: Scoped | None,
+        place: Scoped,
         text: str,
         *,
         restates: bool,
         key: str | None,
     ) -> Outcome:
-        if place is None:
-            return errors.WritePolicyRefused  # persistent memory is promoted or preferred
         if not self._is_open(place):
             return errors.ScopeClosed
         tier = Tier.SESSION if place.id == place.session else Tier.INTERACTION
@@ -121,7 +119,7 @@ class ModelTenant:
     ) -> Outcome:
         if kind is not PrincipalKind.OPERATOR:
             return errors.CapabilityRefused
-        if place is not None and not self._is_open(self.scopes[place.session]):
+        if place is not None and not self._is_open(place):
             return errors.ScopeClosed
         body = ("prefer", text, claim)
         if replay := self._replay(key, body):

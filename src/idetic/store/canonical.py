@@ -21,11 +21,9 @@ def root_names(spec: MemorySpec) -> Names:
     """The anchor's root: a column on every entry, looked up once per write; or nothing."""
     root = spec.anchor.root
     if root is None:
-        return dict.fromkeys(
-            ("root_def", "root_fk", "root_declare", "root_lookup", "head_root", "root_target", "root_column",
-             "root_value"),
-            _EMPTY,
-        )  # fmt: skip
+        empty = "def fk declare lookup target column value".split()
+        names: Names = {f"root_{name}": _EMPTY for name in empty}
+        return names | {"anchors_root": _EMPTY, "root_or_null": raw("NULL::uuid")}
     family = Family(spec)
     keys = [sql.Identifier(k) for k in family.keys]
     anchor = raw(", ").join(keys)
@@ -48,7 +46,7 @@ def root_names(spec: MemorySpec) -> Names:
         "root_lookup": raw("SELECT c.{} INTO root_key FROM {} c WHERE {}; {}").format(
             key, table, same, missing
         ),
-        "head_root": raw(", h.{}").format(key),
+        "anchors_root": raw(", a.{}").format(key),
         "root_target": raw(", root_key"),
         "root_column": raw("{}, ").format(key),
         "root_value": raw("root_key, "),

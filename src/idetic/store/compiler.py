@@ -35,7 +35,7 @@ _LINK_PARTS = ("transition", "decision", "entry", "reason", "state_from", "state
 _LINKS = {
     name: dict(zip(_LINK_PARTS, parts, strict=True))
     for name, parts in {
-        "link_added": (
+        "add": (
             *("item.transition", "'ADD'", "item.memory", "'new'", "NULL", "'current'"),
             "item.detail",
         ),
@@ -43,7 +43,7 @@ _LINKS = {
             *("'superseded'", "'UPDATE'", "known.old_id", "'a later statement of the same claim'"),
             *("'current'", "'superseded'", "jsonb_build_object('superseded_by', item.memory)"),
         ),
-        "link_superseding": (
+        "supersede": (
             *("item.transition", "'UPDATE'", "item.memory", "'supersedes an earlier statement'"),
             *("NULL", "'current'", "item.detail || jsonb_build_object('supersedes', known.old_id)"),
         ),
@@ -121,7 +121,7 @@ def _common_names(family: Family, extensions: Extensions) -> Names:
     for constraint in (
         "memory_pkey memory_superseded_by memory_root memory_consistent actions_pkey actions_memory "
         "embeddings_pkey embeddings_profile embeddings_memory scopes_pkey scopes_session "
-        "scopes_tier ledger_pkey heads_pkey receipts_pkey receipts_ledger corroborations_notes "
+        "scopes_tier ledger_pkey anchors_pkey receipts_pkey receipts_ledger corroborations_notes "
         "corroborations_pkey corroborations_source corroborations_memory"
     ).split():
         names[f"c_{constraint}"] = sql.Identifier(f"{family.name}_{constraint}")
@@ -178,17 +178,23 @@ def _admit_names(family: Family, names: Names) -> Names:
     }
     return {
         **names,
-        "check_scope_name": raw(f"{family.name}_check_scope_v1"),
         "careful_guard": _per_canonical(family, names, "careful_guard.sql", guarded=True),
         "insert_refs": _per_canonical(family, names, "insert_refs.sql", guarded=False),
-        "insert_memory": raw(templates.read("family/insert_memory.sql")).format(**names),
         **{name: _link(names, **parts) for name, parts in _LINKS.items()},
     }
 
 
 def _link(names: Names, **parts: str) -> Composable:
-    """The statement that appends one link, in one of the forms the admit function needs."""
-    values = {name: raw(text) for name, text in parts.items()}
+    """The statements that append one link, in one of the forms the admit function needs.
+
+    Where the link tells of a new entry, row and link go in with one statement: starting a
+    statement costs more than the insert.
+    """
+    before: Composable = raw("")
+    if parts["entry"] == "item.memory":
+        row = raw(templates.read("family/insert_memory.sql")).format(**names)
+        before = raw("WITH entry AS ({})").format(row)
+    values = {name: raw(text) for name, text in parts.items()} | {"before": before}
     return raw(templates.read("family/insert_link.sql")).format(**(names | values))
 
 
@@ -231,7 +237,7 @@ def _write_grants(family: Family, table: str) -> str:
     """What the application may do beyond reading. Append-only tables get INSERT and no more."""
     updates = {
         family.table_name("memory"): f"({_STATE})",
-        family.table_name("heads"): "(position, hash, at)",
+        family.table_name("anchors"): "(position, hash, at)",
         family.table_name("scopes"): "(closed_at)",
     }
     for canonical in family.spec.references.canonical:

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
 Names = dict[str, "Composable"]
 
-_TABLES = ("memory", "actions", "embeddings", "ledger", "heads", "receipts", "scopes")
+_TABLES = ("memory", "actions", "embeddings", "ledger", "anchors", "receipts", "scopes")
 _FUNCTIONS = {
     "protect": "protect_v1",
     "immutable": "immutable_v1",
-    "lock_head": "lock_head_v1",
+    "head": "head_v1",
     "append": "append_v1",
-    "set_head": "set_head_v1",
     "replay": "replay_v1",
     "check_scope": "check_scope_v1",
     "admit": "admit_v1",
@@ -119,8 +118,13 @@ class Family:
             "link_anchor_assign": _lines(
                 raw("link.{0} := head.{0};").format(sql.Identifier(k)) for k in self.keys
             ),
+            "anchor_is_head_a": anchor_equals(self.keys, "a", "head"),
+            "lock_key": raw("hashtextextended(concat_ws(chr(31), {}, {}), 0)").format(
+                sql.Literal(f"{self.schema}.{self.name}"),
+                comma.join(sql.Identifier(f"p_{k}") for k in self.keys),
+            ),
         }
-        for alias in ("h", "l", "m", "r", "s"):
+        for alias in ("a", "l", "m", "r", "s"):
             names[f"anchor_is_p_{alias}"] = anchor_equals(self.keys, alias, None)
             names[f"anchor_of_{alias}"] = comma.join(sql.Identifier(alias, k) for k in self.keys)
         return names

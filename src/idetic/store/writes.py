@@ -57,7 +57,7 @@ class Writes:
             rows = await self._database.run(scope, self._admit.format(careful="false", **asked))
         except ShadowRefused:
             rows = await self._database.run(scope, self._admit.format(careful="true", **asked))
-        return [_receipt(row) for row in rows]
+        return [_admitted(row, item) for row, item in zip(rows, items, strict=True)]
 
     async def call(self, scope: Scope, function: str, call: Mapping[str, Any]) -> Receipt:
         """Call another writing function of the family; one call, one receipt."""
@@ -84,8 +84,16 @@ def _uuid(value: UUID | None) -> str:
     return "NULL" if value is None else f"'{value}'"
 
 
+def _admitted(row: tuple[Any, ...], item: Mapping[str, Any]) -> Receipt:
+    """For what was simply added only position and time come back."""
+    if row[2] is not None:
+        return _receipt(row)
+    asked, entry = UUID(item["receipt"]), UUID(item["memory"])
+    return Receipt(asked, Decision.ADD, "new", row[0], row[1], entry_id=entry)
+
+
 def _receipt(row: tuple[Any, ...]) -> Receipt:
-    receipt_id, decision, reason, position, at, memory_id, superseded, detail = row
+    position, at, receipt_id, decision, reason, memory_id, superseded, detail = row
     return Receipt(
         receipt_id,
         Decision(decision),

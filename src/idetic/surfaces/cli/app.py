@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 import idetic
 from idetic.errors import IdeticError
@@ -71,7 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    code = app(arguments, prog_name=NAME, standalone_mode=False)
+    # Not `app(…)`, which puts a hook of its own in front of ours.
+    code = get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
 

@@ -92,6 +92,11 @@ def as_text(data: Any) -> str:
     return json.dumps(data, default=_plain, indent=2)
 
 
+def as_line(data: Any) -> str:
+    """The data as JSON in one line, for people: their language's letters stay letters."""
+    return json.dumps(data, default=_plain, ensure_ascii=False)
+
+
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return {each.name: getattr(value, each.name) for each in fields(value)}

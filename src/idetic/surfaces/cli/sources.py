@@ -68,7 +68,9 @@ def pairs(given: Iterable[str], option: str) -> dict[str, str]:
     for each in given:
         key, equals, value = each.partition("=")
         if not key or not equals:
-            raise InputError(f"{option} {each!r} is not KEY=VALUE.", remedy=f"As {option} key=value.")
+            raise InputError(
+                f"{option} {each!r} is not KEY=VALUE.", remedy=f"As {option} key=value."
+            )
         if key in found:
             raise InputError(f"{option} {key} is given twice.", remedy="Keep one of them.")
         found[key] = value

@@ -130,7 +130,7 @@ def new(
 
 
 @app.command("list", epilog=examples("idetic spec list", "idetic spec list --json"))
-def list_specs(dsn: Dsn = None, json: Json = False) -> None:
+def list_(dsn: Dsn = None, json: Json = False) -> None:
     """List the specs that ship with Idetic and every version that the database holds."""
     from idetic.surfaces.cli.spec_show import list_specs
 

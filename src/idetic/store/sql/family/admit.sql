@@ -6,36 +6,39 @@
 -- Written for few statements and few expressions: PL/pgSQL prepares each of them anew in every
 -- transaction, and that, not the writing, was most of the cost. Rows go in one at a time: Citus
 -- refuses INSERT … SELECT FROM jsonb under RLS.
+-- For an item that is simply added only position and time come back; the rest is as asked.
 CREATE OR REPLACE FUNCTION {admit}({anchor_params}, p_at timestamptz, p_kind idetic.principal,
     p_name text, p_session uuid, p_interaction uuid, p_version integer, p_careful boolean,
     p_items jsonb)
-RETURNS TABLE (r_receipt uuid, r_decision idetic.decision, r_reason text, r_position bigint,
-               r_at timestamptz, r_memory uuid, r_detail jsonb)
-LANGUAGE plpgsql AS $$
+RETURNS TABLE (r_position bigint, r_at timestamptz, r_receipt uuid, r_decision idetic.decision,
+               r_reason text, r_memory uuid, r_detail jsonb)
+-- Every look-up here is by primary key; planned for each call, the first took longer than all else.
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     item record;
     known record;
-    head_position bigint;
+    open_ones bigint;
+    prev_hash bytea;
     head_hash bytea;
+    last_position bigint;
     stamp timestamptz;
-    open_ones integer;
     {root_declare}
 BEGIN
-    SELECT h.position, h.hash, greatest(h.at, p_at) {head_root} INTO head_position, head_hash, stamp {root_target}
-    FROM {heads} h WHERE {anchor_is_p_h} FOR UPDATE;
+    PERFORM pg_advisory_xact_lock({lock_key});
+    -- One statement for all that must hold before a row is written.
+    SELECT a.position, a.hash, greatest(a.at, p_at) {anchors_root},
+        (SELECT count(*) FROM {scopes} s
+         WHERE {anchor_is_p_s} AND s.scope_id IN (p_session, p_interaction)
+           AND s.session_id = p_session AND s.closed_at IS NULL)
+    INTO r_position, head_hash, r_at {root_target}, open_ones
+    FROM {anchors} a WHERE {anchor_is_p_a};
     IF NOT FOUND THEN
-        SELECT h.position, h.hash, greatest(h.at, p_at) {head_root} INTO head_position, head_hash, stamp {root_target}
-        FROM {lock_head}({anchor_p}) h;
+        SELECT a.position, a.hash, greatest(a.at, p_at) {anchors_root}, 0
+        INTO r_position, head_hash, r_at {root_target}, open_ones FROM {head}({anchor_p}) a;
     END IF;
-    IF p_session IS NOT NULL THEN
-        -- The statement of {check_scope_name}, here for the sake of one call less.
-        SELECT count(*) INTO open_ones FROM {scopes} s
-        WHERE {anchor_is_p_s} AND s.scope_id = ANY (ARRAY[p_session, p_interaction])
-          AND s.session_id = p_session AND s.closed_at IS NULL;
-        IF open_ones <> 1 + (p_interaction IS NOT NULL)::integer THEN
-            RAISE EXCEPTION 'idetic.scope_closed: the session or interaction is closed or unknown'
-                USING ERRCODE = 'ID003';
-        END IF;
+    IF open_ones <> (p_session IS NOT NULL)::integer + (p_interaction IS NOT NULL)::integer THEN
+        RAISE EXCEPTION 'idetic.scope_closed: the session or interaction is closed or unknown'
+            USING ERRCODE = 'ID003';
     END IF;
 
     FOR item IN SELECT x.*, coalesce(
@@ -47,46 +50,54 @@ BEGIN
         detail jsonb, supersede boolean, key text, digest text, refs jsonb)
     LOOP
         IF NOT item.special THEN
-            {insert_memory}
-            {link_added}
+            {add}
             RETURN NEXT;
             CONTINUE;
         END IF;
 
         SELECT a.* INTO known
         FROM {answer}({anchor_p}, to_jsonb(item), {root_or_null}, coalesce(p_careful, false)) a;
+        last_position := r_position;
+        stamp := r_at;
         IF known.replay IS NOT NULL THEN
-            SELECT l.receipt_id, l.decision, l.reason, l.position, l.at, l.memory_id, l.detail
-            INTO r_receipt, r_decision, r_reason, r_position, r_at, r_memory, r_detail
+            SELECT l.position, l.at, l.receipt_id, l.decision, l.reason, l.memory_id, l.detail
+            INTO r_position, r_at, r_receipt, r_decision, r_reason, r_memory, r_detail
             FROM {ledger} l WHERE {anchor_is_p_l} AND l.position = known.replay;
-            RETURN NEXT;
-            CONTINUE;
-        END IF;
-        IF known.decision IS NOT NULL THEN
-            {link_known}
         ELSE
-            {insert_memory}
-            IF item.refs IS NOT NULL THEN
-                PERFORM {refer}({anchor_p}, item.memory, item.refs, item.provenance, {root_or_null},
-                                stamp);
-            END IF;
-            IF known.old_id IS NULL THEN
-                {link_added}
+            IF known.decision IS NOT NULL THEN
+                {link_known}
+            ELSIF known.old_id IS NULL THEN
+                {add}
             ELSE
-                UPDATE {memory} m SET superseded_at = stamp, superseded_by = item.memory
-                WHERE {anchor_is_p_m} AND m.memory_id = known.old_id;
                 {link_superseded}
-                {link_superseding}
+                {supersede}
+                UPDATE {memory} m SET superseded_at = r_at, superseded_by = item.memory
+                WHERE {anchor_is_p_m} AND m.memory_id = known.old_id;
             END IF;
-        END IF;
-        IF item.key IS NOT NULL THEN
-            INSERT INTO {receipts} ({anchor}, idempotency_key, request_digest, position)
-            VALUES ({anchor_p}, item.key, decode(item.digest, 'hex'), head_position);
+            IF known.decision IS NULL AND item.refs IS NOT NULL THEN
+                PERFORM {refer}({anchor_p}, item.memory, item.refs, item.provenance, {root_or_null},
+                                r_at);
+            END IF;
+            last_position := r_position;
+            SELECT l.receipt_id, l.decision, l.reason, l.memory_id, l.detail
+            INTO r_receipt, r_decision, r_reason, r_memory, r_detail
+            FROM {ledger} l WHERE {anchor_is_p_l} AND l.position = r_position;
+            IF item.key IS NOT NULL THEN
+                INSERT INTO {receipts} ({anchor}, idempotency_key, request_digest, position)
+                VALUES ({anchor_p}, item.key, decode(item.digest, 'hex'), r_position);
+            END IF;
         END IF;
         RETURN NEXT;
+        r_position := last_position;
+        r_at := stamp;
+        r_receipt := NULL;
+        r_decision := NULL;
+        r_reason := NULL;
+        r_memory := NULL;
+        r_detail := NULL;
     END LOOP;
-    UPDATE {heads} h SET position = head_position, hash = head_hash, at = stamp
-    WHERE {anchor_is_p_h};
+    UPDATE {anchors} a SET position = r_position, hash = head_hash, at = r_at
+    WHERE {anchor_is_p_a};
 END
 $$;
 

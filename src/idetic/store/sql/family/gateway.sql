@@ -1,30 +1,31 @@
--- object: function {family}_lock_head_v1
--- Take the end of the anchor's chain and hold it to commit. Everything that writes starts
--- here, so two writers of one anchor never interleave and never deadlock.
-CREATE OR REPLACE FUNCTION {lock_head}({anchor_params}) RETURNS {heads}
+-- object: function {family}_head_v1
+-- Take the anchor, hold it to commit, and give the end of its chain. Everything that writes takes
+-- the anchor first, so two writers of one anchor never interleave and never deadlock; positions
+-- are then gapless and ordered by commit, which sequences are not. The first write of an anchor
+-- records the anchor, with position zero and the chain's genesis.
+CREATE OR REPLACE FUNCTION {head}({anchor_params}) RETURNS {anchors}
 LANGUAGE plpgsql AS $$
 DECLARE
-    head {heads};
+    head {anchors};
     {root_declare}
 BEGIN
-    SELECT h.* INTO head FROM {heads} h WHERE {anchor_is_p_h} FOR UPDATE;
+    PERFORM pg_advisory_xact_lock({lock_key});
+    SELECT a.* INTO head FROM {anchors} a WHERE {anchor_is_p_a};
     IF NOT FOUND THEN
         {root_lookup}
-        INSERT INTO {heads} ({anchor}, {root_column} position, hash, at)
-        VALUES ({anchor_p}, {root_value} 0, idetic.genesis_hash_v1({family_text}, jsonb_build_array({anchor_p})),
-                '-infinity')
-        ON CONFLICT ({anchor}) DO NOTHING;
-        SELECT h.* INTO head FROM {heads} h WHERE {anchor_is_p_h} FOR UPDATE;
+        INSERT INTO {anchors} ({anchor}, {root_column} position, hash, at)
+        VALUES ({anchor_p}, {root_value} 0,
+                idetic.genesis_hash_v1({family_text}, jsonb_build_array({anchor_p})), '-infinity');
+        SELECT a.* INTO head FROM {anchors} a WHERE {anchor_is_p_a};
     END IF;
     RETURN head;
 END
 $$;
 
 -- object: function {family}_append_v1
--- One link: position after the head, hash over the head's hash. The caller keeps the head and
--- writes it once at the end with {family}_set_head_v1.
+-- One link: the position after the head, a hash over the head's. Moves the anchor's end to it.
 CREATE OR REPLACE FUNCTION {append}(
-    head {heads}, p_receipt uuid, p_at timestamptz, p_transition text, p_decision idetic.decision,
+    head {anchors}, p_receipt uuid, p_at timestamptz, p_transition text, p_decision idetic.decision,
     p_memory uuid, p_actor jsonb, p_reason text, p_from text, p_to text, p_detail jsonb
 ) RETURNS {ledger}
 LANGUAGE plpgsql AS $$
@@ -50,22 +51,15 @@ BEGIN
         link.memory_id, link.actor_kind, link.actor, link.reason, link.state_from, link.state_to,
         link.detail);
     INSERT INTO {ledger} VALUES (link.*);
+    UPDATE {anchors} a SET position = link.position, hash = link.hash, at = link.at
+    WHERE {anchor_is_head_a};
     RETURN link;
-END
-$$;
-
--- object: function {family}_set_head_v1
-CREATE OR REPLACE FUNCTION {set_head}({anchor_params}, link {ledger}) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE {heads} h SET position = link.position, hash = link.hash, at = link.at
-    WHERE {anchor_is_p_h};
 END
 $$;
 
 -- object: function {family}_replay_v1
 -- The ledger row an idempotency key stands for, or nothing. Another body under the same key
--- is refused. Safe without a unique-violation dance: the caller holds the anchor's head.
+-- is refused. Safe without a unique-violation dance: the caller holds the anchor.
 CREATE OR REPLACE FUNCTION {replay}({anchor_params}, p_key text, p_digest bytea)
 RETURNS SETOF {ledger}
 LANGUAGE plpgsql AS $$
@@ -87,7 +81,7 @@ $$;
 
 -- object: function {family}_check_scope_v1
 -- A session or interaction that takes a write is open. No row lock is needed for it to stay so
--- until the write commits: closing takes the anchor's head first, and the caller holds it.
+-- until the write commits: closing takes the anchor first, and the caller holds it.
 CREATE OR REPLACE FUNCTION {check_scope}({anchor_params}, p_session uuid, p_interaction uuid)
 RETURNS void
 LANGUAGE plpgsql AS $$

@@ -1,7 +1,8 @@
+r_position := r_position + 1;
+prev_hash := head_hash;
+head_hash := idetic.link_hash_v1(prev_hash, r_position, item.receipt, r_at, {transition},
+    {decision}, {entry}, p_kind, p_name, {reason}, {state_from}, {state_to}, {detail});
+{before}
 INSERT INTO {ledger} ({anchor}, {ledger_columns})
-VALUES ({anchor_p}, head_position + 1, item.receipt, stamp, {transition}, {decision}, {entry},
-    p_kind, p_name, {reason}, {state_from}, {state_to}, {detail}, head_hash,
-    idetic.link_hash_v1(head_hash, head_position + 1, item.receipt, stamp, {transition},
-        {decision}, {entry}, p_kind, p_name, {reason}, {state_from}, {state_to}, {detail}))
-RETURNING receipt_id, decision, reason, position, position, at, memory_id, detail, hash
-INTO r_receipt, r_decision, r_reason, r_position, head_position, r_at, r_memory, r_detail, head_hash;
+VALUES ({anchor_p}, r_position, item.receipt, r_at, {transition}, {decision}, {entry},
+    p_kind, p_name, {reason}, {state_from}, {state_to}, {detail}, prev_hash, head_hash);

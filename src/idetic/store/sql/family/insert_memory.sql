@@ -5,6 +5,6 @@ INSERT INTO {memory} ({anchor}, memory_id, {root_column} tier, typology, session
 VALUES ({anchor_p}, item.memory, {root_value} item.tier, item.typology, p_session,
     p_interaction, item.body, item.envelope, item.claim ->> 'subject',
     item.claim ->> 'attribute', item.claim ->> 'value',
-    {provenance_values} item.origin, item.trust, coalesce(item.valid_at, stamp),
+    {provenance_values} item.origin, item.trust, coalesce(item.valid_at, r_at),
     item.invalid_at, p_version, decode(item.hash, 'hex'),
-    decode(item.salt, 'hex'), stamp, p_kind || ':' || p_name);
+    decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name)

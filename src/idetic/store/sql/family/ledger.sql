@@ -34,19 +34,20 @@ CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON {ledger}
 CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE ON {embeddings}
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
 
--- object: table {family}_memory_heads
--- The end of each anchor's chain. Its row lock, held to commit, is what makes positions
--- gapless and ordered by commit; sequences promise neither.
--- It also carries the anchor's root with its foreign key: once per anchor instead of once per
--- entry, which protects the same (a root with any memory cannot go) for 17 us less a write.
-CREATE TABLE {heads} (
+-- object: table {family}_memory_anchors
+-- The anchors that have memory: the end of each one's chain, found by primary key (the ledger's
+-- own last row is not: under RLS the planner misjudges it and sorts the whole chain), and the
+-- root it belongs to. The root's foreign key stands here, once per anchor instead of once per
+-- entry: it protects the same (a root with any memory cannot go) without a look-up and a row
+-- lock in every write.
+CREATE TABLE {anchors} (
     {anchor_defs},
     {root_def}
     position bigint NOT NULL,
     hash bytea NOT NULL,
     at timestamptz NOT NULL,
     {root_fk}
-    CONSTRAINT {c_heads_pkey} PRIMARY KEY ({anchor})
+    CONSTRAINT {c_anchors_pkey} PRIMARY KEY ({anchor})
 ) WITH (fillfactor = 50);
 
 -- object: table {family}_memory_receipts

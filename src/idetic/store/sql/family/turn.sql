@@ -4,14 +4,16 @@
 CREATE OR REPLACE FUNCTION {turn}({anchor_params}, call jsonb) RETURNS SETOF {ledger}
 LANGUAGE plpgsql AS $$
 DECLARE
-    head {heads} := {lock_head}({anchor_p});
+    head {anchors};
     link {ledger};
     entry record;
     verb text := call ->> 'verb';
-    stamp timestamptz := greatest((call ->> 'at')::timestamptz, head.at);
+    stamp timestamptz;
     done boolean;
     state text;
 BEGIN
+    head := {head}({anchor_p});
+    stamp := greatest((call ->> 'at')::timestamptz, head.at);
     IF call ->> 'key' IS NOT NULL THEN
         RETURN QUERY SELECT * FROM {replay}({anchor_p}, call ->> 'key', decode(call ->> 'digest', 'hex'));
         IF FOUND THEN
@@ -45,7 +47,6 @@ BEGIN
         call -> 'actor', call ->> 'reason', state,
         CASE WHEN verb = 'archive' THEN 'archived' ELSE state END, NULL);
     {remember_call_key}
-    PERFORM {set_head}({anchor_p}, link);
     RETURN NEXT link;
 END
 $$;
@@ -56,13 +57,15 @@ $$;
 CREATE OR REPLACE FUNCTION {link_action}({anchor_params}, call jsonb) RETURNS SETOF {ledger}
 LANGUAGE plpgsql AS $$
 DECLARE
-    head {heads} := {lock_head}({anchor_p});
+    head {anchors};
     link {ledger};
     wanted uuid;
     added integer := 0;
-    stamp timestamptz := greatest((call ->> 'at')::timestamptz, head.at);
+    stamp timestamptz;
     p_action uuid := (call ->> 'action')::uuid;
 BEGIN
+    head := {head}({anchor_p});
+    stamp := greatest((call ->> 'at')::timestamptz, head.at);
     IF call ->> 'key' IS NOT NULL THEN
         RETURN QUERY SELECT * FROM {replay}({anchor_p}, call ->> 'key', decode(call ->> 'digest', 'hex'));
         IF FOUND THEN
@@ -84,7 +87,7 @@ BEGIN
             link := {append}(head, (call ->> 'receipt')::uuid, stamp, 'action_linked', 'ADD', wanted,
                 call -> 'actor', call ->> 'reason', NULL, NULL,
                 jsonb_build_object('action', p_action, 'kind', call ->> 'kind'));
-            head.position := link.position; head.hash := link.hash; head.at := link.at;
+            head := {head}({anchor_p});
         END IF;
     END LOOP;
     link := {append}(head, (call ->> 'receipt')::uuid, stamp, 'action_recorded',
@@ -92,7 +95,6 @@ BEGIN
         call ->> 'reason', NULL, NULL, jsonb_build_object(
             'action', p_action, 'kind', call ->> 'kind', 'entries', call -> 'memories'));
     {remember_call_key}
-    PERFORM {set_head}({anchor_p}, link);
     RETURN NEXT link;
 END
 $$;
@@ -102,14 +104,16 @@ $$;
 CREATE OR REPLACE FUNCTION {scope_turn}({anchor_params}, call jsonb) RETURNS SETOF {ledger}
 LANGUAGE plpgsql AS $$
 DECLARE
-    head {heads} := {lock_head}({anchor_p});
+    head {anchors};
     link {ledger};
-    stamp timestamptz := greatest((call ->> 'at')::timestamptz, head.at);
+    stamp timestamptz;
     p_scope uuid := (call ->> 'scope')::uuid;
     p_session uuid := (call ->> 'session')::uuid;
     opening boolean := call ->> 'verb' = 'open';
     changed integer;
 BEGIN
+    head := {head}({anchor_p});
+    stamp := greatest((call ->> 'at')::timestamptz, head.at);
     IF opening THEN
         IF p_scope <> p_session THEN
             PERFORM {check_scope}({anchor_p}, p_session, NULL);
@@ -129,7 +133,6 @@ BEGIN
         CASE WHEN changed = 0 THEN 'NOOP' WHEN opening THEN 'ADD' ELSE 'UPDATE' END::idetic.decision,
         NULL, call -> 'actor', call ->> 'reason', NULL, NULL,
         jsonb_build_object('scope', p_scope, 'session', p_session));
-    PERFORM {set_head}({anchor_p}, link);
     RETURN NEXT link;
 END
 $$;

@@ -1,0 +1,163 @@
+"""`idetic spec plan` and `apply`: what would change, and then changing it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from idetic.errors import InputError, PlanRefused
+from idetic.library.idetic import Idetic
+from idetic.spec.differences import Difference, differences
+from idetic.spec.loader import load
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.plan import Action, Plan
+from idetic.surfaces.cli import output
+from idetic.surfaces.cli.sources import read_specs, with_database
+from idetic.surfaces.cli.spec_show import show_differences
+
+_STYLES = {
+    Action.CREATE: "green",
+    Action.REPLACE: "yellow",
+    Action.KEEP: "dim",
+    Action.REFUSE: "red",
+}
+_NAMES_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and how the spec differs from the version it would follow."""
+
+    plan: Plan
+    changed: tuple[Difference, ...]
+
+    def data(self) -> dict[str, Any]:
+        """The plan as data."""
+        plan = self.plan
+        return {
+            "agent": plan.spec.agent,
+            "from_version": plan.from_version,
+            "to_version": plan.to_version,
+            "empty": plan.empty,
+            "refused": bool(plan.refusals),
+            "counts": Counter(step.action for step in plan.steps),
+            "steps": [
+                {"action": s.action, "kind": s.kind, "name": s.name, "why": s.why}
+                for s in plan.steps
+            ],
+            "differences": self.changed,
+        }
+
+
+def show_plan(source: str, dsn: str | None, as_json: bool) -> None:
+    """What applying would change."""
+    (spec,) = read_specs([source], dsn)
+
+    async def work(db: Idetic) -> Planned:
+        return await _planned(db, spec)
+
+    planned = with_database(dsn, work)
+    output.answer(planned.data(), as_json, lambda console: _show(console, planned))
+
+
+def apply_spec(source: str, dsn: str | None, as_json: bool, *, yes: bool) -> None:
+    """Show the plan, ask if somebody can be asked, apply."""
+    (spec,) = read_specs([source], dsn)
+    asking = not as_json and sys.stdin.isatty()
+
+    async def work(db: Idetic) -> tuple[Planned, bool]:
+        planned = await _planned(db, spec)
+        if not as_json:
+            _show(output.console(), planned)
+        _check(planned.plan)
+        if planned.plan.empty:
+            return planned, False
+        if not yes and not _agreed(planned.plan, asking):
+            return planned, False
+        await db.apply(spec)
+        return planned, True
+
+    planned, applied = with_database(dsn, work)
+    data = {**planned.data(), "applied": applied, "version": _version(planned.plan, applied)}
+    output.answer(data, as_json, lambda console: console.print(_outcome(planned.plan, applied)))
+
+
+async def _planned(db: Idetic, spec: MemorySpec) -> Planned:
+    plan = await db.plan(spec)
+    stored = [v for v in await db.spec_versions() if v.agent == spec.agent]
+    before = next((v for v in stored if v.version == plan.from_version), None)
+    return Planned(plan, differences(load(before.spec), spec) if before else ())
+
+
+def _check(plan: Plan) -> None:
+    if plan.refusals:
+        refused = "; ".join(f"{s.kind} {s.name}: {s.why}" for s in plan.refusals)
+        raise PlanRefused(
+            f"The plan has {len(plan.refusals)} step(s) that cannot be taken: {refused}.",
+            remedy="Nothing was changed. Mend the spec or the tables it names.",
+        )
+
+
+def _agreed(plan: Plan, asking: bool) -> bool:
+    if asking:
+        return _confirmed(f"Apply this to {plan.spec.agent}?")
+    if plan.from_version is not None:
+        raise InputError(
+            f"This changes {plan.spec.agent}, which the database holds in version "
+            f"{plan.from_version}, and there is no terminal to ask at.",
+            remedy="Look at `idetic spec plan`, then give --yes; nothing was changed.",
+        )
+    return True
+
+
+def _confirmed(question: str) -> bool:
+    output.console(stderr=True).print(output.literal(f"{question} [y/N] "), end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _version(plan: Plan, applied: bool) -> int | None:
+    return plan.to_version if applied else plan.from_version
+
+
+def _outcome(plan: Plan, applied: bool) -> str:
+    agent = plan.spec.agent
+    if applied:
+        return f"Applied. {agent}@{plan.to_version} is stored."
+    if plan.empty:
+        return f"Nothing to do: {agent}@{plan.to_version} is stored."
+    return "Nothing was changed."
+
+
+def _show(console: Console, planned: Planned) -> None:
+    plan = planned.plan
+    before = "nothing" if plan.from_version is None else f"version {plan.from_version}"
+    console.print(f"{plan.spec.agent}: from {before} to version {plan.to_version}", style="bold")
+    if planned.changed:
+        show_differences(console, planned.changed)
+    if not plan.steps:
+        console.print("No object in the database changes.")
+        return
+    table = output.table("action", "kind", "count", "which", "why")
+    groups: dict[tuple[Action, str, str], list[str]] = {}
+    for step in plan.steps:
+        groups.setdefault((step.action, step.kind, step.why), []).append(step.name)
+    for (action, kind, why), names in sorted(groups.items(), key=_order):
+        count, which = str(len(names)), output.literal(_some(names))
+        table.add_row(
+            output.literal(action, _STYLES[action]), kind, count, which, output.literal(why)
+        )
+    console.print(table)
+
+
+def _order(group: tuple[tuple[Action, str, str], list[str]]) -> int:
+    return list(Action).index(group[0][0])
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,157 @@
+"""A tenant with something in every table of its agent's family, for any spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+from psycopg import sql
+
+from idetic import Idetic, MemorySpec, Principal, Ref, Scope
+from idetic.context.operations import Runbooks
+from idetic.context.worlds import Worlds
+from idetic.library.handles import Agent, Memory
+from idetic.model import Capability, PrincipalKind, Tier, Typology
+from idetic.spec.primitives import KeyType
+from idetic.spec.typology import WriteMode
+from idetic.store.family import Family
+from tests.conftest import RULE_TEXT
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """One anchor of one agent, and the ids that another tenant would like to know."""
+
+    agent: Agent
+    anchor: dict[str, Any]
+    transient: UUID
+    persistent: UUID | None
+    session: UUID
+    action: UUID
+    refs: tuple[Ref, ...]
+    root: UUID | None
+
+    @property
+    def spec(self) -> MemorySpec:
+        return self.agent.spec
+
+    @property
+    def family(self) -> Family:
+        return Family(self.spec)
+
+    @property
+    def memory(self) -> Memory:
+        return self.bind(PrincipalKind.AGENT)
+
+    @property
+    def scope(self) -> Scope:
+        return self.memory.scope
+
+    def bind(self, kind: PrincipalKind) -> Memory:
+        return self.agent.bind(principal=Principal(kind, "someone"), **self.anchor)
+
+    def holder(self, capability: Capability) -> Memory:
+        """Memory bound to whoever may do this under the spec."""
+        return self.bind(next(k for k in PrincipalKind if self.spec.may(k, capability)))
+
+    def envelope(self) -> dict[str, str]:
+        declared = self.spec.retrieval.envelope
+        return {name: "thing" for name, key in declared.items() if key.required}
+
+
+async def make_tenant(db: Idetic, agent: Agent, admin_dsn: str) -> Tenant:
+    """A new anchor with an entry in each tier, references, an action and an idempotency key."""
+    anchor = {key.name: _key(key.type) for key in agent.spec.anchor.keys}
+    root, refs = await _canon(db, agent.spec, anchor)
+    bound = Tenant(agent, anchor, uuid4(), None, uuid4(), uuid4(), refs, root)
+    async with bound.memory.session(bound.session) as session:
+        seen = await session.observe(
+            "Something happened here.",
+            refs=refs,
+            envelope=bound.envelope(),
+            idempotency_key="the same key in every tenant",
+        )
+        async with session.interaction() as turn:
+            await turn.observe("And here.", envelope=bound.envelope())
+    assert seen.entry_id
+    linker = bound.holder(Capability.LINK_ACTION)
+    await linker.link_action(bound.action, agent.spec.audit.action_kinds[0], [seen.entry_id])
+    tenant = Tenant(
+        agent, anchor, seen.entry_id, await _persistent(bound), bound.session, bound.action, refs,
+        root,
+    )  # fmt: skip
+    _fill_junctions(tenant, admin_dsn)
+    return tenant
+
+
+def _key(kind: KeyType) -> Any:
+    return uuid4() if kind is KeyType.UUID else uuid4().hex if kind is KeyType.TEXT else uuid4().int >> 70
+
+
+async def _canon(
+    db: Idetic, spec: MemorySpec, anchor: dict[str, Any]
+) -> tuple[UUID | None, tuple[Ref, ...]]:
+    """What the shipped reference contexts ask of a new anchor."""
+    nouns = {canonical.noun for canonical in spec.references.canonical}
+    if spec.anchor.root is not None:
+        worlds = Worlds(db)
+        root = await worlds.register(anchor["org_id"], anchor["domain_id"], "Payments")
+        return root, (await worlds.put_rule(anchor["org_id"], root, RULE_TEXT),)
+    if "runbook" in nouns:
+        return None, (await Runbooks(db).put_runbook(anchor["operator_id"], RULE_TEXT),)
+    assert not nouns, f"tell this helper how to make a {nouns}"
+    return None, ()
+
+
+async def _persistent(tenant: Tenant) -> UUID | None:
+    """An entry of the persistent tier, if this spec lets anyone write one directly."""
+    spec = tenant.spec
+    for typology in spec.typology.at(Tier.PERSISTENT):
+        mode = spec.writes_of(Tier.PERSISTENT, typology).mode
+        envelope = tenant.envelope()
+        if mode is WriteMode.EXPLICIT and typology is Typology.PROCEDURAL:
+            memory = tenant.holder(Capability.PREFER)
+            return (await memory.prefer("Do it this way.", envelope=envelope)).entry_id
+        if mode is WriteMode.AUTOMATIC:
+            seen = await tenant.memory.observe("Kept.", envelope=envelope, typology=typology)
+            return seen.entry_id
+    return None
+
+
+def _fill_junctions(tenant: Tenant, admin_dsn: str) -> None:
+    """Rows that no verb writes yet; a table without rows would make every probe of it idle."""
+    family, more = tenant.family, _junctions(tenant)
+    with psycopg.connect(admin_dsn) as connection:
+        for table, values in more.items():
+            row = tenant.anchor | {"memory_id": tenant.transient} | values
+            connection.execute(
+                sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+                    family.qualified(table),
+                    sql.SQL(", ").join(map(sql.Identifier, row)),
+                    sql.SQL(", ").join(sql.SQL("%s") for _ in row),
+                ),
+                list(row.values()),
+            )
+
+
+def _junctions(tenant: Tenant) -> dict[str, dict[str, Any]]:
+    family, spec = tenant.family, tenant.spec
+    rows: dict[str, dict[str, Any]] = {
+        family.table_name("embeddings"): {
+            "embedding_id": uuid4(), "profile_id": uuid4(), "tier": "session",
+            "typology": "episodic", "embedding": str([0.5] * 384), "embedded_at": "now",
+        }
+    }  # fmt: skip
+    if spec.references.corroborations:
+        rows[family.table_name("corroborations")] = {
+            "corroboration_id": uuid4(), "source_type": "observation_event",
+            "source_ref": uuid4(), "corroborated_at": "now",
+        }  # fmt: skip
+    for canonical, ref in zip(spec.references.canonical, tenant.refs, strict=True):
+        if canonical.contradictions:
+            rows[family.contradictions_table(canonical)] = {
+                "contradiction_id": uuid4(), canonical.key: ref.id, "observed_at": "now",
+            }  # fmt: skip
+    return rows

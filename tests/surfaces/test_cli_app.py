@@ -1,0 +1,207 @@
+"""The command line as a whole: help, versions, exit codes, and errors that are no tracebacks."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+import idetic
+from idetic import errors
+from idetic.surfaces.cli.app import app
+from tests.surfaces.cli_runner import called, process
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+WAIT = 60.0
+
+
+def commands(node: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every command of the tree that does something, as the words that call it."""
+    node = node or get_command(app)
+    below = getattr(node, "commands", None)
+    if below is None:
+        yield path
+        return
+    for name, each in below.items():
+        yield from commands(each, (*path, name))
+
+
+ALL = sorted(commands())
+
+
+def test_the_tree_has_every_command() -> None:
+    assert {" ".join(path) for path in ALL} == {
+        "demo", "list", "history", "db start", "db stop", "db status", "spec check", "spec render",
+        "spec plan", "spec apply", "spec diff", "spec new", "spec list",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_command_explains_itself_with_an_example_and_speaks_json(
+    path: tuple[str, ...],
+) -> None:
+    ran = called(*path, "--help")
+    assert ran.code == 0
+    assert f"$ idetic {' '.join(path)}" in ran.out.replace("IDETIC_HOME=/srv/idetic ", "")
+    assert "--json" in ran.out
+
+
+@pytest.mark.parametrize("path", [(), ("spec",), ("db",)], ids=str)
+def test_a_group_alone_shows_its_commands(path: tuple[str, ...]) -> None:
+    ran = called(*path)
+    assert ran.code == 0
+    assert "Commands" in ran.out
+    assert "$ idetic" in ran.out
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_the_reference_page_has_every_command(path: tuple[str, ...]) -> None:
+    assert f"`idetic {' '.join(path)}" in PAGE.read_text("utf-8")
+
+
+def test_the_reference_page_has_every_exit_code() -> None:
+    def below(kind: type[errors.IdeticError]) -> Iterator[int]:
+        yield kind.exit_code
+        for each in kind.__subclasses__():
+            yield from below(each)
+
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text("utf-8"), re.M)}
+    assert documented == {0, 130, *below(errors.IdeticError)}
+
+
+def test_the_version_as_a_process_and_as_a_script() -> None:
+    assert process("--version").out == f"idetic {idetic.__version__}\n"
+    script = Path(sys.executable).with_name("idetic")
+    said = subprocess.run([script, "--version"], capture_output=True, check=True, text=True).stdout
+    assert said == f"idetic {idetic.__version__}\n"
+
+
+def test_the_shell_gets_a_completion_script_and_completes_spec_names() -> None:
+    script = process(_IDETIC_COMPLETE="source_bash")
+    assert "_IDETIC_COMPLETE=complete_bash" in script.out
+    completed = process(
+        _IDETIC_COMPLETE="complete_bash",
+        COMP_WORDS="idetic spec render wor",
+        COMP_CWORD="3",
+        _TYPER_COMPLETE_ARGS="idetic spec render wor",
+    )
+    assert "world_agent" in completed.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nonsense",), "No such command"),
+        (("spec", "chek"), "Did you mean 'check'"),
+        (("spec", "check"), "Missing argument"),
+        (("spec", "list", "--frobnicate"), "No such option"),
+        (("list", "--limit", "many"), "--limit"),
+        (("list", "--tier", "eternal"), "--tier"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_read_is_bad_input_and_names_the_help(
+    arguments: tuple[str, ...], said: str
+) -> None:
+    ran = called(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert said in ran.err
+    assert "What to do: Run `idetic" in ran.err
+    assert called(*arguments, "--json").error()["code"] == "usage"
+
+
+def test_json_after_two_dashes_is_a_word_and_not_the_option() -> None:
+    ran = called("spec", "check", "--", "--json")
+    assert ran.code == 5
+    assert "`--json` is not a YAML file" in ran.out
+
+
+@pytest.mark.parametrize("dsn", ["postgresql://", "nonsense", "host=/nowhere dbname=x"])
+def test_a_bad_dsn_is_a_database_error_without_sql(dsn: str) -> None:
+    ran = called("spec", "plan", "world_agent", "--dsn", dsn, "--json")
+    assert ran.code == 6
+    assert ran.out == ""
+    assert ran.error()["code"] == "database_unavailable"
+
+
+def test_the_dsn_comes_from_the_environment_and_no_password_is_said() -> None:
+    ran = process("list", "--agent", "a", "--anchor", "a=b", "--as", "operator:ada",
+                  IDETIC_DSN="postgresql://me:hush@127.0.0.1:9/x")  # fmt: skip
+    assert ran.code == 6
+    assert "127.0.0.1" in ran.err
+    assert "hush" not in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_reader_that_leaves_early_hears_no_complaint() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    left = subprocess.run(
+        [sys.executable, "-m", "idetic", "spec", "render", "world_agent"],
+        stdout=write, stderr=subprocess.PIPE, check=False, timeout=60,
+    )  # fmt: skip
+    os.close(write)
+    assert left.stderr == b""
+    assert left.returncode == 1
+
+
+def test_an_interrupt_ends_quietly() -> None:
+    asking = subprocess.Popen(
+        [sys.executable, "-m", "idetic", "spec", "new"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert asking.stderr is not None
+    deadline = time.monotonic() + WAIT
+    said = b""
+    while b"agent: " not in said and time.monotonic() < deadline:
+        said += os.read(asking.stderr.fileno(), 1000)
+    asking.send_signal(signal.SIGINT)
+    out, err = asking.communicate(timeout=WAIT)
+    assert asking.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err
+
+
+def test_what_nobody_foresaw_is_one_line_and_a_private_file(tmp_path: Path) -> None:
+    # A module of the program's own that breaks: the nearest to a bug that is not there.
+    broken = "import sys; sys.modules['idetic.surfaces.cli.spec_check'] = None;"
+    run = "from idetic.surfaces.cli.app import main; sys.argv[1:] = ['spec', 'check', 'x']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{broken} {run}"], capture_output=True, check=False, text=True,
+        timeout=60, env={**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "200"},
+    )  # fmt: skip
+    (log,) = tmp_path.glob("idetic-*.log")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "ModuleNotFoundError" in done.stderr
+    assert str(log) in done.stderr
+    assert "Traceback" in log.read_text("utf-8")
+    assert log.stat().st_mode & 0o077 == 0
+
+
+def test_a_terminal_without_unicode_gets_its_answer_too() -> None:
+    ran = process("spec", "diff", "world_agent", "operator_agent",
+                  PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")  # fmt: skip
+    assert ran.code == 0
+    assert "operator_agent" in ran.out
+
+
+def test_importing_the_command_line_imports_no_rich() -> None:
+    probe = (
+        "import sys, idetic.surfaces.cli.app; "
+        "print([m for m in sys.modules if m == 'rich' or m.startswith('rich.')])"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, check=True, text=True
+    ).stdout
+    assert said == "[]\n"
