@@ -33,7 +33,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from idetic import Claim, Idetic, IdeticError, Principal, Receipt, errors
+from idetic import Claim, Idetic, IdeticError, Observation, Principal, Receipt, errors
 from idetic.context.worlds import Worlds
 from idetic.library.sync import Sync
 from idetic.model import PrincipalKind
@@ -127,7 +127,7 @@ class MemoryMachine(RuleBasedStateMachine):
             for kind in (PrincipalKind.AGENT, PrincipalKind.OPERATOR)
         }
 
-    @precondition(lambda self: self.steps > 10)  # rarely: every handle dies with it
+    @precondition(lambda self: self.steps > 15)  # rarely: every handle dies with it
     @rule()
     def reopen_the_database(self) -> None:
         self.steps = 0
@@ -139,13 +139,11 @@ class MemoryMachine(RuleBasedStateMachine):
 
     # --- sessions and interactions ------------------------------------------------------
 
-    @rule(target=sessions, tenant=tenants, kind=kinds)
-    def open_session(self, tenant: int, kind: PrincipalKind) -> Handle:
-        return self._session(tenant, kind)
-
-    @rule(target=sessions, known=sessions, kind=kinds)
-    def resume_session(self, known: Handle, kind: PrincipalKind) -> Handle:
-        """By its id, from a new handle, perhaps by another principal, perhaps after its end."""
+    @rule(target=sessions, tenant=tenants, kind=kinds, known=st.none() | sessions)
+    def open_session(self, tenant: int, kind: PrincipalKind, known: Handle | None) -> Handle:
+        """A new one, or a known one by its id: perhaps another's, perhaps after its end."""
+        if known is None:
+            return self._session(tenant, kind)
         return self._session(known.tenant, kind, known.scoped.id)
 
     def _session(self, tenant: int, kind: PrincipalKind, known: UUID | None = None) -> Handle:
@@ -186,10 +184,38 @@ class MemoryMachine(RuleBasedStateMachine):
         return self._write(
             place.tenant,
             key,
-            lambda: self._dead(place)
-            or model.observe(place.kind, place.scoped, text, restates=restates, key=key),
+            lambda: (
+                self._dead(place)
+                or model.observe(place.kind, place.scoped, text, restates=restates, key=key)
+            ),
             lambda: place.target.observe(text, idempotency_key=key),
         )
+
+    @rule(target=entries, place=places, batch=st.lists(texts, min_size=1, max_size=5), key=keys)
+    def observe_many(self, place: Handle, batch: list[str], key: str | None) -> Any:
+        """In a batch a refusal is a receipt like any other; the first item may carry a key."""
+        model = self.models[place.tenant]
+        each = list(zip(batch, [key, *[None] * 4], strict=False))
+        seen = [Observation(text, idempotency_key=k) for text, k in each]
+        first = self._dead(place) or model.observe(
+            place.kind, place.scoped, batch[0], restates=batch[0] == RESTATED, key=key
+        )
+        if not isinstance(first, Expected):
+            self.met[first.__name__] += 1
+            self._refused(first, lambda: place.target.observe_many(seen))
+            return multiple()
+        rest = [
+            model.observe(place.kind, place.scoped, text, restates=text == RESTATED, key=None)
+            for text in batch[1:]
+        ]
+        expected = [outcome for outcome in (first, *rest) if isinstance(outcome, Expected)]
+        receipts = place.target.observe_many(seen)
+        new = []
+        for outcome, receipt in zip(expected, receipts, strict=True):
+            self._compare(outcome, receipt)
+            new += [outcome.entry] if outcome.entry and outcome.entry.id is None else []
+            model.learn(outcome, receipt)
+        return multiple(*new)
 
     @rule(target=entries, place=places, text=texts, claim=claims, key=keys)
     def prefer_in_a_session(
@@ -200,8 +226,10 @@ class MemoryMachine(RuleBasedStateMachine):
         return self._write(
             place.tenant,
             key,
-            lambda: self._dead(place, policy)
-            or model.prefer(place.kind, place.scoped, text, claim, restates=restates, key=key),
+            lambda: (
+                self._dead(place, policy)
+                or model.prefer(place.kind, place.scoped, text, claim, restates=restates, key=key)
+            ),
             lambda: place.target.prefer(text, claim=claim, idempotency_key=key),
         )
 
@@ -386,7 +414,7 @@ def test_memory_does_what_the_model_says(machine_database: TestDatabase) -> None
             MemoryMachine,
             settings=settings(
                 max_examples=25,
-                stateful_step_count=25,
+                stateful_step_count=40,
                 deadline=None,
                 derandomize=True,
                 database=None,

@@ -1,8 +1,8 @@
 """The ledger's hash chain, recomputed in Python from nothing but its rows.
 
 This is what an auditor with an export would write. It shares no code with the product: it
-follows the definition of `idetic.link_hash_v1`, whose input is PostgreSQL's text form of a
-JSON array.
+follows the definition in the core migration: each hash is over the one before and
+PostgreSQL's text form of a JSON array.
 """
 
 from __future__ import annotations

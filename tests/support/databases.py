@@ -18,9 +18,11 @@ from tests.conftest import TestDatabase
 def copy_of(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
     """A copy of a prepared database, dropped at the end; for fixtures of any scope."""
     name = f"test_{uuid4().hex}"
-    made, gone = sql.Identifier(name), sql.Identifier(template)
+    made, source = sql.Identifier(name), sql.Identifier(template)
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, gone))
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, source))
+        # A copy does not take over what was granted on the database itself.
+        connection.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO idetic_owner").format(made))
     try:
         yield TestDatabase(server.dsn(user=APP_ROLE, dbname=name), server.dsn(dbname=name))
     finally:

@@ -69,9 +69,7 @@ class ModelTenant:
         self.keys: dict[str, tuple[Hashable, Receipt, Refusal | None]] = {}
         self.position = 0
 
-    def current(
-        self, session: UUID | None = None, interaction: UUID | None = None
-    ) -> list[Noted]:
+    def current(self, session: UUID | None = None, interaction: UUID | None = None) -> list[Noted]:
         """What `list` shows: newest first, only what is current, only of this place."""
         return [
             noted
@@ -249,9 +247,7 @@ class ModelTenant:
         body: Hashable,
     ) -> Expected:
         self.position += links
-        return Expected(
-            decision, self.position, entry, superseded, raises, key=key, body=body
-        )
+        return Expected(decision, self.position, entry, superseded, raises, key=key, body=body)
 
     def learn(self, expected: Expected, receipt: Receipt) -> None:
         """Take in what only the system knows: the entry's id, and the receipt a key stands for."""

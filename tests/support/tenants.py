@@ -16,8 +16,10 @@ from idetic.library.handles import Agent, Memory
 from idetic.model import Capability, PrincipalKind, Tier, Typology
 from idetic.spec.primitives import KeyType
 from idetic.spec.typology import WriteMode
+from idetic.store import scope as scoping
 from idetic.store.family import Family
-from tests.conftest import RULE_TEXT
+from tests.conftest import RULE_TEXT, TestDatabase
+from tests.support.catalog import tables_of
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,13 @@ async def make_tenant(db: Idetic, agent: Agent, admin_dsn: str) -> Tenant:
 
 
 def _key(kind: KeyType) -> Any:
-    return uuid4() if kind is KeyType.UUID else uuid4().hex if kind is KeyType.TEXT else uuid4().int >> 70
+    return (
+        uuid4()
+        if kind is KeyType.UUID
+        else uuid4().hex
+        if kind is KeyType.TEXT
+        else uuid4().int >> 70
+    )
 
 
 async def _canon(
@@ -155,3 +163,36 @@ def _junctions(tenant: Tenant) -> dict[str, dict[str, Any]]:
                 "contradiction_id": uuid4(), canonical.key: ref.id, "observed_at": "now",
             }  # fmt: skip
     return rows
+
+
+@dataclass(frozen=True)
+class Populated:
+    """An open database in which every shipped agent has two tenants with rows everywhere."""
+
+    database: TestDatabase
+    db: Idetic
+    tenants: dict[str, tuple[Tenant, Tenant]]
+
+    def admin(self) -> psycopg.Connection:
+        return psycopg.connect(self.database.admin_dsn)
+
+    def app(self) -> psycopg.Connection:
+        """A raw connection of the application role, with no application in between."""
+        return psycopg.connect(self.database.dsn)
+
+
+def family_tables(connection: psycopg.Connection, tenant: Tenant) -> list[str]:
+    """The tables that hold memory: those of the schema that no canonical noun of the spec names."""
+    spec = tenant.spec
+    canon = {c.table for c in spec.references.canonical}
+    canon |= {c.versions for c in spec.references.canonical if c.versions}
+    canon |= {spec.anchor.root.table} if spec.anchor.root else set()
+    schema = spec.backend.schema_
+    return [t.name for t in tables_of(connection, schema) if f"{schema}.{t.name}" not in canon]
+
+
+def under(connection: psycopg.Connection, scope: Scope, statement: sql.Composed) -> None:
+    """Run a statement within a scope and a transaction of its own."""
+    with connection.transaction():
+        connection.execute(scoping.settings(scope).encode())
+        connection.execute(statement)

@@ -7,10 +7,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from idetic.surfaces.cli.app import main
 
@@ -56,15 +57,8 @@ def called(*arguments: str, stdin: io.StringIO | str = "") -> Ran:
     """Run the same entry point without a new process: a second faster."""
     out, err = io.StringIO(), io.StringIO()
     typed = io.StringIO(stdin) if isinstance(stdin, str) else stdin
-    with redirect_stdout(out), redirect_stderr(err), _typing(typed):
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "stdin", typed)
+        patch.setenv("COLUMNS", "200")
         code = main(list(arguments))
     return Ran(code, out.getvalue(), err.getvalue())
-
-
-@contextmanager
-def _typing(typed: io.StringIO) -> Iterator[None]:
-    before, sys.stdin = sys.stdin, typed
-    try:
-        yield
-    finally:
-        sys.stdin = before

@@ -23,6 +23,12 @@ MAX_LIST = 64
 _BIGINT = 2**63
 
 
+# Made once: json.dumps with any option makes a new encoder for every call.
+canonical_json = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+).encode
+
+
 def check_text(text: object, limit: int, what: str = "body_text") -> str:
     """A text that PostgreSQL can hold and the spec allows, or an error that says why not."""
     if not isinstance(text, str):
@@ -71,7 +77,7 @@ def check_envelope(
         raise EnvelopeRefused(f"The envelope lacks the required key(s) {', '.join(missing)}.")
     if claim is not None:
         result["claim"] = _claim(claim).as_dict()
-    if len(json.dumps(result, ensure_ascii=False).encode()) > ENVELOPE_MAX_BYTES:
+    if result and len(canonical_json(result).encode()) > ENVELOPE_MAX_BYTES:
         raise EnvelopeRefused(f"The envelope is larger than {ENVELOPE_MAX_BYTES:,} bytes.")
     return result
 
@@ -117,6 +123,8 @@ def _scalar(key: str, value: object) -> str | int | float | bool:
 
 def check_refs(spec: MemorySpec, refs: Iterable[Ref] | None) -> list[Ref]:
     """References to declared canonical nouns, each once."""
+    if refs == ():
+        return []
     nouns = {canonical.noun: canonical for canonical in spec.references.canonical}
     found: dict[tuple[str, UUID], Ref] = {}
     if refs is not None and not isinstance(refs, Iterable):
@@ -144,16 +152,18 @@ def check_refs(spec: MemorySpec, refs: Iterable[Ref] | None) -> list[Ref]:
 
 def check_provenance(spec: MemorySpec, provenance: Mapping[str, str] | None) -> dict[str, str]:
     """Contextual provenance the spec declares, such as a model version."""
-    if provenance is not None and not isinstance(provenance, Mapping):
+    if provenance is None:
+        return {}
+    if not isinstance(provenance, Mapping):
         raise InputError("provenance is a mapping of declared names to texts.")
-    unknown = set(provenance or {}) - set(spec.anchor.provenance)
+    unknown = set(provenance) - set(spec.anchor.provenance)
     if unknown:
         known = ", ".join(spec.anchor.provenance) or "none"
         raise InputError(
             f"Provenance {', '.join(map(repr, unknown))} is not declared.",
             remedy=f"Declared: {known}. See `anchor.provenance` in the spec.",
         )
-    return {k: check_text(v, SHORT, f"provenance.{k}") for k, v in (provenance or {}).items()}
+    return {k: check_text(v, SHORT, f"provenance.{k}") for k, v in provenance.items()}
 
 
 def check_uuid(value: object, what: str) -> UUID:

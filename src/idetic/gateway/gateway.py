@@ -79,14 +79,9 @@ class Gateway:
         if len(seen) > MAX_BATCH:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
         maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition)
-        items = [maker.make(item) for item in seen]
-        if not items:
-            return []
-        receipts = await self._writes.admit(scope, place, self._clock.now(), self._version, items)
-        return [
-            _replayed(receipt, item["receipt"])
-            for receipt, item in zip(receipts, items, strict=True)
-        ]
+        items = (maker.make(item) for item in seen)
+        admitted = await self._writes.admit(scope, place, self._clock.now(), self._version, items)
+        return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]
 
     def _check_cell(self, tier: Tier, typology: Typology, mode: WriteMode) -> None:
         if typology not in self._spec.typology.at(tier):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -12,12 +10,13 @@ from typing import Any
 from idetic.errors import CapabilityRefused, InputError
 from idetic.gateway.content import (
     SHORT,
+    canonical_json,
     check_envelope,
     check_provenance,
     check_refs,
     check_text,
 )
-from idetic.ids import uuid7
+from idetic.ids import random_bytes, uuid7_text
 from idetic.model import Observation, Origin, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConflictRule
@@ -36,12 +35,13 @@ class ItemMaker:
         self._spec = spec
         self._own = scope.principal.origin
         rule = spec.conflict_of(tier, typology).rule
-        self._fixed = {
+        self._fixed: dict[str, Any] = {
             "transition": transition,
             "tier": tier.value,
             "typology": typology.value,
-            "supersede": rule is ConflictRule.SUPERSEDE,
         }
+        if rule is ConflictRule.SUPERSEDE:
+            self._fixed["supersede"] = True
 
     def make(self, seen: Observation) -> dict[str, Any]:
         """One item, checked; raises before anything is written."""
@@ -56,13 +56,13 @@ class ItemMaker:
         valid_at = check_moment(seen.valid_at, "valid_at")
         # The hash that the ledger keeps for good. Salted: erasing the body must not leave a
         # hash that anyone can guess a phone number from.
-        salt = os.urandom(16)
-        content = f"{body}\x00{json.dumps(envelope, sort_keys=True, ensure_ascii=False)}"
+        salt = random_bytes(16)
+        content = f"{body}\x00{canonical_json(envelope)}"
         digest = hashlib.sha256(salt + content.encode()).hexdigest()
         item: dict[str, Any] = {
             **self._fixed,
-            "receipt": str(uuid7()),
-            "memory": str(uuid7()),
+            "receipt": uuid7_text(),
+            "memory": uuid7_text(),
             "body": body,
             "envelope": envelope,
             "origin": origin.value,
@@ -79,7 +79,7 @@ class ItemMaker:
             item["valid_at"] = valid_at
         if refs:
             item["refs"] = [
-                {"noun": r.noun, "id": str(r.id), "version": r.version, "ref_id": str(uuid7())}
+                {"noun": r.noun, "id": str(r.id), "version": r.version, "ref_id": uuid7_text()}
                 for r in refs
             ]
             item["detail"]["refs"] = item["refs"]
@@ -106,7 +106,7 @@ def with_key(call: dict[str, Any], key: str | None, *random: str) -> dict[str, A
     if key is None:
         return call
     check_text(key, SHORT, "idempotency_key")
-    text = json.dumps(_without(call, random), sort_keys=True, ensure_ascii=False)
+    text = canonical_json(_without(call, random))
     return {**call, "key": key, "digest": hashlib.sha256(text.encode()).hexdigest()}
 
 

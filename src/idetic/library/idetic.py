@@ -127,9 +127,7 @@ class Idetic:
         if not plan.empty:
             plan = await self.apply(chosen)
         family = Family(chosen)
-        gateway = Gateway(
-            chosen, plan.to_version, Writes(self.database, family), self.clock
-        )
+        gateway = Gateway(chosen, plan.to_version, Writes(self.database, family), self.clock)
         return Agent(chosen, plan.to_version, gateway, Entries(self.database, family))
 
     async def plan(self, spec: SpecSource) -> Plan:
@@ -157,5 +155,3 @@ class Idetic:
             if not stored:
                 raise
             return load(stored[-1].spec)
-
-

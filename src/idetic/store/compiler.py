@@ -58,10 +58,11 @@ _LINKS = {
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """The schemas pg_trgm and pgvector live in; a user's database may not use `public`."""
+    """The schemas pg_trgm and pgvector live in (a user's may not be `public`); whether it is Citus."""
 
     trgm: str = "public"
     vector: str = "public"
+    citus: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ class DatabaseObject:
 def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list[DatabaseObject]:
     """Every object of the agent's family, in an order that can be executed."""
     family = Family(spec)
-    names = family.names() | _common_names(family, extensions or Extensions()) | root_names(spec)
+    extensions = extensions or Extensions()
+    names = family.names() | _common_names(family, extensions) | root_names(spec)
     return [
         *_render("memory.sql", names, family),
         *_cells(family, names),
@@ -92,7 +94,7 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
         *_canonicals(family, names),
         *_provenance(family, names),
         *_render("gateway.sql", names, family),
-        *_render("admit.sql", names | _admit_names(family, names), family),
+        *_render("admit.sql", names | _admit_names(family, names, extensions), family),
         *_render("turn.sql", names | {"remember_call_key": _remember(names)}, family),
         *_render("views.sql", names, family),
         *_access(family, names),
@@ -166,18 +168,22 @@ def _provenance(family: Family, names: Names) -> Iterator[DatabaseObject]:
             yield from _render("provenance.sql", names | more, family, **titles)
 
 
-def _admit_names(family: Family, names: Names) -> Names:
+def _admit_names(family: Family, names: Names, extensions: Extensions) -> Names:
     provenance = family.spec.anchor.provenance
     names = names | {
         "ledger_columns": raw(_LEDGER),
+        "items": raw(templates.read("family/items.sql")),
         "provenance_columns": raw("").join(
             raw("{}, ").format(sql.Identifier(p)) for p in provenance
         ),
         "provenance_values": _provenance_values(provenance, "item.provenance"),
         "provenance_refs": _provenance_values(provenance, "p_provenance"),
     }
+    names["insert_memory"] = raw(templates.read("family/insert_memory.sql")).format(**names)
+    lane = raw(templates.read("family/plain_lane.sql")).format(**names)
     return {
         **names,
+        "plain_lane": raw("") if extensions.citus else lane,
         "careful_guard": _per_canonical(family, names, "careful_guard.sql", guarded=True),
         "insert_refs": _per_canonical(family, names, "insert_refs.sql", guarded=False),
         **{name: _link(names, **parts) for name, parts in _LINKS.items()},
@@ -192,8 +198,7 @@ def _link(names: Names, **parts: str) -> Composable:
     """
     before: Composable = raw("")
     if parts["entry"] == "item.memory":
-        row = raw(templates.read("family/insert_memory.sql")).format(**names)
-        before = raw("WITH entry AS ({})").format(row)
+        before = raw("WITH entry AS ({})").format(names["insert_memory"])
     values = {name: raw(text) for name, text in parts.items()} | {"before": before}
     return raw(templates.read("family/insert_link.sql")).format(**(names | values))
 

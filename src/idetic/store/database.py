@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from idetic.store.templates import raw
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 Rows = list[tuple[Any, ...]]
+Run = Callable[[str], Coroutine[Any, Any, Rows]]
 
 APP_ROLE = "idetic_app"
 
@@ -75,10 +76,17 @@ class Database:
         query = raw(f"{become}{scoping.settings(scope)}; {statement}")
         with translated():
             async with self._pool.connection() as connection:
-                cursor = await connection.execute(query)
-                while cursor.nextset():
-                    pass
-                return await cursor.fetchall() if cursor.description else []
+                return await _last_rows(connection, query)
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[Run]:
+        """Several statements within a scope, all or none. One message each; for bulk only."""
+        if self._closed:
+            raise DatabaseClosed
+        with translated():
+            async with self._pool.connection() as connection, connection.transaction():
+                await connection.execute(raw(scoping.settings(scope)))
+                yield lambda statement: _last_rows(connection, raw(statement))
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
@@ -98,6 +106,13 @@ class Database:
             connection = await psycopg.AsyncConnection.connect(self.admin_dsn, autocommit=True)
             async with connection:
                 yield connection
+
+
+async def _last_rows(connection: Connection, query: sql.SQL) -> Rows:
+    cursor = await connection.execute(query)
+    while cursor.nextset():
+        pass
+    return await cursor.fetchall() if cursor.description else []
 
 
 async def _become_application(connection: Connection) -> None:

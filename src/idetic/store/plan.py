@@ -171,7 +171,7 @@ async def _extensions(connection: Connection) -> Extensions:
     cursor = await connection.execute(
         """SELECT e.extname, n.nspname FROM pg_extension e
            JOIN pg_namespace n ON n.oid = e.extnamespace
-           WHERE e.extname IN ('pg_trgm', 'vector')"""
+           WHERE e.extname IN ('citus', 'pg_trgm', 'vector')"""
     )
     found: dict[str, str] = dict(await cursor.fetchall())
-    return Extensions(trgm=found["pg_trgm"], vector=found["vector"])
+    return Extensions(trgm=found["pg_trgm"], vector=found["vector"], citus="citus" in found)

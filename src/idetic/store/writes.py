@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import chain, islice
 from string import Formatter
 from typing import Any
 from uuid import UUID
@@ -15,9 +17,14 @@ from idetic.errors import ShadowRefused
 from idetic.model import Decision, Place, Receipt, Scope
 from idetic.store import scope as scoping
 from idetic.store import templates
-from idetic.store.database import Database
+from idetic.store.database import Database, Rows
 from idetic.store.family import Family
 from idetic.store.templates import raw
+
+Item = dict[str, Any]
+CHUNK = 1000
+# What keeps an item from being simply added: it has to be looked into first.
+_SPECIAL = {"key", "refs", "supersede"}
 
 
 class Writes:
@@ -31,17 +38,12 @@ class Writes:
         }
 
     async def admit(
-        self,
-        scope: Scope,
-        place: Place,
-        at: datetime,
-        version: int,
-        items: list[dict[str, Any]],
-    ) -> list[Receipt]:
+        self, scope: Scope, place: Place, at: datetime, version: int, items: Iterable[Item]
+    ) -> list[tuple[Item, Receipt]]:
         """Admit entries. A refusal by the shadow guard comes back as a REJECT receipt.
 
         The trigger refuses with an error that undoes the transaction, so the refusal itself is
-        recorded by a second call that asks the guard before it writes.
+        recorded by a second attempt that asks the guard before it writes.
         """
         asked = {
             "anchor": scoping.arguments(scope),
@@ -51,13 +53,43 @@ class Writes:
             "session": _uuid(place.session_id),
             "interaction": _uuid(place.interaction_id),
             "version": str(version),
-            "items": quote(_json(items)),
         }
+        made: list[list[Item]] = []
         try:
-            rows = await self._database.run(scope, self._admit.format(careful="false", **asked))
+            rows = await self._attempt(scope, asked, _kept(_chunks(items), made), careful=False)
         except ShadowRefused:
-            rows = await self._database.run(scope, self._admit.format(careful="true", **asked))
-        return [_admitted(row, item) for row, item in zip(rows, items, strict=True)]
+            chunks = chain(list(made), _kept(_chunks(items), made))
+            rows = await self._attempt(scope, asked, chunks, careful=True)
+        return list(zip(chain.from_iterable(made), rows, strict=True))
+
+    async def _attempt(
+        self, scope: Scope, asked: Mapping[str, str], chunks: Iterator[list[Item]], *, careful: bool
+    ) -> list[Receipt]:
+        first, second = next(chunks, []), next(chunks, [])
+        if not first:
+            return []
+        if not second:
+            rows = await self._database.run(scope, self._statement(asked, first, careful))
+            return _receipts(rows, first)
+        receipts: list[Receipt] = []
+        async with self._database.transaction(scope) as run:
+            # While the server writes one chunk, the next is made here: two cores, half the time.
+            before, task = first, asyncio.ensure_future(run(self._statement(asked, first, careful)))
+            try:
+                for chunk in chain([second], chunks):
+                    statement = self._statement(asked, chunk, careful)
+                    receipts += _receipts(await task, before)
+                    before, task = chunk, asyncio.ensure_future(run(statement))
+                    await asyncio.sleep(0)
+            finally:
+                await asyncio.wait([task])
+            return receipts + _receipts(task.result(), before)
+
+    def _statement(self, asked: Mapping[str, str], items: list[Item], careful: bool) -> str:
+        plain = not careful and not any(_SPECIAL & item.keys() for item in items)
+        return self._admit.format(
+            careful=str(careful), plain=str(plain), items=quote(_json(items)), **asked
+        )
 
     async def call(self, scope: Scope, function: str, call: Mapping[str, Any]) -> Receipt:
         """Call another writing function of the family; one call, one receipt."""
@@ -68,6 +100,27 @@ class Writes:
         return _receipt(row)
 
 
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    source = iter(items)
+    while chunk := list(islice(source, CHUNK)):
+        yield chunk
+
+
+def _kept(chunks: Iterable[list[Item]], made: list[list[Item]]) -> Iterator[list[Item]]:
+    """The same chunks, remembered: items hold random ids and must not be made twice."""
+    for chunk in chunks:
+        made.append(chunk)
+        yield chunk
+
+
+def _receipts(rows: Rows, items: list[Item]) -> list[Receipt]:
+    if len(rows) == 1:
+        # A chunk of plain items gives one row, for the last; the others precede it.
+        last, *rest = rows[0]
+        rows = [(last - len(items) + n, *rest) for n in range(1, len(items) + 1)]
+    return [_admitted(row, item) for row, item in zip(rows, items, strict=True)]
+
+
 def _opened(family: Family, query: str, function: str) -> str:
     """A statement with its values left open, for str.format. Composing it anew for every write
     cost as much as the write itself."""
@@ -76,15 +129,14 @@ def _opened(family: Family, query: str, function: str) -> str:
     return raw(text).format(**{**holes, "function": family.names()[function]}).as_string(None)
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def _uuid(value: UUID | None) -> str:
     return "NULL" if value is None else f"'{value}'"
 
 
-def _admitted(row: tuple[Any, ...], item: Mapping[str, Any]) -> Receipt:
+def _admitted(row: tuple[Any, ...], item: Item) -> Receipt:
     """For what was simply added only position and time come back."""
     if row[2] is not None:
         return _receipt(row)

@@ -81,7 +81,7 @@ def visible(text: str) -> str:
 
 
 def _spelt(character: str) -> str:
-    if character == "\n":
+    if character in "\n\t":
         return character
     acts = unicodedata.category(character) in ("Cc", "Cs") or character in _REORDERING
     return character.encode("unicode_escape").decode("ascii") if acts else character

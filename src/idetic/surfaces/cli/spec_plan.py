@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 
 from idetic.errors import InputError, PlanRefused
 from idetic.library.idetic import Idetic
@@ -70,21 +71,21 @@ def apply_spec(source: str, dsn: str | None, as_json: bool, *, yes: bool) -> Non
     (spec,) = read_specs([source], dsn)
     asking = not as_json and sys.stdin.isatty()
 
-    async def work(db: Idetic) -> tuple[Planned, bool]:
+    async def work(db: Idetic) -> tuple[Planned, Plan | None]:
         planned = await _planned(db, spec)
         if not as_json:
             _show(output.console(), planned)
         _check(planned.plan)
-        if planned.plan.empty:
-            return planned, False
-        if not yes and not _agreed(planned.plan, asking):
-            return planned, False
-        await db.apply(spec)
-        return planned, True
+        if planned.plan.empty or not (yes or _agreed(planned.plan, asking)):
+            return planned, None
+        return planned, await db.apply(spec)
 
     planned, applied = with_database(dsn, work)
-    data = {**planned.data(), "applied": applied, "version": _version(planned.plan, applied)}
-    output.answer(data, as_json, lambda console: console.print(_outcome(planned.plan, applied)))
+    # As it was applied: somebody else may have been quicker since the plan was shown.
+    version = applied.to_version if applied else planned.plan.from_version
+    data = {**planned.data(), "applied": applied is not None, "version": version}
+    said = _outcome(planned.plan, applied)
+    output.answer(data, as_json, lambda console: console.print(said))
 
 
 async def _planned(db: Idetic, spec: MemorySpec) -> Planned:
@@ -96,9 +97,12 @@ async def _planned(db: Idetic, spec: MemorySpec) -> Planned:
 
 def _check(plan: Plan) -> None:
     if plan.refusals:
-        refused = "; ".join(f"{s.kind} {s.name}: {s.why}" for s in plan.refusals)
+        reasons: dict[str, list[str]] = {}
+        for step in plan.refusals:
+            reasons.setdefault(step.why, []).append(f"{step.kind} {step.name}")
+        refused = "; ".join(f"{_some(names)}: {why}" for why, names in reasons.items())
         raise PlanRefused(
-            f"The plan has {len(plan.refusals)} step(s) that cannot be taken: {refused}.",
+            f"The plan has steps that cannot be taken. {refused}.",
             remedy="Nothing was changed. Mend the spec or the tables it names.",
         )
 
@@ -120,14 +124,10 @@ def _confirmed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _version(plan: Plan, applied: bool) -> int | None:
-    return plan.to_version if applied else plan.from_version
-
-
-def _outcome(plan: Plan, applied: bool) -> str:
+def _outcome(plan: Plan, applied: Plan | None) -> str:
     agent = plan.spec.agent
     if applied:
-        return f"Applied. {agent}@{plan.to_version} is stored."
+        return f"Applied. {agent}@{applied.to_version} is stored."
     if plan.empty:
         return f"Nothing to do: {agent}@{plan.to_version} is stored."
     return "Nothing was changed."
@@ -142,16 +142,20 @@ def _show(console: Console, planned: Planned) -> None:
     if not plan.steps:
         console.print("No object in the database changes.")
         return
-    table = output.table("action", "kind", "count", "which", "why")
     groups: dict[tuple[Action, str, str], list[str]] = {}
     for step in plan.steps:
         groups.setdefault((step.action, step.kind, step.why), []).append(step.name)
     for (action, kind, why), names in sorted(groups.items(), key=_order):
-        count, which = str(len(names)), output.literal(_some(names))
-        table.add_row(
-            output.literal(action, _STYLES[action]), kind, count, which, output.literal(why)
-        )
-    console.print(table)
+        # Not a table: the names are longer than a column would be wide.
+        head = output.literal(f"  {action}", _STYLES[action])
+        console.print(head + output.literal(f" {kind} ({len(names)}): {why}"), soft_wrap=True)
+        console.print(Padding(output.literal(_some(names), "dim"), (0, 0, 0, 6)))
+    console.print(output.literal(_counted(plan), "bold"))
+
+
+def _counted(plan: Plan) -> str:
+    counts = Counter(step.action for step in plan.steps)
+    return ", ".join(f"{counts[action]} to {action}" for action in Action if counts[action])
 
 
 def _order(group: tuple[tuple[Action, str, str], list[str]]) -> int:

@@ -58,20 +58,31 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.spec_versions
 CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.spec_versions
     FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
 
--- One link of a ledger's chain. A JSON array is unambiguous where concatenation is not, and
--- anyone can recompute it from an export. Bodies never enter: only their salted hash does.
-CREATE FUNCTION idetic.link_hash_v1(
-    prev bytea, pos bigint, receipt uuid, at timestamptz, transition text, decision idetic.decision,
+-- What a link of a ledger's chain says. A JSON array is unambiguous where concatenation is not,
+-- and anyone can recompute it from an export. Bodies never enter: only their salted hash does.
+-- STABLE although it is a pure function: jsonb_build_array is STABLE, and a body less stable
+-- than its declaration is never inlined.
+CREATE FUNCTION idetic.link_content_v1(
+    pos bigint, receipt uuid, at timestamptz, transition text, decision idetic.decision,
     entry uuid, actor_kind idetic.principal, actor text, reason text,
     state_from text, state_to text, detail jsonb
 ) RETURNS bytea
--- STABLE although it is a pure function: jsonb_build_array is STABLE, and a body less stable
--- than its declaration is never inlined.
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT sha256(prev || convert_to(jsonb_build_array(
+    SELECT convert_to(jsonb_build_array(
         pos, receipt, (extract(epoch FROM at) * 1000000)::bigint, transition, decision,
-        entry, actor_kind, actor, reason, state_from, state_to, detail)::text, 'UTF8'))
+        entry, actor_kind, actor, reason, state_from, state_to, detail)::text, 'UTF8')
 $$;
+
+-- A running hash: each link's over the one before it, the first over `start`.
+CREATE FUNCTION idetic.chain_step_v1(state bytea, start bytea, content bytea) RETURNS bytea
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN sha256(coalesce(state, start) || content);
+END
+$$;
+CREATE AGGREGATE idetic.chain_v1(start bytea, content bytea) (
+    SFUNC = idetic.chain_step_v1, STYPE = bytea
+);
 
 -- The hash a chain starts from: the family and the anchor, so that a chain cannot be moved.
 CREATE FUNCTION idetic.genesis_hash_v1(family text, anchor jsonb) RETURNS bytea

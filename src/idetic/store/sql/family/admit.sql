@@ -4,16 +4,19 @@
 -- it (a replay, a NOOP, a refusal), the row, its references, its link in the ledger.
 --
 -- Written for few statements and few expressions: PL/pgSQL prepares each of them anew in every
--- transaction, and that, not the writing, was most of the cost. Rows go in one at a time: Citus
--- refuses INSERT … SELECT FROM jsonb under RLS.
+-- transaction, and that, not the writing, was most of the cost. When the caller says that all
+-- items are plain (no key, references or conflict to look into) they go in with one statement.
+-- On Citus that lane is left out, because it refuses INSERT … SELECT FROM a function under RLS;
+-- the loop below then does the same, row by row.
 -- For an item that is simply added only position and time come back; the rest is as asked.
 CREATE OR REPLACE FUNCTION {admit}({anchor_params}, p_at timestamptz, p_kind idetic.principal,
     p_name text, p_session uuid, p_interaction uuid, p_version integer, p_careful boolean,
-    p_items jsonb)
+    p_plain boolean, p_items jsonb)
 RETURNS TABLE (r_position bigint, r_at timestamptz, r_receipt uuid, r_decision idetic.decision,
                r_reason text, r_memory uuid, r_detail jsonb)
 -- Every look-up here is by primary key; planned for each call, the first took longer than all else.
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
 DECLARE
     item record;
     known record;
@@ -41,14 +44,10 @@ BEGIN
             USING ERRCODE = 'ID003';
     END IF;
 
+    {plain_lane}
     FOR item IN SELECT x.*, coalesce(
             x.key IS NOT NULL OR x.refs IS NOT NULL OR x.supersede OR p_careful, false) AS special
-        FROM jsonb_to_recordset(p_items) AS x(
-        receipt uuid, memory uuid, transition text, tier idetic.tier, typology idetic.typology,
-        body text, envelope jsonb, claim jsonb, provenance jsonb, origin idetic.origin,
-        trust smallint, valid_at timestamptz, invalid_at timestamptz, salt text, hash text,
-        detail jsonb, supersede boolean, key text, digest text, refs jsonb)
-    LOOP
+        FROM {items}    LOOP
         IF NOT item.special THEN
             {add}
             RETURN NEXT;
@@ -110,7 +109,7 @@ RETURNS TABLE (replay bigint, decision idetic.decision, reason text, same_id uui
 LANGUAGE plpgsql AS $$
 DECLARE
     prior record;
-    hit record;
+    hit jsonb;
 BEGIN
     detail := '{{}}';
     IF item ->> 'key' IS NOT NULL THEN
@@ -145,11 +144,10 @@ BEGIN
     END IF;
     IF careful THEN
         {careful_guard}
-        IF hit.canonical_id IS NOT NULL THEN
+        IF hit IS NOT NULL THEN
             decision := 'REJECT';
             reason := 'shadow';
-            detail := jsonb_build_object('noun', hit.noun, 'id', hit.canonical_id,
-                'similarity', hit.similarity, 'length', char_length(item ->> 'body'));
+            detail := hit || jsonb_build_object('length', char_length(item ->> 'body'));
         END IF;
     END IF;
     RETURN NEXT;

@@ -46,10 +46,10 @@ BEGIN
     link.state_to := p_to;
     link.detail := coalesce(p_detail, '{{}}');
     link.prev_hash := head.hash;
-    link.hash := idetic.link_hash_v1(
-        head.hash, link.position, link.receipt_id, link.at, link.transition, link.decision,
+    link.hash := sha256(head.hash || idetic.link_content_v1(
+        link.position, link.receipt_id, link.at, link.transition, link.decision,
         link.memory_id, link.actor_kind, link.actor, link.reason, link.state_from, link.state_to,
-        link.detail);
+        link.detail));
     INSERT INTO {ledger} VALUES (link.*);
     UPDATE {anchors} a SET position = link.position, hash = link.hash, at = link.at
     WHERE {anchor_is_head_a};

@@ -2,9 +2,9 @@ INSERT INTO {memory} ({anchor}, memory_id, {root_column} tier, typology, session
     interaction_id, body_text, envelope, claim_subject, claim_attribute, claim_value,
     {provenance_columns} origin, trust, valid_at, invalid_at, spec_version,
     content_hash, digest_salt, created_at, created_by)
-VALUES ({anchor_p}, item.memory, {root_value} item.tier, item.typology, p_session,
+SELECT {anchor_p}, item.memory, {root_value} item.tier, item.typology, p_session,
     p_interaction, item.body, item.envelope, item.claim ->> 'subject',
     item.claim ->> 'attribute', item.claim ->> 'value',
     {provenance_values} item.origin, item.trust, coalesce(item.valid_at, r_at),
     item.invalid_at, p_version, decode(item.hash, 'hex'),
-    decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name)
+    decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name

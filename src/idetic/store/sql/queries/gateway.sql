@@ -8,4 +8,4 @@ FROM {function}({anchor}, {call}) w
 SELECT w.r_position, w.r_at, w.r_receipt, w.r_decision, w.r_reason, w.r_memory,
        w.r_detail ->> 'supersedes', CASE WHEN w.r_decision = 'REJECT' THEN w.r_detail END
 FROM {function}({anchor}, {at}, {kind}, {name}, {session}, {interaction}, {version}, {careful},
-                {items}) w
+                {plain}, {items}) w

@@ -1,0 +1,30 @@
+"""A place to measure in: an embedded server of its own, thrown away afterwards."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from idetic.store.embedded import EmbeddedServer
+
+
+@contextmanager
+def bench_server() -> Iterator[EmbeddedServer]:
+    """A fresh embedded server in a temporary home; durable as in production."""
+    home = Path(tempfile.mkdtemp(prefix="idetic-bench-"))
+    home.chmod(0o755)
+    server = EmbeddedServer.acquire(home)
+    try:
+        yield server
+    finally:
+        server.release()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which `share` of the values lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]

@@ -1,0 +1,87 @@
+"""Two tenants of every shipped agent, in a database with and in one without row-level security."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+from idetic import Idetic
+from idetic.spec.loader import load, shipped
+from idetic.store import scope as scoping
+from idetic.store.embedded import EmbeddedServer
+from tests.conftest import TestDatabase
+from tests.support.catalog import tables_of
+from tests.support.databases import copy_of
+from tests.support.tenants import Populated, Tenant, make_tenant
+
+Prepared = tuple[str, dict[str, tuple[Tenant, Tenant]]]
+
+
+# `anyio_backend` is asked for by name because tests without `async` use these fixtures too.
+@pytest.fixture(scope="package")
+async def prepared(
+    server: EmbeddedServer, template: str, anyio_backend: str
+) -> AsyncIterator[Prepared]:
+    with copy_of(server, template) as database:
+        async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+            tenants = {}
+            for name in shipped():
+                agent = await db.agent(name)
+                one = await make_tenant(db, agent, database.admin_dsn)
+                tenants[name] = (one, await make_tenant(db, agent, database.admin_dsn))
+        yield str(conninfo_to_dict(database.dsn)["dbname"]), tenants
+
+
+async def _opened(
+    database: TestDatabase, tenants: dict[str, tuple[Tenant, Tenant]]
+) -> AsyncIterator[Populated]:
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+        here = {}
+        for name, (one, other) in tenants.items():
+            agent = await db.agent(name)
+            here[name] = (replace(one, agent=agent), replace(other, agent=agent))
+        yield Populated(database, db, here)
+
+
+@pytest.fixture(scope="package")
+async def guarded(
+    server: EmbeddedServer, prepared: Prepared, anyio_backend: str
+) -> AsyncIterator[Populated]:
+    """As shipped."""
+    name, tenants = prepared
+    with copy_of(server, name) as database:
+        async for populated in _opened(database, tenants):
+            yield populated
+
+
+@pytest.fixture(scope="package")
+async def unguarded(
+    server: EmbeddedServer, prepared: Prepared, anyio_backend: str
+) -> AsyncIterator[Populated]:
+    """The same with row-level security switched off on every table."""
+    name, tenants = prepared
+    with copy_of(server, name) as database:
+        with psycopg.connect(database.admin_dsn) as connection:
+            for schema in {load(agent).backend.schema_ for agent in tenants}:
+                for table in tables_of(connection, schema):
+                    off = sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
+                    connection.execute(off.format(sql.Identifier(schema, table.name)))
+        async for populated in _opened(database, tenants):
+            yield populated
+
+
+@pytest.fixture(params=shipped())
+def name(request: pytest.FixtureRequest) -> str:
+    agent: str = request.param
+    return agent
+
+
+@pytest.fixture
+def no_predicate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The application layer forgets its own predicate in every statement."""
+    monkeypatch.setattr(scoping, "predicate", lambda _scope, _alias: sql.SQL("TRUE"))

@@ -1,0 +1,189 @@
+"""Who may do what in the database: the application, the auditor, and anybody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+from psycopg import errors as pg
+from psycopg import sql
+
+from idetic.spec.loader import load, shipped
+from idetic.store import scope as scoping
+from tests.support.catalog import functions_of, relations_of
+from tests.support.tenants import Populated, family_tables, under
+
+# --- the application role ---------------------------------------------------------------------
+
+
+def test_the_application_role_owns_nothing_and_bypasses_nothing(guarded: Populated) -> None:
+    with guarded.app() as connection:
+        role = connection.execute(
+            """SELECT rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication
+               FROM pg_roles WHERE rolname = current_user"""
+        ).fetchone()
+        owned = connection.execute(
+            """SELECT (SELECT count(*) FROM pg_class WHERE relowner = 'idetic_app'::regrole)
+                    + (SELECT count(*) FROM pg_proc WHERE proowner = 'idetic_app'::regrole)
+                    + (SELECT count(*) FROM pg_namespace WHERE nspowner = 'idetic_app'::regrole)
+                    + (SELECT count(*) FROM pg_type WHERE typowner = 'idetic_app'::regrole)"""
+        ).fetchone()
+        powers = connection.execute(
+            """SELECT count(*) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
+               WHERE m.member = 'idetic_app'::regrole
+                 AND (r.rolsuper OR r.rolbypassrls
+                      OR r.rolname IN ('idetic_owner', 'idetic_guard'))"""
+        ).fetchone()
+    assert role == ("idetic_app", False, False, False, False, False)
+    assert owned == (0,)
+    assert powers == (0,), "no membership leads to the owner or past row-level security"
+
+
+def test_the_application_role_can_neither_delete_nor_truncate(
+    guarded: Populated, name: str
+) -> None:
+    mine, _ = guarded.tenants[name]
+    schema = mine.spec.backend.schema_
+    with guarded.admin() as admin, guarded.app() as connection:
+        connection.execute(scoping.settings(mine.scope).encode())
+        for table in family_tables(admin, mine):
+            for statement in ("DELETE FROM {}", "TRUNCATE {}", "TRUNCATE {} CASCADE"):
+                with pytest.raises(pg.InsufficientPrivilege), connection.transaction():
+                    connection.execute(sql.SQL(statement).format(sql.Identifier(schema, table)))
+
+
+@pytest.mark.parametrize("column", ["body_text", "envelope", "trust", "origin", "spec_version"])
+def test_the_application_role_cannot_rewrite_what_an_entry_says(
+    guarded: Populated, name: str, column: str
+) -> None:
+    mine, _ = guarded.tenants[name]
+    memory = mine.family.qualified(mine.family.table_name("memory"))
+    statement = sql.SQL("UPDATE {} SET {} = {}")
+    with guarded.app() as connection:
+        connection.execute(scoping.settings(mine.scope).encode())
+        of = sql.Identifier(column)
+        with pytest.raises(pg.InsufficientPrivilege), connection.transaction():
+            connection.execute(statement.format(memory, of, of))
+        exempted = connection.execute(
+            statement.format(memory, sql.Identifier("exempt_at"), sql.SQL("now()"))
+        )
+        assert exempted.rowcount > 0, "control: a state column can be set"
+        connection.rollback()
+
+
+def test_the_application_role_cannot_copy_rows_in(guarded: Populated, name: str) -> None:
+    mine, _ = guarded.tenants[name]
+    with guarded.admin() as admin, guarded.app() as connection:
+        connection.execute(scoping.settings(mine.scope).encode())
+        for table in family_tables(admin, mine):
+            copy = sql.SQL("COPY {} FROM STDIN").format(mine.family.qualified(table))
+            with (
+                pytest.raises((pg.FeatureNotSupported, pg.InsufficientPrivilege)),
+                connection.transaction(),
+                connection.cursor().copy(copy),
+            ):
+                pass
+
+
+def test_a_row_of_another_tenant_cannot_be_inserted(guarded: Populated, name: str) -> None:
+    """The same row, offered under one's own scope and, as a control, under its own."""
+    mine, theirs = guarded.tenants[name]
+    with guarded.admin() as admin, guarded.app() as connection:
+        for table in family_tables(admin, mine):
+            named = mine.family.qualified(table)
+            where = scoping.predicate(theirs.scope, "t")
+            row = admin.execute(
+                sql.SQL("SELECT to_jsonb(t)::text FROM {} t WHERE {} LIMIT 1").format(named, where)
+            ).fetchone()
+            assert row, table
+            insert = sql.SQL(
+                "INSERT INTO {} SELECT * FROM jsonb_populate_record(NULL::{}, {})"
+            ).format(named, named, sql.Literal(row[0]))
+            with pytest.raises(pg.InsufficientPrivilege, match="row-level security"):
+                under(connection, mine.scope, insert)
+            with pytest.raises(pg.UniqueViolation):
+                under(connection, theirs.scope, insert)
+
+
+# --- other roles -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def outsider(guarded: Populated) -> Iterator[str]:
+    """A role of another context: it exists in the cluster and was granted nothing."""
+    role = f"outsider_{uuid4().hex[:12]}"
+    with guarded.admin() as connection:
+        connection.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(role)))
+    yield role
+    with guarded.admin() as connection:
+        connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+
+@pytest.mark.parametrize(
+    "schema", sorted({load(n).backend.schema_ for n in shipped()} | {"idetic"})
+)
+def test_a_role_outside_the_agents_context_reaches_nothing(
+    guarded: Populated, outsider: str, schema: str
+) -> None:
+    with guarded.admin() as connection:
+        attempts: list[sql.SQL | sql.Composed] = [
+            sql.SQL("SELECT FROM {} LIMIT 1").format(sql.Identifier(schema, relation))
+            for relation in relations_of(connection, schema)
+        ]
+        relations = len(attempts)
+        attempts += [sql.SQL(f.call) for f in functions_of(connection, schema)]
+        assert 0 < relations < len(attempts), "tables and functions"
+        connection.commit()
+        for statement in attempts:
+            connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(outsider)))
+            with pytest.raises(pg.InsufficientPrivilege):
+                connection.execute(statement)
+            connection.rollback()
+
+
+def test_definer_functions_are_not_for_everyone_and_fix_their_search_path(
+    guarded: Populated,
+) -> None:
+    found = []
+    with guarded.admin() as connection:
+        for schema in {load(agent).backend.schema_ for agent in shipped()} | {"idetic"}:
+            found += [f for f in functions_of(connection, schema) if f.security_definer]
+    assert found, "the shadow guard is one"
+    for function in found:
+        assert not function.public_may_execute, function.name
+        assert any(s.startswith("search_path=pg_catalog") for s in function.settings), function.name
+        assert function.owner not in ("postgres", "idetic_app"), function.name
+
+
+def test_views_run_with_the_readers_rights(guarded: Populated, name: str) -> None:
+    with guarded.admin() as connection:
+        views = connection.execute(
+            """SELECT c.relname, coalesce(c.reloptions, '{}') FROM pg_class c
+               JOIN pg_namespace n ON n.oid = c.relnamespace
+               WHERE n.nspname = %s AND c.relkind = 'v'""",
+            (load(name).backend.schema_,),
+        ).fetchall()
+    assert views
+    for view, options in views:
+        assert "security_invoker=true" in options, view
+
+
+def test_the_auditor_reads_one_tenant_and_writes_nothing(guarded: Populated, name: str) -> None:
+    mine, _ = guarded.tenants[name]
+    schema = mine.spec.backend.schema_
+    with guarded.admin() as admin:
+        tables = family_tables(admin, mine)
+        admin.commit()
+        for table in tables:
+            admin.execute("SET LOCAL ROLE idetic_auditor")
+            admin.execute(scoping.settings(mine.scope).encode())
+            seen = sql.SQL("SELECT DISTINCT {} FROM {}").format(
+                sql.Identifier(mine.spec.anchor.tenant.name), sql.Identifier(schema, table)
+            )
+            assert admin.execute(seen).fetchall() == [(mine.scope.tenant,)], table
+            with pytest.raises(pg.InsufficientPrivilege):
+                admin.execute(sql.SQL("INSERT INTO {} DEFAULT VALUES").format(
+                    sql.Identifier(schema, table)
+                ))  # fmt: skip
+            admin.rollback()

@@ -1,0 +1,78 @@
+"""The program as a process: pipes that close, interrupts, odd locales, bugs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.surfaces.cli_runner import process
+
+WAIT = 60.0
+
+
+def test_a_reader_that_leaves_early_hears_no_complaint() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    left = subprocess.run(
+        [sys.executable, "-m", "idetic", "spec", "render", "world_agent"],
+        stdout=write, stderr=subprocess.PIPE, check=False, timeout=60,
+    )  # fmt: skip
+    os.close(write)
+    assert left.stderr == b""
+    assert left.returncode == 1
+
+
+def test_an_interrupt_ends_quietly() -> None:
+    asking = subprocess.Popen(
+        [sys.executable, "-m", "idetic", "spec", "new"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert asking.stderr is not None
+    deadline = time.monotonic() + WAIT
+    said = b""
+    while b"agent: " not in said and time.monotonic() < deadline:
+        said += os.read(asking.stderr.fileno(), 1000)
+    asking.send_signal(signal.SIGINT)
+    out, err = asking.communicate(timeout=WAIT)
+    assert asking.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err
+
+
+def test_what_nobody_foresaw_is_one_line_and_a_private_file(tmp_path: Path) -> None:
+    # A module of the program's own that breaks: the nearest to a bug that is not there.
+    broken = "import sys; sys.modules['idetic.surfaces.cli.spec_check'] = None;"
+    run = "from idetic.surfaces.cli.app import main; sys.argv[1:] = ['spec', 'check', 'x']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{broken} {run}"], capture_output=True, check=False, text=True,
+        timeout=60, env={**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "200"},
+    )  # fmt: skip
+    (log,) = tmp_path.glob("idetic-*.log")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "ModuleNotFoundError" in done.stderr
+    assert str(log) in done.stderr
+    assert "Traceback" in log.read_text("utf-8")
+    assert log.stat().st_mode & 0o077 == 0
+
+
+def test_a_terminal_without_unicode_gets_its_answer_too() -> None:
+    ran = process("spec", "diff", "world_agent", "operator_agent",
+                  PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")  # fmt: skip
+    assert ran.code == 0
+    assert "operator_agent" in ran.out
+
+
+def test_importing_the_command_line_imports_no_rich() -> None:
+    probe = (
+        "import sys, idetic.surfaces.cli.app; "
+        "print([m for m in sys.modules if m == 'rich' or m.startswith('rich.')])"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, check=True, text=True
+    ).stdout
+    assert said == "[]\n"

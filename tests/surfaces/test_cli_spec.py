@@ -1,0 +1,186 @@
+"""`idetic spec …` against files and a real database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from idetic.spec.loader import load, shipped, shipped_text
+from idetic.spec.render import render
+from tests.conftest import TestDatabase
+from tests.surfaces.cli_runner import Terminal, called, process
+
+LINE = 1 + shipped_text("world_agent")[: shipped_text("world_agent").index("type: uuid}")].count(
+    "\n"
+)
+
+
+@pytest.fixture
+def retitled(tmp_path: Path) -> str:
+    """The World Agent's spec with another title: a change that loses nothing."""
+    path = tmp_path / "retitled.yaml"
+    path.write_text(shipped_text("world_agent").replace("title: World", "title: Payments"), "utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def restructured(tmp_path: Path) -> str:
+    """The World Agent's spec with a key of another type: a change that would lose data."""
+    path = tmp_path / "restructured.yaml"
+    text = shipped_text("world_agent").replace("domain_id, type: uuid", "domain_id, type: text")
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> str:
+    path = tmp_path / "broken.yaml"
+    text = shipped_text("world_agent").replace("type: uuid}", r'type: "\e[2J[red]uid"}', 1)
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+# --- check, render, diff, list --------------------------------------------------------------
+
+
+def test_every_shipped_spec_is_valid_as_a_process() -> None:
+    ran = process("spec", "check", *shipped(), "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert [each["agent"] for each in ran.json()["specs"]] == list(shipped())
+    assert all(each["valid"] for each in ran.json()["specs"])
+
+
+def test_one_bad_spec_does_not_hide_the_others(broken: str) -> None:
+    ran = called("spec", "check", "world_agent", broken, "nobody")
+    assert ran.code == 5
+    assert "world_agent: valid" in ran.out
+    assert f"1 Anchor entity · anchor.keys[0].type (line {LINE})" in ran.out
+    assert "→ " in ran.out
+    assert "No shipped spec is called `nobody`" in ran.out
+    data = called("spec", "check", "world_agent", broken, "nobody", "--json").json()
+    good, bad, unknown = data["specs"]
+    assert good["valid"]
+    assert bad["error"]["problems"][0]["line"] == LINE
+    assert unknown["error"]["code"] == "spec_not_found"
+
+
+def test_a_broken_spec_ends_any_other_command_with_its_problems(broken: str) -> None:
+    ran = called("spec", "render", broken)
+    assert (ran.code, ran.out) == (5, "")
+    assert "has 1 problem." in ran.err
+    assert f"1 Anchor entity · anchor.keys[0].type (line {LINE})" in ran.err
+    assert "What to do: " in ran.err
+    error = called("spec", "render", broken, "--json").error()
+    assert error["code"] == "spec_invalid"
+    assert [p["path"] for p in error["problems"]] == ["anchor.keys[0].type"]
+
+
+def test_content_of_a_file_is_shown_and_not_obeyed(broken: str) -> None:
+    said = called("spec", "render", broken).err
+    assert "[red]uid" in said
+    assert "\x1b" not in said
+
+
+def test_render_gives_the_page_as_it_is(tmp_path: Path) -> None:
+    page = render(load("world_agent"))
+    assert called("spec", "render", "world_agent").out == page
+    assert called("spec", "render", "world_agent", "--json").json()["markdown"] == page
+    out = tmp_path / "page.md"
+    for _ in range(2):
+        ran = called("spec", "render", "world_agent", "--out", str(out))
+        assert ran.code == 0
+        assert str(out) in ran.out.replace("\n", "")
+    assert out.read_text("utf-8") == page
+
+
+def test_diff_names_the_primitive_and_both_sides(retitled: str) -> None:
+    ran = called("spec", "diff", "world_agent", retitled)
+    assert ran.code == 0
+    assert ran.out == "The spec\n  title\n    - World Agent\n    + Payments Agent\n"
+    assert called("spec", "diff", "world_agent", "world_agent").out == "The specs are the same.\n"
+    (only,) = called("spec", "diff", "world_agent", retitled, "--json").json()["differences"]
+    assert (only["path"], only["before"], only["after"]) == (
+        "title", "World Agent", "Payments Agent",
+    )  # fmt: skip
+
+
+def test_list_without_a_database_shows_what_is_shipped_and_makes_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IDETIC_HOME", str(tmp_path / "home"))
+    ran = called("spec", "list", "--json")
+    assert [each["agent"] for each in ran.json()["shipped"]] == list(shipped())
+    assert ran.json()["stored"] == []
+    assert not (tmp_path / "home").exists()
+
+
+# --- plan and apply ------------------------------------------------------------------------
+
+
+def test_plan_then_apply_then_nothing_to_do(empty_database: TestDatabase) -> None:
+    dsn = ("--dsn", empty_database.dsn)
+    planned = called("spec", "plan", "world_agent", "--json", *dsn).json()
+    assert (planned["from_version"], planned["to_version"]) == (None, 1)
+    assert planned["counts"]["create"] == len(planned["steps"]) > 10
+    shown = called("spec", "plan", "world_agent", *dsn).out
+    assert "from nothing to version 1" in shown
+    assert "create" in shown
+
+    ran = called("spec", "apply", "world_agent", *dsn)
+    assert ran.code == 0
+    assert "world_agent@1 is stored" in ran.out
+    again = called("spec", "apply", "world_agent", *dsn)
+    assert "Nothing to do: world_agent@1" in again.out
+    assert called("spec", "plan", "world_agent", "--json", *dsn).json()["empty"]
+
+
+def test_a_change_needs_yes_where_nobody_can_be_asked(
+    database: TestDatabase, retitled: str
+) -> None:
+    dsn = ("--dsn", database.admin_dsn)
+    plan = called("spec", "plan", retitled, *dsn)
+    assert "from version 1 to version 2" in plan.out
+    assert "+ Payments Agent" in plan.out
+
+    refused = called("spec", "apply", retitled, *dsn)
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert called("spec", "apply", retitled, "--json", *dsn).error()["code"] == "bad_input"
+
+    applied = called("spec", "apply", retitled, "--yes", "--json", *dsn).json()
+    assert (applied["applied"], applied["version"]) == (True, 2)
+    stored = called("spec", "list", "--json", *dsn).json()["stored"]
+    assert [(v["agent"], v["version"]) for v in stored] == [("world_agent", 1), ("world_agent", 2)]
+    assert "world_agent@2" in called("spec", "list", *dsn).out
+
+    between = called("spec", "diff", "world_agent@1", "world_agent@2", *dsn)
+    assert "+ Payments Agent" in between.out
+    assert called("spec", "render", "world_agent@2", *dsn).out.startswith("# Payments Agent")
+    missing = called("spec", "render", "world_agent@3", *dsn)
+    assert missing.code == 5
+    assert "It holds: 1, 2." in missing.err
+
+
+@pytest.mark.parametrize(("typed", "version"), [("n\n", 1), ("\n", 1), ("", 1), ("y\n", 2)])
+def test_at_a_terminal_it_asks(
+    database: TestDatabase, retitled: str, typed: str, version: int
+) -> None:
+    dsn = ("--dsn", database.admin_dsn)
+    ran = called("spec", "apply", retitled, *dsn, stdin=Terminal(typed))
+    assert ran.code == 0
+    assert "Apply this to world_agent?" in ran.err
+    assert ("Applied." in ran.out) == (version == 2)
+    assert len(called("spec", "list", "--json", *dsn).json()["stored"]) == version
+
+
+def test_a_plan_that_would_lose_data_is_refused(database: TestDatabase, restructured: str) -> None:
+    dsn = ("--dsn", database.admin_dsn)
+    shown = called("spec", "plan", restructured, *dsn)
+    assert shown.code == 0
+    assert "refuse" in shown.out
+    ran = called("spec", "apply", restructured, "--yes", *dsn)
+    assert ran.code == 5
+    assert "Nothing was changed" in ran.err
+    error = called("spec", "apply", restructured, "--yes", "--json", *dsn).error()
+    assert error["code"] == "plan_refused"
