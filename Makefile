@@ -1,0 +1,56 @@
+# The two commands of the README, and the few others a developer needs.
+#   make demo    the end-to-end story in the terminal
+#   make test    everything that decides whether the tree is good
+# Both set everything up first: a virtual environment, the locked dependencies, nothing else.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench lock clean
+
+help:
+	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
+	@echo "make test            lint, types, layers and the whole test suite"
+	@echo "make lint            only lint, types and layers"
+	@echo "make bench [T=name]  one benchmark (sts, write), or all of them"
+	@echo "make lock            renew requirements.lock (needs uv)"
+	@echo "make clean           remove the virtual environment and caches"
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Idetic needs Python 3.11 or newer; try: make PYTHON=python3.12 setup" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+		{ echo "This Python has no venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Setting up .venv (once; a minute or two) ..."
+	@rm -rf .venv && $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup
+	@$(BIN)/idetic demo
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest
+
+TASKS := sts write
+bench: setup
+	@for task in $(or $(T),$(TASKS)); do \
+		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done
+
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--extra dev --extra bench pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
