@@ -1,25 +1,29 @@
 """Idetic: governed memory for AI agents, on PostgreSQL."""
 
-from idetic.errors import IdeticError
-from idetic.library.idetic import Idetic
-from idetic.library.sync import open_sync
-from idetic.model import (
-    Claim,
-    Decision,
-    Entry,
-    EntryState,
-    LedgerRecord,
-    Observation,
-    Origin,
-    Principal,
-    Receipt,
-    Ref,
-    Rule,
-    Scope,
-    Tier,
-    Typology,
-)
-from idetic.spec.memory_spec import MemorySpec
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from idetic.errors import IdeticError
+    from idetic.library.idetic import Idetic
+    from idetic.library.sync import open_sync
+    from idetic.model import (
+        Claim,
+        Decision,
+        Entry,
+        EntryState,
+        LedgerRecord,
+        Observation,
+        Origin,
+        Principal,
+        Receipt,
+        Ref,
+        Rule,
+        Scope,
+        Tier,
+        Typology,
+    )
+    from idetic.spec.memory_spec import MemorySpec
 
 __version__ = "0.1.0"
 
@@ -43,3 +47,24 @@ __all__ = [
     "Typology",
     "open_sync",
 ]
+
+# Where each public name lives. Loaded when first asked for: `import idetic` and `idetic --help`
+# then cost milliseconds, not the half second that the driver and pydantic take.
+_ELSEWHERE = {
+    "Idetic": "idetic.library.idetic",
+    "IdeticError": "idetic.errors",
+    "MemorySpec": "idetic.spec.memory_spec",
+    "open_sync": "idetic.library.sync",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'idetic' has no attribute {name!r}")
+    value = getattr(import_module(_ELSEWHERE.get(name, "idetic.model")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from idetic import Claim, Idetic, IdeticError, Observation, Principal, Ref, Rule, errors, open_sync
@@ -22,7 +24,7 @@ from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.model import PrincipalKind
 from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase, World, make_world
-from tests.support.databases import copy_of, row_counts
+from tests.support.databases import copy_of, row_counts_on
 
 pytestmark = pytest.mark.anyio
 
@@ -39,9 +41,14 @@ class Place:
 
     db: Idetic
     database: TestDatabase
+    admin: psycopg.Connection
     world: World
     session: Session
     interaction: Interaction
+
+    def rows(self, schema: str = "worlds") -> dict[str, int]:
+        """How many rows each table holds, past every policy."""
+        return row_counts_on(self.admin, schema)
 
     @property
     def agent(self) -> Agent:
@@ -54,11 +61,14 @@ class Place:
 
 @pytest.fixture(scope="module")
 async def place(server: EmbeddedServer, template: str, anyio_backend: str) -> AsyncIterator[Place]:
-    with copy_of(server, template) as database:
+    with (
+        copy_of(server, template) as database,
+        psycopg.connect(database.admin_dsn, autocommit=True) as admin,
+    ):
         async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
             world = await make_world(db, await db.agent("world_agent"))
             async with world.memory.session() as session, session.interaction() as interaction:
-                yield Place(db, database, world, session, interaction)
+                yield Place(db, database, admin, world, session, interaction)
 
 
 Attempt = Callable[[Place], Awaitable[Any]]
@@ -66,10 +76,10 @@ Attempt = Callable[[Place], Awaitable[Any]]
 
 async def check_refusal(place: Place, attempt: Attempt, wanted: type[IdeticError]) -> IdeticError:
     """The attempt fails as wanted, clearly, without a trace, and the next write works."""
-    before = row_counts(place.database.admin_dsn, "worlds")
+    before = place.rows()
     with pytest.raises(IdeticError) as caught:
         await attempt(place)
-    assert row_counts(place.database.admin_dsn, "worlds") == before, "something was written"
+    assert place.rows() == before, "something was written"
     check_clear(caught.value, wanted)
     good = await place.interaction.observe("A good note after a bad one.")
     assert (await place.world.memory.get(good.entry_id)).trust == 60  # type: ignore[arg-type]
@@ -144,12 +154,18 @@ async def test_a_short_text_that_cannot_be_held_is_refused(
     await check_refusal(place, attempts[where], errors.TextRefused)
 
 
-@pytest.mark.parametrize("text", BAD_SHORT.values(), ids=BAD_SHORT)
+# Said briefly or at length, a reason is cut to fit: closing never fails for want of words.
+BAD_REASONS = {
+    name: text
+    for name, text in BAD_SHORT.items()
+    if name not in ("empty", "whitespace", "10 MB", "201 characters")
+}
+
+
+@pytest.mark.parametrize("text", BAD_REASONS.values(), ids=BAD_REASONS)
 async def test_a_reason_for_closing_that_cannot_be_held_leaves_the_scope_open(
     place: Place, text: Any
 ) -> None:
-    if text in ("", BAD_TEXTS["whitespace"]) or isinstance(text, str) and len(text) > 200:
-        return  # said briefly, or cut: closing never fails for want of words
     async with place.world.memory.session() as session:
         await check_refusal(place, lambda _: session.close(text), errors.InputError)
         assert (await session.observe("Still open.")).decision == "ADD"
@@ -234,9 +250,7 @@ async def test_a_part_of_a_claim_that_cannot_be_held_is_refused(
     )
 
 
-@pytest.mark.parametrize(
-    "claim", ["text", 5, ("s", "a", "v"), {"subject": "s"}, object()], ids=repr
-)
+@pytest.mark.parametrize("claim", ["text", 5, ("s", "a", "v"), {"subject": "s"}], ids=repr)
 async def test_what_is_no_claim_is_refused(place: Place, claim: Any) -> None:
     await check_refusal(
         place, lambda p: p.session.observe("Good.", claim=claim), errors.EnvelopeRefused
@@ -355,7 +369,21 @@ async def test_a_moment_that_is_none_is_refused(place: Place, moment: Any) -> No
         place, lambda p: p.session.observe("Good.", valid_at=moment), errors.InputError
     )
     await check_refusal(place, lambda p: p.operator.as_of(moment), errors.InputError)
-    assert await place.world.memory.list(), "what was written before can still be read"
+
+
+@pytest.mark.parametrize("hours", [14, -12])
+@pytest.mark.parametrize("edge", [datetime.min, datetime.max], ids=["min", "max"])
+async def test_no_moment_makes_an_anchor_unreadable(
+    place: Place, edge: datetime, hours: int
+) -> None:
+    """A moment that PostgreSQL holds and Python cannot would spoil every list that shows it."""
+    world = await make_world(place.db, place.agent)
+    moment = edge.replace(tzinfo=timezone(timedelta(hours=hours)))
+    async with world.memory.session() as session:
+        with suppress(errors.InputError):
+            await session.observe("At the edge of time.", valid_at=moment)
+        await session.observe("Now.")
+        assert "Now." in [entry.body_text for entry in await world.memory.list()]
 
 
 BAD_IDS: dict[str, Any] = {
@@ -396,9 +424,7 @@ async def test_a_limit_out_of_range_is_refused(place: Place, limit: Any) -> None
     )
 
 
-@pytest.mark.parametrize(
-    "choice", ["eternal", "", 0, 5, [], ["episodic"], "a\x00", object()], ids=repr
-)
+@pytest.mark.parametrize("choice", ["eternal", "", 0, 5, [], ["episodic"], "a\x00"], ids=repr)
 @pytest.mark.parametrize("where", ["tier", "typology", "observe", "observe_many", "heard_from"])
 async def test_a_word_that_is_not_in_the_vocabulary_is_refused(
     place: Place, where: str, choice: Any
@@ -448,9 +474,9 @@ async def test_a_batch_of_anything_else_is_refused_as_a_whole(place: Place, batc
 
 
 async def test_an_empty_batch_is_no_error_and_no_write(place: Place) -> None:
-    before = row_counts(place.database.admin_dsn, "worlds")
+    before = place.rows()
     assert await place.session.observe_many([]) == []
-    assert row_counts(place.database.admin_dsn, "worlds") == before
+    assert place.rows() == before
 
 
 # --- scopes -------------------------------------------------------------------------------------
@@ -500,7 +526,7 @@ async def test_a_text_anchor_that_does_not_fit_is_refused(
     await check_refusal(place, bind, errors.AnchorRefused)
 
 
-@pytest.mark.parametrize("principal", [None, "agent", 5, PrincipalKind.AGENT, object()], ids=repr)
+@pytest.mark.parametrize("principal", [None, "agent", 5, PrincipalKind.AGENT], ids=repr)
 async def test_what_is_no_principal_is_refused(place: Place, principal: Any) -> None:
     async def bind(p: Place) -> Any:
         world = p.world
@@ -517,7 +543,7 @@ async def test_a_principal_without_a_proper_name_is_refused(place: Place, name: 
     await check_refusal(place, make, errors.InputError)
 
 
-@pytest.mark.parametrize("kind", ["boss", "", None, 5, ["agent"], object()], ids=repr)
+@pytest.mark.parametrize("kind", ["boss", "", None, 5, ["agent"]], ids=repr)
 async def test_a_principal_of_no_known_kind_is_refused(place: Place, kind: Any) -> None:
     async def make(p: Place) -> Any:
         return p.world.bind(Principal(kind, "eve"))
@@ -620,8 +646,20 @@ async def test_an_open_session_says_so_too(place: Place, verb: str) -> None:
     await check_refusal(place, lambda _: getattr(session, verb)(*given), errors.DatabaseClosed)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_sync_handles_say_so_too(place: Place, anyio_backend: str, verb: str) -> None:
+SYNC_VERBS: dict[str, Callable[[Any], Any]] = {
+    "prefer": lambda m: m.prefer("Good."),
+    "list": lambda m: m.list(),
+    "get": lambda m: m.get(uuid4()),
+    "history": lambda m: m.history(uuid4()),
+    "as_of": lambda m: m.as_of(datetime.now(UTC)),
+    "archive": lambda m: m.archive(uuid4(), reason="why"),
+    "session": lambda m: m.session().__enter__(),
+}
+
+
+@pytest.fixture(scope="module")
+def closed_sync(place: Place) -> Any:
+    """The same memory through the sync API, its database closed behind it."""
     with open_sync(place.database.dsn, admin_dsn=place.database.admin_dsn) as db:
         memory = db.agent("world_agent").bind(
             principal=Principal.operator("ada"),
@@ -629,21 +667,13 @@ def test_the_sync_handles_say_so_too(place: Place, anyio_backend: str, verb: str
             domain_id=place.world.domain_id,
         )
         assert memory.list()
-    arguments: dict[str, tuple[list[Any], dict[str, Any]]] = {
-        "prefer": (["Good."], {}),
-        "get": ([uuid4()], {}),
-        "history": ([uuid4()], {}),
-        "as_of": ([datetime.now(UTC)], {}),
-        "archive": ([uuid4()], {"reason": "why"}),
-        "exempt": ([uuid4()], {"reason": "why"}),
-        "link_action": ([uuid4(), "rule_promotion", [uuid4()]], {}),
-    }
-    args, named = arguments.get(verb, ([], {}))
+        return memory
+
+
+@pytest.mark.parametrize("verb", SYNC_VERBS)
+def test_the_sync_handles_say_so_too(closed_sync: Any, verb: str) -> None:
     with pytest.raises(IdeticError) as caught:
-        if verb == "session":
-            memory.session().__enter__()
-        else:
-            getattr(memory, verb)(*args, **named)
+        SYNC_VERBS[verb](closed_sync)
     check_clear(caught.value, errors.DatabaseClosed)
 
 
@@ -686,13 +716,13 @@ BAD_SPECS: dict[str, Any] = {
 @pytest.mark.parametrize("spec", BAD_SPECS.values(), ids=BAD_SPECS)
 @pytest.mark.parametrize("verb", ["agent", "plan", "apply"])
 async def test_a_spec_that_is_none_is_refused(place: Place, verb: str, spec: Any) -> None:
-    before = row_counts(place.database.admin_dsn, "idetic")
+    before = place.rows("idetic")
     with pytest.raises(IdeticError) as caught:
         await getattr(place.db, verb)(spec)
     assert isinstance(caught.value, errors.SpecError), f"{type(caught.value)}: {caught.value}"
     assert not LEAKED.search(str(caught.value)), str(caught.value)
     assert str(caught.value).endswith(caught.value.remedy)
-    assert row_counts(place.database.admin_dsn, "idetic") == before
+    assert place.rows("idetic") == before
 
 
 BAD_DSNS: dict[str, Any] = {
@@ -707,7 +737,7 @@ def test_a_dsn_that_is_none_is_refused(dsn: Any) -> None:
     check_clear(caught.value, errors.InputError)
 
 
-@pytest.mark.parametrize("home", [5, b"/tmp/x", ["x"]], ids=repr)  # noqa: S108
+@pytest.mark.parametrize("home", [5, b"/tmp/x", ["x"]], ids=repr)
 def test_a_home_that_is_none_is_refused(home: Any) -> None:
     with pytest.raises(IdeticError) as caught:
         Idetic.open(home=home)

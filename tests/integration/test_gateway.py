@@ -6,8 +6,18 @@ from uuid import uuid4
 
 import pytest
 
-from idetic import Claim, Decision, EntryState, Observation, Origin, Rule, Tier, Typology
-from idetic import errors
+from idetic import (
+    Claim,
+    Decision,
+    EntryState,
+    Observation,
+    Origin,
+    Principal,
+    Rule,
+    Tier,
+    Typology,
+    errors,
+)
 from tests.conftest import RULE_TEXT, World
 
 pytestmark = pytest.mark.anyio
@@ -108,7 +118,10 @@ async def test_every_verb_takes_an_idempotency_key(world: World) -> None:
     action = uuid4()
     for _ in range(2):
         linked = await world.operator.link_action(
-            action, "rule_promotion", [entry], idempotency_key="l"  # type: ignore[list-item]
+            action,
+            "rule_promotion",
+            [entry],
+            idempotency_key="l",  # type: ignore[list-item]
         )
         exempted = await world.operator.exempt(entry, reason="why", idempotency_key="e")  # type: ignore[arg-type]
         archived = await world.operator.archive(entry, reason="why", idempotency_key="a")  # type: ignore[arg-type]
@@ -186,8 +199,6 @@ async def test_a_scope_closes_when_its_body_raises(world: World) -> None:
 
 
 async def test_an_unregistered_anchor_says_what_is_missing(world: World) -> None:
-    from idetic import Principal
-
     stray = world.agent.bind(
         org_id=world.org_id, domain_id=uuid4(), principal=Principal.agent("explorer")
     )

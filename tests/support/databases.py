@@ -30,14 +30,8 @@ def copy_of(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(made))
 
 
-def row_counts(admin_dsn: str, schema: str) -> dict[str, int]:
-    """How many rows each table of a schema holds, past every policy."""
-    with psycopg.connect(admin_dsn) as connection:
-        return row_counts_on(connection, schema)
-
-
 def row_counts_on(connection: psycopg.Connection, schema: str) -> dict[str, int]:
-    """As `row_counts`, with what the connection's own role may see."""
+    """How many rows of each table the connection's role can see."""
     found = connection.execute(
         """SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
            WHERE n.nspname = %s AND c.relkind IN ('r', 'p') ORDER BY 1""",

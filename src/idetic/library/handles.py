@@ -44,7 +44,7 @@ class Agent:
         self._gateway = gateway
         self._entries = entries
 
-    def bind(self, *, principal: Principal, **anchor: Any) -> Memory:
+    def bind(self, /, *, principal: Principal, **anchor: Any) -> Memory:
         """This agent's memory for one anchor and one principal; the scope is immutable."""
         return Memory(self, bind(self.spec, anchor, principal))
 

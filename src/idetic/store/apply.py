@@ -35,8 +35,7 @@ async def apply_spec(
         plan = await make_plan(connection, spec, contexts)
         if plan.refusals:
             raise PlanRefused(
-                "; ".join(f"{s.kind} {s.name}: {s.why}" for s in plan.refusals) + ".",
-                remedy="Nothing was changed. Mend the spec or the tables it names.",
+                _reasons(plan), remedy="Nothing was changed. Mend the spec or the tables it names."
             )
         # pg_trgm defines its setting when it is loaded; a function may only name it after.
         await connection.execute(
@@ -47,6 +46,14 @@ async def apply_spec(
         if plan.from_version != plan.to_version:
             await _store_version(connection, plan, by, at)
         return plan
+
+
+def _reasons(plan: Plan) -> str:
+    """Every reason once, with all it applies to."""
+    by_reason: dict[str, list[str]] = {}
+    for step in plan.refusals:
+        by_reason.setdefault(step.why, []).append(f"{step.kind} {step.name}")
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in by_reason.items()) + "."
 
 
 async def _run(connection: Connection, step: Step, spec: MemorySpec, version: int) -> None:
@@ -70,10 +77,11 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
         else:
             await _as(connection, item.runs_as)
             await connection.execute(raw(item.ddl))
-    except pg.InsufficientPrivilege as error:
+    except pg.InsufficientPrivilege:
         raise DatabaseUnsupported(
-            f"The login may not make {item.kind} {item.name}: {error.diag.message_primary}.",
-            remedy="Apply the spec with a login that owns the canonical tables it points at.",
+            f"This login may not make {item.kind} {item.name}.",
+            remedy="Apply the spec with an admin login (`Idetic.open(dsn, admin_dsn=…)`) that is a "
+            "member of idetic_owner and owns the canonical tables the spec points at.",
         ) from None
     await _as(connection, "owner")
     await connection.execute(

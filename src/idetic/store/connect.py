@@ -59,7 +59,7 @@ async def _connect(dsn: str) -> psycopg.AsyncConnection[tuple[object, ...]]:
         ) from None
     except psycopg.OperationalError as error:
         # libpq's own sentence names host and reason, and never the password.
-        raise DatabaseUnavailable(str(error).strip().splitlines()[-1] + ".") from None
+        raise DatabaseUnavailable(f"{str(error).strip().splitlines()[0].rstrip('.')}.") from None
 
 
 async def _serve(dsn: str, admin_dsn: str) -> Database:
