@@ -21,7 +21,6 @@ from idetic.model import Observation, Origin, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConflictRule
 
-
 # What differs between two makings of the same item.
 _RANDOM = ("memory", "receipt", "salt", "hash", "detail", "ref_id")
 

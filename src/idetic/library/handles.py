@@ -41,8 +41,8 @@ class Agent:
     def __init__(self, spec: MemorySpec, version: int, gateway: Gateway, entries: Entries):
         self.spec = spec
         self.version = version
-        self._gateway = gateway
-        self._entries = entries
+        self.gateway = gateway
+        self.entries = entries
 
     def bind(self, /, *, principal: Principal, **anchor: Any) -> Memory:
         """This agent's memory for one anchor and one principal; the scope is immutable."""
@@ -82,14 +82,14 @@ class _Writable:
             text, envelope, refs, claim, provenance, valid_at, heard_from, idempotency_key
         )
         self._check_open()
-        return await self.agent._gateway.observe(self.scope, self.place, seen, _typology(typology))
+        return await self.agent.gateway.observe(self.scope, self.place, seen, _typology(typology))
 
     async def observe_many(
         self, seen: Sequence[Observation], *, typology: Typology = Typology.EPISODIC
     ) -> list[Receipt]:
         """Write many observations in one transaction: all of them, but for what is refused."""
         self._check_open()
-        gateway = self.agent._gateway
+        gateway = self.agent.gateway
         return await gateway.observe_many(self.scope, self.place, list(seen), _typology(typology))
 
     async def prefer(
@@ -107,7 +107,7 @@ class _Writable:
             text, envelope, tuple(refs), claim, provenance, idempotency_key=idempotency_key
         )
         self._check_open()
-        return await self.agent._gateway.prefer(self.scope, self.place, stated)
+        return await self.agent.gateway.prefer(self.scope, self.place, stated)
 
     async def list(
         self,
@@ -119,7 +119,7 @@ class _Writable:
     ) -> list[Entry]:
         """The current view of this place, newest first; `before` is the last id of a page."""
         require(self.agent.spec, self.scope, Capability.READ)
-        return await self.agent._entries.current(
+        return await self.agent.entries.current(
             self.scope,
             tier=tier and Tier(tier).value,
             typology=typology and _typology(typology).value,
@@ -143,7 +143,7 @@ class Memory(_Writable):
     async def get(self, entry_id: UUID) -> Entry:
         """One entry, whatever became of it; raises EntryNotFound outside this scope."""
         require(self.agent.spec, self.scope, Capability.READ)
-        found = await self.agent._entries.get(self.scope, check_uuid(entry_id, "entry_id"))
+        found = await self.agent.entries.get(self.scope, check_uuid(entry_id, "entry_id"))
         if found is None:
             raise EntryNotFound
         return found
@@ -151,7 +151,7 @@ class Memory(_Writable):
     async def history(self, entry_id: UUID) -> list[LedgerRecord]:
         """Every transition of one entry, oldest first."""
         require(self.agent.spec, self.scope, Capability.READ)
-        found = await self.agent._entries.history(self.scope, check_uuid(entry_id, "entry_id"))
+        found = await self.agent.entries.history(self.scope, check_uuid(entry_id, "entry_id"))
         if not found:
             raise EntryNotFound
         return found
@@ -164,7 +164,7 @@ class Memory(_Writable):
         if check_moment(moment, "moment") is None:
             raise InputError("as_of needs a moment.")
         before = before and check_uuid(before, "before")
-        return await self.agent._entries.as_of(
+        return await self.agent.entries.as_of(
             self.scope, moment, limit=_limit(limit), before=before
         )
 
@@ -178,7 +178,7 @@ class Memory(_Writable):
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Record that an action rested on entries; they can then never be removed."""
-        return await self.agent._gateway.link_action(
+        return await self.agent.gateway.link_action(
             self.scope, action_id, kind, entries, reason=reason, key=idempotency_key
         )
 
@@ -186,7 +186,7 @@ class Memory(_Writable):
         self, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
     ) -> Receipt:
         """Take an entry out of the current view. The row and its history stay."""
-        return await self.agent._gateway.archive(
+        return await self.agent.gateway.archive(
             self.scope, entry_id, reason=reason, key=idempotency_key
         )
 
@@ -194,7 +194,7 @@ class Memory(_Writable):
         self, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
     ) -> Receipt:
         """Mark an entry exempt from decay and disposition."""
-        return await self.agent._gateway.exempt(
+        return await self.agent.gateway.exempt(
             self.scope, entry_id, reason=reason, key=idempotency_key
         )
 
@@ -205,7 +205,7 @@ class _Opened(_Writable):
     _open = False
 
     async def __aenter__(self) -> Self:
-        await self.agent._gateway.open_scope(self.scope, self.place)
+        await self.agent.gateway.open_scope(self.scope, self.place)
         self._open = True
         return self
 
@@ -221,7 +221,7 @@ class _Opened(_Writable):
         """End the scope. It takes no more writes; closing twice is fine."""
         if self._open:
             self._open = False
-            await self.agent._gateway.close_scope(self.scope, self.place, reason)
+            await self.agent.gateway.close_scope(self.scope, self.place, reason)
 
     def _check_open(self) -> None:
         if not self._open:

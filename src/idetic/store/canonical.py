@@ -10,6 +10,11 @@ from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
 _EMPTY = raw("")
+_CONSTRAINTS = (
+    *("refs_pkey", "refs_once", "refs_memory", "refs_version", "refs_canonical"),
+    *("contradictions_notes", "contradictions_pkey", "contradictions_memory"),
+    "contradictions_canonical",
+)
 
 
 def qualified(table: str) -> sql.Identifier:
@@ -21,7 +26,7 @@ def root_names(spec: MemorySpec) -> Names:
     """The anchor's root: a column on every entry, looked up once per write; or nothing."""
     root = spec.anchor.root
     if root is None:
-        empty = "def fk declare lookup target column value".split()
+        empty = ("def", "fk", "declare", "lookup", "target", "column", "value")
         names: Names = {f"root_{name}": _EMPTY for name in empty}
         return names | {"anchors_root": _EMPTY, "root_or_null": raw("NULL::uuid")}
     family = Family(spec)
@@ -74,8 +79,7 @@ def canonical_names(family: Family, canonical: Canonical) -> Names:
         "i_refs_canonical": sql.Identifier(f"{prefix}_refs_canonical_idx"),
         "i_contradictions_open": sql.Identifier(f"{prefix}_contradictions_open_idx"),
     }
-    for part in ("refs_pkey refs_once refs_memory refs_version refs_canonical contradictions_notes "
-                 "contradictions_pkey contradictions_memory contradictions_canonical").split():  # fmt: skip
+    for part in _CONSTRAINTS:
         names[f"c_{part}"] = sql.Identifier(f"{prefix}_{part}")
     return (
         names

@@ -64,4 +64,5 @@ async def _columns(connection: Connection, table: str) -> dict[str, str]:
            WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped""",
         (table,),
     )
-    return {name: kind for name, kind in await cursor.fetchall()}
+    columns: dict[str, str] = dict(await cursor.fetchall())
+    return columns

@@ -58,7 +58,7 @@ _LINKS = {
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """The schemas pg_trgm and pgvector live in (a user's may not be `public`); whether it is Citus."""
+    """The schemas pg_trgm and pgvector live in, not always `public`; and whether it is Citus."""
 
     trgm: str = "public"
     vector: str = "public"
@@ -120,12 +120,28 @@ def _common_names(family: Family, extensions: Extensions) -> Names:
         "note": family.qualified(f"{family.name}_note"),
         "note_text": sql.Literal(f"{family.schema}.{family.name}_note"),
     }
-    for constraint in (
-        "memory_pkey memory_superseded_by memory_root memory_consistent actions_pkey actions_memory "
-        "embeddings_pkey embeddings_profile embeddings_memory scopes_pkey scopes_session "
-        "scopes_tier ledger_pkey anchors_pkey receipts_pkey receipts_ledger corroborations_notes "
-        "corroborations_pkey corroborations_source corroborations_memory"
-    ).split():
+    for constraint in [
+        "memory_pkey",
+        "memory_superseded_by",
+        "memory_root",
+        "memory_consistent",
+        "actions_pkey",
+        "actions_memory",
+        "embeddings_pkey",
+        "embeddings_profile",
+        "embeddings_memory",
+        "scopes_pkey",
+        "scopes_session",
+        "scopes_tier",
+        "ledger_pkey",
+        "anchors_pkey",
+        "receipts_pkey",
+        "receipts_ledger",
+        "corroborations_notes",
+        "corroborations_pkey",
+        "corroborations_source",
+        "corroborations_memory",
+    ]:
         names[f"c_{constraint}"] = sql.Identifier(f"{family.name}_{constraint}")
     for index in ("current", "claim", "actions_memory", "ledger_entry"):
         names[f"i_{index}"] = sql.Identifier(f"{family.name}_{index}_idx")

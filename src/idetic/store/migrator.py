@@ -44,7 +44,8 @@ async def _applied(connection: Connection) -> dict[int, str]:
     if not row or not row[0]:
         return {}
     cursor = await connection.execute("SELECT number, digest FROM idetic.migrations")
-    return {number: digest for number, digest in await cursor.fetchall()}
+    applied: dict[int, str] = dict(await cursor.fetchall())
+    return applied
 
 
 async def migrate(connection: Connection) -> list[str]:

@@ -7,7 +7,7 @@ report such an error from a worker as XX000, so the prefix counts as much as the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,6 +28,28 @@ _BY_CODE: dict[str, type[errors.IdeticError]] = {
     "shadow": errors.ShadowRefused,
 }
 
+_Answer = Callable[[], errors.IdeticError]
+_BY_KIND: tuple[tuple[tuple[type[psycopg.Error], ...], _Answer], ...] = (
+    ((pg.ForeignKeyViolation,), errors.ReferenceNotFound),
+    (
+        (pg.CheckViolation, pg.DataError, pg.UntranslatableCharacter),
+        lambda: errors.InputError("The database's own bounds refused this write."),
+    ),
+    (
+        (pg.InsufficientPrivilege,),
+        lambda: errors.CapabilityRefused("The database role has no right to do this."),
+    ),
+    (
+        (pg.DeadlockDetected, pg.SerializationFailure, pg.LockNotAvailable, pg.QueryCanceled,
+         pg.TooManyConnections, pg.DiskFull),
+        errors.Busy,
+    ),
+    (
+        (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName),
+        lambda: errors.SpecChanged("This database lacks objects that the spec needs."),
+    ),
+)  # fmt: skip
+
 
 @contextmanager
 def translated() -> Iterator[None]:
@@ -47,17 +69,9 @@ def translate(error: psycopg.Error) -> errors.IdeticError:
     message = error.diag.message_primary or ""
     if message.startswith("idetic."):
         return _ours(message, error.diag.message_detail)
-    if isinstance(error, pg.ForeignKeyViolation):
-        return errors.ReferenceNotFound()
-    if isinstance(error, pg.CheckViolation | pg.DataError | pg.UntranslatableCharacter):
-        return errors.InputError("The database's own bounds refused this write.")
-    if isinstance(error, pg.InsufficientPrivilege):
-        return errors.CapabilityRefused("The database role has no right to do this.")
-    if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure | pg.LockNotAvailable
-                  | pg.QueryCanceled | pg.TooManyConnections | pg.DiskFull):  # fmt: skip
-        return errors.Busy(f"The database could not finish ({type(error).__name__}).")
-    if isinstance(error, pg.UndefinedTable | pg.UndefinedFunction | pg.InvalidSchemaName):
-        return errors.SpecChanged("This database lacks objects that the spec needs.")
+    for kinds, answer in _BY_KIND:
+        if isinstance(error, kinds):
+            return answer()
     if error.sqlstate is None or error.sqlstate.startswith(("08", "57P")):
         return errors.DatabaseUnavailable()
     return errors.DatabaseError(f"The database refused the statement (SQLSTATE {error.sqlstate}).")

@@ -38,7 +38,7 @@ def demo(dsn: Dsn = None, json: Json = False) -> None:
     run_demo(dsn, json)
 
 
-def list_entries(  # noqa: PLR0913, PLR0917 - each is an option that one types
+def list_entries(
     agent: AgentName,
     anchor: Anchor,
     as_: As,
