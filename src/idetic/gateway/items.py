@@ -16,13 +16,15 @@ from idetic.gateway.content import (
     check_refs,
     check_text,
 )
+from idetic.gateway.substance import substance
 from idetic.ids import random_bytes, uuid7_text
 from idetic.model import Observation, Origin, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Signal
 from idetic.spec.typology import ConflictRule
 
 # What differs between two makings of the same item.
-_RANDOM = ("memory", "receipt", "salt", "hash", "detail", "ref_id")
+_RANDOM = ("memory", "receipt", "salt", "hash", "detail", "ref_id", "substance")
 
 
 class ItemMaker:
@@ -41,6 +43,7 @@ class ItemMaker:
         }
         if rule is ConflictRule.SUPERSEDE:
             self._fixed["supersede"] = True
+        self._weighs_substance = bool(spec.retrieval.signals.get(Signal.SUBSTANCE))
 
     def make(self, seen: Observation) -> dict[str, Any]:
         """One item, checked; raises before anything is written."""
@@ -70,6 +73,8 @@ class ItemMaker:
             "hash": digest,
             "detail": {"content_hash": digest},
         }
+        if self._weighs_substance:
+            item["substance"] = substance(body)
         if "claim" in envelope:
             item["claim"] = envelope["claim"]
         if provenance:

@@ -11,9 +11,10 @@ from uuid import UUID
 from idetic.errors import EntryNotFound, InputError, ScopeClosed
 from idetic.gateway.binding import bind, require
 from idetic.gateway.content import check_uuid
-from idetic.gateway.gateway import Gateway
 from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
+from idetic.library.questions import Questions
+from idetic.library.rooms import Rooms
 from idetic.model import (
     Capability,
     Claim,
@@ -29,8 +30,8 @@ from idetic.model import (
     Tier,
     Typology,
 )
+from idetic.recall.embedding import Embedded, Progress
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.entries import Entries
 
 MAX_PAGE = 1_000
 
@@ -38,11 +39,10 @@ MAX_PAGE = 1_000
 class Agent:
     """An agent whose spec this database holds. Bind it to a scope to use its memory."""
 
-    def __init__(self, spec: MemorySpec, version: int, gateway: Gateway, entries: Entries):
+    def __init__(self, spec: MemorySpec, version: int, rooms: Rooms):
         self.spec = spec
         self.version = version
-        self.gateway = gateway
-        self.entries = entries
+        self.rooms = rooms
 
     def bind(self, /, *, principal: Principal, **anchor: Any) -> Memory:
         """This agent's memory for one anchor and one principal; the scope is immutable."""
@@ -52,13 +52,12 @@ class Agent:
         return f"Agent({self.spec.agent!r}, version {self.version})"
 
 
-class _Writable:
-    """What every place can do: observe and read. The tier follows from the place."""
+class _Writable(Questions):
+    """What every place can do: observe, ask, read. The tier follows from the place."""
 
     def __init__(self, agent: Agent, scope: Scope, place: Place):
+        super().__init__(agent.spec, agent.rooms, scope, place)
         self.agent = agent
-        self.scope = scope
-        self.place = place
 
     def _check_open(self) -> None:
         """Persistent memory is always open; sessions and interactions override this."""
@@ -82,14 +81,16 @@ class _Writable:
             text, envelope, refs, claim, provenance, valid_at, heard_from, idempotency_key
         )
         self._check_open()
-        return await self.agent.gateway.observe(self.scope, self.place, seen, _typology(typology))
+        return await self.agent.rooms.gateway.observe(
+            self.scope, self.place, seen, _typology(typology)
+        )
 
     async def observe_many(
         self, seen: Sequence[Observation], *, typology: Typology = Typology.EPISODIC
     ) -> list[Receipt]:
         """Write many observations in one transaction: all of them, but for what is refused."""
         self._check_open()
-        gateway = self.agent.gateway
+        gateway = self.agent.rooms.gateway
         return await gateway.observe_many(self.scope, self.place, list(seen), _typology(typology))
 
     async def prefer(
@@ -107,7 +108,7 @@ class _Writable:
             text, envelope, tuple(refs), claim, provenance, idempotency_key=idempotency_key
         )
         self._check_open()
-        return await self.agent.gateway.prefer(self.scope, self.place, stated)
+        return await self.agent.rooms.gateway.prefer(self.scope, self.place, stated)
 
     async def list(
         self,
@@ -119,7 +120,7 @@ class _Writable:
     ) -> list[Entry]:
         """The current view of this place, newest first; `before` is the last id of a page."""
         require(self.agent.spec, self.scope, Capability.READ)
-        return await self.agent.entries.current(
+        return await self.agent.rooms.entries.current(
             self.scope,
             tier=tier and Tier(tier).value,
             typology=typology and _typology(typology).value,
@@ -143,7 +144,7 @@ class Memory(_Writable):
     async def get(self, entry_id: UUID) -> Entry:
         """One entry, whatever became of it; raises EntryNotFound outside this scope."""
         require(self.agent.spec, self.scope, Capability.READ)
-        found = await self.agent.entries.get(self.scope, check_uuid(entry_id, "entry_id"))
+        found = await self.agent.rooms.entries.get(self.scope, check_uuid(entry_id, "entry_id"))
         if found is None:
             raise EntryNotFound
         return found
@@ -151,7 +152,7 @@ class Memory(_Writable):
     async def history(self, entry_id: UUID) -> list[LedgerRecord]:
         """Every transition of one entry, oldest first."""
         require(self.agent.spec, self.scope, Capability.READ)
-        found = await self.agent.entries.history(self.scope, check_uuid(entry_id, "entry_id"))
+        found = await self.agent.rooms.entries.history(self.scope, check_uuid(entry_id, "entry_id"))
         if not found:
             raise EntryNotFound
         return found
@@ -164,9 +165,18 @@ class Memory(_Writable):
         if check_moment(moment, "moment") is None:
             raise InputError("as_of needs a moment.")
         before = before and check_uuid(before, "before")
-        return await self.agent.entries.as_of(
+        return await self.agent.rooms.entries.as_of(
             self.scope, moment, limit=_limit(limit), before=before
         )
+
+    async def embed(self, progress: Progress | None = None) -> Embedded:
+        """Give every pending entry of this anchor its vector, in batches that each commit."""
+        return await self.agent.rooms.embedding.pending(self.scope, progress)
+
+    async def reembed(self, progress: Progress | None = None) -> Embedded:
+        """Embed the whole tenant with the loaded model, then switch recalls to it."""
+        require(self.agent.spec, self.scope, Capability.MAINTAIN)
+        return await self.agent.rooms.embedding.tenant(self.scope, progress)
 
     async def link_action(
         self,
@@ -178,7 +188,7 @@ class Memory(_Writable):
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Record that an action rested on entries; they can then never be removed."""
-        return await self.agent.gateway.link_action(
+        return await self.agent.rooms.gateway.link_action(
             self.scope, action_id, kind, entries, reason=reason, key=idempotency_key
         )
 
@@ -186,7 +196,7 @@ class Memory(_Writable):
         self, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
     ) -> Receipt:
         """Take an entry out of the current view. The row and its history stay."""
-        return await self.agent.gateway.archive(
+        return await self.agent.rooms.gateway.archive(
             self.scope, entry_id, reason=reason, key=idempotency_key
         )
 
@@ -194,7 +204,7 @@ class Memory(_Writable):
         self, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
     ) -> Receipt:
         """Mark an entry exempt from decay and disposition."""
-        return await self.agent.gateway.exempt(
+        return await self.agent.rooms.gateway.exempt(
             self.scope, entry_id, reason=reason, key=idempotency_key
         )
 
@@ -205,7 +215,7 @@ class _Opened(_Writable):
     _open = False
 
     async def __aenter__(self) -> Self:
-        await self.agent.gateway.open_scope(self.scope, self.place)
+        await self.agent.rooms.gateway.open_scope(self.scope, self.place)
         self._open = True
         return self
 
@@ -221,7 +231,7 @@ class _Opened(_Writable):
         """End the scope. It takes no more writes; closing twice is fine."""
         if self._open:
             self._open = False
-            await self.agent.gateway.close_scope(self.scope, self.place, reason)
+            await self.agent.rooms.gateway.close_scope(self.scope, self.place, reason)
 
     def _check_open(self) -> None:
         if not self._open:

@@ -11,17 +11,24 @@ from typing import Any, Self
 from anyio import to_thread
 
 from idetic.context import shipped_contexts
+from idetic.embed.port import Embedder
 from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
 from idetic.gateway.gateway import Gateway
 from idetic.library.handles import Agent
+from idetic.library.rooms import Rooms
 from idetic.ports import Clock, SystemClock
+from idetic.recall.embedding import EmbeddingRun
+from idetic.recall.engine import RecallEngine
+from idetic.recall.model import Model
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.connect import Opened, open_database
 from idetic.store.database import Database
+from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
 from idetic.store.family import Family
 from idetic.store.plan import Plan
+from idetic.store.recalls import Recalls
 from idetic.store.registry import Registry, SpecVersion
 from idetic.store.writes import Writes
 
@@ -43,9 +50,11 @@ class Idetic:
         home: Path | None,
         clock: Clock,
         keep: bool | None,
+        embedder: Embedder | None = None,
     ):
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
+        self.model = Model(embedder)
         self._opened: Opened | None = None
 
     @classmethod
@@ -57,17 +66,20 @@ class Idetic:
         home: str | Path | None = None,
         clock: Clock | None = None,
         keep: bool | None = None,
+        embedder: Embedder | None = None,
     ) -> Self:
         """Say which database; nothing is touched until `async with` or `start()`.
 
         `admin_dsn` is a login that may create roles and schemas, where `dsn`'s may not;
-        `home` is where the embedded server lives; `keep` leaves that server running.
+        `home` is where the embedded server lives; `keep` leaves that server running; `embedder`
+        replaces the pinned model.
         """
         if dsn is not None and (not isinstance(dsn, str) or not dsn.strip()):
             raise InputError("The DSN is a text such as 'postgresql://user@host/database'.")
         if dsn is None and admin_dsn is not None:
             raise InputError("admin_dsn goes with a dsn; the embedded server needs neither.")
-        return cls(dsn, admin_dsn, Path(home) if home else None, clock or SystemClock(), keep)
+        place = Path(home) if home else None
+        return cls(dsn, admin_dsn, place, clock or SystemClock(), keep, embedder)
 
     async def start(self) -> Self:
         """Open the database; raises a clear error if it lacks anything."""
@@ -126,9 +138,23 @@ class Idetic:
             )
         if not plan.empty:
             plan = await self.apply(chosen)
-        family = Family(chosen)
-        gateway = Gateway(chosen, plan.to_version, Writes(self.database, family), self.clock)
-        return Agent(chosen, plan.to_version, gateway, Entries(self.database, family))
+        return Agent(chosen, plan.to_version, self._rooms(chosen, plan))
+
+    def _rooms(self, spec: MemorySpec, plan: Plan) -> Rooms:
+        """Compose the rooms of one agent: the only place where they meet."""
+        family, vectors = Family(spec), plan.extensions.vector
+        entries = Entries(self.database, family)
+        embeddings = Embeddings(self.database, family, vectors)
+        recalls = Recalls(self.database, family, entries, vectors)
+        engine = RecallEngine(spec, recalls, embeddings, self.model, self.clock)
+        return Rooms(
+            gateway=Gateway(spec, plan.to_version, Writes(self.database, family), self.clock),
+            entries=entries,
+            engine=engine,
+            embedding=EmbeddingRun(engine, embeddings, self.model, self.clock),
+            embeddings=embeddings,
+            clock=self.clock,
+        )
 
     async def plan(self, spec: SpecSource) -> Plan:
         """What applying a spec would change; changes nothing."""

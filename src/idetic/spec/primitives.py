@@ -150,6 +150,7 @@ class Signal(StrEnum):
     SEMANTIC = "semantic"
     DECAY = "decay"
     LEXICAL = "lexical"
+    SUBSTANCE = "substance"
 
 
 class FusionMethod(StrEnum):
@@ -164,6 +165,17 @@ class Fusion(Part):
 
     method: FusionMethod = FusionMethod.RRF
     k: Annotated[int, Field(ge=1, le=1000)] = 60
+
+
+class Neighbours(Part):
+    """How many entries around an entry count as its text for the lexical signal.
+
+    Within one interaction or session, in time order. Words of a conversation often stand one
+    turn away from the statement they belong to; for unrelated notes both are 0.
+    """
+
+    before: Annotated[int, Field(ge=0, le=5)] = 0
+    after: Annotated[int, Field(ge=0, le=5)] = 0
 
 
 class EnvelopeType(StrEnum):
@@ -246,6 +258,7 @@ class Retrieval(Part):
     embedding: Literal["bge-small-en-v1.5"]
     signals: dict[Signal, Weight]
     fusion: Fusion = Fusion()
+    neighbours: Neighbours = Neighbours()
     tiers: dict[Tier, Weight]
     envelope: dict[Name, EnvelopeKey] = {}
     reranker: Reranker = Reranker.NONE

@@ -6,7 +6,8 @@ from __future__ import annotations
 # free in all of them. A test compares this with the store's templates.
 _MEMORY = (
     "memory_id tier typology session_id interaction_id body_text envelope "
-    "claim_subject claim_attribute claim_value origin trust valid_at invalid_at archived_at "
+    "claim_subject claim_attribute claim_value lexemes substance origin trust "
+    "valid_at invalid_at archived_at "
     "superseded_at superseded_by invalidated_at deleted_at exempt_at embedding_id spec_version "
     "content_hash digest_salt created_at created_by"
 )
@@ -14,7 +15,10 @@ _JUNCTIONS = (
     "ref_id action_id action_kind linked_at linked_by corroboration_id source_type source_ref "
     "corroborated_at notes contradiction_id observed_at status resolution_notes"
 )
-_EMBEDDINGS = "profile_id embedding embedded_at"
+_EMBEDDINGS = (
+    "profile_id embedding embedded_at activation_id activated_at activated_by "
+    "read_id read_at read_by"
+)
 _SCOPES = "scope_id opened_at opened_by closed_at"
 _LEDGER = (
     "position receipt_id at transition decision actor_kind actor reason state_from state_to "

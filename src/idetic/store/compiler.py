@@ -112,8 +112,8 @@ def _render(path: str, names: Names, family: Family, **titles: str) -> Iterator[
 def _common_names(family: Family, extensions: Extensions) -> Names:
     vector = sql.Identifier(extensions.vector)
     names: Names = {
-        "vector": raw("{}.vector").format(vector),
-        "vector_ops": raw("{}.vector_cosine_ops").format(vector),
+        "vector": raw("{}.halfvec").format(vector),
+        "vector_ops": raw("{}.halfvec_ip_ops").format(vector),
         "provenance_text": sql.Literal(", ".join(family.spec.anchor.provenance) or "none"),
         "trgm_schema": sql.Identifier(extensions.trgm),
         "body_text_max": sql.Literal(family.spec.backend.body_text_max),
@@ -141,9 +141,13 @@ def _common_names(family: Family, extensions: Extensions) -> Names:
         "corroborations_pkey",
         "corroborations_source",
         "corroborations_memory",
+        "profiles_pkey",
+        "reads_pkey",
     ]:
         names[f"c_{constraint}"] = sql.Identifier(f"{family.name}_{constraint}")
-    for index in ("current", "claim", "actions_memory", "ledger_entry"):
+    for index in (
+        *("current", "claim", "actions_memory", "ledger_entry", "reads_session", "reads_memory"),
+    ):
         names[f"i_{index}"] = sql.Identifier(f"{family.name}_{index}_idx")
     return names
 
@@ -242,16 +246,17 @@ def _per_canonical(family: Family, names: Names, path: str, *, guarded: bool) ->
 
 def _access(family: Family, names: Names) -> Iterator[DatabaseObject]:
     spec = family.spec
-    policies: Names = {
-        "policy_using": scope.policy(spec.agent, spec.anchor.keys, reading=True),
-        "policy_check": scope.policy(spec.agent, spec.anchor.keys, reading=False),
-    }
     for table in family.tables():
+        # A profile is a tenant's, whatever the rest of the anchor.
+        own = table == family.table_name("profiles")
+        keys = spec.anchor.keys[:1] if own else spec.anchor.keys
         more: Names = {
             "table": family.qualified(table),
             "write_grants": raw(_write_grants(family, table)),
+            "policy_using": scope.policy(spec.agent, keys, reading=True),
+            "policy_check": scope.policy(spec.agent, keys, reading=False),
         }
-        yield from _render("access.sql", names | policies | more, family, table_name=table)
+        yield from _render("access.sql", names | more, family, table_name=table)
 
 
 def _write_grants(family: Family, table: str) -> str:

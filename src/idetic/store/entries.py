@@ -64,13 +64,13 @@ class Entries:
     async def get(self, scope: Scope, memory_id: UUID) -> Entry | None:
         """One entry, or None."""
         rows = await self._rows(scope, "get", memory_id=sql.Literal(memory_id))
-        return next(map(self._entry, rows), None)
+        return next(map(self.entry, rows), None)
 
     async def current(self, scope: Scope, *, limit: int, **filters: Any) -> list[Entry]:
         """The current view, newest first."""
         wanted = {name: sql.Literal(value) for name, value in filters.items()}
         rows = await self._rows(scope, "list", limit=sql.Literal(limit), **wanted)
-        return list(map(self._entry, rows))
+        return list(map(self.entry, rows))
 
     async def as_of(
         self, scope: Scope, moment: datetime, *, limit: int, before: UUID | None
@@ -83,7 +83,7 @@ class Entries:
             limit=sql.Literal(limit),
             before=sql.Literal(before),
         )
-        return [_as_it_stood(self._entry(row), moment) for row in rows]
+        return [_as_it_stood(self.entry(row), moment) for row in rows]
 
     async def history(self, scope: Scope, memory_id: UUID) -> list[LedgerRecord]:
         """Every transition of one entry, oldest first."""
@@ -94,14 +94,15 @@ class Entries:
         names: Names = {
             **self._names,
             **values,
-            "columns": self._columns(scope),
+            "columns": self.columns(scope),
             "scope_m": scoping.predicate(scope, "m"),
             "scope_l": scoping.predicate(scope, "l"),
         }
         statement = raw(templates.query("queries/entries.sql", query)).format(**names)
         return await self._database.run(scope, statement.as_string(None))
 
-    def _columns(self, scope: Scope) -> Composable:
+    def columns(self, scope: Scope) -> Composable:
+        """The columns that `entry` reads, of a memory table called m."""
         extra = (*self._family.keys, *self._family.spec.anchor.provenance)
         columns: list[Composable] = [sql.Identifier("m", name) for name in (*_FIELDS, *extra)]
         return raw(", ").join([*columns, *self._refs(scope)])
@@ -116,7 +117,8 @@ class Entries:
             text = templates.query("queries/entries.sql", "refs")
             yield raw("({})").format(raw(text).format(**names))
 
-    def _entry(self, row: tuple[Any, ...]) -> Entry:
+    def entry(self, row: tuple[Any, ...]) -> Entry:
+        """An entry from its columns."""
         keys, provenance = self._family.keys, self._family.spec.anchor.provenance
         fields = dict(zip(_FIELDS, row, strict=False))
         rest = row[len(_FIELDS) :]

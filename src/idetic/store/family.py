@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
 Names = dict[str, "Composable"]
 
-_TABLES = ("memory", "actions", "embeddings", "ledger", "anchors", "receipts", "scopes")
+_TABLES = (
+    "memory",
+    "actions",
+    "embeddings",
+    "ledger",
+    "anchors",
+    "receipts",
+    "scopes",
+    "profiles",
+    "reads",
+)
 _FUNCTIONS = {
     "protect": "protect_v1",
     "immutable": "immutable_v1",
@@ -90,6 +100,9 @@ class Family:
             "family": raw(self.name),
             "family_text": sql.Literal(f"{self.schema}.{self.name}"),
             "tenant": sql.Identifier(self.keys[0]),
+            "tenant_def": raw("{} {} NOT NULL").format(
+                sql.Identifier(self.keys[0]), raw(self.spec.anchor.tenant.type.value)
+            ),
             "tenant_p": sql.Identifier(f"p_{self.keys[0]}"),
             "bound_tenant": scope_key(1, self.spec.anchor.tenant.type),
             "tenant_type": raw(self.spec.anchor.tenant.type.value),

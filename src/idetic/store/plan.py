@@ -51,6 +51,7 @@ class Plan:
     from_version: int | None
     to_version: int
     steps: tuple[Step, ...]
+    extensions: Extensions
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -74,6 +75,7 @@ async def make_plan(connection: Connection, spec: MemorySpec, contexts: Sequence
     version, digest = await latest_version(connection, spec.agent)
     wanted = [c for c in contexts if c.schema in _schemas(spec)]
     provided = {c.schema for c in wanted}
+    extensions = await _extensions(connection)
     steps = [
         *await _context_steps(connection, wanted),
         *[
@@ -81,10 +83,10 @@ async def make_plan(connection: Connection, spec: MemorySpec, contexts: Sequence
             for p in await problems_with_canonicals(connection, spec, provided)
         ],
         *await _foreign_family(connection, spec),
-        *_steps(spec, compile_spec(spec, await _extensions(connection)), known),
+        *_steps(spec, compile_spec(spec, extensions), known),
     ]
     to_version = version if version and digest == spec.digest else (version or 0) + 1
-    return Plan(spec, version, to_version, tuple(steps))
+    return Plan(spec, version, to_version, tuple(steps), extensions)
 
 
 def _schemas(spec: MemorySpec) -> set[str]:

@@ -59,6 +59,12 @@ def predicate(scope: Scope, alias: str) -> sql.Composable:
     )
 
 
+def tenant_predicate(scope: Scope, alias: str) -> sql.Composable:
+    """The predicate for what belongs to the tenant as a whole."""
+    key, value = next(iter(scope.anchor.items()))
+    return raw("{} = {}").format(sql.Identifier(alias, key), sql.Literal(value))
+
+
 def arguments(scope: Scope) -> str:
     """The anchor as leading arguments of a family function."""
     return _arguments(tuple(scope.anchor.values()))

@@ -43,6 +43,18 @@ CREATE TABLE idetic.compiled_objects (
     CONSTRAINT compiled_objects_pkey PRIMARY KEY (agent, kind, name)
 );
 
+-- Which model made a vector, append-only. A profile names the model by its files' hashes, so
+-- that vectors of two models never mix.
+CREATE TABLE idetic.embedding_profiles (
+    profile_id uuid NOT NULL,
+    name text NOT NULL,
+    dimensions integer NOT NULL,
+    fingerprint text NOT NULL,
+    registered_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT embedding_profiles_pkey PRIMARY KEY (profile_id),
+    CONSTRAINT embedding_profiles_once UNIQUE (name, fingerprint)
+);
+
 -- UPDATE, DELETE and TRUNCATE on an append-only table are refused for every role, the owner
 -- included: row triggers do not fire on TRUNCATE, so the families install both kinds.
 CREATE FUNCTION idetic.refuse_change_v1() RETURNS trigger
@@ -56,6 +68,10 @@ $$;
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.spec_versions
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
 CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.spec_versions
+    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.embedding_profiles
+    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.embedding_profiles
     FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
 
 -- What a link of a ledger's chain says. A JSON array is unambiguous where concatenation is not,
@@ -91,4 +107,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic_auditor;
-GRANT SELECT ON idetic.spec_versions, idetic.compiled_objects TO idetic_app, idetic_auditor;
+GRANT SELECT ON idetic.spec_versions, idetic.compiled_objects, idetic.embedding_profiles
+    TO idetic_app, idetic_auditor;
+GRANT INSERT ON idetic.embedding_profiles TO idetic_app;

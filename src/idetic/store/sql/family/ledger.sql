@@ -68,3 +68,15 @@ CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON {receipts}
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
 CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON {receipts}
     FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
+
+-- object: trigger {family}_memory_profiles.append_only
+CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON {profiles}
+    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON {profiles}
+    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
+
+-- object: trigger {family}_memory_reads.append_only
+CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON {reads}
+    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON {reads}
+    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();

@@ -32,6 +32,9 @@ CREATE TABLE {memory} (
     claim_subject text,
     claim_attribute text,
     claim_value text,
+    -- What the lexical signal scores, and how much an entry states (questions do not count).
+    lexemes tsvector NOT NULL,
+    substance smallint,
     origin idetic.origin NOT NULL,
     trust idetic.trust NOT NULL,
     valid_at timestamptz NOT NULL,
@@ -111,7 +114,7 @@ $$;
 -- object: trigger {family}_memory.immutable
 CREATE OR REPLACE TRIGGER immutable
     BEFORE UPDATE OF {anchor}, memory_id, tier, typology, session_id, interaction_id, body_text,
-        envelope, claim_subject, claim_attribute, claim_value, origin, trust, valid_at, spec_version, content_hash, digest_salt, created_at,
+        envelope, claim_subject, claim_attribute, claim_value, lexemes, substance, origin, trust, valid_at, spec_version, content_hash, digest_salt, created_at,
         created_by ON {memory}
     FOR EACH ROW EXECUTE FUNCTION {immutable}();
 
@@ -142,6 +145,7 @@ CREATE TABLE {embeddings} (
     profile_id uuid NOT NULL,
     tier idetic.tier NOT NULL,
     typology idetic.typology NOT NULL,
+    -- Half precision: the pinned model's own output is fp16, and a scan reads half the pages.
     embedding {vector}(384) NOT NULL,
     embedded_at timestamptz NOT NULL,
     CONSTRAINT {c_embeddings_pkey} PRIMARY KEY ({anchor}, embedding_id),
@@ -167,3 +171,35 @@ CREATE TABLE {scopes} (
         CASE tier WHEN 'session' THEN session_id = scope_id
                   WHEN 'interaction' THEN session_id <> scope_id ELSE false END)
 );
+
+-- object: table {family}_memory_profiles
+-- Which embedding profile a tenant's recalls use: the latest activation. Append-only; during a
+-- rotation the vectors of two profiles stand side by side until the switch.
+CREATE TABLE {profiles} (
+    {tenant_def},
+    activation_id uuid NOT NULL,
+    profile_id uuid NOT NULL,
+    activated_at timestamptz NOT NULL,
+    activated_by text NOT NULL,
+    CONSTRAINT {c_profiles_pkey} PRIMARY KEY ({tenant}, activation_id)
+);
+
+-- object: table {family}_memory_reads
+-- Read receipts: which entries were put before whom, in which session. Echo detection and
+-- audit read them.
+CREATE TABLE {reads} (
+    {anchor_defs},
+    read_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    session_id uuid,
+    interaction_id uuid,
+    read_at timestamptz NOT NULL,
+    read_by text NOT NULL,
+    CONSTRAINT {c_reads_pkey} PRIMARY KEY ({anchor}, read_id, memory_id)
+);
+
+-- object: index {family}_memory_reads_session
+CREATE INDEX {i_reads_session} ON {reads} ({anchor}, session_id, memory_id);
+
+-- object: index {family}_memory_reads_memory
+CREATE INDEX {i_reads_memory} ON {reads} ({anchor}, memory_id);

@@ -1,0 +1,88 @@
+"""Asking: recall and context, from any place in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from idetic.errors import EnvelopeRefused, InputError
+from idetic.gateway.binding import require
+from idetic.gateway.content import check_text
+from idetic.gateway.items import check_moment
+from idetic.library.rooms import Rooms
+from idetic.model import Capability, Origin, Place, Scope, Tier, Typology
+from idetic.recall.engine import Filters
+from idetic.recall.hits import Recall
+from idetic.spec.memory_spec import MemorySpec
+
+MAX_HITS = 200
+MAX_QUERY = 10_000
+
+
+class Questions:
+    """The asking side of a handle."""
+
+    def __init__(self, spec: MemorySpec, rooms: Rooms, scope: Scope, place: Place):
+        self._spec = spec
+        self._rooms = rooms
+        self.scope = scope
+        self.place = place
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        envelope: Mapping[str, Any] | None = None,
+        tiers: Sequence[Tier] = tuple(Tier),
+        typologies: Sequence[Typology] = (),
+        origins: Sequence[Origin] = (),
+        min_trust: int = 0,
+        as_of: datetime | None = None,
+        include_archived: bool = False,
+    ) -> Recall:
+        """The best entries for a question. Each carries its explanation; see `explain`."""
+        require(self._spec, self.scope, Capability.READ)
+        check_text(query, MAX_QUERY, "query")
+        if type(limit) is not int or not 1 <= limit <= MAX_HITS:
+            raise InputError(f"limit is a whole number from 1 to {MAX_HITS}.")
+        if type(min_trust) is not int or not 0 <= min_trust <= 100:
+            raise InputError("min_trust is a whole number from 0 to 100.")
+        check_moment(as_of, "as_of")
+        filters = Filters(
+            _members(Tier, tiers, "tiers"),
+            _members(Typology, typologies, "typologies"),
+            _members(Origin, origins, "origins"),
+            min_trust,
+            as_of,
+            bool(include_archived),
+        )
+        about = self._about(envelope)
+        return await self._rooms.engine.recall(
+            self.scope, query, limit=limit, envelope=about, filters=filters
+        )
+
+    def _about(self, envelope: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """A question's envelope names declared keys; a value may be one or several."""
+        if envelope is not None and not isinstance(envelope, Mapping):
+            raise EnvelopeRefused("The envelope of a question is a mapping.")
+        for key, value in (envelope or {}).items():
+            if key not in self._spec.retrieval.envelope:
+                known = ", ".join(sorted(self._spec.retrieval.envelope)) or "none"
+                raise EnvelopeRefused(
+                    f"The envelope key {key!r} is not declared.", remedy=f"Declared keys: {known}."
+                )
+            for part in value if isinstance(value, list | tuple) else [value]:
+                if not isinstance(part, str | int | float | bool):
+                    raise EnvelopeRefused(f"envelope.{key} is a text, a number or a list of them.")
+                check_text(str(part), 200, f"envelope.{key}")
+        return envelope or {}
+
+
+def _members(kind: type[StrEnum], values: Any, what: str) -> tuple[Any, ...]:
+    try:
+        return tuple(kind(value) for value in values)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} is a list of: {', '.join(kind)}.") from None

@@ -1,0 +1,1 @@
+"""Recall: signals, fusion, decay, explanation, and the context they end up in."""

@@ -1,0 +1,96 @@
+"""Giving entries their vectors: what is pending now, or a whole tenant for a new profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from idetic.errors import IdeticError
+from idetic.model import Scope
+from idetic.ports import Clock
+from idetic.recall.engine import RecallEngine
+from idetic.recall.model import Model
+from idetic.store.embeddings import Embeddings, Pending
+
+BATCH = 64
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What an embedding run did."""
+
+    profile_id: UUID
+    embedded: int
+    remaining: int
+    switched: bool = False
+
+
+class EmbeddingRun:
+    """Embeds in small committed batches: killed anywhere, it goes on where it was."""
+
+    def __init__(self, engine: RecallEngine, embeddings: Embeddings, model: Model, clock: Clock):
+        self._engine = engine
+        self._embeddings = embeddings
+        self._model = model
+        self._clock = clock
+
+    async def pending(self, scope: Scope, progress: Progress | None = None) -> Embedded:
+        """Embed what is pending in this anchor; raises if there is no model."""
+        profile_id = await self._profile()
+        active = await self._embeddings.active(scope)
+        if active is None:
+            await self._embeddings.activate(scope, profile_id, self._clock.now())
+            active = profile_id
+        done = await self._anchor(scope, profile_id, progress, point=active == profile_id)
+        return Embedded(profile_id, done, 0)
+
+    async def tenant(self, scope: Scope, progress: Progress | None = None) -> Embedded:
+        """Embed every anchor of the tenant in the loaded model's profile, then switch to it.
+
+        Recalls go on with the old profile until the switch, which is one committed row.
+        """
+        profile_id = await self._profile()
+        done = 0
+        anchors = await self._embeddings.anchors(scope)
+        for anchor in anchors:
+            whole = replace(scope, anchor=anchor)
+            done += await self._anchor(whole, profile_id, progress, point=False)
+        switched = await self._embeddings.active(scope) != profile_id
+        if switched:
+            await self._embeddings.activate(scope, profile_id, self._clock.now())
+        return Embedded(profile_id, done, 0, switched)
+
+    async def entries(self, scope: Scope, found: list[Pending]) -> None:
+        """Embed entries that were just written."""
+        profile_id = await self._profile()
+        if await self._embeddings.active(scope) is None:
+            await self._embeddings.activate(scope, profile_id, self._clock.now())
+        await self._store(scope, profile_id, found, point=True)
+
+    async def _anchor(
+        self, scope: Scope, profile_id: UUID, progress: Progress | None, *, point: bool
+    ) -> int:
+        total = await self._embeddings.count_pending(scope, profile_id)
+        done = 0
+        while found := await self._embeddings.pending(scope, profile_id, BATCH):
+            await self._store(scope, profile_id, found, point=point)
+            done += len(found)
+            if progress:
+                progress(done, max(total, done))
+        return done
+
+    async def _store(
+        self, scope: Scope, profile_id: UUID, found: list[Pending], *, point: bool
+    ) -> None:
+        vectors = await self._model.embed([entry.body_text for entry in found])
+        now = self._clock.now()
+        await self._embeddings.store(scope, profile_id, found, vectors, now, point=point)
+
+    async def _profile(self) -> UUID:
+        profile_id = await self._engine.profile()
+        if profile_id is None:
+            missing: IdeticError = self._model.missing
+            raise missing
+        return profile_id

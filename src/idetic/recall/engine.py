@@ -1,0 +1,130 @@
+"""The one recall path: question in, explained hits out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from idetic.model import Origin, Scope, Tier, Typology
+from idetic.ports import Clock
+from idetic.recall.hits import Hit, NotUsed, Recall, SignalScore
+from idetic.recall.model import Model, fingerprint
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Signal, SourceStrength
+from idetic.store.embeddings import Embeddings
+from idetic.store.recalls import Answer, Asked, Found, Recalls
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What narrows a recall. The current view of every tier, unless said otherwise."""
+
+    tiers: Sequence[Tier] = tuple(Tier)
+    typologies: Sequence[Typology] = ()
+    origins: Sequence[Origin] = ()
+    min_trust: int = 0
+    as_of: datetime | None = None
+    include_archived: bool = False
+
+
+class RecallEngine:
+    """Recall for one agent: the spec's signals and fusion over the store's one statement."""
+
+    def __init__(
+        self, spec: MemorySpec, recalls: Recalls, embeddings: Embeddings, model: Model, clock: Clock
+    ):
+        self._spec = spec
+        self._recalls = recalls
+        self._embeddings = embeddings
+        self._model = model
+        self._clock = clock
+        self._profile: UUID | None = None
+
+    async def recall(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int,
+        envelope: Mapping[str, Any],
+        filters: Filters,
+    ) -> Recall:
+        """The best entries for a question, each with every signal's word on it."""
+        weights = {s: float(w) for s, w in self._spec.retrieval.signals.items() if w}
+        vector = await self._vector(query) if weights.get(Signal.SEMANTIC) else None
+        asked = Asked(
+            text=query,
+            limit=limit,
+            at=self._clock.now(),
+            weights=weights,
+            vector=vector,
+            profile_id=self._profile if vector is not None else None,
+            envelope=envelope,
+            tiers=filters.tiers,
+            typologies=filters.typologies,
+            origins=filters.origins,
+            min_trust=filters.min_trust,
+            as_of=filters.as_of,
+            include_archived=filters.include_archived,
+        )
+        answer = await self._recalls.ask(scope, asked)
+        return Recall(
+            query=query,
+            hits=tuple(_hit(found) for found in answer.found),
+            fusion=self._spec.retrieval.fusion.method,
+            weights=weights,
+            considered=answer.considered,
+            candidates=answer.candidates,
+            at=asked.at,
+            profile_id=answer.active_profile if vector is not None else None,
+            pending=max(0, answer.considered - answer.embedded) if vector is not None else 0,
+            not_used=tuple(self._not_used(asked, answer)),
+        )
+
+    async def profile(self) -> UUID | None:
+        """The profile of the model at hand, known to this database; None without a model."""
+        embedder = await self._model.get()
+        if embedder is not None and self._profile is None:
+            made = embedder.profile
+            self._profile = await self._embeddings.register(
+                made.name, made.dimensions, fingerprint(embedder)
+            )
+        return self._profile
+
+    async def _vector(self, query: str) -> list[float] | None:
+        if await self.profile() is None:
+            return None
+        return (await self._model.embed([query], query=True))[0]
+
+    def _not_used(self, asked: Asked, answer: Answer) -> list[NotUsed]:
+        """What this recall did without, and what would change that."""
+        told = []
+        if asked.weights.get(Signal.SEMANTIC):
+            if asked.vector is None:
+                error = self._model.missing
+                told.append(NotUsed("semantic", error.message, error.remedy))
+            elif answer.active_profile is None:
+                why = "no entry of this tenant has a vector yet"
+                told.append(NotUsed("semantic", why, "Run `await memory.embed()`."))
+            elif answer.active_profile != asked.profile_id:
+                why = "this tenant's vectors are of another model than the one loaded here"
+                told.append(NotUsed("semantic", why, "Run `await memory.reembed()`."))
+            elif answer.embedded < answer.considered and answer.considered <= _EXACT:
+                why = f"{answer.considered - answer.embedded} entries have no vector yet"
+                told.append(NotUsed("semantic, in part", why, "Run `await memory.embed()`."))
+        if asked.weights.get(Signal.ENVELOPE) and not asked.envelope:
+            why = "the question came without an envelope"
+            told.append(NotUsed("envelope", why, "Pass envelope={…} with declared keys."))
+        return told
+
+
+_EXACT = 20_000
+
+
+def _hit(found: Found) -> Hit:
+    signals = {signal: SignalScore(*parts) for signal, parts in found.signals.items()}
+    strength = SourceStrength(found.strength) if found.strength else None
+    return Hit(found.entry, found.score, signals, strength)
