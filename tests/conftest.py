@@ -16,6 +16,7 @@ from psycopg import sql
 
 from idetic import Idetic, Principal, Ref
 from idetic.context.worlds import Worlds
+from idetic.embed import BgeSmall, install, load
 from idetic.library.handles import Agent, Memory
 from idetic.store.database import APP_ROLE
 from idetic.store.embedded import EmbeddedServer
@@ -29,6 +30,12 @@ RULE_TEXT = (
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def embedder() -> BgeSmall:
+    """The real pinned model, installed if it is not yet."""
+    return load(install().path)
 
 
 @pytest.fixture(scope="session")

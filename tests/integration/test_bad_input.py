@@ -371,14 +371,17 @@ async def test_a_moment_that_is_none_is_refused(place: Place, moment: Any) -> No
     await check_refusal(place, lambda p: p.operator.as_of(moment), errors.InputError)
 
 
-@pytest.mark.parametrize("hours", [14, -12])
-@pytest.mark.parametrize("edge", [datetime.min, datetime.max], ids=["min", "max"])
-async def test_no_moment_makes_an_anchor_unreadable(
-    place: Place, edge: datetime, hours: int
-) -> None:
+EDGES = [
+    edge.replace(tzinfo=timezone(timedelta(hours=hours)))
+    for edge in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+    for hours in (14, -12)
+]
+
+
+@pytest.mark.parametrize("moment", EDGES, ids=str)
+async def test_no_moment_makes_an_anchor_unreadable(place: Place, moment: datetime) -> None:
     """A moment that PostgreSQL holds and Python cannot would spoil every list that shows it."""
     world = await make_world(place.db, place.agent)
-    moment = edge.replace(tzinfo=timezone(timedelta(hours=hours)))
     async with world.memory.session() as session:
         with suppress(errors.InputError):
             await session.observe("At the edge of time.", valid_at=moment)
@@ -638,12 +641,14 @@ async def test_an_open_session_says_so_too(place: Place, verb: str) -> None:
     )
     session = await memory.session().__aenter__()
     await db.close()
-    given: list[Any] = {
-        "observe": ["x"],
-        "observe_many": [[Observation("x")]],
-        "prefer": ["x"],
-    }.get(verb, [])
-    await check_refusal(place, lambda _: getattr(session, verb)(*given), errors.DatabaseClosed)
+    attempts: dict[str, Attempt] = {
+        "observe": lambda _: session.observe("x"),
+        "observe_many": lambda _: session.observe_many([Observation("x")]),
+        "prefer": lambda _: session.prefer("x"),
+        "list": lambda _: session.list(),
+        "close": lambda _: session.close(),
+    }
+    await check_refusal(place, attempts[verb], errors.DatabaseClosed)
 
 
 SYNC_VERBS: dict[str, Callable[[Any], Any]] = {

@@ -10,7 +10,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from idetic import Idetic
+from idetic import Idetic, Scope
 from idetic.spec.loader import load, shipped
 from idetic.store import scope as scoping
 from idetic.store.embedded import EmbeddedServer
@@ -84,4 +84,9 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def no_predicate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The application layer forgets its own predicate in every statement."""
-    monkeypatch.setattr(scoping, "predicate", lambda _scope, _alias: sql.SQL("TRUE"))
+
+    def forgotten(_scope: Scope, _alias: str) -> sql.SQL:
+        return sql.SQL("TRUE")
+
+    for name in ("predicate", "tenant_predicate"):
+        monkeypatch.setattr(scoping, name, forgotten, raising=False)

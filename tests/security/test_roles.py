@@ -92,7 +92,9 @@ def test_a_row_of_another_tenant_cannot_be_inserted(guarded: Populated, name: st
     with guarded.admin() as admin, guarded.app() as connection:
         for table in family_tables(admin, mine):
             named = mine.family.qualified(table)
-            where = scoping.predicate(theirs.scope, "t")
+            where = sql.SQL("t.{} = {}").format(
+                sql.Identifier(theirs.spec.anchor.tenant.name), sql.Literal(theirs.scope.tenant)
+            )
             row = admin.execute(
                 sql.SQL("SELECT to_jsonb(t)::text FROM {} t WHERE {} LIMIT 1").format(named, where)
             ).fetchone()

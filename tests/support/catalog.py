@@ -25,6 +25,7 @@ class Table:
     rls: bool
     rls_forced: bool
     app_policies: int
+    app_updates: bool
     insert_only: bool
 
 
@@ -56,6 +57,7 @@ SELECT c.relname AS name,
     c.relforcerowsecurity AS rls_forced,
     (SELECT count(*) FROM pg_policy p
      WHERE p.polrelid = c.oid AND 'idetic_app'::regrole = ANY (p.polroles))::int AS app_policies,
+    has_any_column_privilege('idetic_app', c.oid, 'UPDATE') AS app_updates,
     has_table_privilege('idetic_app', c.oid, 'INSERT')
         AND NOT has_any_column_privilege('idetic_app', c.oid, 'UPDATE') AS insert_only
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -20,6 +20,7 @@ from idetic.store import scope as scoping
 from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase
 from tests.support.catalog import tables_of
+from tests.support.rows import ensure_row
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ async def make_tenant(db: Idetic, agent: Agent, admin_dsn: str) -> Tenant:
         agent, anchor, seen.entry_id, await _persistent(bound), bound.session, bound.action, refs,
         root,
     )  # fmt: skip
-    _fill_junctions(tenant, admin_dsn)
+    _fill_the_rest(tenant, admin_dsn)
     return tenant
 
 
@@ -128,41 +129,15 @@ async def _persistent(tenant: Tenant) -> UUID | None:
     return None
 
 
-def _fill_junctions(tenant: Tenant, admin_dsn: str) -> None:
-    """Rows that no verb writes yet; a table without rows would make every probe of it idle."""
-    family, more = tenant.family, _junctions(tenant)
+def _fill_the_rest(tenant: Tenant, admin_dsn: str) -> None:
+    """A made-up row in every table that no verb has written to yet."""
+    known = tenant.anchor | {"memory_id": tenant.transient, "session_id": tenant.session}
+    keys = (canonical.key for canonical in tenant.spec.references.canonical)
+    known |= dict(zip(keys, (ref.id for ref in tenant.refs), strict=True))
     with psycopg.connect(admin_dsn) as connection:
-        for table, values in more.items():
-            row = tenant.anchor | {"memory_id": tenant.transient} | values
-            connection.execute(
-                sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
-                    family.qualified(table),
-                    sql.SQL(", ").join(map(sql.Identifier, row)),
-                    sql.SQL(", ").join(sql.SQL("%s") for _ in row),
-                ),
-                list(row.values()),
-            )
-
-
-def _junctions(tenant: Tenant) -> dict[str, dict[str, Any]]:
-    family, spec = tenant.family, tenant.spec
-    rows: dict[str, dict[str, Any]] = {
-        family.table_name("embeddings"): {
-            "embedding_id": uuid4(), "profile_id": uuid4(), "tier": "session",
-            "typology": "episodic", "embedding": str([0.5] * 384), "embedded_at": "now",
-        }
-    }  # fmt: skip
-    if spec.references.corroborations:
-        rows[family.table_name("corroborations")] = {
-            "corroboration_id": uuid4(), "source_type": "observation_event",
-            "source_ref": uuid4(), "corroborated_at": "now",
-        }  # fmt: skip
-    for canonical, ref in zip(spec.references.canonical, tenant.refs, strict=True):
-        if canonical.contradictions:
-            rows[family.contradictions_table(canonical)] = {
-                "contradiction_id": uuid4(), canonical.key: ref.id, "observed_at": "now",
-            }  # fmt: skip
-    return rows
+        for table in family_tables(connection, tenant):
+            mine = {tenant.spec.anchor.tenant.name: tenant.scope.tenant}
+            ensure_row(connection, tenant.family.schema, table, mine, known)
 
 
 @dataclass(frozen=True)

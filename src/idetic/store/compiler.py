@@ -120,34 +120,15 @@ def _common_names(family: Family, extensions: Extensions) -> Names:
         "note": family.qualified(f"{family.name}_note"),
         "note_text": sql.Literal(f"{family.schema}.{family.name}_note"),
     }
-    for constraint in [
-        "memory_pkey",
-        "memory_superseded_by",
-        "memory_root",
-        "memory_consistent",
-        "actions_pkey",
-        "actions_memory",
-        "embeddings_pkey",
-        "embeddings_profile",
-        "embeddings_memory",
-        "scopes_pkey",
-        "scopes_session",
-        "scopes_tier",
-        "ledger_pkey",
-        "anchors_pkey",
-        "receipts_pkey",
-        "receipts_ledger",
-        "corroborations_notes",
-        "corroborations_pkey",
-        "corroborations_source",
-        "corroborations_memory",
-        "profiles_pkey",
-        "reads_pkey",
-    ]:
+    for constraint in (
+        "memory_pkey memory_superseded_by memory_root memory_consistent actions_pkey "
+        "actions_memory embeddings_pkey embeddings_profile embeddings_memory scopes_pkey "
+        "scopes_session scopes_tier ledger_pkey anchors_pkey receipts_pkey receipts_ledger "
+        "corroborations_notes corroborations_pkey corroborations_source corroborations_memory "
+        "profiles_pkey reads_pkey"
+    ).split():
         names[f"c_{constraint}"] = sql.Identifier(f"{family.name}_{constraint}")
-    for index in (
-        *("current", "claim", "actions_memory", "ledger_entry", "reads_session", "reads_memory"),
-    ):
+    for index in "current claim actions_memory ledger_entry reads_session reads_memory".split():
         names[f"i_{index}"] = sql.Identifier(f"{family.name}_{index}_idx")
     return names
 

@@ -28,28 +28,11 @@ from idetic.store.database import Database
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
-_FIELDS = [
-    "memory_id",
-    "tier",
-    "typology",
-    "body_text",
-    "envelope",
-    "origin",
-    "trust",
-    "created_at",
-    "created_by",
-    "spec_version",
-    "session_id",
-    "interaction_id",
-    "valid_at",
-    "invalid_at",
-    "archived_at",
-    "superseded_at",
-    "superseded_by",
-    "invalidated_at",
-    "deleted_at",
-    "exempt_at",
-]
+_FIELDS = (
+    "memory_id tier typology body_text envelope origin trust created_at created_by spec_version "
+    "session_id interaction_id valid_at invalid_at archived_at superseded_at superseded_by "
+    "invalidated_at deleted_at exempt_at"
+).split()
 _STATE_TIMES = ("archived_at", "superseded_at", "invalidated_at", "deleted_at", "exempt_at")
 
 

@@ -1,0 +1,213 @@
+"""The documentation is true: its code runs, its links lead somewhere, its lists are complete."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import idetic
+from idetic import Idetic, IdeticError, errors, model
+from idetic.context.operations import Runbooks
+from idetic.context.worlds import Worlds
+from idetic.library.handles import Agent, Interaction, Memory, Session
+from idetic.spec.problems import PRIMITIVES
+from idetic.store.embedded import EmbeddedServer
+from tests.conftest import TestDatabase
+from tests.support.docs import (
+    DOCS,
+    ROOT,
+    blocks,
+    follow,
+    pages,
+    prose,
+    signature,
+    table_rows,
+    text_files,
+)
+
+README = ROOT / "README.md"
+TUTORIAL = DOCS / "tutorial" / "first-memory.md"
+OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
+PYTHON = DOCS / "reference" / "python.md"
+SCHEMA = DOCS / "reference" / "schema.md"
+ERRORS = DOCS / "reference" / "errors.md"
+ARCHITECTURE = DOCS / "architecture.md"
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+# --- the code -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody at a terminal in an empty directory, whose embedded server is the test's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IDETIC_HOME", str(server.home))
+    monkeypatch.delenv("IDETIC_DSN", raising=False)
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("page", [README, TUTORIAL, PYTHON, SCHEMA, ERRORS], ids=named)
+def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(page: Path) -> None:
+    assert follow(page) > 0
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_spec_can_be_pointed_at_ones_own_tables(
+    empty_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IDETIC_DSN", empty_database.dsn)
+    assert follow(OWN_TABLES) > 5
+
+
+@pytest.mark.parametrize("page", [README, TUTORIAL], ids=named)
+def test_every_python_block_can_be_pasted_at_a_prompt(page: Path) -> None:
+    """At a prompt an empty line ends a block, so there is none inside one."""
+    for block in blocks(page):
+        if block.language == "python":
+            assert not re.search(r"\n\n[ \t)\]}]", block.text), str(block)
+
+
+# --- the pages ----------------------------------------------------------------------------------
+
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments that a page's headings can be reached by."""
+    plain = (re.sub(r"[^\w\- ]", "", title.lower()) for title in _HEADING.findall(prose(page)))
+    return {title.replace(" ", "-") for title in plain}
+
+
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for link in _LINK.findall(prose(page)):
+        if "://" in link:
+            continue
+        target, _, fragment = link.partition("#")
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), link
+        if fragment:
+            assert fragment in anchors(path), link
+
+
+def test_every_page_can_be_found_from_the_index() -> None:
+    index = DOCS / "index.md"
+    linked = {(DOCS / link).resolve() for link in _LINK.findall(prose(index)) if "://" not in link}
+    assert {page for page in DOCS.rglob("*.md") if page != index} <= linked
+
+
+def test_the_readme_is_short_and_names_commands_that_exist() -> None:
+    text = README.read_text("utf-8")
+    assert len(text.splitlines()) < 200
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    shown = [block.text for block in blocks(README) if block.language == "console"]
+    typed = set(re.findall(r"^\$ make (\w+)", "\n".join(shown), re.MULTILINE))
+    assert {"demo", "test"} <= typed <= targets
+
+
+# --- the lists ----------------------------------------------------------------------------------
+
+
+def every_error() -> Iterator[type[IdeticError]]:
+    """Every error of the package, wherever it is defined."""
+    for found in pkgutil.walk_packages(idetic.__path__, "idetic."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+    waiting: list[type[IdeticError]] = [IdeticError]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if kind.__module__.startswith("idetic."):
+            yield kind
+
+
+def error_row(kind: type[IdeticError]) -> str:
+    meaning = (kind.__doc__ or "").strip().splitlines()[0]
+    told = f"{kind.http_status} | {kind.exit_code} | {meaning} | {kind.remedy}"
+    return f"| `{kind.code}` | `{kind.__name__}` | {told} |"
+
+
+def test_the_error_reference_is_what_errors_py_says() -> None:
+    own = [k for _, k in inspect.getmembers(errors, inspect.isclass) if issubclass(k, IdeticError)]
+    rows = table_rows(ERRORS, "code")
+    assert {error_row(kind) for kind in own} <= set(rows)
+    assert sorted(rows) == sorted(map(error_row, every_error()))
+
+
+def test_the_python_reference_has_every_public_name() -> None:
+    text = PYTHON.read_text("utf-8")
+    assert [name for name in idetic.__all__ if f"`{name}" not in text] == []
+
+
+def public_methods(kind: type) -> Iterator[Callable[..., Any]]:
+    for name, member in inspect.getmembers(kind, inspect.isroutine):
+        if not name.startswith("_"):
+            yield member
+
+
+HANDLES = [Idetic, Agent, Memory, Session, Interaction, Worlds, Runbooks]
+
+
+@pytest.mark.parametrize("kind", HANDLES, ids=lambda kind: str(kind.__name__))
+def test_the_python_reference_has_every_method_as_it_is_called(kind: type) -> None:
+    text = PYTHON.read_text("utf-8")
+    wanted = [signature(method) for method in public_methods(kind)]
+    assert wanted
+    assert [each for each in wanted if f"`{each}`" not in text] == []
+
+
+NOUNS = [
+    *(model.Entry, model.Receipt, model.LedgerRecord, model.Observation, model.Claim, model.Ref),
+    *(model.Scope, model.Principal, model.Place),
+]
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: str(noun.__name__))
+def test_the_python_reference_has_every_field_of_every_noun(noun: type) -> None:
+    section = PYTHON.read_text("utf-8").split(f"### `{noun.__name__}`", 1)[1].split("\n#", 1)[0]
+    missing = [each.name for each in fields(noun) if f"`{each.name}`" not in section]
+    assert missing == []
+
+
+def test_the_architecture_names_every_primitive_and_only_files_that_exist() -> None:
+    text = ARCHITECTURE.read_text("utf-8")
+    assert [name for name in PRIMITIVES.values() if f"| {name} |" not in text] == []
+    paths = re.findall(r"`([\w.-]+(?:/[\w.-]+)*/?)`", text)
+    files = [p for p in paths if "/" in p or p.endswith((".py", ".sql", ".yaml", ".md", ".toml"))]
+    assert len(files) > 40
+    places = (ROOT, ROOT / "src" / "idetic")
+    assert [p for p in files if not any((place / p).exists() for place in places)] == []
+
+
+# --- the repository -----------------------------------------------------------------------------
+
+# Spelt so that this file does not name them itself. A bare mention of root's home directory is
+# about any machine; a path below it is about one.
+_THIS_MACHINE = re.compile(r"(?<![\w.-])/(?:wor[k]\b|roo[t]/\w)")
+_REGISTRIES = re.compile(r"pyp[i]\.org|pythonhoste[d]\.|anacond[a]\.(?:org|com)|npmj[s]\.|index-ur[l]")
+
+
+@pytest.mark.parametrize("pattern", [_THIS_MACHINE, _REGISTRIES], ids=["paths", "registries"])
+def test_no_file_names_this_machine_or_a_package_registry(pattern: re.Pattern[str]) -> None:
+    found = {name: hit[0] for name, text in text_files() if (hit := pattern.search(text))}
+    assert found == {}
+
+
+def test_the_lock_file_pins_by_hash_and_says_nothing_of_where_packages_come_from() -> None:
+    text = (ROOT / "requirements.lock").read_text("utf-8")
+    assert "://" not in text
+    pinned = re.split(r"^(?=\S)", text, flags=re.MULTILINE)[1:]
+    assert [each for each in pinned if "==" not in each or "--hash=sha256:" not in each] == []

@@ -1,0 +1,185 @@
+"""Recall as a user meets it: signals, filters, explanation, and what it does without."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from idetic import Claim, Idetic, Origin, Principal, Tier, Typology, errors
+from idetic.embed import BgeSmall
+from idetic.recall.explanation import as_data, explain
+from idetic.recall.hits import Recall
+from idetic.spec.primitives import Signal, SourceStrength
+from tests.conftest import TestDatabase, World, make_world
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "Was money sent out prior to the sanctions check being finished?"
+
+
+@pytest.fixture
+async def asking(database: TestDatabase, embedder: BgeSmall) -> AsyncIterator[World]:
+    """A world whose Idetic has the real model."""
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder)
+    async with opened as db:
+        yield await make_world(db, await db.agent("world_agent"))
+
+
+async def tell(world: World) -> None:
+    async with world.memory.session() as session, session.interaction() as turn:
+        await turn.observe(
+            "Friday wires were released before the screening had ended.",
+            envelope={"topic": "payments/wire", "tags": ["friday", "screening"]},
+            refs=[world.rule],
+        )
+        await turn.observe(
+            "Refunds go back to the card that was charged.", envelope={"topic": "payments/refund"}
+        )
+        await session.observe("The canteen serves soup on Mondays.")
+    await world.operator.prefer("Answer in one sentence.", claim=Claim("answer", "length", "one"))
+
+
+def bodies(recall: Recall) -> list[str]:
+    return [entry.body_text for entry in recall.entries]
+
+
+async def test_meaning_finds_what_no_word_of_the_question_names(asking: World) -> None:
+    await tell(asking)
+    done = await asking.memory.embed()
+    assert done.embedded == 4
+    recall = await asking.memory.recall(QUESTION)
+    (nearest,) = [h for h in recall.hits if h.signals[Signal.SEMANTIC].rank == 1]
+    assert nearest.entry.body_text.startswith("Friday wires were released before")
+    assert nearest.signals[Signal.LEXICAL].rank is None, "no word of the question is in it"
+    assert recall.pending == 0
+
+
+async def test_every_hit_says_how_it_came_to_be(asking: World) -> None:
+    await tell(asking)
+    await asking.memory.embed()
+    recall = await asking.memory.recall(QUESTION, envelope={"topic": "payments"})
+    (best,) = [h for h in recall.hits if h.entry.refs]
+    assert best.strength is SourceStrength.CURATED, "resolved from the rule it refers to"
+    assert best.score == pytest.approx(sum(s.contribution for s in best.signals.values()))
+    text, data = explain(recall), as_data(recall)
+    assert str(asking.rule.id) in text
+    assert "agent:explorer" in text
+    assert data["hits"][0]["signals"]["semantic"]["rank"] >= 1
+    assert data["profile_id"] is not None
+    assert data["considered"] == 4
+
+
+async def test_without_a_model_the_other_signals_answer_and_recall_says_so(world: World) -> None:
+    await tell(world)
+    recall = await world.memory.recall("screening of Friday wires", limit=2)
+    assert bodies(recall)[0].startswith("Friday wires")
+    assert recall.hits[0].signals[Signal.LEXICAL].rank == 1
+    assert recall.profile_id is None
+    (missing,) = [n for n in recall.not_used if n.what == "semantic"]
+    assert "idetic model install" in missing.remedy
+    with pytest.raises(errors.IdeticError, match="idetic model install"):
+        await world.memory.embed()
+
+
+async def test_an_entry_without_a_vector_is_still_found_and_counted(asking: World) -> None:
+    await tell(asking)
+    await asking.memory.embed()
+    async with asking.memory.session() as session:
+        await session.observe("A wire to Lisbon was returned by the correspondent.")
+        recall = await asking.memory.recall("Lisbon wire returned")
+    assert "A wire to Lisbon was returned by the correspondent." in bodies(recall)
+    assert recall.pending == 1
+    assert any("1 entries have no vector" in n.why for n in recall.not_used)
+
+
+async def test_the_envelope_matches_exactly_by_overlap_and_by_hierarchy(world: World) -> None:
+    await tell(world)
+
+    async def matching(envelope: dict[str, object]) -> set[str]:
+        recall = await world.memory.recall("anything at all", envelope=envelope)
+        return {
+            hit.entry.envelope["topic"] for hit in recall.hits if hit.signals[Signal.ENVELOPE].value
+        }
+
+    assert await matching({"topic": "payments"}) == {"payments/wire", "payments/refund"}
+    assert await matching({"topic": "payments/wire"}) == {"payments/wire"}
+    assert await matching({"topic": "pay"}) == set(), "segments match whole, never as prefixes"
+    assert await matching({"tags": ["screening", "other"]}) == {"payments/wire"}
+    share = await world.memory.recall("x", envelope={"topic": "payments/wire", "tags": ["none"]})
+    values = [h.signals[Signal.ENVELOPE].value for h in share.hits]
+    assert max(v for v in values if v) == pytest.approx(2 / 3), "weights 2 and 1"
+
+
+async def test_filters_narrow_what_is_considered(world: World) -> None:
+    await tell(world)
+    memory = world.memory
+
+    async def count(**filters: object) -> int:
+        return (await memory.recall("wires refunds soup sentence", **filters)).considered  # type: ignore[arg-type]
+
+    assert await count() == 4
+    assert await count(tiers=[Tier.PERSISTENT]) == 1
+    assert await count(typologies=[Typology.EPISODIC]) == 3
+    assert await count(origins=[Origin.OPERATOR]) == 1
+    assert await count(min_trust=80) == 1
+    (preference,) = await memory.list(tier=Tier.PERSISTENT)
+    await world.operator.archive(preference.id, reason="no longer")
+    assert await count() == 3
+    assert await count(include_archived=True) == 4
+    assert await count(as_of=datetime.now(UTC)) == 3
+    assert await count(as_of=datetime.now(UTC) - timedelta(days=1)) == 0
+
+
+async def test_another_tenants_memory_is_never_recalled(asking: World) -> None:
+    await tell(asking)
+    await asking.memory.embed()
+    stranger = asking.agent.bind(
+        org_id=asking.domain_id, domain_id=asking.org_id, principal=Principal.agent("stranger")
+    )
+    recall = await stranger.recall(QUESTION)
+    assert (recall.hits, recall.considered) == ((), 0)
+
+
+async def test_ties_are_stable_and_the_newest_comes_first(world: World) -> None:
+    async with world.memory.session() as session:
+        for number in range(6):
+            await session.observe(f"Same words every time, number {number}.")
+        first = await world.memory.recall("same words every time")
+        again = await world.memory.recall("same words every time")
+    assert first.entries == again.entries
+    assert len(first) == 6
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"query": ""},
+        {"query": "nul\x00"},
+        {"query": "lone \ud800"},
+        {"query": "x" * 20_000},
+        {"query": 7},
+        {"limit": 0},
+        {"limit": 10_000},
+        {"limit": True},
+        {"min_trust": 101},
+        {"tiers": ["eternal"]},
+        {"origins": 3},
+        {"envelope": {"unknown": 1}},
+        {"envelope": {"topic": object()}},
+        {"envelope": []},
+        {"as_of": datetime(2026, 1, 1)},  # noqa: DTZ001 - naive on purpose
+    ],
+)
+async def test_bad_questions_get_a_named_error(world: World, bad: dict[str, object]) -> None:
+    with pytest.raises(errors.InputError) as caught:
+        await world.memory.recall(**{"query": "fine", **bad})  # type: ignore[arg-type]
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("query", ["'; DROP", "a & | ! b", "<->", "🙂🙂", "日本語の文", "%s {} \\"])
+async def test_any_text_may_be_asked(world: World, query: str) -> None:
+    await tell(world)
+    recall = await world.memory.recall(query)
+    assert recall.considered == 4
