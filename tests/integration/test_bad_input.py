@@ -276,6 +276,52 @@ async def test_provenance_that_is_not_declared_is_refused(place: Place, provenan
     )
 
 
+# --- questions ------------------------------------------------------------------------------
+
+BAD_QUESTIONS: dict[str, tuple[Any, dict[str, Any]]] = {
+    name: (text, {}) for name, text in BAD_TEXTS.items() if name != "one too long"
+}
+BAD_QUESTIONS |= {
+    f"envelope: {name}": ("What?", {"envelope": envelope})
+    for name, envelope in {
+        "a list": ["topic"],
+        "unknown key": {"colour": "red"},
+        "number as key": {1: "red"},
+        "None": {"topic": None},
+        "NaN": {"activity": math.nan},
+        "infinity": {"activity": math.inf},
+        "a mapping": {"activity": {"a": 1}},
+        "a list in a list": {"tags": [["friday"]]},
+        "NUL": {"topic": "a\x00b"},
+        "a surrogate": {"topic": "\ud800"},
+        "a long text": {"topic": "x" * 201},
+        "a million values": {"tags": ["x"] * 1_000_000},
+    }.items()
+}
+BAD_QUESTIONS |= {
+    f"limit {limit!r}": ("What?", {"limit": limit}) for limit in (0, -1, 201, 1.5, "10", True, None)
+}
+BAD_QUESTIONS |= {
+    f"{name} {value!r}": ("What?", {name: value})
+    for name in ("tiers", "typologies", "origins")
+    for value in (5, None, ["eternal"], [None], "session", [["session"]])
+}
+BAD_QUESTIONS |= {
+    f"min_trust {value!r}": ("What?", {"min_trust": value}) for value in (-1, 101, 0.5, "1", None)
+}
+BAD_QUESTIONS |= {
+    f"as_of {value!r}": ("What?", {"as_of": value})
+    for value in ("yesterday", 5, datetime(2026, 1, 1))  # noqa: DTZ001
+}
+
+
+@pytest.mark.parametrize(("query", "named"), BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+async def test_a_question_that_makes_no_sense_is_refused(
+    place: Place, query: Any, named: dict[str, Any]
+) -> None:
+    await check_refusal(place, lambda p: p.operator.recall(query, **named), errors.InputError)
+
+
 # --- references ---------------------------------------------------------------------------
 
 BAD_REFS: dict[str, Any] = {
@@ -584,6 +630,7 @@ VERBS: dict[str, Callable[[Memory], Awaitable[Any]]] = {
     "get": lambda m: m.get(uuid4()),
     "history": lambda m: m.history(uuid4()),
     "as_of": lambda m: m.as_of(datetime.now(UTC)),
+    "recall": lambda m: m.recall("What?"),
     "archive": lambda m: m.archive(uuid4(), reason="why"),
     "exempt": lambda m: m.exempt(uuid4(), reason="why"),
     "link_action": lambda m: m.link_action(uuid4(), "rule_promotion", [uuid4()]),
@@ -655,6 +702,7 @@ SYNC_VERBS: dict[str, Callable[[Any], Any]] = {
     "prefer": lambda m: m.prefer("Good."),
     "list": lambda m: m.list(),
     "get": lambda m: m.get(uuid4()),
+    "recall": lambda m: m.recall("What?"),
     "history": lambda m: m.history(uuid4()),
     "as_of": lambda m: m.as_of(datetime.now(UTC)),
     "archive": lambda m: m.archive(uuid4(), reason="why"),

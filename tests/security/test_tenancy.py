@@ -122,9 +122,17 @@ async def _list_of_a_session(mine: Tenant, theirs: Tenant) -> Found:
     return await mine.memory.session(theirs.session).list(limit=1000)
 
 
+async def _recall(mine: Tenant, _: Tenant) -> Found:
+    recall = await mine.memory.recall("something happened", limit=200)
+    assert any(entry.anchor == mine.anchor for entry in recall.entries), "one's own is found"
+    return [entry for entry in recall.entries if entry.anchor != mine.anchor]
+
+
 Probe = Callable[[Tenant, Tenant], Awaitable[Found]]
 reading = pytest.mark.parametrize(
-    "probe", [_get, _list, _history, _as_of, _list_of_a_session], ids=lambda p: p.__name__[1:]
+    "probe",
+    [_get, _list, _history, _as_of, _recall, _list_of_a_session],
+    ids=lambda p: p.__name__[1:],
 )
 
 

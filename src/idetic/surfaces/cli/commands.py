@@ -11,10 +11,10 @@ import typer
 from idetic.model import Tier, Typology
 from idetic.surfaces.cli.options import AgentName, Anchor, As, Dsn, Json, examples
 
-_SCOPE = "--agent world_agent --anchor org_id=UUID --anchor domain_id=UUID --as operator:ada"
+SCOPE = "--agent world_agent --anchor org_id=UUID --anchor domain_id=UUID --as operator:ada"
 DEMO = examples("idetic demo", "idetic demo --dsn postgresql://me@localhost/idetic")
-LIST = examples(f"idetic list {_SCOPE}", f"idetic list {_SCOPE} --as-of 2026-01-31T12:00:00Z")
-HISTORY = examples(f"idetic history ENTRY_ID {_SCOPE}")
+LIST = examples(f"idetic list {SCOPE}", f"idetic list {SCOPE} --as-of 2026-01-31T12:00:00Z")
+HISTORY = examples(f"idetic history ENTRY_ID {SCOPE}")
 
 db = typer.Typer(
     help="The embedded PostgreSQL server: start, stop, look.",

@@ -48,10 +48,10 @@ def show_entries(asked: Asked, page: Page, dsn: str | None, as_json: bool) -> No
     """One page of a scope's entries, newest first."""
     before = check_uuid(page.before, "--before") if page.before else None
     moment = _moment(page) if page.as_of else None
-    principal = principal_of(asked.principal)
+    principal_of(asked.principal)
 
     async def read(db: Idetic) -> list[Entry]:
-        memory = await _memory(db, asked, principal)
+        memory = await memory_of(db, asked)
         if moment:
             return await memory.as_of(moment, limit=page.limit, before=before)
         return await memory.list(
@@ -67,17 +67,19 @@ def show_entries(asked: Asked, page: Page, dsn: str | None, as_json: bool) -> No
 def show_history(entry_id: str, asked: Asked, dsn: str | None, as_json: bool) -> None:
     """Every transition of one entry, oldest first."""
     wanted = check_uuid(entry_id, "ENTRY_ID")
-    principal = principal_of(asked.principal)
+    principal_of(asked.principal)
 
     async def read(db: Idetic) -> list[LedgerRecord]:
-        return await (await _memory(db, asked, principal)).history(wanted)
+        return await (await memory_of(db, asked)).history(wanted)
 
     records = with_database(dsn, read)
     data = {"entry_id": wanted, "history": records}
     output.answer(data, as_json, lambda console: console.print(ledger_table(records)))
 
 
-async def _memory(db: Idetic, asked: Asked, principal: Principal) -> Memory:
+async def memory_of(db: Idetic, asked: Asked) -> Memory:
+    """The memory that a scope as typed stands for."""
+    principal = principal_of(asked.principal)
     agent = await _held(db, asked.agent)
     return agent.bind(principal=principal, **_anchor(agent.spec, asked.anchor))
 
