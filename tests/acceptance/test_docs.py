@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import idetic
@@ -18,8 +19,10 @@ from idetic import Idetic, IdeticError, errors, model
 from idetic.context.operations import Runbooks
 from idetic.context.worlds import Worlds
 from idetic.library.handles import Agent, Interaction, Memory, Session
+from idetic.spec.loader import load
 from idetic.spec.problems import PRIMITIVES
 from idetic.store.embedded import EmbeddedServer
+from idetic.store.family import Family
 from tests.conftest import TestDatabase
 from tests.support.docs import (
     DOCS,
@@ -192,12 +195,32 @@ def test_the_architecture_names_every_primitive_and_only_files_that_exist() -> N
     assert [p for p in files if not any((place / p).exists() for place in places)] == []
 
 
+def test_the_schema_reference_has_every_table_and_column_and_only_what_exists(
+    database: TestDatabase,
+) -> None:
+    text = SCHEMA.read_text("utf-8")
+    family = Family(load("world_agent"))
+    assert [table for table in family.tables() if f"| `{table}` |" not in text] == []
+    with psycopg.connect(database.admin_dsn) as connection:
+        rows = connection.execute(
+            """SELECT relname FROM pg_class WHERE relnamespace = 'worlds'::regnamespace
+               UNION SELECT proname FROM pg_proc WHERE pronamespace = 'worlds'::regnamespace"""
+        ).fetchall()
+        memory = connection.execute("SELECT * FROM worlds.world_agent_memory LIMIT 0")
+    shown = set(re.findall(r"`(world_agent_\w+)`", text))
+    assert shown - {name for (name,) in rows} == set()
+    columns = {column.name for column in memory.description or ()} - set(family.keys)
+    assert {name for name in columns if f"`{name}`" not in text} == set()
+
+
 # --- the repository -----------------------------------------------------------------------------
 
 # Spelt so that this file does not name them itself. A bare mention of root's home directory is
 # about any machine; a path below it is about one.
 _THIS_MACHINE = re.compile(r"(?<![\w.-])/(?:wor[k]\b|roo[t]/\w)")
-_REGISTRIES = re.compile(r"pyp[i]\.org|pythonhoste[d]\.|anacond[a]\.(?:org|com)|npmj[s]\.|index-ur[l]")
+_REGISTRIES = re.compile(
+    r"pyp[i]\.org|pythonhoste[d]\.|anacond[a]\.(?:org|com)|npmj[s]\.|index-ur[l]"
+)
 
 
 @pytest.mark.parametrize("pattern", [_THIS_MACHINE, _REGISTRIES], ids=["paths", "registries"])

@@ -164,7 +164,7 @@ async def test_control_a_chain_that_was_tampered_with_does_not_verify(
         tampered = with_row(lambda row, f=field, v=value: row.update({f: v}))  # type: ignore[misc]
         assert tampered.faults(), field
     gone = replace(chain, rows=tuple(rows[:middle] + rows[middle + 1 :]))
-    swapped = [*rows[:middle], rows[middle + 1], rows[middle], *rows[middle + 2:]]
+    swapped = [*rows[:middle], rows[middle + 1], rows[middle], *rows[middle + 2 :]]
     invented = [*rows[:middle], rows[middle], *rows[middle:]]
     moved = replace(chain, anchor=tuple(reversed(chain.anchor)))
     assert gone.faults()

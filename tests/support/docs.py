@@ -186,22 +186,30 @@ def signature(function: Callable[..., Any]) -> str:
 
 
 def _default(value: object) -> str:
-    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, tuple) and value and isinstance(value[0], Enum):
+        assert value == tuple(type(value[0])), "all members"
+        return f"tuple({type(value[0]).__name__})"
+    return repr(value)
 
 
 def text_files() -> Iterator[tuple[str, str]]:
     """Every text file that is in the repository or about to be, with its content."""
-    listed = subprocess.run(
-        ["git", "--no-optional-locks", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-    )
-    for name in listed.stdout.splitlines():
-        path = ROOT / name
-        if path.is_file():
-            try:
-                yield name, path.read_text("utf-8")
-            except UnicodeDecodeError:
-                continue
+    for path in _listed():
+        try:
+            yield str(path.relative_to(ROOT)), path.read_text("utf-8")
+        except UnicodeDecodeError:
+            continue
+
+
+def _listed() -> Iterator[Path]:
+    listing = ["git", "--no-optional-locks", "ls-files", "--cached", "--others"]
+    try:
+        listed = subprocess.run(
+            [*listing, "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+        )
+        found = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):  # unpacked from an archive
+        found = [p for p in ROOT.rglob("*") if not any(n[0] == "." for n in p.parts)]
+    return (path for path in found if path.is_file())

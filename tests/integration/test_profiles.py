@@ -1,0 +1,111 @@
+"""Embedding profiles: a new one built beside the one in use, killed, resumed, switched to."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from idetic import Idetic, Observation, Principal
+from tests.conftest import TestDatabase, World, make_world
+from tests.support.fake_embedder import FakeEmbedder
+
+pytestmark = pytest.mark.anyio
+
+ENTRIES = 640
+
+
+@pytest.fixture
+def admin(database: TestDatabase) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
+        yield connection
+
+
+async def filled(db: Idetic) -> World:
+    world = await make_world(db, await db.agent("world_agent"))
+    async with world.memory.session() as session:
+        await session.observe_many([Observation(f"Note number {n}.") for n in range(ENTRIES)])
+    await world.memory.embed()
+    return world
+
+
+async def test_a_rotation_killed_ten_times_leaves_each_entry_once_in_the_active_profile(
+    database: TestDatabase, admin: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    old = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder("old"))
+    async with old as db:
+        world = await filled(db)
+        before = await world.memory.recall("Note number 7.", limit=1)
+        chance = random.Random(7)  # noqa: S311 - a test's choice of moments
+        for _ in range(10):
+            _killed_after(chance.uniform(0, 0.12), database, world)
+            during = await world.memory.recall("Note number 7.", limit=1)
+            assert during.profile_id == before.profile_id, "the old profile serves until the switch"
+            assert during.entries == before.entries
+        _run(database, world)
+    counted = admin.execute(
+        """SELECT e.profile_id, count(*), count(DISTINCT e.memory_id)
+           FROM worlds.world_agent_memory_embeddings e GROUP BY 1"""
+    ).fetchall()
+    assert sorted(row[1:] for row in counted) == [(ENTRIES, ENTRIES)] * 2
+    activations = admin.execute(
+        "SELECT profile_id FROM worlds.world_agent_memory_profiles ORDER BY activation_id"
+    ).fetchall()
+    assert len(activations) == 2, "the old one, then one switch"
+    new = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder("new"))
+    async with new as db:
+        agent = await db.agent("world_agent")
+        memory = agent.bind(
+            org_id=world.org_id, domain_id=world.domain_id, principal=Principal.agent("x")
+        )
+        after = await memory.recall("Note number 7.", limit=1)
+    assert after.profile_id == activations[1][0]
+    assert after.pending == 0
+
+
+async def test_vectors_of_two_models_never_mix(database: TestDatabase) -> None:
+    old = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder("old"))
+    async with old as db:
+        world = await filled(db)
+    other = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder("other"))
+    async with other as db:
+        agent = await db.agent("world_agent")
+        memory = agent.bind(
+            org_id=world.org_id, domain_id=world.domain_id, principal=Principal.agent("x")
+        )
+        recall = await memory.recall("Note number 7.")
+    assert all(not hit.signals["semantic"].contribution for hit in recall.hits)  # type: ignore[index]
+    assert any("another model" in told.why for told in recall.not_used)
+
+
+def _process(database: TestDatabase, world: World) -> subprocess.Popen[str]:
+    script = Path(__file__).parents[1] / "support" / "reembedder.py"
+    ids = (str(world.org_id), str(world.domain_id))
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.support.reembedder", database.dsn, database.admin_dsn, *ids,
+         "new"],
+        cwd=script.parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+
+
+def _killed_after(seconds: float, database: TestDatabase, world: World) -> None:
+    with _process(database, world) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        try:
+            process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _run(database: TestDatabase, world: World) -> None:
+    with _process(database, world) as process:
+        out, _ = process.communicate(timeout=60)
+        assert out.endswith("done\n")

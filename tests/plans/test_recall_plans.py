@@ -1,0 +1,86 @@
+"""Query plans are promises: a scoped recall never reads the whole store, as the app role."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from idetic import Idetic, Observation
+from idetic.spec.primitives import Signal
+from idetic.store import recalls
+from idetic.store.family import Family
+from idetic.store.recalls import Asked, Statement
+from idetic.store.scope import settings
+from tests.conftest import TestDatabase, World, make_world
+from tests.support.fake_embedder import FakeEmbedder
+
+pytestmark = pytest.mark.anyio
+
+OTHERS, OWN = 8, 400
+
+
+async def stored(database: TestDatabase) -> tuple[World, Asked]:
+    """One anchor of some hundred entries among eight others of a thousand."""
+    embedder = FakeEmbedder()
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder) as db:
+        agent = await db.agent("world_agent")
+        worlds = [await make_world(db, agent) for _ in range(OTHERS + 1)]
+        for number, world in enumerate(worlds):
+            count = OWN if number == 0 else 1000
+            notes = [Observation(f"Note {n} about wires and desks.") for n in range(count)]
+            async with world.memory.session() as session:
+                await session.observe_many(notes)
+            await world.memory.embed()
+        profile = (await worlds[0].memory.recall("wires")).profile_id
+    with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
+        admin.execute("VACUUM ANALYZE")
+    weights = dict.fromkeys(Signal, 1.0)
+    vector = embedder.embed(["wires"]).tolist()[0]
+    asked = Asked("wires and desks", 10, datetime.now(UTC), weights, vector, profile)
+    return worlds[0], asked
+
+
+def plan(database: TestDatabase, world: World, asked: Asked) -> str:
+    scope = world.memory.scope
+    statement = Statement(Family(world.agent.spec), scope, asked, sql.Identifier("public"))
+    text = statement.compose(world.agent.rooms.entries.columns(scope))
+    with psycopg.connect(database.dsn, autocommit=True) as app:
+        assert app.info.user == "idetic_app"
+        app.execute("SET hnsw.iterative_scan = strict_order")
+        cursor = app.execute(f"{settings(scope)}; EXPLAIN (ANALYZE, COSTS OFF) {text}")  # type: ignore[arg-type]
+        while cursor.nextset():
+            pass
+        return "\n".join(row[0] for row in cursor.fetchall())
+
+
+async def test_a_scoped_recall_reads_its_own_anchor_by_index(database: TestDatabase) -> None:
+    world, asked = await stored(database)
+    told = plan(database, world, asked)
+    for table in ("world_agent_memory m", "world_agent_memory_embeddings e"):
+        assert f"Seq Scan on {table}" not in told, told
+    assert "Index" in told
+    assert "world_agent_memory_embeddings" in told
+
+
+async def test_a_large_anchor_goes_through_its_hnsw_index_and_still_finds_k(
+    database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recalls, "EXACT_BELOW", 100)
+    world, asked = await stored(database)
+    told = plan(database, world, asked)
+    assert "world_agent_hnsw_session_episodic" in told, told
+    async with Idetic.open(
+        database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder()
+    ) as db:
+        agent = await db.agent("world_agent")
+        memory = agent.bind(
+            org_id=world.org_id,
+            domain_id=world.domain_id,
+            principal=world.memory.scope.principal,
+        )
+        recall = await memory.recall("wires and desks", limit=50)
+    assert len(recall) == 50
+    assert sum(hit.signals[Signal.SEMANTIC].rank is not None for hit in recall.hits) > 0
