@@ -55,7 +55,7 @@ async def _memory(db: Idetic) -> Memory:
             org,
             world,
             f"Rule {number}: a payment of kind {number * 7 % 31} above {number * 950} is held "
-            f"until desk {number % 11} has compared it with list {number % 5} and noted the result.",
+            f"until desk {number % 11} has compared it with list {number % 5} and noted it.",
         )
     return agent.bind(org_id=org, domain_id=domain, principal=Principal.agent("bench"))
 

@@ -94,6 +94,10 @@ class Principal:
     name: str
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "kind", PrincipalKind(self.kind))
+        except (TypeError, ValueError):
+            raise InputError(f"A principal's kind is one of {', '.join(PrincipalKind)}.") from None
         if not isinstance(self.name, str) or not self.name.strip() or len(self.name) > 200:
             raise InputError(
                 "A principal needs a name of 1 to 200 characters.",

@@ -719,7 +719,7 @@ def closed_sync(place: Place) -> Any:
             org_id=place.world.org_id,
             domain_id=place.world.domain_id,
         )
-        assert memory.list()
+        assert isinstance(memory.list(), list)
         return memory
 
 

@@ -153,6 +153,7 @@ CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
         set(),
         {
             "table world_agent_memory_corroborations",
+            "trigger world_agent_memory_corroborations.append_only",
             "access world_agent_memory_corroborations",
             "index world_agent_hnsw_persistent_semantic",
         },

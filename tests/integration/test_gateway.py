@@ -120,8 +120,8 @@ async def test_every_verb_takes_an_idempotency_key(world: World) -> None:
         linked = await world.operator.link_action(
             action,
             "rule_promotion",
-            [entry],
-            idempotency_key="l",  # type: ignore[list-item]
+            [entry],  # type: ignore[list-item]
+            idempotency_key="l",
         )
         exempted = await world.operator.exempt(entry, reason="why", idempotency_key="e")  # type: ignore[arg-type]
         archived = await world.operator.archive(entry, reason="why", idempotency_key="a")  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from tests.support.fake_embedder import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 
-OTHERS, OWN = 8, 400
+OTHERS, OWN = 4, 150
 
 
 async def stored(database: TestDatabase) -> tuple[World, Asked]:
@@ -29,7 +29,7 @@ async def stored(database: TestDatabase) -> tuple[World, Asked]:
         agent = await db.agent("world_agent")
         worlds = [await make_world(db, agent) for _ in range(OTHERS + 1)]
         for number, world in enumerate(worlds):
-            count = OWN if number == 0 else 1000
+            count = OWN if number == 0 else 400
             notes = [Observation(f"Note {n} about wires and desks.") for n in range(count)]
             async with world.memory.session() as session:
                 await session.observe_many(notes)
@@ -50,7 +50,7 @@ def plan(database: TestDatabase, world: World, asked: Asked) -> str:
     with psycopg.connect(database.dsn, autocommit=True) as app:
         assert app.info.user == "idetic_app"
         app.execute("SET hnsw.iterative_scan = strict_order")
-        cursor = app.execute(f"{settings(scope)}; EXPLAIN (ANALYZE, COSTS OFF) {text}")  # type: ignore[arg-type]
+        cursor = app.execute(f"{settings(scope)}; EXPLAIN (ANALYZE, COSTS OFF) {text}")
         while cursor.nextset():
             pass
         return "\n".join(row[0] for row in cursor.fetchall())

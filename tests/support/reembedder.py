@@ -11,7 +11,8 @@ from idetic import Idetic, Principal
 from tests.support.fake_embedder import FakeEmbedder
 
 
-async def main(dsn: str, admin: str, org: str, domain: str, name: str) -> None:
+async def main(*told: str) -> None:
+    dsn, admin, org, domain, name = told
     async with Idetic.open(dsn, admin_dsn=admin, embedder=FakeEmbedder(name, 0.01)) as db:
         agent = await db.agent("world_agent")
         memory = agent.bind(

@@ -56,8 +56,11 @@ def _value(
         text = check_text(value, SHORT, key.name)
     except TextRefused as error:
         raise AnchorRefused(error.message) from None
-    if text == "*":
-        raise AnchorRefused(f"The anchor key {key.name} may not be '*'.")
+    # Control characters separate the parts of the scope that row-level security reads.
+    if text == "*" or not text.isprintable():
+        raise AnchorRefused(
+            f"The anchor key {key.name} may be neither '*' nor hold control characters."
+        )
     return text
 
 

@@ -62,6 +62,8 @@ def check_envelope(
     result: dict[str, Any] = {}
     for key, value in (envelope or {}).items():
         if key == "claim":
+            if claim is not None and _claim(claim) != _claim(value):
+                raise EnvelopeRefused("The claim argument and the envelope's claim differ.")
             claim = _claim(value)
             continue
         if key not in declared:
@@ -98,7 +100,7 @@ def _value(key: str, value: object, declared: EnvelopeKey) -> Any:
     if declared.type is EnvelopeType.LIST:
         if not isinstance(value, list | tuple) or len(value) > MAX_LIST:
             raise EnvelopeRefused(f"envelope.{key} is a list of at most {MAX_LIST} values.")
-        return [_scalar(key, item) for item in value]
+        return [check_scalar(key, item) for item in value]
     if declared.type is EnvelopeType.HIERARCHY:
         text = check_text(value, SHORT, f"envelope.{key}")
         if any(not segment.strip() for segment in text.split("/")):
@@ -106,10 +108,11 @@ def _value(key: str, value: object, declared: EnvelopeKey) -> Any:
                 f"envelope.{key} is a path like 'payments/wire', without empty segments."
             )
         return text
-    return _scalar(key, value)
+    return check_scalar(key, value)
 
 
-def _scalar(key: str, value: object) -> str | int | float | bool:
+def check_scalar(key: str, value: object) -> str | int | float | bool:
+    """One value of an envelope."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -130,7 +133,7 @@ def check_refs(spec: MemorySpec, refs: Iterable[Ref] | None) -> list[Ref]:
     if refs is not None and not isinstance(refs, Iterable):
         raise InputError(f"refs is a {type(refs).__name__}, not a list of references.")
     for ref in refs or ():
-        if not isinstance(ref, Ref) or not isinstance(ref.id, UUID):
+        if not (isinstance(ref, Ref) and isinstance(ref.id, UUID) and isinstance(ref.noun, str)):
             raise InputError("A reference is a Ref such as Rule(id), with a UUID.")
         if ref.noun not in nouns:
             known = ", ".join(nouns) or "none"

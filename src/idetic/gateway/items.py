@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -24,7 +23,7 @@ from idetic.spec.primitives import Signal
 from idetic.spec.typology import ConflictRule
 
 # What differs between two makings of the same item.
-_RANDOM = ("memory", "receipt", "salt", "hash", "detail", "ref_id", "substance")
+_RANDOM = frozenset({"receipt", "salt", "hash", "detail", "memory"})
 
 
 class ItemMaker:
@@ -87,7 +86,7 @@ class ItemMaker:
                 for r in refs
             ]
             item["detail"]["refs"] = item["refs"]
-        return with_key(item, seen.idempotency_key, *_RANDOM)
+        return with_key(item, seen.idempotency_key, _RANDOM)
 
     def _origin(self, heard_from: Origin | None) -> tuple[Origin, int]:
         own_trust = self._spec.trust_of(self._own)
@@ -105,29 +104,26 @@ class ItemMaker:
         return origin, self._spec.trust_of(origin)
 
 
-def with_key(call: dict[str, Any], key: str | None, *random: str) -> dict[str, Any]:
+def with_key(
+    call: dict[str, Any], key: str | None, random: frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """Attach an idempotency key with a digest of everything the caller chose."""
     if key is None:
         return call
     check_text(key, SHORT, "idempotency_key")
-    text = canonical_json(_without(call, random))
-    return {**call, "key": key, "digest": hashlib.sha256(text.encode()).hexdigest()}
-
-
-def _without(value: Any, names: tuple[str, ...]) -> Any:
-    """The value less what is random or of the moment; two equal requests then look alike."""
-    if isinstance(value, Mapping):
-        return {k: _without(v, names) for k, v in value.items() if k not in names}
-    if isinstance(value, list):
-        return [_without(v, names) for v in value]
-    return value
+    chosen = {k: v for k, v in call.items() if k not in random}
+    if "refs" in chosen:
+        chosen["refs"] = [{k: v for k, v in r.items() if k != "ref_id"} for r in chosen["refs"]]
+    digest = hashlib.sha256(canonical_json(chosen).encode()).hexdigest()
+    return {**call, "key": key, "digest": digest}
 
 
 def check_moment(value: object, what: str) -> str | None:
     """A time zone aware moment as text, or None."""
     if value is None:
         return None
-    if not isinstance(value, datetime) or value.tzinfo is None:
+    # Years at the edges cross them in another time zone, and then nothing can read them back.
+    if not isinstance(value, datetime) or value.utcoffset() is None or not 1 < value.year < 9999:
         raise InputError(
             f"{what} is not a time zone aware datetime.",
             remedy="Use e.g. datetime.now(UTC); nothing was written.",

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from idetic.errors import EntryNotFound, InputError, ScopeClosed
 from idetic.gateway.binding import bind, require
-from idetic.gateway.content import check_uuid
+from idetic.gateway.content import check_text, check_uuid
 from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
 from idetic.library.questions import Questions
@@ -76,9 +76,8 @@ class _Writable(Questions):
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Write down what happened. Returns a durable receipt."""
-        refs = tuple(refs) if isinstance(refs, Iterable) else refs
         seen = Observation(
-            text, envelope, refs, claim, provenance, valid_at, heard_from, idempotency_key
+            text, envelope, _refs(refs), claim, provenance, valid_at, heard_from, idempotency_key
         )
         self._check_open()
         return await self.agent.rooms.gateway.observe(
@@ -91,6 +90,8 @@ class _Writable(Questions):
         """Write many observations in one transaction: all of them, but for what is refused."""
         self._check_open()
         gateway = self.agent.rooms.gateway
+        if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
+            raise InputError(f"A {type(seen).__name__} is not a list of observations.")
         return await gateway.observe_many(self.scope, self.place, list(seen), _typology(typology))
 
     async def prefer(
@@ -105,7 +106,7 @@ class _Writable(Questions):
     ) -> Receipt:
         """State how to do things. A preference supersedes the one with the same claim key."""
         stated = Observation(
-            text, envelope, tuple(refs), claim, provenance, idempotency_key=idempotency_key
+            text, envelope, _refs(refs), claim, provenance, idempotency_key=idempotency_key
         )
         self._check_open()
         return await self.agent.rooms.gateway.prefer(self.scope, self.place, stated)
@@ -122,10 +123,10 @@ class _Writable(Questions):
         require(self.agent.spec, self.scope, Capability.READ)
         return await self.agent.rooms.entries.current(
             self.scope,
-            tier=tier and Tier(tier).value,
-            typology=typology and _typology(typology).value,
+            tier=None if tier is None else _tier(tier).value,
+            typology=None if typology is None else _typology(typology).value,
             limit=_limit(limit),
-            before=before and check_uuid(before, "before"),
+            before=None if before is None else check_uuid(before, "before"),
             session_id=self.place.session_id,
             interaction_id=self.place.interaction_id,
         )
@@ -139,7 +140,8 @@ class Memory(_Writable):
 
     def session(self, session_id: UUID | None = None) -> Session:
         """A session: `async with memory.session() as session`. An id resumes an open one."""
-        return Session(self, Place(check_uuid(session_id or uuid7(), "session_id")))
+        chosen = uuid7() if session_id is None else check_uuid(session_id, "session_id")
+        return Session(self, Place(chosen))
 
     async def get(self, entry_id: UUID) -> Entry:
         """One entry, whatever became of it; raises EntryNotFound outside this scope."""
@@ -164,7 +166,7 @@ class Memory(_Writable):
         require(self.agent.spec, self.scope, Capability.READ)
         if check_moment(moment, "moment") is None:
             raise InputError("as_of needs a moment.")
-        before = before and check_uuid(before, "before")
+        before = None if before is None else check_uuid(before, "before")
         return await self.agent.rooms.entries.as_of(
             self.scope, moment, limit=_limit(limit), before=before
         )
@@ -229,6 +231,7 @@ class _Opened(_Writable):
 
     async def close(self, reason: str = "closed") -> None:
         """End the scope. It takes no more writes; closing twice is fine."""
+        reason = check_text(reason, 200, "reason")
         if self._open:
             self._open = False
             await self.agent.rooms.gateway.close_scope(self.scope, self.place, reason)
@@ -266,6 +269,19 @@ class Interaction(_Opened):
     def id(self) -> UUID | None:
         """The interaction's id."""
         return self.place.interaction_id
+
+
+def _refs(refs: Iterable[Ref]) -> tuple[Ref, ...]:
+    if isinstance(refs, str | bytes) or not isinstance(refs, Iterable):
+        raise InputError(f"refs is a {type(refs).__name__}, not a list of references.")
+    return tuple(refs)
+
+
+def _tier(value: object) -> Tier:
+    try:
+        return Tier(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise InputError(f"tier is one of {', '.join(Tier)}.") from None
 
 
 def _typology(value: object) -> Typology:

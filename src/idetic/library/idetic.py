@@ -78,6 +78,8 @@ class Idetic:
             raise InputError("The DSN is a text such as 'postgresql://user@host/database'.")
         if dsn is None and admin_dsn is not None:
             raise InputError("admin_dsn goes with a dsn; the embedded server needs neither.")
+        if home is not None and not isinstance(home, str | Path):
+            raise InputError("home is a directory, as a text or a Path.")
         place = Path(home) if home else None
         return cls(dsn, admin_dsn, place, clock or SystemClock(), keep, embedder)
 
@@ -177,7 +179,8 @@ class Idetic:
         try:
             return load(spec)
         except SpecNotFound:
-            stored = await self.spec_versions(spec) if isinstance(spec, str) else []
+            known = isinstance(spec, str) and spec.isascii() and spec.isidentifier()
+            stored = await self.spec_versions(str(spec)) if known else []
             if not stored:
                 raise
             return load(stored[-1].spec)

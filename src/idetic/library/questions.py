@@ -9,7 +9,7 @@ from typing import Any
 
 from idetic.errors import EnvelopeRefused, InputError
 from idetic.gateway.binding import require
-from idetic.gateway.content import check_text
+from idetic.gateway.content import MAX_LIST, check_scalar, check_text
 from idetic.gateway.items import check_moment
 from idetic.library.rooms import Rooms
 from idetic.model import Capability, Origin, Place, Scope, Tier, Typology
@@ -74,10 +74,11 @@ class Questions:
                 raise EnvelopeRefused(
                     f"The envelope key {key!r} is not declared.", remedy=f"Declared keys: {known}."
                 )
-            for part in value if isinstance(value, list | tuple) else [value]:
-                if not isinstance(part, str | int | float | bool):
-                    raise EnvelopeRefused(f"envelope.{key} is a text, a number or a list of them.")
-                check_text(str(part), 200, f"envelope.{key}")
+            parts = value if isinstance(value, list | tuple) else [value]
+            if len(parts) > MAX_LIST:
+                raise EnvelopeRefused(f"envelope.{key} has at most {MAX_LIST} values.")
+            for part in parts:
+                check_scalar(key, part)
         return envelope or {}
 
 

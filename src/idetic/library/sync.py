@@ -14,6 +14,7 @@ from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from idetic.errors import DatabaseClosed
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.idetic import Idetic
 
@@ -37,15 +38,25 @@ class Sync:
         return f"Sync({self._target!r})"
 
     def __enter__(self) -> Any:
-        return self._wrapped(self._portal.call(self._target.__aenter__))
+        return self._run(self._target.__aenter__)
 
     def __exit__(self, *error: Any) -> None:
-        self._portal.call(self._target.__aexit__, *error)
+        self._run(self._target.__aexit__, *error)
+
+    def _run(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        try:
+            made = self._portal.call(functools.partial(method, *args, **kwargs))
+        except RuntimeError as error:
+            # The portal ends with the `with` block that opened the database.
+            if "portal is not running" in str(error):
+                raise DatabaseClosed from None
+            raise
+        return self._wrapped(made)
 
     def _blocking(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return self._wrapped(self._portal.call(functools.partial(method, *args, **kwargs)))
+            return self._run(method, *args, **kwargs)
 
         return call
 

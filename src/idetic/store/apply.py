@@ -37,15 +37,35 @@ async def apply_spec(
             raise PlanRefused(
                 _reasons(plan), remedy="Nothing was changed. Mend the spec or the tables it names."
             )
-        # pg_trgm defines its setting when it is loaded; a function may only name it after.
-        await connection.execute(
-            "SELECT 'idetic' % 'idetic', set_config('check_function_bodies', 'off', true)"
-        )
+        if plan.changes:
+            await _prepare(connection, plan)
         for step in plan.changes:
             await _run(connection, step, spec, plan.to_version)
         if plan.from_version != plan.to_version:
             await _store_version(connection, plan, by, at)
         return plan
+
+
+async def _prepare(connection: Connection, plan: Plan) -> None:
+    """What the steps need that a copied database or an odd schema does not have."""
+    trgm, vector = map(sql.Identifier, (plan.extensions.trgm, plan.extensions.vector))
+    database = sql.Identifier(connection.info.dbname)
+    try:
+        await connection.execute(
+            raw("GRANT CREATE ON DATABASE {} TO idetic_owner").format(database)
+        )
+    except pg.InsufficientPrivilege:
+        raise DatabaseUnsupported(
+            "This login may not apply a spec.",
+            remedy="Use an admin login: `Idetic.open(dsn, admin_dsn=…)`. Nothing was changed.",
+        ) from None
+    for schema in (trgm, vector):
+        await connection.execute(
+            raw("GRANT USAGE ON SCHEMA {} TO idetic_owner, idetic_app, idetic_guard").format(schema)
+        )
+    # pg_trgm defines its setting when it is loaded; a function may only name it after.
+    await connection.execute(raw("SELECT {}.similarity('a', 'b')").format(trgm))
+    await connection.execute("SET LOCAL check_function_bodies = off")
 
 
 def _reasons(plan: Plan) -> str:
@@ -83,6 +103,10 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
             remedy="Apply the spec with an admin login (`Idetic.open(dsn, admin_dsn=…)`) that is a "
             "member of idetic_owner and owns the canonical tables the spec points at.",
         ) from None
+    except (pg.CheckViolation, pg.InvalidForeignKey) as error:
+        raise PlanRefused(
+            f"{item.kind} {item.name} does not fit what is there.", remedy=_misfit(error, spec)
+        ) from None
     await _as(connection, "owner")
     await connection.execute(
         """INSERT INTO idetic.compiled_objects (agent, kind, name, digest, version)
@@ -91,6 +115,23 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
            DO UPDATE SET digest = EXCLUDED.digest, version = EXCLUDED.version""",
         (step.owner, item.kind, item.name, item.digest, version),
     )
+
+
+def _misfit(error: pg.CheckViolation | pg.InvalidForeignKey, spec: MemorySpec) -> str:
+    if isinstance(error, pg.CheckViolation):
+        return "Stored notes are longer than the new `body_text_max`. Nothing was changed."
+    tenant = spec.anchor.tenant.name
+    needed = [f"{c.table} needs UNIQUE ({tenant}, {c.key})" for c in spec.references.canonical]
+    needed += [
+        f"{c.versions} needs UNIQUE ({tenant}, {c.key}, {c.version})"
+        for c in spec.references.canonical
+        if c.versions
+    ]
+    root = spec.anchor.root
+    if root:
+        keys = ", ".join(key.name for key in spec.anchor.keys)
+        needed.append(f"{root.table} needs UNIQUE ({keys}, {root.key})")
+    return f"A key to refer to is missing: {'; '.join(needed)}. Nothing was changed."
 
 
 async def _as(connection: Connection, role: str) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.database import Connection
 
+ANY_TYPE = "of any type"
+
 
 @dataclass(frozen=True, slots=True)
 class CanonicalProblem:
@@ -27,7 +29,7 @@ async def problems_with_canonicals(
             continue
         have = await _columns(connection, table)
         missing = {c: t for c, t in columns.items() if c not in have}
-        wrong = {c: t for c, t in columns.items() if c in have and have[c] != t}
+        wrong = {c: t for c, t in columns.items() if c in have and t not in (have[c], ANY_TYPE)}
         if not have:
             wanted = ", ".join(f"{c} {t}" for c, t in columns.items())
             found.append(CanonicalProblem(table, f"there is no such table; it needs ({wanted})"))
@@ -49,6 +51,8 @@ def _needs(spec: MemorySpec) -> Iterator[tuple[str, dict[str, str]]]:
         columns = tenant | {canonical.key: "uuid"}
         if canonical.body:
             columns[canonical.body] = "text"
+        if canonical.strength:
+            columns[canonical.strength] = ANY_TYPE
         if canonical.scope:
             columns[canonical.scope] = "uuid"
         if canonical.versions and canonical.version:
@@ -60,9 +64,11 @@ def _needs(spec: MemorySpec) -> Iterator[tuple[str, dict[str, str]]]:
 
 async def _columns(connection: Connection, table: str) -> dict[str, str]:
     cursor = await connection.execute(
+        # By name and not with to_regclass, which needs rights on a schema that is not ours.
         """SELECT a.attname, format_type(a.atttypid, NULL) FROM pg_attribute a
-           WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped""",
-        (table,),
+           JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+           WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped""",
+        table.split(".", 1),
     )
     columns: dict[str, str] = dict(await cursor.fetchall())
     return columns

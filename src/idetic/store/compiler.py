@@ -16,7 +16,7 @@ from psycopg.sql import Composable
 
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import scope, templates
-from idetic.store.canonical import canonical_names, root_names
+from idetic.store.canonical import canonical_names, qualified, root_names
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
@@ -87,12 +87,15 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
     extensions = extensions or Extensions()
     names = family.names() | _common_names(family, extensions) | root_names(spec)
     return [
+        *_pointed_at(family, names),
         *_render("memory.sql", names, family),
         *_cells(family, names),
         *_render("ledger.sql", names, family),
         *(_render("corroborations.sql", names, family) if spec.references.corroborations else ()),
         *_canonicals(family, names),
         *_provenance(family, names),
+        *_render("immutable.sql", names | _provenance_names(family), family),
+        *_append_only(family, names),
         *_render("gateway.sql", names, family),
         *_render("admit.sql", names | _admit_names(family, names, extensions), family),
         *_render("turn.sql", names | {"remember_call_key": _remember(names)}, family),
@@ -144,6 +147,36 @@ def _cells(family: Family, names: Names) -> Iterator[DatabaseObject]:
         yield from _render("embeddings_cell.sql", names | more, family, cell_name=cell)
 
 
+def _pointed_at(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    """Every table outside the family that the spec points at."""
+    root = family.spec.anchor.root
+    tables = [root.table] if root else []
+    for canonical in family.spec.references.canonical:
+        tables += [canonical.table, *([canonical.versions] if canonical.versions else [])]
+    for table in dict.fromkeys(tables):
+        more: Names = {
+            "table": qualified(table),
+            "table_schema": sql.Identifier(table.split(".", 1)[0]),
+            "table_text": sql.Literal(table),
+        }
+        yield from _render("canonical_access.sql", names | more, family, table_name=table)
+
+
+def _append_only(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    """Everything but entries, scopes, chain ends and contradictions is written once."""
+    for table in family.tables():
+        if "UPDATE" in _write_grants(family, table):
+            continue
+        removable = table == family.table_name("embeddings") or table.endswith(
+            ("_refs", "_corroborations")
+        )
+        more: Names = {
+            "table": family.qualified(table),
+            "refuse_delete": raw("refuse_removal_v1" if removable else "refuse_change_v1"),
+        }
+        yield from _render("append_only.sql", names | more, family, table_name=table)
+
+
 def _canonicals(family: Family, names: Names) -> Iterator[DatabaseObject]:
     for canonical in family.spec.references.canonical:
         more = names | canonical_names(family, canonical)
@@ -171,12 +204,10 @@ def _provenance(family: Family, names: Names) -> Iterator[DatabaseObject]:
 
 def _admit_names(family: Family, names: Names, extensions: Extensions) -> Names:
     provenance = family.spec.anchor.provenance
-    names = names | {
+    names = names | _provenance_names(family)
+    names |= {
         "ledger_columns": raw(_LEDGER),
         "items": raw(templates.read("family/items.sql")),
-        "provenance_columns": raw("").join(
-            raw("{}, ").format(sql.Identifier(p)) for p in provenance
-        ),
         "provenance_values": _provenance_values(provenance, "item.provenance"),
         "provenance_refs": _provenance_values(provenance, "p_provenance"),
     }
@@ -202,6 +233,11 @@ def _link(names: Names, **parts: str) -> Composable:
         before = raw("WITH entry AS ({})").format(names["insert_memory"])
     values = {name: raw(text) for name, text in parts.items()} | {"before": before}
     return raw(templates.read("family/insert_link.sql")).format(**(names | values))
+
+
+def _provenance_names(family: Family) -> Names:
+    columns = (raw("{}, ").format(sql.Identifier(p)) for p in family.spec.anchor.provenance)
+    return {"provenance_columns": raw("").join(columns)}
 
 
 def _provenance_values(provenance: tuple[str, ...], source: str) -> Composable:

@@ -74,10 +74,11 @@ async def make_plan(connection: Connection, spec: MemorySpec, contexts: Sequence
     known = await _known(connection, spec.agent)
     version, digest = await latest_version(connection, spec.agent)
     wanted = [c for c in contexts if c.schema in _schemas(spec)]
-    provided = {c.schema for c in wanted}
     extensions = await _extensions(connection)
+    new_contexts = await _context_steps(connection, wanted)
+    provided = {step.name for step in new_contexts}
     steps = [
-        *await _context_steps(connection, wanted),
+        *new_contexts,
         *[
             Step(Action.REFUSE, "canonical", p.table, p.message)
             for p in await problems_with_canonicals(connection, spec, provided)

@@ -65,6 +65,19 @@ BEGIN
 END
 $$;
 
+-- As above, but the close of a scope or an erasure may remove the row, saying so.
+CREATE FUNCTION idetic.refuse_removal_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF coalesce(current_setting('idetic.closing', true), '') = ''
+       AND coalesce(current_setting('idetic.erasing', true), '') = '' THEN
+        RAISE EXCEPTION 'idetic.append_only: DELETE on %.% is refused', TG_TABLE_SCHEMA, TG_TABLE_NAME
+            USING ERRCODE = 'ID001';
+    END IF;
+    RETURN OLD;
+END
+$$;
+
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.spec_versions
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
 CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.spec_versions

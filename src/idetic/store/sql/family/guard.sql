@@ -1,13 +1,8 @@
--- object: grant {canonical_name} to the guard
--- as: admin
--- The guard reads canonical bodies as its own NOLOGIN role. Under RLS the application role
--- could not use a trigram index at all: `%` is not leakproof.
-GRANT USAGE ON SCHEMA {canonical_schema} TO idetic_guard, idetic_app;
-GRANT SELECT ON {canonical} TO idetic_guard, idetic_app;
-
 -- object: index {family}_{noun}_shadow
 -- as: admin
--- GiST, led by the tenant: the lookup touches one tenant's rows however many others there are.
+-- GiST, led by the tenant: the look-up touches one tenant's rows however many others there are.
+-- The guard reads as its own NOLOGIN role: under RLS the application role could not use a trigram
+-- index at all, because `%` is not leakproof.
 CREATE INDEX IF NOT EXISTS {i_shadow} ON {canonical}
     USING gist ({shadow_lead}, {canonical_body} {trgm_schema}.gist_trgm_ops (siglen = 256));
 

@@ -24,16 +24,6 @@ CREATE TABLE {ledger} (
 -- One entry's history, and the state of every entry as of a moment.
 CREATE INDEX {i_ledger_entry} ON {ledger} ({anchor}, memory_id, position);
 
--- object: trigger {family}_memory_ledger.append_only
-CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON {ledger}
-    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
-CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON {ledger}
-    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
-
--- object: trigger {family}_memory_embeddings.append_only
-CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE ON {embeddings}
-    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
-
 -- object: table {family}_memory_anchors
 -- The anchors that have memory: the end of each one's chain, found by primary key (the ledger's
 -- own last row is not: under RLS the planner misjudges it and sorts the whole chain), and the
@@ -63,20 +53,3 @@ CREATE TABLE {receipts} (
         REFERENCES {ledger} ({anchor}, position) ON DELETE RESTRICT
 );
 
--- object: trigger {family}_memory_receipts.append_only
-CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON {receipts}
-    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
-CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON {receipts}
-    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
-
--- object: trigger {family}_memory_profiles.append_only
-CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON {profiles}
-    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
-CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON {profiles}
-    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
-
--- object: trigger {family}_memory_reads.append_only
-CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON {reads}
-    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
-CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON {reads}
-    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();

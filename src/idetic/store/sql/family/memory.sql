@@ -111,13 +111,6 @@ BEGIN
 END
 $$;
 
--- object: trigger {family}_memory.immutable
-CREATE OR REPLACE TRIGGER immutable
-    BEFORE UPDATE OF {anchor}, memory_id, tier, typology, session_id, interaction_id, body_text,
-        envelope, claim_subject, claim_attribute, claim_value, lexemes, substance, origin, trust, valid_at, spec_version, content_hash, digest_salt, created_at,
-        created_by ON {memory}
-    FOR EACH ROW EXECUTE FUNCTION {immutable}();
-
 -- object: table {family}_memory_actions
 -- Which action rested on which entries. While a row stands here its entry cannot go (D10).
 CREATE TABLE {actions} (

@@ -1,6 +1,7 @@
 -- object: view {family}_memory_current
 -- What the agent knows now. Everything else stays in the table and in the ledger.
-CREATE OR REPLACE VIEW {v_current} WITH (security_invoker = true) AS
+DROP VIEW IF EXISTS {v_current};
+CREATE VIEW {v_current} WITH (security_invoker = true) AS
     SELECT m.* FROM {memory} m
     WHERE m.archived_at IS NULL AND m.superseded_at IS NULL AND m.invalidated_at IS NULL
       AND m.deleted_at IS NULL;
@@ -11,7 +12,8 @@ GRANT SELECT ON {v_current} TO idetic_app, idetic_auditor;
 -- object: view {family}_memory_retention
 -- The four retention states, derived from the reference graph and never stored. ORPHANED is a
 -- transient entry that outlived its scope with nothing resting on it: an alert, not a clean-up.
-CREATE OR REPLACE VIEW {v_retention} WITH (security_invoker = true) AS
+DROP VIEW IF EXISTS {v_retention};
+CREATE VIEW {v_retention} WITH (security_invoker = true) AS
     SELECT {anchor_of_m}, m.memory_id, m.tier, m.typology,
         CASE
             WHEN m.deleted_at IS NOT NULL THEN 'TOMBSTONED'
