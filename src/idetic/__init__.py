@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Tier,
         Typology,
     )
+    from idetic.recall.explanation import explain
     from idetic.spec.memory_spec import MemorySpec
 
 __version__ = "0.1.0"
@@ -45,6 +46,7 @@ __all__ = [
     "Scope",
     "Tier",
     "Typology",
+    "explain",
     "open_sync",
 ]
 
@@ -53,6 +55,7 @@ __all__ = [
 _ELSEWHERE = {
     "Idetic": "idetic.library.idetic",
     "IdeticError": "idetic.errors",
+    "explain": "idetic.recall.explanation",
     "MemorySpec": "idetic.spec.memory_spec",
     "open_sync": "idetic.library.sync",
 }

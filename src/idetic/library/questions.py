@@ -12,13 +12,16 @@ from idetic.gateway.binding import require
 from idetic.gateway.content import MAX_LIST, check_scalar, check_text
 from idetic.gateway.items import check_moment
 from idetic.library.rooms import Rooms
-from idetic.model import Capability, Origin, Place, Scope, Tier, Typology
+from idetic.model import Capability, Entry, Origin, Place, Scope, Tier, Typology
+from idetic.recall.context import Context, assemble
 from idetic.recall.engine import Filters
 from idetic.recall.hits import Recall
+from idetic.recall.tokens import ConservativeCounter, TokenCounter
 from idetic.spec.memory_spec import MemorySpec
 
 MAX_HITS = 200
 MAX_QUERY = 10_000
+MAX_TRANSIENT = 500
 
 
 class Questions:
@@ -63,6 +66,53 @@ class Questions:
         return await self._rooms.engine.recall(
             self.scope, query, limit=limit, envelope=about, filters=filters
         )
+
+    async def context(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        limit: int = 20,
+        envelope: Mapping[str, Any] | None = None,
+        counter: TokenCounter | None = None,
+    ) -> Context:
+        """The prompt block for a question: quoted evidence within one absolute ceiling.
+
+        What this session and interaction hold is always in it; persistent memory as recalled.
+        What was put before the agent is recorded as read; what did not fit is in `evicted`.
+        """
+        recall = await self.recall(query, limit=limit, envelope=envelope, tiers=[Tier.PERSISTENT])
+        context = assemble(
+            self._spec,
+            query=query,
+            transient=await self._transient(),
+            recall=recall,
+            counter=counter or ConservativeCounter(),
+            budget=budget,
+        )
+        if all(value is not None for value in self.scope.anchor.values()):
+            read = [entry.entry_id for entry in context.included]
+            await self._rooms.embeddings.read(self.scope, self.place, read, self._rooms.clock.now())
+        return context
+
+    async def _transient(self) -> dict[Tier, list[Entry]]:
+        """What the enclosing session and interaction hold now, newest first."""
+        found: dict[Tier, list[Entry]] = {}
+        for tier, scope_id in (
+            (Tier.SESSION, self.place.session_id),
+            (Tier.INTERACTION, self.place.interaction_id),
+        ):
+            if scope_id is not None:
+                found[tier] = await self._rooms.entries.current(
+                    self.scope,
+                    tier=tier.value,
+                    typology=None,
+                    limit=MAX_TRANSIENT,
+                    before=None,
+                    session_id=self.place.session_id,
+                    interaction_id=scope_id if tier is Tier.INTERACTION else None,
+                )
+        return found
 
     def _about(self, envelope: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """A question's envelope names declared keys; a value may be one or several."""
