@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
 
 from idetic import Idetic, Observation, Principal
+from idetic.spec.primitives import Signal
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.fake_embedder import FakeEmbedder
 
@@ -68,6 +70,29 @@ async def test_a_rotation_killed_ten_times_leaves_each_entry_once_in_the_active_
     assert after.pending == 0
 
 
+async def test_a_tenant_moves_as_a_whole(database: TestDatabase) -> None:
+    old = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder("old"))
+    async with old as db:
+        world = await make_world(db, await db.agent("world_agent"))
+        elsewhere = uuid4()
+        await world.worlds.register(world.org_id, elsewhere, "Elsewhere")
+    new = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder("new"))
+    async with new as db:
+        agent = await db.agent("world_agent")
+        here, there = (
+            agent.bind(org_id=world.org_id, domain_id=d, principal=Principal.maintenance("m"))
+            for d in (world.domain_id, elsewhere)
+        )
+        for memory in (here, there):
+            async with memory.session() as session:
+                await session.observe("A note in this domain.")
+        done = await here.reembed()
+        recalled = await there.recall("A note in this domain.")
+    assert (done.embedded, done.switched) == (2, True)
+    assert recalled.pending == 0
+    assert recalled.hits[0].signals[Signal.SEMANTIC].rank == 1
+
+
 async def test_vectors_of_two_models_never_mix(database: TestDatabase) -> None:
     old = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder("old"))
     async with old as db:
@@ -79,7 +104,7 @@ async def test_vectors_of_two_models_never_mix(database: TestDatabase) -> None:
             org_id=world.org_id, domain_id=world.domain_id, principal=Principal.agent("x")
         )
         recall = await memory.recall("Note number 7.")
-    assert all(not hit.signals["semantic"].contribution for hit in recall.hits)  # type: ignore[index]
+    assert all(not hit.signals[Signal.SEMANTIC].contribution for hit in recall.hits)
     assert any("another model" in told.why for told in recall.not_used)
 
 

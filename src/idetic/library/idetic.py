@@ -153,7 +153,7 @@ class Idetic:
             gateway=Gateway(spec, plan.to_version, Writes(self.database, family), self.clock),
             entries=entries,
             engine=engine,
-            embedding=EmbeddingRun(engine, embeddings, self.model, self.clock),
+            embedding=EmbeddingRun(spec, engine, embeddings, self.model, self.clock),
             embeddings=embeddings,
             clock=self.clock,
         )

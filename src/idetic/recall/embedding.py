@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from idetic.errors import IdeticError
+from idetic.errors import IdeticError, Refused
 from idetic.model import Scope
 from idetic.ports import Clock
 from idetic.recall.engine import RecallEngine
 from idetic.recall.model import Model
+from idetic.spec.memory_spec import MemorySpec
 from idetic.store.embeddings import Embeddings, Pending
 
 BATCH = 64
@@ -30,7 +31,15 @@ class Embedded:
 class EmbeddingRun:
     """Embeds in small committed batches: killed anywhere, it goes on where it was."""
 
-    def __init__(self, engine: RecallEngine, embeddings: Embeddings, model: Model, clock: Clock):
+    def __init__(
+        self,
+        spec: MemorySpec,
+        engine: RecallEngine,
+        embeddings: Embeddings,
+        model: Model,
+        clock: Clock,
+    ):
+        self._spec = spec
         self._engine = engine
         self._embeddings = embeddings
         self._model = model
@@ -53,14 +62,27 @@ class EmbeddingRun:
         """
         profile_id = await self._profile()
         done = 0
-        anchors = await self._embeddings.anchors(scope)
-        for anchor in anchors:
+        for anchor in await self._embeddings.anchors(self._across(scope)):
             whole = replace(scope, anchor=anchor)
             done += await self._anchor(whole, profile_id, progress, point=False)
         switched = await self._embeddings.active(scope) != profile_id
         if switched:
             await self._embeddings.activate(scope, profile_id, self._clock.now())
         return Embedded(profile_id, done, 0, switched)
+
+    def _across(self, scope: Scope) -> Scope:
+        """The tenant as a whole: a profile is the tenant's, so all its anchors move together."""
+        keys = self._spec.anchor.keys
+        fixed = [key.name for key in keys[1:] if not key.nullable_for_queries]
+        if fixed:
+            raise Refused(
+                f"The anchor keys {', '.join(fixed)} cannot be left open, so this tenant's other "
+                "anchors cannot be found.",
+                remedy="Declare them `nullable_for_queries` in the spec, and apply it.",
+            )
+        return replace(
+            scope, anchor={keys[0].name: scope.tenant, **{k.name: None for k in keys[1:]}}
+        )
 
     async def entries(self, scope: Scope, found: list[Pending]) -> None:
         """Embed entries that were just written."""
