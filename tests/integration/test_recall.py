@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from idetic import Claim, Idetic, Origin, Principal, Tier, Typology, errors
+from idetic import Claim, Idetic, MemorySpec, Origin, Principal, Tier, Typology, errors
 from idetic.embed import BgeSmall
 from idetic.recall.explanation import as_data, explain
 from idetic.recall.hits import Recall
+from idetic.spec.loader import load
 from idetic.spec.primitives import Signal, SourceStrength
 from tests.conftest import TestDatabase, World, make_world
 
@@ -183,3 +184,31 @@ async def test_any_text_may_be_asked(world: World, query: str) -> None:
     await tell(world)
     recall = await world.memory.recall(query)
     assert recall.considered == 4
+
+
+class Backwards:
+    """A reranker that prefers the longest text, which nothing else here does."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        return [float(len(text)) for text in texts]
+
+
+async def test_a_reranker_is_used_only_where_the_spec_asks_for_one(database: TestDatabase) -> None:
+    data = load("world_agent").as_data()
+    data["retrieval"]["reranker"] = "cross_encoder"
+    wanting = MemorySpec.model_validate(data)
+    for reranker, told in ((Backwards(), False), (None, True)):
+        opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, reranker=reranker)
+        async with opened as db:
+            world = await make_world(db, await db.agent(wanting, apply=True))
+            await tell(world)
+            recall = await world.memory.recall("wires, refunds, soup and sentences")
+        lengths = [len(body) for body in bodies(recall)]
+        assert (lengths == sorted(lengths, reverse=True)) is (reranker is not None)
+        assert any(n.what == "reranker" for n in recall.not_used) is told
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, reranker=Backwards())
+    async with opened as db:
+        world = await make_world(db, await db.agent("world_agent", apply=True))
+        await tell(world)
+        plain = await world.memory.recall("wires, refunds, soup and sentences")
+    assert all(hit.reranked is None for hit in plain.hits)

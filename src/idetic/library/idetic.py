@@ -20,6 +20,7 @@ from idetic.ports import Clock, SystemClock
 from idetic.recall.embedding import EmbeddingRun
 from idetic.recall.engine import RecallEngine
 from idetic.recall.model import Model
+from idetic.recall.rerank import Reranker
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.connect import Opened, open_database
@@ -51,7 +52,9 @@ class Idetic:
         clock: Clock,
         keep: bool | None,
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ):
+        self.reranker = reranker
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
         self.model = Model(embedder)
@@ -67,12 +70,13 @@ class Idetic:
         clock: Clock | None = None,
         keep: bool | None = None,
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> Self:
         """Say which database; nothing is touched until `async with` or `start()`.
 
         `admin_dsn` is a login that may create roles and schemas, where `dsn`'s may not;
         `home` is where the embedded server lives; `keep` leaves that server running; `embedder`
-        replaces the pinned model.
+        replaces the pinned model; `reranker` serves specs that put one on top.
         """
         if dsn is not None and (not isinstance(dsn, str) or not dsn.strip()):
             raise InputError("The DSN is a text such as 'postgresql://user@host/database'.")
@@ -81,7 +85,7 @@ class Idetic:
         if home is not None and not isinstance(home, str | Path):
             raise InputError("home is a directory, as a text or a Path.")
         place = Path(home) if home else None
-        return cls(dsn, admin_dsn, place, clock or SystemClock(), keep, embedder)
+        return cls(dsn, admin_dsn, place, clock or SystemClock(), keep, embedder, reranker)
 
     async def start(self) -> Self:
         """Open the database; raises a clear error if it lacks anything."""
@@ -148,7 +152,7 @@ class Idetic:
         entries = Entries(self.database, family)
         embeddings = Embeddings(self.database, family, vectors)
         recalls = Recalls(self.database, family, entries, vectors)
-        engine = RecallEngine(spec, recalls, embeddings, self.model, self.clock)
+        engine = RecallEngine(spec, recalls, embeddings, self.model, self.clock, self.reranker)
         return Rooms(
             gateway=Gateway(spec, plan.to_version, Writes(self.database, family), self.clock),
             entries=entries,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from anyio import to_thread
 
 from idetic.model import Origin, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.recall.hits import Hit, NotUsed, Recall, SignalScore
 from idetic.recall.model import Model, fingerprint
+from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Reranker as RerankerKind
 from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store.embeddings import Embeddings
 from idetic.store.recalls import Answer, Asked, Found, Recalls
@@ -34,13 +38,21 @@ class RecallEngine:
     """Recall for one agent: the spec's signals and fusion over the store's one statement."""
 
     def __init__(
-        self, spec: MemorySpec, recalls: Recalls, embeddings: Embeddings, model: Model, clock: Clock
+        self,
+        spec: MemorySpec,
+        recalls: Recalls,
+        embeddings: Embeddings,
+        model: Model,
+        clock: Clock,
+        reranker: Reranker | None = None,
     ):
         self._spec = spec
         self._recalls = recalls
         self._embeddings = embeddings
         self._model = model
         self._clock = clock
+        self._wants_reranker = spec.retrieval.reranker is RerankerKind.CROSS_ENCODER
+        self._reranker = reranker if self._wants_reranker else None
         self._profile: UUID | None = None
 
     async def recall(
@@ -57,7 +69,7 @@ class RecallEngine:
         vector = await self._vector(query) if weights.get(Signal.SEMANTIC) else None
         asked = Asked(
             text=query,
-            limit=limit,
+            limit=max(limit, RERANKED) if self._reranker else limit,
             at=self._clock.now(),
             weights=weights,
             vector=vector,
@@ -73,7 +85,7 @@ class RecallEngine:
         answer = await self._recalls.ask(scope, asked)
         return Recall(
             query=query,
-            hits=tuple(_hit(found) for found in answer.found),
+            hits=(await self._ordered(query, [_hit(found) for found in answer.found]))[:limit],
             fusion=self._spec.retrieval.fusion.method,
             weights=weights,
             considered=answer.considered,
@@ -83,6 +95,16 @@ class RecallEngine:
             pending=max(0, answer.considered - answer.embedded) if vector is not None else 0,
             not_used=tuple(self._not_used(asked, answer)),
         )
+
+    async def _ordered(self, query: str, hits: list[Hit]) -> tuple[Hit, ...]:
+        """The fused order, or the reranker's where the spec puts one on top and it is loaded."""
+        reranker = self._reranker
+        if reranker is None or not hits:
+            return tuple(hits)
+        texts = [hit.entry.body_text for hit in hits]
+        scores = await to_thread.run_sync(lambda: reranker.rerank(query, texts))
+        marked = [replace(hit, reranked=s) for hit, s in zip(hits, scores, strict=True)]
+        return tuple(sorted(marked, key=lambda hit: -(hit.reranked or 0.0)))
 
     async def profile(self) -> UUID | None:
         """The profile of the model at hand, known to this database; None without a model."""
@@ -115,6 +137,10 @@ class RecallEngine:
             elif answer.embedded < answer.considered and answer.considered <= _EXACT:
                 why = f"{answer.considered - answer.embedded} entries have no vector yet"
                 told.append(NotUsed("semantic, in part", why, "Run `await memory.embed()`."))
+        if self._wants_reranker and self._reranker is None:
+            why = "the spec names one and none is loaded"
+            remedy = "Open with `Idetic.open(reranker=CrossEncoder.load(directory))`."
+            told.append(NotUsed("reranker", why, remedy))
         if asked.weights.get(Signal.ENVELOPE) and not asked.envelope:
             why = "the question came without an envelope"
             told.append(NotUsed("envelope", why, "Pass envelope={…} with declared keys."))
@@ -122,6 +148,8 @@ class RecallEngine:
 
 
 _EXACT = 20_000
+# How many hits a reranker looks at; beyond some twenty it costs more than it gains.
+RERANKED = 20
 
 
 def _hit(found: Found) -> Hit:

@@ -66,6 +66,7 @@ def _hit_data(hit: Hit) -> dict[str, Any]:
         "origin": entry.origin.value,
         "trust": entry.trust,
         "strength": hit.strength.value if hit.strength else None,
+        "reranked": hit.reranked,
         "refs": [{"noun": r.noun, "id": str(r.id), "version": r.version} for r in entry.refs],
         "signals": {
             signal.value: {

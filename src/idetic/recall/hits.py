@@ -22,12 +22,16 @@ class SignalScore:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled entry, with every signal's rank and value: `explain` needs nothing more."""
+    """One recalled entry, with every signal's rank and value: `explain` needs nothing more.
+
+    `reranked` is the reranker's score, where one sits on top; the order is then its order.
+    """
 
     entry: Entry
     score: float
     signals: Mapping[Signal, SignalScore]
     strength: SourceStrength | None = None
+    reranked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,199 @@
+"""Injection: what memory holds, as one block of a prompt under one ceiling.
+
+The order of the text never depends on scores: blocks from the most to the least stable, entries
+by id, which is by time. So a newer entry is appended to its block, and a provider's prompt cache
+keeps what stands before it. What has to give way is decided by priority and value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from idetic.errors import InputError
+from idetic.model import Entry, Tier
+from idetic.recall.evidence import closing_lines, compose, frame, heading, render, unanswered
+from idetic.recall.hits import NotUsed, Recall
+from idetic.recall.tokens import TokenCounter
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Injection, Presence
+
+BLOCKS = (Tier.PERSISTENT, Tier.SESSION, Tier.INTERACTION)
+Transient = Mapping[Tier, Sequence[Entry]]
+
+
+class Eviction(StrEnum):
+    """Why an entry is not in the text."""
+
+    BLOCK_BUDGET = "block_budget"
+    CEILING = "ceiling"
+    NOT_RECALLED = "not_recalled"
+
+
+@dataclass(frozen=True, slots=True)
+class Included:
+    """An entry in the text, and what it costs."""
+
+    entry_id: UUID
+    tier: Tier
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """An entry left out, what it would have cost, and why."""
+
+    entry_id: UUID
+    tier: Tier
+    tokens: int
+    reason: Eviction
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A block for the prompt, and an account of what is in it and what is not.
+
+    `unknown` says why memory has no answer; the text then says so too, if there is room.
+    """
+
+    text: str
+    tokens: int
+    ceiling: int
+    included: tuple[Included, ...]
+    evicted: tuple[Evicted, ...]
+    unknown: str | None = None
+    not_used: tuple[NotUsed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A rendered entry and its place within its tier: 0 is the newest, or the best hit."""
+
+    entry: Entry
+    place: int
+    text: str
+    tokens: int
+
+
+def assemble(
+    spec: MemorySpec,
+    *,
+    query: str,
+    transient: Transient,
+    recall: Recall | None,
+    counter: TokenCounter,
+    budget: int | None = None,
+) -> Context:
+    """The context of a query: always-present tiers and recalled entries, never above the ceiling.
+
+    An entry gives way only to entries of a tier of higher priority, or of higher value in its
+    own tier: newer where it is always present, better where it was recalled.
+    """
+    ceiling = _ceiling(spec, query, budget)
+    ranked = _ranked(spec, transient, recall, counter)
+    recalled = {hit.entry.id for hit in recall or ()}
+    always = {tier for tier in Tier if spec.injection.at(tier).presence is Presence.ALWAYS}
+    offered = [c for c in ranked if c.entry.tier in always or c.entry.id in recalled]
+    unknown = _unknown(query, offered, recall)
+    not_used = recall.not_used if recall else ()
+    closing = closing_lines(unknown, not_used, counter, ceiling)
+    room = ceiling - sum(map(counter.count, frame(closing)))
+    kept, evicted = _fill(spec.injection, offered, counter, room)
+    absent = (c for c in ranked if c.entry.tier not in always and c.entry.id not in recalled)
+    evicted += ((c, Eviction.NOT_RECALLED) for c in absent)
+    while kept and counter.count(_text(kept, closing)) > ceiling:
+        # The parts fitted and the whole does not: to this counter it is more than their sum.
+        evicted.append((kept.pop(), Eviction.CEILING))
+    if not kept and unknown is None:
+        unknown = f"nothing that memory holds fits into {ceiling} tokens"
+    text = _text(kept, closing) if kept else unanswered(unknown or "", closing, counter, ceiling)
+    return Context(
+        text=text,
+        tokens=counter.count(text) if text else 0,
+        ceiling=ceiling,
+        included=tuple(Included(c.entry.id, c.entry.tier, c.tokens) for c in _in_order(kept)),
+        evicted=tuple(Evicted(c.entry.id, c.entry.tier, c.tokens, why) for c, why in evicted),
+        unknown=unknown,
+        not_used=not_used,
+    )
+
+
+def _ceiling(spec: MemorySpec, query: str, budget: int | None) -> int:
+    if not isinstance(query, str):
+        raise InputError(f"A query is a text, not a {type(query).__name__}.")
+    if budget is None:
+        return spec.injection.ceiling
+    if type(budget) is not int or budget <= 0:
+        raise InputError(f"A budget is a whole number of tokens above 0, not {budget!r}.")
+    return min(spec.injection.ceiling, budget)
+
+
+def _ranked(
+    spec: MemorySpec, transient: Transient, recall: Recall | None, counter: TokenCounter
+) -> list[_Candidate]:
+    """Every distinct entry once, the last to give way first."""
+    given = {entry.id: entry for entries in transient.values() for entry in entries}
+    present = {key: given[key] for key in sorted(given, reverse=True)}
+    found = {hit.entry.id: hit.entry for hit in recall or ()}
+    strengths = {hit.entry.id: hit.strength for hit in recall or ()}
+    newest, best = _places(present.values()), _places(found.values())
+    candidates = []
+    for key, entry in (present | found).items():
+        text = render(entry, spec.visibility.hedges, strengths.get(key))
+        # An entry that is both present and recalled has the better of its two places.
+        place = min(places[key] for places in (newest, best) if key in places)
+        candidates.append(_Candidate(entry, place, text, counter.count(text)))
+
+    def precedence(candidate: _Candidate) -> tuple[int, int, int]:
+        tier = candidate.entry.tier
+        return -spec.injection.at(tier).priority, -BLOCKS.index(tier), candidate.place
+
+    return sorted(candidates, key=precedence)
+
+
+def _places(entries: Iterable[Entry]) -> dict[UUID, int]:
+    ahead = dict.fromkeys(Tier, 0)
+    places = {}
+    for entry in entries:
+        places[entry.id] = ahead[entry.tier]
+        ahead[entry.tier] += 1
+    return places
+
+
+def _unknown(query: str, offered: list[_Candidate], recall: Recall | None) -> str | None:
+    """Why coverage is unknown, if it is: what is always present answers no question by that."""
+    if recall is not None and not recall.hits:
+        return "recall found nothing for this question"
+    reason = "memory was not searched" if query.strip() else "nothing was asked"
+    return None if offered else reason
+
+
+def _fill(
+    injection: Injection, offered: list[_Candidate], counter: TokenCounter, room: int
+) -> tuple[list[_Candidate], list[tuple[_Candidate, Eviction]]]:
+    """First fit in order of precedence, so that one oversized entry does not empty the text."""
+    rooms = {tier: injection.at(tier).budget for tier in Tier}
+    headings = {tier: counter.count(heading(tier)) for tier in Tier}
+    kept: list[_Candidate] = []
+    evicted: list[tuple[_Candidate, Eviction]] = []
+    for candidate in offered:
+        tier = candidate.entry.tier
+        cost = candidate.tokens + headings[tier]
+        if cost > rooms[tier]:
+            evicted.append((candidate, Eviction.BLOCK_BUDGET))
+        elif cost > room:
+            evicted.append((candidate, Eviction.CEILING))
+        else:
+            kept.append(candidate)
+            room, rooms[tier], headings[tier] = room - cost, rooms[tier] - cost, 0
+    return kept, evicted
+
+
+def _in_order(kept: list[_Candidate]) -> list[_Candidate]:
+    return sorted(kept, key=lambda c: (BLOCKS.index(c.entry.tier), c.entry.id))
+
+
+def _text(kept: list[_Candidate], closing: list[str]) -> str:
+    return compose(((c.entry.tier, c.text) for c in _in_order(kept)), closing)
