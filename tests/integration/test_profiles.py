@@ -134,3 +134,20 @@ def _run(database: TestDatabase, world: World) -> None:
     with _process(database, world) as process:
         out, _ = process.communicate(timeout=60)
         assert out.endswith("done\n")
+
+
+async def test_inline_embedding_leaves_nothing_pending_and_never_costs_a_write(
+    database: TestDatabase,
+) -> None:
+    for embedder, pending in ((FakeEmbedder("inline"), 0), (None, 2)):
+        opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder)
+        async with opened as db:
+            world = await make_world(db, await db.agent("world_agent", embed_inline=True))
+            async with world.memory.session() as session:
+                await session.observe("One note.")
+                await session.observe_many([Observation("Another note.")])
+            recall = await world.memory.recall("note")
+            assert recall.considered == 2
+            found = sum(h.entry.body_text in ("One note.", "Another note.") for h in recall.hits)
+        assert (recall.pending, found) == (0, 2)
+        assert any(n.what == "semantic" for n in recall.not_used) is (pending > 0)

@@ -18,6 +18,7 @@ from idetic.library.rooms import Rooms
 from idetic.model import (
     Capability,
     Claim,
+    Decision,
     Entry,
     LedgerRecord,
     Observation,
@@ -34,15 +35,17 @@ from idetic.recall.embedding import Embedded, Progress
 from idetic.spec.memory_spec import MemorySpec
 
 MAX_PAGE = 1_000
+_WROTE = (Decision.ADD, Decision.UPDATE)
 
 
 class Agent:
     """An agent whose spec this database holds. Bind it to a scope to use its memory."""
 
-    def __init__(self, spec: MemorySpec, version: int, rooms: Rooms):
+    def __init__(self, spec: MemorySpec, version: int, rooms: Rooms, *, embed_inline: bool = False):
         self.spec = spec
         self.version = version
         self.rooms = rooms
+        self.embed_inline = embed_inline
 
     def bind(self, /, *, principal: Principal, **anchor: Any) -> Memory:
         """This agent's memory for one anchor and one principal; the scope is immutable."""
@@ -80,9 +83,10 @@ class _Writable(Questions):
             text, envelope, _refs(refs), claim, provenance, valid_at, heard_from, idempotency_key
         )
         self._check_open()
-        return await self.agent.rooms.gateway.observe(
-            self.scope, self.place, seen, _typology(typology)
-        )
+        kind = _typology(typology)
+        receipt = await self.agent.rooms.gateway.observe(self.scope, self.place, seen, kind)
+        await self._embed_inline([(receipt, text)], self.place.tier, kind)
+        return receipt
 
     async def observe_many(
         self, seen: Sequence[Observation], *, typology: Typology = Typology.EPISODIC
@@ -92,7 +96,11 @@ class _Writable(Questions):
         gateway = self.agent.rooms.gateway
         if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
             raise InputError(f"A {type(seen).__name__} is not a list of observations.")
-        return await gateway.observe_many(self.scope, self.place, list(seen), _typology(typology))
+        kind, many = _typology(typology), list(seen)
+        receipts = await gateway.observe_many(self.scope, self.place, many, kind)
+        written = [(r, o.text) for r, o in zip(receipts, many, strict=True)]
+        await self._embed_inline(written, self.place.tier, kind)
+        return receipts
 
     async def prefer(
         self,
@@ -109,7 +117,17 @@ class _Writable(Questions):
             text, envelope, _refs(refs), claim, provenance, idempotency_key=idempotency_key
         )
         self._check_open()
-        return await self.agent.rooms.gateway.prefer(self.scope, self.place, stated)
+        receipt = await self.agent.rooms.gateway.prefer(self.scope, self.place, stated)
+        await self._embed_inline([(receipt, text)], Tier.PERSISTENT, Typology.PROCEDURAL)
+        return receipt
+
+    async def _embed_inline(
+        self, written: Sequence[tuple[Receipt, str]], tier: Tier, typology: Typology
+    ) -> None:
+        """Embed what was just written, if the agent was opened so. The write stands either way."""
+        if self.agent.embed_inline:
+            new = [(r.entry_id, text) for r, text in written if r.decision in _WROTE]
+            await self.agent.rooms.embedding.written(self.scope, new, tier, typology)
 
     async def list(
         self,

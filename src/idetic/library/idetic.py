@@ -126,12 +126,15 @@ class Idetic:
         """The DSN of the application role, for tools that want a connection of their own."""
         return self.database.dsn
 
-    async def agent(self, spec: SpecSource, *, apply: bool = False) -> Agent:
+    async def agent(
+        self, spec: SpecSource, *, apply: bool = False, embed_inline: bool = False
+    ) -> Agent:
         """An agent by its spec: a shipped name, a file, a mapping, a MemorySpec, or the name of
         one that this database holds.
 
         A spec that the database has never seen is applied. A changed one is refused unless
-        `apply=True`: look at `plan` first.
+        `apply=True`: look at `plan` first. `embed_inline` gives each entry its vector as it is
+        written, for the time the model takes; otherwise it stays pending until `memory.embed()`.
         """
         chosen = await self._find(spec)
         plan = await self.plan(chosen)
@@ -144,7 +147,8 @@ class Idetic:
             )
         if not plan.empty:
             plan = await self.apply(chosen)
-        return Agent(chosen, plan.to_version, self._rooms(chosen, plan))
+        rooms = self._rooms(chosen, plan)
+        return Agent(chosen, plan.to_version, rooms, embed_inline=embed_inline)
 
     def _rooms(self, spec: MemorySpec, plan: Plan) -> Rooms:
         """Compose the rooms of one agent: the only place where they meet."""

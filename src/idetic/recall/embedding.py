@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 from idetic.errors import IdeticError, Refused
-from idetic.model import Scope
+from idetic.model import Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.recall.engine import RecallEngine
 from idetic.recall.model import Model
@@ -84,12 +84,29 @@ class EmbeddingRun:
             scope, anchor={keys[0].name: scope.tenant, **{k.name: None for k in keys[1:]}}
         )
 
-    async def entries(self, scope: Scope, found: list[Pending]) -> None:
-        """Embed entries that were just written."""
+    async def written(
+        self,
+        scope: Scope,
+        written: Sequence[tuple[UUID | None, str]],
+        tier: Tier,
+        typology: Typology,
+    ) -> None:
+        """Embed entries that were just written. Without a model they stay pending."""
+        if await self._engine.profile() is None or not written:
+            return
         profile_id = await self._profile()
-        if await self._embeddings.active(scope) is None:
+        active = await self._embeddings.active(scope)
+        if active is None:
             await self._embeddings.activate(scope, profile_id, self._clock.now())
-        await self._store(scope, profile_id, found, point=True)
+            active = profile_id
+        found = [
+            Pending(scope.anchor, entry_id, tier, typology, text)
+            for entry_id, text in written
+            if entry_id is not None
+        ]
+        for first in range(0, len(found), BATCH):
+            batch = found[first : first + BATCH]
+            await self._store(scope, profile_id, batch, point=active == profile_id)
 
     async def _anchor(
         self, scope: Scope, profile_id: UUID, progress: Progress | None, *, point: bool
