@@ -21,8 +21,16 @@ from uuid import UUID
 import anyio
 
 from bench.common import OUT, report, table
-from bench.locomo_spec import CATEGORIES, TUNED_ON, Conversation, Question, arms, conversations
-from bench.peers import WordCount, WordIndex
+from bench.locomo_spec import (
+    CATEGORIES,
+    TUNED_ON,
+    Conversation,
+    Question,
+    WordCount,
+    WordIndex,
+    arms,
+    conversations,
+)
 from bench.place import bench_server
 from idetic import Idetic, Observation, Principal, Tier
 from idetic.library.handles import Memory
@@ -71,9 +79,7 @@ def _baseline(data: list[Conversation], index: Callable[[Sequence[str]], Any]) -
     return found
 
 
-async def _fill(
-    db: Idetic, data: list[Conversation], spec: dict[str, Any]
-) -> dict[UUID, int]:
+async def _fill(db: Idetic, data: list[Conversation], spec: dict[str, Any]) -> dict[UUID, int]:
     """Observe every turn in order and embed it; where each entry stands in its conversation."""
     agent = await db.agent(spec)
     places: dict[UUID, int] = {}
@@ -135,8 +141,12 @@ def _tell(
         (f"held out, {TUNED_ON + 1}-10", lambda number, _: number > TUNED_ON),
         ("all", lambda *_: True),
     ]
-    rows = [
-        {"arm": arm, "conversations": half, **_mean(s for s, q in zip(per, questions) if is_in(*q))}
+    rows: list[dict[str, Any]] = [
+        {
+            "arm": arm,
+            "conversations": half,
+            **_mean(s for s, q in zip(per, questions, strict=True) if is_in(*q)),
+        }
         for half, is_in in halves
         for arm, per in told.items()
     ]
@@ -169,7 +179,7 @@ def _keep(
     OUT.mkdir(parents=True, exist_ok=True)
     with (OUT / "locomo_questions.jsonl").open("w", encoding="utf-8") as file:
         for at, (number, question) in enumerate(questions):
-            line = {
+            line: dict[str, Any] = {
                 "conversation": number,
                 "question": question.number,
                 "category": CATEGORIES[question.category],

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
-from psycopg import sql
 
 from idetic import Idetic, Observation
 from idetic.spec.primitives import Signal
-from idetic.store import recalls
+from idetic.store import recalls, templates
 from idetic.store.family import Family
 from idetic.store.recalls import Asked, Statement
 from idetic.store.scope import settings
@@ -44,13 +43,18 @@ async def stored(database: TestDatabase) -> tuple[World, Asked]:
 
 
 def plan(database: TestDatabase, world: World, asked: Asked) -> str:
+    """How the application role runs the very statement that a recall sends."""
     scope = world.memory.scope
-    statement = Statement(Family(world.agent.spec), scope, asked, sql.Identifier("public"))
-    text = statement.compose(world.agent.rooms.entries.columns(scope))
+    form = Statement(Family(world.agent.spec), scope, asked, "public").compose(
+        world.agent.rooms.entries
+    )
+    chosen = templates.query("queries/recall.sql", "settings")
+    execute = form.execute(scope, asked)
     with psycopg.connect(database.dsn, autocommit=True) as app:
         assert app.info.user == "idetic_app"
-        app.execute("SET hnsw.iterative_scan = strict_order")
-        cursor = app.execute(f"{settings(scope)}; EXPLAIN (ANALYZE, COSTS OFF) {text}")
+        app.execute(form.prepare.encode())
+        message = f"{settings(scope)}; {chosen}; EXPLAIN (ANALYZE, COSTS OFF) {execute}"
+        cursor = app.execute(message.encode())
         while cursor.nextset():
             pass
         return "\n".join(row[0] for row in cursor.fetchall())

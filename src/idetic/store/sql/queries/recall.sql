@@ -1,52 +1,50 @@
+-- query: settings
+-- Local to the recall. Row-level security makes the planner expect a single row of an anchor, and
+-- with it nested loops over a thousand; hashing is right for either, and so is an index where
+-- the plan is older than the rows. Sorts that nothing can replace still happen; a large anchor's
+-- vectors come from their index instead, which is walked until enough of this scope are found.
+SET LOCAL enable_nestloop = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;
+SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL hnsw.iterative_scan = strict_order
+
 -- query: recall
--- One statement from query to hits. `base` is what may be recalled at all; `sem` and `lex` score
--- it; the best of each, with the freshest and the best envelope matches, are the candidates;
--- every candidate gets every signal's value and rank; the fused best come back as entries.
-WITH base AS MATERIALIZED (
-    SELECT m.memory_id, m.lexemes, coalesce(m.interaction_id, m.session_id) AS place,
+-- One statement from query to hits. `base` is what may be recalled at all, read once; `sem` and
+-- `lex` score it; what one signal ranks among its best is a candidate; every candidate gets every
+-- signal's value and rank; the fused best come back as entries.
+WITH facts AS MATERIALIZED (
+    SELECT {active} AS profile_id, {small} AS small
+), base AS MATERIALIZED (
+    SELECT m.memory_id, m.tier, m.typology, m.substance, m.valid_at, m.exempt_at, {words},
            {envelope_value} AS envelope
     FROM {memory} m {as_of_join}
     WHERE {scope_m} AND {visible}
 ), sem AS MATERIALIZED (
     {semantic}
-), hits AS MATERIALIZED (
-    SELECT b.memory_id, t.lexeme, cardinality(t.positions)::float8 AS tf
-    FROM base b CROSS JOIN LATERAL unnest(b.lexemes) t
-    WHERE b.lexemes @@ {tsquery} AND t.lexeme = ANY ({terms})
-), idf AS (
-    SELECT h.lexeme, ln(1 + ((SELECT count(*) FROM base) - count(*) + 0.5) / (count(*) + 0.5)) AS idf
-    FROM hits h GROUP BY h.lexeme
-), lex AS MATERIALIZED (
-    {lexical}
-), candidates AS (
-    (SELECT memory_id FROM sem ORDER BY distance, memory_id LIMIT {pool})
-    UNION (SELECT memory_id FROM lex ORDER BY score DESC, memory_id LIMIT {pool})
-    UNION (SELECT memory_id FROM base WHERE envelope > 0 ORDER BY envelope DESC, memory_id LIMIT {pool})
-    UNION (SELECT memory_id FROM base ORDER BY memory_id DESC LIMIT {fresh})
-), valued AS (
-    SELECT c.memory_id, m.tier, b.envelope,
+), {lexical},
+scored AS MATERIALIZED (
+    SELECT b.memory_id, b.tier, b.typology, b.substance, b.valid_at, b.exempt_at, b.envelope,
+           sem.distance, lex.score AS words
+    FROM base b LEFT JOIN sem USING (memory_id) LEFT JOIN lex USING (memory_id)
+), valued AS MATERIALIZED (
+    SELECT m.memory_id, m.tier, m.envelope, m.distance,
         {semantic_value} AS semantic,
-        lex.score / (SELECT max(score) FROM lex) AS lexical,
+        m.words / (SELECT max(score) FROM lex) AS lexical,
         {decay_value} AS decay,
         CASE WHEN m.substance IS NOT NULL THEN least(1, ln(1 + m.substance) / ln(65)) END AS substance
-    FROM candidates c
-    JOIN base b ON b.memory_id = c.memory_id
-    JOIN {memory} m ON {scope_m} AND m.memory_id = c.memory_id
-    LEFT JOIN sem ON sem.memory_id = c.memory_id
-    LEFT JOIN lex ON lex.memory_id = c.memory_id
+    FROM scored m WHERE {nominated}
 ), ranked AS (
     SELECT v.*, {ranks} FROM valued v
-), fused AS (
-    SELECT r.*, {fusion} AS score FROM ranked r
-), top AS (
-    SELECT * FROM fused WHERE score > 0 ORDER BY score DESC, memory_id DESC LIMIT {limit}
+), top AS MATERIALIZED (
+    SELECT * FROM (SELECT r.*, {fusion} AS score FROM ranked r) f
+    WHERE score > 0 ORDER BY score DESC, memory_id DESC LIMIT {limit}
 )
 SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id,
        top.score, {outcomes}, {strength}, {columns}
-FROM (SELECT (SELECT count(*) FROM base) AS considered, (SELECT count(*) FROM candidates) AS candidates,
-             (SELECT count(*) FROM sem) AS embedded, {active} AS profile_id) counts
+FROM (SELECT count(*) AS considered, (SELECT count(*) FROM valued) AS candidates,
+             count(distance) AS embedded, (SELECT profile_id FROM facts) AS profile_id
+      FROM scored) counts
 LEFT JOIN top ON true
 LEFT JOIN {memory} m ON {scope_m} AND m.memory_id = top.memory_id
+                    AND m.memory_id = ANY ((SELECT array_agg(memory_id) FROM top)::uuid[])
 ORDER BY top.score DESC NULLS LAST, m.memory_id DESC
 
 -- query: visible_now
@@ -64,49 +62,67 @@ CROSS JOIN LATERAL (
 -- Every vector of the scope, compared exactly: below some 20,000 entries an anchor's own rows
 -- are read faster than a graph is walked, and nothing is missed.
 SELECT e.memory_id, e.embedding OPERATOR({vector_schema}.<#>) {vector} AS distance
-FROM {embeddings} e JOIN base USING (memory_id)
-WHERE {scope_e} AND e.profile_id = {profile} AND {profile} = {active} AND {small}
+FROM {embeddings} e
+WHERE {scope_e} AND e.profile_id = {profile} AND (SELECT profile_id = {profile} AND small FROM facts)
 
 -- query: semantic_indexed
--- One cell of a large anchor through its partial HNSW index; iterative scan goes on until
--- enough rows of this scope are found.
+-- One cell of a large anchor through its partial HNSW index. IS TRUE keeps the visible ones a
+-- filter on that scan, which goes on until there are enough; a join would sort all vectors.
 (SELECT e.memory_id, e.embedding OPERATOR({vector_schema}.<#>) {vector} AS distance
- FROM {embeddings} e JOIN base USING (memory_id)
+ FROM {embeddings} e
  WHERE {scope_e} AND e.profile_id = {profile} AND e.tier = {tier} AND e.typology = {typology}
-   AND {profile} = {active} AND NOT {small}
+   AND (SELECT profile_id = {profile} AND NOT small FROM facts)
+   AND (e.memory_id IN (SELECT memory_id FROM base)) IS TRUE
  ORDER BY e.embedding OPERATOR({vector_schema}.<#>) {vector} LIMIT {pool})
 
 -- query: semantic_none
 SELECT NULL::uuid AS memory_id, NULL::float8 AS distance WHERE false
 
--- query: lexical_own
--- BM25 (k1 1.2, b 0.75) over each entry's own words, with this scope's statistics.
-SELECT h.memory_id, sum(i.idf * h.tf * 2.2 / (h.tf + 1.2 * (0.25 + 0.75 * length(b.lexemes) / n.mean))) AS score
-FROM hits h JOIN idf i USING (lexeme) JOIN base b USING (memory_id)
-CROSS JOIN (SELECT greatest(avg(length(lexemes)), 1) AS mean FROM base) n
-GROUP BY h.memory_id
+-- query: lexical_none
+lex AS (SELECT NULL::uuid AS memory_id, NULL::float8 AS score WHERE false)
 
--- query: lexical_window
--- BM25 over each entry and its neighbours in the same interaction or session. A word found at
--- one place counts for the entries around it; lengths are the windows'.
-SELECT s.memory_id, sum(i.idf * s.tf * 2.2 / (s.tf + 1.2 * (0.25 + 0.75 * s.len / n.mean))) AS score
-FROM (
-    SELECT p.memory_id, h.lexeme, sum(h.tf) AS tf, p.len
-    FROM hits h JOIN placed q USING (memory_id)
-    JOIN placed p ON p.place IS NOT DISTINCT FROM q.place
-                 AND p.seq BETWEEN q.seq - {after} AND q.seq + {before}
-    GROUP BY p.memory_id, h.lexeme, p.len) s
-JOIN idf i USING (lexeme)
-CROSS JOIN (SELECT greatest(avg(len), 1) AS mean FROM placed) n
-GROUP BY s.memory_id
+-- query: words
+-- The place an entry stands in, its length, and the query's words in it: they get a weight of
+-- their own, so that the rest can be filtered out before anything is unfolded.
+coalesce(m.interaction_id, m.session_id, m.memory_id) AS place, length(m.lexemes) AS len,
+ts_filter(setweight(m.lexemes, 'A', {terms}), '{{a}}') AS words
 
--- query: placed
--- The order of entries within their interaction or session, and the length of each window.
-placed AS MATERIALIZED (
-    SELECT memory_id, place, row_number() OVER w AS seq,
-           sum(length(lexemes)) OVER (w ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING) AS len
-    FROM base WINDOW w AS (PARTITION BY place ORDER BY memory_id)
-),
+-- query: lexical
+-- BM25 (k1 1.2, b 0.75) over each entry together with its neighbours in the same interaction or
+-- session, with this scope's statistics.
+windows AS MATERIALIZED (
+    SELECT memory_id, (sum(len) OVER w)::float8 AS len, {around} AS words
+    FROM base
+    WINDOW w AS (PARTITION BY place ORDER BY memory_id
+                 ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING)
+), hits AS MATERIALIZED (
+    SELECT memory_id, len, (word).lexeme, cardinality((word).positions)::float8 AS tf
+    FROM (SELECT memory_id, len, unnest(words) AS word FROM windows WHERE length(words) > 0) unfolded
+), idf AS (
+    SELECT lexeme, ln(1 + ((SELECT count(*) FROM base) - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) AS idf
+    FROM hits GROUP BY lexeme
+), lex AS MATERIALIZED (
+    SELECT h.memory_id,
+           sum(i.idf * h.tf * 2.2 / (h.tf + 0.3 + h.len * (SELECT 0.9 / greatest(avg(len), 1) FROM windows))) AS score
+    FROM hits h JOIN idf i USING (lexeme)
+    GROUP BY h.memory_id
+)
+
+-- query: nominate_semantic
+m.distance <= coalesce((SELECT distance FROM scored WHERE distance IS NOT NULL
+                        ORDER BY distance OFFSET {pool} - 1 LIMIT 1), 'infinity')
+
+-- query: nominate_lexical
+m.words >= coalesce((SELECT score FROM lex ORDER BY score DESC OFFSET {pool} - 1 LIMIT 1), 0)
+
+-- query: nominate_envelope
+m.envelope > 0 AND m.envelope >= coalesce(
+    (SELECT envelope FROM base ORDER BY envelope DESC OFFSET {pool} - 1 LIMIT 1), 0)
+
+-- query: nominate_decay
+-- The newest.
+m.memory_id >= coalesce((SELECT memory_id FROM base ORDER BY memory_id DESC OFFSET {pool} - 1 LIMIT 1),
+                        '00000000-0000-0000-0000-000000000000')
 
 -- query: small
 -- Whether the anchor is small enough for exact comparison. Its chain is at least as long as it
