@@ -29,7 +29,7 @@ MEMORY = "locomo.locomo_agent_memory"
 EMBEDDINGS = f"{MEMORY}_embeddings"
 # Copies of the anchor's rows under other tenants' names. The ids' first half stays, so that they
 # sort by time as they do in production; the other half is drawn anew.
-_OTHER_ID = "(left({0}::text, 18) || right(md5({0}::text || n), 18))::uuid"
+_OTHER_ID = "(left({0}::text, 18) || right(md5({0}::text || n)::uuid::text, 18))::uuid"
 
 
 async def main(sizes: list[int], questions: int) -> int:

@@ -86,7 +86,7 @@ class Writes:
             return receipts + _receipts(task.result(), before)
 
     def _statement(self, asked: Mapping[str, str], items: list[Item], careful: bool) -> str:
-        plain = not careful and not any(_SPECIAL & item.keys() for item in items)
+        plain = len(items) > 1 and not careful and not any(_SPECIAL & i.keys() for i in items)
         return self._admit.format(
             careful=str(careful), plain=str(plain), items=quote(_json(items)), **asked
         )
