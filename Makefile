@@ -14,7 +14,7 @@ help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
 	@echo "make test            lint, types, layers and the whole test suite"
 	@echo "make lint            only lint, types and layers"
-	@echo "make bench [T=name]  one benchmark (sts, write), or all of them"
+	@echo "make bench [T=name]  one benchmark (locomo, sts, write, recall, growth, start), or all"
 	@echo "make lock            renew requirements.lock (needs uv)"
 	@echo "make clean           remove the virtual environment and caches"
 
@@ -40,16 +40,16 @@ demo: setup model
 	@$(BIN)/idetic demo
 
 lint: setup
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 test: lint model
 	$(BIN)/python -m pytest
 
-TASKS := sts write
-bench: setup
+TASKS := locomo sts write recall growth start
+bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done
 
