@@ -1,8 +1,10 @@
 """T6, growth: one anchor of fixed size is asked while the rest of the store grows around it.
 
-The anchor is written and embedded as any other. The rest is other tenants' rows of the same
-kind, copied from it by SQL as the admin, a thousand entries to a tenant, vectors included; the
-HNSW index is built anew after each step, then VACUUM ANALYZE, as autovacuum would.
+The anchor is written and embedded as any other. The rest is other tenants' rows, copies of the
+anchor's under other names and ids, made by SQL as the admin, a thousand entries to a tenant,
+vectors included; the HNSW index is built anew after each step, then VACUUM ANALYZE, as autovacuum
+would. Between any two recalls a control is asked, a table that never grows: where it moves, the
+machine moved.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import psycopg
 
 from bench.common import report
 from bench.locomo_spec import arms
-from bench.peers import Corpus, bulk_load
+from bench.peers import Corpus, RawPgvector, bulk_load
 from bench.place import bench_server, percentile
 from bench.recall import Lookup, bound, corpus, embed, fill
 from idetic import Idetic
@@ -43,6 +45,7 @@ async def main(sizes: list[int], questions: int) -> int:
             fused = await db.agent(specs["fused, weighted score"])
             await embed(dsn, fused, held, await fill(db, fused, held))
             semantic = await db.agent(specs["semantic"], apply=True)
+            control = RawPgvector(dsn, held, indexed=False)
             tenants = 0
             for size in sizes:
                 start = time.perf_counter()
@@ -50,8 +53,9 @@ async def main(sizes: list[int], questions: int) -> int:
                 tenants = size // EACH - 1
                 print(f"{size:,} entries, {time.perf_counter() - start:.0f} s", flush=True)
                 for arm, agent in (("all signals", fused), ("semantic only", semantic)):
-                    times = await ask(agent, held)
-                    rows.append({"arm": arm, "entries": size, **_row(times)})
+                    times, beside = await ask(agent, held, control)
+                    row = {"arm": arm, "entries": size, **_row(times)}
+                    rows.append(row | {"control p50 ms": round(percentile(beside, 0.5), 2)})
     for row in rows:
         first = next(r for r in rows if r["arm"] == row["arm"])
         row["p50 / smallest"] = round(row["p50 ms"] / first["p50 ms"], 2)
@@ -67,15 +71,18 @@ def _row(times: list[float]) -> dict[str, float]:
     return {f"p{p} ms": round(percentile(times, p / 100), 2) for p in (50, 95)}
 
 
-async def ask(agent: Agent, held: Corpus) -> list[float]:
-    """Every question to the fixed anchor, after a round to warm up."""
+async def ask(agent: Agent, held: Corpus, control: RawPgvector) -> tuple[list[float], list[float]]:
+    """Every question to the fixed anchor and to the control, after some to warm up."""
     memory = bound(agent, 0)
-    times = []
+    times, beside = [], []
     for number in [*range(20), *range(len(held.questions))]:
         start = time.perf_counter()
         await memory.recall(held.questions[number], limit=10)
-        times.append((time.perf_counter() - start) * 1000)
-    return times[20:]
+        between = time.perf_counter()
+        control.search(number, 10)
+        times.append((between - start) * 1000)
+        beside.append((time.perf_counter() - between) * 1000)
+    return times[20:], beside[20:]
 
 
 def grow(dsn: str, have: int, want: int) -> None:
@@ -109,7 +116,7 @@ def _copy(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.growth")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 300_000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--questions", type=int, default=300)
     chosen = parser.parse_args()
     sys.exit(anyio.run(main, chosen.sizes, chosen.questions))

@@ -200,7 +200,11 @@ async def main(entries: int, anchors: int, questions: int, peers: bool) -> None:
                 OURS: ours(semantic, held, places),
             }
             for name, make in _peers(dsn, Path(scratch), held) if peers else ():
-                searches[name] = theirs(make())
+                try:
+                    searches[name] = theirs(make())
+                except ModuleNotFoundError as missing:
+                    print(f"{name} left out: run .venv/bin/pip install {missing.name}", flush=True)
+                    continue
                 print(f"{name} loaded, {time.perf_counter() - start:.0f} s", flush=True)
             rows = await measure(searches, held)
     name = "recall" if (entries, anchors) == (100_000, 100) else f"recall_{entries}_{anchors}"

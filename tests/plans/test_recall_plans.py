@@ -9,9 +9,9 @@ import pytest
 
 from idetic import Idetic, Observation
 from idetic.spec.primitives import Signal
-from idetic.store import recalls, templates
+from idetic.store import recall_statement, templates
 from idetic.store.family import Family
-from idetic.store.recalls import Asked, Statement
+from idetic.store.recall_statement import Asked, Statement
 from idetic.store.scope import settings
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.fake_embedder import FakeEmbedder
@@ -72,7 +72,7 @@ async def test_a_scoped_recall_reads_its_own_anchor_by_index(database: TestDatab
 async def test_a_large_anchor_goes_through_its_hnsw_index_and_still_finds_k(
     database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recalls, "EXACT_BELOW", 100)
+    monkeypatch.setattr(recall_statement, "EXACT_BELOW", 100)
     world, asked = await stored(database)
     told = plan(database, world, asked)
     assert "world_agent_hnsw_session_episodic" in told, told

@@ -19,7 +19,8 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Reranker as RerankerKind
 from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store.embeddings import Embeddings
-from idetic.store.recalls import Answer, Asked, Found, Recalls
+from idetic.store.recall_statement import Asked
+from idetic.store.recalls import Answer, Found, Recalls
 
 
 @dataclass(frozen=True, slots=True)
