@@ -252,6 +252,7 @@ class Entry:
     invalidated_at: datetime | None = None
     deleted_at: datetime | None = None
     exempt_at: datetime | None = None
+    candidate: bool = False
     provenance: Mapping[str, Any] = field(default_factory=dict)
     refs: tuple[Ref, ...] = ()
 
@@ -273,6 +274,14 @@ class Entry:
         if self.archived_at:
             return EntryState.ARCHIVED
         return EntryState.CURRENT
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """An entry that time presses on: 0 is fresh, towards 1 it waits for a disposition."""
+
+    entry: Entry
+    pressure: float
 
 
 @dataclass(frozen=True, slots=True)

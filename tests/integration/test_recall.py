@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 
+import psycopg
 import pytest
 
 from idetic import Claim, Idetic, MemorySpec, Origin, Principal, Tier, Typology, errors
@@ -14,6 +15,7 @@ from idetic.recall.hits import Recall
 from idetic.spec.loader import load
 from idetic.spec.primitives import Signal, SourceStrength
 from tests.conftest import TestDatabase, World, make_world
+from tests.support.clock import SettableClock
 
 pytestmark = pytest.mark.anyio
 
@@ -212,3 +214,46 @@ async def test_a_reranker_is_used_only_where_the_spec_asks_for_one(database: Tes
         await tell(world)
         plain = await world.memory.recall("wires, refunds, soup and sentences")
     assert all(hit.reranked is None for hit in plain.hits)
+
+
+async def test_a_candidate_is_recalled_only_when_asked_for(
+    world: World, database: TestDatabase
+) -> None:
+    await tell(world)
+    with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
+        admin.execute(
+            "UPDATE worlds.world_agent_memory SET candidate = true WHERE body_text LIKE 'Refunds%'"
+        )
+    plain = await world.memory.recall("refunds to the card")
+    asked = await world.memory.recall("refunds to the card", include_candidates=True)
+    assert (plain.considered, asked.considered) == (3, 4)
+    assert not any(entry.candidate for entry in plain.entries)
+    assert [entry.candidate for entry in asked.entries].count(True) == 1
+
+
+async def test_what_is_overdue_ranks_the_other_way(database: TestDatabase) -> None:
+    data = load("world_agent").as_data()
+    data["typology"]["persistent"].append("episodic")
+    data["writes"]["deviations"] = [
+        {
+            "cell": "episodic_persistent",
+            "set": {"mode": "automatic"},
+            "justification": "This test writes persistent episodes itself.",
+        }
+    ]
+    clock = SettableClock(datetime(2026, 1, 1, tzinfo=UTC))
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock)
+    async with opened as db:
+        world = await make_world(db, await db.agent(MemorySpec.model_validate(data), apply=True))
+        for note in ("Oldest.", "Middle.", "Newest."):
+            await world.memory.observe(note)
+            clock.moment += timedelta(days=7)
+        exempt = await world.memory.observe("Exempt.")
+        await world.operator.exempt(exempt.entry_id, reason="a standing fact")  # type: ignore[arg-type]
+        await world.operator.prefer("Preferences do not decay.")
+        overdue = await world.memory.overdue()
+        recall = await world.memory.recall("anything", limit=5, tiers=[Tier.PERSISTENT])
+    assert [o.entry.body_text for o in overdue] == ["Oldest.", "Middle.", "Newest."]
+    assert [o.pressure for o in overdue] == pytest.approx([0.875, 0.75, 0.5])
+    fresh = [body for body in bodies(recall) if body in ("Oldest.", "Middle.", "Newest.")]
+    assert fresh == ["Newest.", "Middle.", "Oldest."]

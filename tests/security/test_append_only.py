@@ -166,7 +166,7 @@ def test_the_owner_cannot_rewrite_what_an_entry_says(unguarded: Populated, name:
     memory = mine.family.qualified(mine.family.table_name("memory"))
     with unguarded.admin() as connection:
         state = {"invalid_at", "archived_at", "superseded_at", "superseded_by", "invalidated_at"}
-        state |= {"deleted_at", "exempt_at", "embedding_id"}
+        state |= {"deleted_at", "exempt_at", "candidate", "embedding_id"}
         cursor = connection.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(memory))
         columns = [c.name for c in cursor.description or () if c.name not in state]
         assert {"body_text", "envelope", "claim_value"} < set(columns)

@@ -23,6 +23,7 @@ from idetic.model import (
     LedgerRecord,
     Observation,
     Origin,
+    Overdue,
     Place,
     Principal,
     Receipt,
@@ -188,6 +189,12 @@ class Memory(_Writable):
         return await self.agent.rooms.entries.as_of(
             self.scope, moment, limit=_limit(limit), before=before
         )
+
+    async def overdue(self, *, limit: int = 50) -> list[Overdue]:
+        """The persistent entries that time presses on most: what waits for a disposition."""
+        require(self.agent.spec, self.scope, Capability.READ)
+        now = self.agent.rooms.clock.now()
+        return await self.agent.rooms.entries.overdue(self.scope, now, limit=_limit(limit))
 
     async def embed(self, progress: Progress | None = None) -> Embedded:
         """Give every pending entry of this anchor its vector, in batches that each commit."""

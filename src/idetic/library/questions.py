@@ -45,6 +45,7 @@ class Questions:
         min_trust: int = 0,
         as_of: datetime | None = None,
         include_archived: bool = False,
+        include_candidates: bool = False,
     ) -> Recall:
         """The best entries for a question. Each carries its explanation; see `explain`."""
         require(self._spec, self.scope, Capability.READ)
@@ -61,6 +62,7 @@ class Questions:
             min_trust,
             as_of,
             bool(include_archived),
+            bool(include_candidates),
         )
         about = self._about(envelope)
         return await self._rooms.engine.recall(

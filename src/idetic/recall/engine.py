@@ -33,6 +33,7 @@ class Filters:
     min_trust: int = 0
     as_of: datetime | None = None
     include_archived: bool = False
+    include_candidates: bool = False
 
 
 class RecallEngine:
@@ -82,6 +83,7 @@ class RecallEngine:
             min_trust=filters.min_trust,
             as_of=filters.as_of,
             include_archived=filters.include_archived,
+            include_candidates=filters.include_candidates,
         )
         answer = await self._recalls.ask(scope, asked)
         return Recall(

@@ -7,8 +7,8 @@ from __future__ import annotations
 _MEMORY = (
     "memory_id tier typology session_id interaction_id body_text envelope "
     "claim_subject claim_attribute claim_value lexemes substance origin trust "
-    "valid_at invalid_at archived_at "
-    "superseded_at superseded_by invalidated_at deleted_at exempt_at embedding_id spec_version "
+    "valid_at invalid_at archived_at superseded_at superseded_by invalidated_at deleted_at "
+    "exempt_at candidate embedding_id spec_version "
     "content_hash digest_salt created_at created_by"
 )
 _JUNCTIONS = (

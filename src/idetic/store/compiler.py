@@ -22,7 +22,7 @@ from idetic.store.templates import raw
 
 _STATE = (
     "invalid_at, archived_at, superseded_at, superseded_by, invalidated_at, deleted_at, "
-    "exempt_at, embedding_id"
+    "exempt_at, candidate, embedding_id"
 )
 
 _LEDGER = (

@@ -15,6 +15,7 @@ from idetic.model import (
     Entry,
     LedgerRecord,
     Origin,
+    Overdue,
     PrincipalKind,
     Ref,
     Scope,
@@ -25,13 +26,14 @@ from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.canonical import canonical_names
 from idetic.store.database import Database
+from idetic.store.decay import freshness
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
 _FIELDS = (
     "memory_id tier typology body_text envelope origin trust created_at created_by spec_version "
     "session_id interaction_id valid_at invalid_at archived_at superseded_at superseded_by "
-    "invalidated_at deleted_at exempt_at"
+    "invalidated_at deleted_at exempt_at candidate"
 ).split()
 _STATE_TIMES = ("archived_at", "superseded_at", "invalidated_at", "deleted_at", "exempt_at")
 
@@ -67,6 +69,16 @@ class Entries:
             before=sql.Literal(before),
         )
         return [_as_it_stood(self.entry(row), moment) for row in rows]
+
+    async def overdue(self, scope: Scope, moment: datetime, *, limit: int) -> list[Overdue]:
+        """The persistent entries that time presses on most, the most pressed first."""
+        rows = await self._rows(
+            scope,
+            "overdue",
+            fresh=freshness(self._family.spec, sql.Literal(moment)),
+            limit=sql.Literal(limit),
+        )
+        return [Overdue(self.entry(row[1:]), row[0]) for row in rows]
 
     async def history(self, scope: Scope, memory_id: UUID) -> list[LedgerRecord]:
         """Every transition of one entry, oldest first."""

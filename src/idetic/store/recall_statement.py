@@ -15,10 +15,10 @@ from psycopg.sql import Composable
 
 from idetic.model import Origin, Scope, Tier, Typology
 from idetic.spec.primitives import EnvelopeType, FusionMethod, Signal
-from idetic.spec.typology import DecayModel
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.canonical import canonical_names
+from idetic.store.decay import freshness
 from idetic.store.entries import Entries
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
@@ -67,6 +67,7 @@ class Asked:
     min_trust: int = 0
     as_of: datetime | None = None
     include_archived: bool = False
+    include_candidates: bool = False
 
 
 def _marked(scope: Scope) -> Scope:
@@ -87,6 +88,7 @@ def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
         asked.vector is None,
         asked.as_of is None,
         asked.include_archived,
+        asked.include_candidates,
         tuple(asked.tiers),
         bool(asked.typologies),
         bool(asked.origins),
@@ -165,7 +167,7 @@ class Statement:
             "semantic_value": raw(_COSINE),
             "lexical": self._lexical(),
             "words": self._part("words") if asked.weights.get(Signal.LEXICAL) else raw("NULL"),
-            "decay_value": self._decay(),
+            "decay_value": freshness(self._family.spec, self._parameters["moment"]),
             "nominated": self._nominated(),
             "ranks": raw(", ").join(self._ranks()),
             "fusion": self._fusion(),
@@ -194,6 +196,8 @@ class Statement:
             parts.append(raw("m.deleted_at IS NULL"))
         else:
             parts.append(self._part("visible_now"))
+        if not asked.include_candidates:
+            parts.append(raw("NOT m.candidate"))
         if set(asked.tiers) != set(Tier):
             tiers = sql.Literal([tier.value for tier in asked.tiers])
             parts.append(raw("m.tier = ANY ({}::idetic.tier[])").format(tiers))
@@ -260,30 +264,6 @@ class Statement:
             for key, name, number in wanted
         ]
         return raw("({})::float8").format(raw(" + ").join(terms))
-
-    def _decay(self) -> Composable:
-        """How fresh an entry is, 0 to 1, by its typology's decay model."""
-        # date_part and not extract: numeric arithmetic is a hundred times slower.
-        days = raw("greatest(0, date_part('epoch', {} - m.valid_at)) / 86400").format(
-            self._parameters["moment"]
-        )
-        cases = []
-        for tier, typology in self._family.spec.typology.cells():
-            policy = self._family.spec.decay_of(tier, typology)
-            if policy.model is DecayModel.EXEMPT:
-                value: Composable = raw("1.0")
-            else:
-                valid = policy.model is DecayModel.VALIDITY
-                half = policy.validity_days if valid else policy.half_life_days
-                value = raw("power(0.5::float8, {} / {})").format(days, sql.Literal(half))
-            cases.append(
-                raw("WHEN m.tier = {} AND m.typology = {} THEN {}").format(
-                    sql.Literal(tier.value), sql.Literal(typology.value), value
-                )
-            )
-        return raw("CASE WHEN m.exempt_at IS NOT NULL THEN 1.0 {} ELSE 0.0 END::float8").format(
-            raw(" ").join(cases)
-        )
 
     def _ranks(self) -> Iterator[Composable]:
         for signal in Signal:

@@ -45,6 +45,8 @@ CREATE TABLE {memory} (
     invalidated_at timestamptz,
     deleted_at timestamptz,
     exempt_at timestamptz,
+    -- A claim that waits for corroboration: kept and shown, but not recalled.
+    candidate boolean NOT NULL DEFAULT false,
     embedding_id uuid,
     spec_version integer NOT NULL,
     content_hash bytea NOT NULL,

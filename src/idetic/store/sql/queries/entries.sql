@@ -26,6 +26,15 @@ WHERE {scope_m} AND m.created_at <= {moment} AND past.state_to = 'current'
   AND ({before}::uuid IS NULL OR m.memory_id < {before})
 ORDER BY m.memory_id DESC LIMIT {limit}
 
+-- query: overdue
+-- The other ranking of time: recall favours what is fresh, disposition what is overdue. Exempt
+-- entries and typologies that do not decay are not pressed on.
+SELECT 1 - {fresh} AS pressure, {columns} FROM {memory} m
+WHERE {scope_m} AND m.tier = 'persistent' AND m.exempt_at IS NULL AND m.archived_at IS NULL
+  AND m.superseded_at IS NULL AND m.invalidated_at IS NULL AND m.deleted_at IS NULL
+  AND {fresh} < 1
+ORDER BY pressure DESC, m.memory_id LIMIT {limit}
+
 -- query: history
 -- Every link of the chain that concerns one entry, oldest first.
 SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,
