@@ -14,7 +14,7 @@ class IdeticError(Exception):
     """Idetic could not do that."""
 
     code: ClassVar[str] = "idetic_error"
-    remedy: str = "Run `idetic doctor`; if it finds nothing, report this with the message above."
+    remedy: str = "Try again; if it happens again, report it with the message above and the server's log."
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
 
