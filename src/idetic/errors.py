@@ -14,7 +14,9 @@ class IdeticError(Exception):
     """Idetic could not do that."""
 
     code: ClassVar[str] = "idetic_error"
-    remedy: str = "Try again; if it happens again, report it with the message above and the server's log."
+    remedy: str = (
+        "Try again; if it happens again, report it with the message above and the server's log."
+    )
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
 

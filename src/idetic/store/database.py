@@ -90,7 +90,8 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
-        """A pooled connection without a scope: the registry tables, which hold no memory."""
+        """A pooled connection: for the registry tables, which hold no memory, and for recalls,
+        whose message carries its scope itself beside the statement that it prepares."""
         if self._closed:
             raise DatabaseClosed
         with translated():
