@@ -19,7 +19,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Reranker as RerankerKind
 from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store.embeddings import Embeddings
-from idetic.store.recall_statement import Asked
+from idetic.store.recall_statement import EXACT_BELOW, Asked
 from idetic.store.recalls import Answer, Found, Recalls
 
 
@@ -137,7 +137,7 @@ class RecallEngine:
             elif answer.active_profile != asked.profile_id:
                 why = "this tenant's vectors are of another model than the one loaded here"
                 told.append(NotUsed("semantic", why, "Run `await memory.reembed()`."))
-            elif answer.embedded < answer.considered and answer.considered <= _EXACT:
+            elif answer.embedded < answer.considered and answer.considered <= EXACT_BELOW:
                 why = f"{answer.considered - answer.embedded} entries have no vector yet"
                 told.append(NotUsed("semantic, in part", why, "Run `await memory.embed()`."))
         if self._wants_reranker and self._reranker is None:
@@ -150,8 +150,7 @@ class RecallEngine:
         return told
 
 
-_EXACT = 20_000
-# How many hits a reranker looks at; beyond some twenty it costs more than it gains.
+# How many hits a reranker looks at.
 RERANKED = 20
 
 
