@@ -16,6 +16,7 @@ from idetic.spec.loader import load
 from idetic.spec.primitives import Signal, SourceStrength
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.fake_embedder import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
 
@@ -257,3 +258,23 @@ async def test_what_is_overdue_ranks_the_other_way(database: TestDatabase) -> No
     assert [o.pressure for o in overdue] == pytest.approx([0.875, 0.75, 0.5])
     fresh = [body for body in bodies(recall) if body in ("Oldest.", "Middle.", "Newest.")]
     assert fresh == ["Newest.", "Middle.", "Oldest."]
+
+
+@pytest.mark.parametrize("method", ["rrf", "weighted_score"])
+async def test_whoever_asks_for_k_gets_k_where_k_exist(database: TestDatabase, method: str) -> None:
+    """Even where no vector is near and no word is shared: a far neighbour is still the nearest."""
+    data = load("world_agent").as_data()
+    data["retrieval"]["fusion"] = {"method": method}
+    data["retrieval"]["signals"] = {"semantic": 1.0, "decay": 0.0}
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder())
+    async with opened as db:
+        world = await make_world(db, await db.agent(MemorySpec.model_validate(data), apply=True))
+        async with world.memory.session() as session:
+            for number in range(30):
+                await session.observe(f"Note {number}.")
+            await world.memory.embed()
+            recall = await world.memory.recall("zebra", limit=20, tiers=[Tier.SESSION])
+    assert len(recall.hits) == 20
+    assert max(h.signals[Signal.SEMANTIC].value or 0 for h in recall.hits) == 0, "all are far off"
+    ranks = [h.signals[Signal.SEMANTIC].rank for h in recall.hits]
+    assert ranks == list(range(1, 21)), "and among those the nearest come first"

@@ -170,7 +170,8 @@ class Statement:
             "decay_value": freshness(self._family.spec, self._parameters["moment"]),
             "nominated": self._nominated(),
             "ranks": raw(", ").join(self._ranks()),
-            "fusion": self._fusion(),
+            "reach": self._reach(),
+            "fusion": raw(" + ").join(self._contribution(signal) for signal in Signal),
             "outcomes": raw(", ").join(self._outcomes()),
             "strength": self._strength(),
         }
@@ -295,14 +296,13 @@ class Statement:
             sql.Literal(float(weight)), sql.Literal(fusion.k), column
         )
 
-    def _fusion(self) -> Composable:
-        tiers = self._family.spec.retrieval.tiers
+    def _reach(self) -> Composable:
+        """What an entry's tier counts; a tier the spec does not name is out of reach."""
         weights = [
             raw("WHEN {} THEN {}").format(sql.Literal(tier.value), sql.Literal(float(weight)))
-            for tier, weight in tiers.items()
+            for tier, weight in self._family.spec.retrieval.tiers.items()
         ]
-        total = raw(" + ").join(self._contribution(signal) for signal in Signal)
-        return raw("(CASE r.tier {} ELSE 0.0 END) * ({})").format(raw(" ").join(weights), total)
+        return raw("(CASE r.tier {} ELSE 0.0 END)").format(raw(" ").join(weights))
 
     def _outcomes(self) -> Iterator[Composable]:
         for signal in Signal:

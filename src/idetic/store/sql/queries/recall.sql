@@ -34,8 +34,11 @@ scored AS MATERIALIZED (
 ), ranked AS (
     SELECT v.*, {ranks} FROM valued v
 ), top AS MATERIALIZED (
-    SELECT * FROM (SELECT r.*, {fusion} AS score FROM ranked r) f
-    WHERE score > 0 ORDER BY score DESC, memory_id DESC LIMIT {limit}
+    -- A compared vector is reason enough to be found, however far off it is: whoever asks for k
+    -- gets k where k exist, and the distance says how little they may mean.
+    SELECT * FROM (SELECT r.*, {reach} AS reach, {reach} * ({fusion}) AS score FROM ranked r) f
+    WHERE reach > 0 AND (score > 0 OR distance IS NOT NULL)
+    ORDER BY score DESC, distance, memory_id DESC LIMIT {limit}
 )
 SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id,
        top.score, {outcomes}, {strength}, {columns}
@@ -45,7 +48,7 @@ FROM (SELECT count(*) AS considered, (SELECT count(*) FROM valued) AS candidates
 LEFT JOIN top ON true
 LEFT JOIN {memory} m ON {scope_m} AND m.memory_id = top.memory_id
                     AND m.memory_id = ANY ((SELECT array_agg(memory_id) FROM top)::uuid[])
-ORDER BY top.score DESC NULLS LAST, m.memory_id DESC
+ORDER BY top.score DESC NULLS LAST, top.distance, m.memory_id DESC
 
 -- query: visible_now
 -- The current view.
