@@ -1,0 +1,1 @@
+"""Reasoners behind the port: background work only, never on the write path."""
