@@ -1,0 +1,160 @@
+"""What a run of reasoning may cost, kept before every call instead of regretted after it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TypeVar
+
+from idetic.errors import InputError
+
+from .errors import ReasonerCapped
+from .port import Usage
+from .tokens import estimate
+
+_NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost, as the provider's price list says it."""
+
+    prompt: Decimal
+    completion: Decimal
+
+    def __post_init__(self) -> None:
+        for name, price in (("prompt", self.prompt), ("completion", self.completion)):
+            _check_money(f"Prices.{name}", price)
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
+        """What these tokens cost, to the last digit."""
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion).scaleb(-6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """The most that one call and one run may take. A call is one request, a repeat included."""
+
+    tokens_per_call: int = 16_000
+    tokens_per_run: int = 200_000
+    money_per_run: Decimal | None = None
+    """In the currency of `Prices`; None sets no bound beside the tokens'."""
+    calls_per_run: int = 100
+    seconds_per_call: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("tokens_per_call", "tokens_per_run", "calls_per_run"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:
+                raise InputError(f"Caps.{name} is a whole number, 0 or more.")
+        if not 0 < self.seconds_per_call < float("inf"):
+            raise InputError("Caps.seconds_per_call is a number of seconds above 0.")
+        if self.money_per_run is not None:
+            _check_money("Caps.money_per_run", self.money_per_run)
+
+
+class Call:
+    """One call under way. Until it is told otherwise, it has used all that it may."""
+
+    def __init__(self, most: Usage, prices: Prices | None):
+        self.usage = most
+        self._prices = prices
+
+    def counted(self, prompt_tokens: int, completion_tokens: int) -> None:
+        """The server said what it took."""
+        self.usage = spent(self._prices, prompt_tokens, completion_tokens)
+
+    def free(self) -> None:
+        """The call was turned away before a model saw it."""
+        self.usage = spent(self._prices, 0, 0)
+
+
+def spent(prices: Prices | None, prompt_tokens: int, completion_tokens: int) -> Usage:
+    """One call's usage; its cost is None without prices, never a guess."""
+    cost = prices.of(prompt_tokens, completion_tokens) if prices else None
+    return Usage(prompt_tokens, completion_tokens, cost, calls=1)
+
+
+class Meter:
+    """Counts one run. Refuses a call that could exceed a cap; what calls may take is held
+    back while they are under way, so that several at once stay within the caps too.
+
+    The bound rests on the estimate of the prompt. Where a server counts more than that, the
+    run may end above a cap by the difference, and the next call is refused.
+    """
+
+    def __init__(
+        self,
+        caps: Caps | None = None,
+        prices: Prices | None = None,
+        count: Callable[[str], int] = estimate,
+    ):
+        self.caps = caps or Caps()
+        if self.caps.money_per_run is not None and prices is None:
+            raise InputError(
+                "A cap on money needs prices to measure by.",
+                remedy="Give `Prices` from your provider's list, or cap tokens and calls only.",
+            )
+        self._prices = prices
+        self._count = count
+        self._used = Usage(cost=_NOTHING if prices else None)
+        self._open: list[Call] = []
+
+    @property
+    def used(self) -> Usage:
+        """What the run has taken so far."""
+        return self._used
+
+    @contextmanager
+    def call(self, prompt: str, completion_tokens: int) -> Iterator[Call]:
+        """Around one call; `ReasonerCapped` before it is made if it could exceed a cap."""
+        most = spent(self._prices, self._count(prompt), completion_tokens)
+        self._admit(most)
+        call = Call(replace(most, estimated=1), self._prices)
+        self._open.append(call)
+        began = time.monotonic()
+        try:
+            yield call
+        finally:
+            self._open.remove(call)
+            call.usage = replace(call.usage, seconds=time.monotonic() - began)
+            self._used += call.usage
+
+    def _admit(self, most: Usage) -> None:
+        caps, held = self.caps, sum((call.usage for call in self._open), self._used)
+        tokens = f"take {most.tokens:,} tokens"
+        _admit("calls_per_run", "be one more", caps.calls_per_run, held.calls, 1)
+        _admit("tokens_per_call", tokens, caps.tokens_per_call, 0, most.tokens)
+        _admit("tokens_per_run", tokens, caps.tokens_per_run, held.tokens, most.tokens)
+        if caps.money_per_run is not None:
+            used, needed = held.cost or _NOTHING, most.cost or _NOTHING
+            _admit("money_per_run", f"cost {needed}", caps.money_per_run, used, needed)
+
+
+_N = TypeVar("_N", int, Decimal)
+
+
+def _admit(cap: str, could: str, limit: _N, used: _N, needed: _N) -> None:
+    if used + needed <= limit:
+        return
+    taken = f", of which {used:,} are used" if used else ""
+    raise ReasonerCapped(
+        f"The call was not made: it could {could}, and `{cap}` is {limit:,}{taken}.",
+        remedy=f"Raise `{cap}` in `Caps` by {used + needed - limit:,} or more, or give the "
+        "run fewer entries.",
+        cap=cap,
+        limit=limit,
+        used=used,
+        needed=needed,
+    )
+
+
+def _check_money(name: str, value: object) -> None:
+    if not isinstance(value, Decimal) or not value.is_finite() or value < 0:
+        raise InputError(
+            f"{name} is a Decimal, 0 or more.",
+            remedy='Write it as Decimal("0.15"); a float is not exact.',
+        )

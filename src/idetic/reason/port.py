@@ -1,0 +1,178 @@
+"""What Idetic asks of a reasoner: to merge, to summarise, to judge. Never on the write path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Protocol
+from uuid import UUID
+
+from idetic.errors import InputError
+from idetic.model import Claim, Decision
+from idetic.spec.primitives import BODY_TEXT_MAX
+
+_NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What answers took. Usages add up; an unknown cost makes the sum's cost unknown."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: Decimal | None = _NOTHING
+    """In the currency of the prices given; None without prices."""
+    seconds: float = 0.0
+    calls: int = 0
+    """Requests sent, whether they were answered or not."""
+    estimated: int = 0
+    """How many of the calls the server gave no count for; they stand here at their most."""
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost is not None and other.cost is not None
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            (self.cost or _NOTHING) + (other.cost or _NOTHING) if known else None,
+            self.seconds + other.seconds,
+            self.calls + other.calls,
+            self.estimated + other.estimated,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One entry as a reasoner is shown it. Its representation keeps the content to itself."""
+
+    id: UUID
+    text: str = field(repr=False)
+    claim: Claim | None = field(default=None, repr=False)
+    valid_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        said = self.claim.as_dict().values() if self.claim else ()
+        if not isinstance(self.text, str):
+            raise InputError(f"Entry {self.id} has a {type(self.text).__name__} for a text.")
+        if not all(storable(part) for part in (self.text, *said)):
+            raise InputError(f"Entry {self.id} holds NUL or a lone surrogate.")
+        if not self.text.strip():
+            raise InputError(f"Entry {self.id} has no text.")
+        if self.valid_at is not None and self.valid_at.utcoffset() is None:
+            raise InputError(f"Entry {self.id} has a valid_at without a time zone.")
+
+
+@dataclass(frozen=True, slots=True)
+class MergeAsked:
+    """What should become of these entries, taken together?"""
+
+    entries: tuple[Evidence, ...]
+
+    def __post_init__(self) -> None:
+        _distinct(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryAsked:
+    """What do these entries say, in one note?"""
+
+    entries: tuple[Evidence, ...]
+    max_chars: int = BODY_TEXT_MAX
+
+    def __post_init__(self) -> None:
+        _distinct(self.entries)
+        if not 1 <= self.max_chars <= BODY_TEXT_MAX:
+            raise InputError(f"max_chars is a number from 1 to {BODY_TEXT_MAX:,}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictAsked:
+    """Can both of these entries be true?"""
+
+    first: Evidence
+    second: Evidence
+
+    def __post_init__(self) -> None:
+        _distinct((self.first, self.second))
+
+
+class Verdict(StrEnum):
+    """How two statements stand to each other."""
+
+    CONFLICT = "conflict"
+    COMPATIBLE = "compatible"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeAnswered:
+    """What should become of the entries cited; the others stay as they are.
+
+    ADD: they support a further statement, `text`, and stay. UPDATE: `text` takes their place.
+    DELETE: they no longer hold, and nothing takes their place. NOOP: leave them.
+    """
+
+    decision: Decision
+    text: str | None = field(repr=False)
+    claim: Claim | None = field(repr=False)
+    cites: tuple[UUID, ...]
+    why: str = field(repr=False)
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryAnswered:
+    """One note, and the entries it rests on."""
+
+    text: str = field(repr=False)
+    cites: tuple[UUID, ...]
+    why: str = field(repr=False)
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictAnswered:
+    """A verdict on two statements, and the reason for it."""
+
+    verdict: Verdict
+    why: str = field(repr=False)
+    usage: Usage = Usage()
+
+
+class Reasoner(Protocol):
+    """Thinks about entries it is given. Every answer is checked before anyone sees it.
+
+    All three raise a `ReasonerError` instead of an answer that breaks what its type says.
+    """
+
+    async def merge(self, asked: MergeAsked) -> MergeAnswered:
+        """What should become of entries that speak of the same thing."""
+        ...
+
+    async def summarise(self, asked: SummaryAsked) -> SummaryAnswered:
+        """One note for many entries."""
+        ...
+
+    async def judge(self, asked: ConflictAsked) -> ConflictAnswered:
+        """Whether two statements conflict, are compatible, or say the same."""
+        ...
+
+
+def storable(text: str) -> bool:
+    """Whether PostgreSQL can hold the text: no NUL, no lone surrogate."""
+    return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def _distinct(entries: Iterable[Evidence]) -> None:
+    ids = [entry.id for entry in entries]
+    if not ids:
+        raise InputError("A reasoner needs at least one entry to think about.")
+    if len(set(ids)) < len(ids):
+        raise InputError("The same entry was given twice.")
