@@ -8,7 +8,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model demo test lint bench lock clean
+.PHONY: help setup model demo test faults lint bench lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
@@ -48,10 +48,14 @@ lint: setup
 test: lint model
 	$(BIN)/python -m pytest
 
-TASKS := locomo sts write recall growth start
+TASKS := locomo sts dedup write recall growth start
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done
+
+# The long form of what kills processes and servers; the short form is part of `make test`.
+faults: setup model
+	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \

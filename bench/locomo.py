@@ -14,7 +14,6 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AsyncExitStack
 from typing import Any
 from uuid import UUID
 
@@ -87,13 +86,12 @@ async def _fill(db: Idetic, data: list[Conversation], spec: dict[str, Any]) -> d
         memory = agent.bind(**_whose(conversation))
         place = 0
         # The sessions stay open: what closing one does to its entries is not measured here.
-        async with AsyncExitStack() as stack:
-            for turns in conversation.sessions:
-                session = await stack.enter_async_context(memory.session())
-                for receipt in await session.observe_many([Observation(turn) for turn in turns]):
-                    if receipt.entry_id is not None:
-                        places[receipt.entry_id] = place
-                    place += 1
+        for turns in conversation.sessions:
+            session = await memory.session().open()
+            for receipt in await session.observe_many([Observation(turn) for turn in turns]):
+                if receipt.entry_id is not None:
+                    places[receipt.entry_id] = place
+                place += 1
         await memory.embed()
     return places
 

@@ -101,11 +101,11 @@ async def fill(db: Idetic, agent: Agent, held: Corpus) -> dict[UUID, int]:
         first = anchor * held.each
         for start in range(first, first + held.each, 20 if held.each < 10_000 else 1000):
             stop = min(start + (20 if held.each < 10_000 else 1000), first + held.each)
-            async with memory.session() as session:
-                seen = [Observation(text) for text in held.texts[start:stop]]
-                for place, receipt in enumerate(await session.observe_many(seen), start=start):
-                    assert receipt.entry_id is not None
-                    places[receipt.entry_id] = place
+            session = await memory.session().open()
+            seen = [Observation(text) for text in held.texts[start:stop]]
+            for place, receipt in enumerate(await session.observe_many(seen), start=start):
+                assert receipt.entry_id is not None
+                places[receipt.entry_id] = place
     return places
 
 

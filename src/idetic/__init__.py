@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idetic.errors import IdeticError
+    from idetic.evidence import ContradictionStatus, Outcome, SourceType
     from idetic.library.idetic import Idetic
     from idetic.library.sync import open_sync
     from idetic.model import (
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Claim",
+    "ContradictionStatus",
     "Decision",
     "Entry",
     "EntryState",
@@ -39,11 +41,13 @@ __all__ = [
     "MemorySpec",
     "Observation",
     "Origin",
+    "Outcome",
     "Principal",
     "Receipt",
     "Ref",
     "Rule",
     "Scope",
+    "SourceType",
     "Tier",
     "Typology",
     "explain",
@@ -55,6 +59,9 @@ __all__ = [
 _ELSEWHERE = {
     "Idetic": "idetic.library.idetic",
     "IdeticError": "idetic.errors",
+    "ContradictionStatus": "idetic.evidence",
+    "Outcome": "idetic.evidence",
+    "SourceType": "idetic.evidence",
     "explain": "idetic.recall.explanation",
     "MemorySpec": "idetic.spec.memory_spec",
     "open_sync": "idetic.library.sync",

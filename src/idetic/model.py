@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -60,6 +61,10 @@ class Capability(StrEnum):
     LINK_ACTION = "link_action"
     ARCHIVE = "archive"
     EXEMPT = "exempt"
+    PROMOTE = "promote"
+    RESOLVE = "resolve"
+    UNDO = "undo"
+    TOMBSTONE = "tombstone"
     READ = "read"
     READ_ACROSS = "read_across"
     AUDIT = "audit"
@@ -162,6 +167,19 @@ class Claim:
         """The claim as the envelope holds it."""
         return {"subject": self.subject, "attribute": self.attribute, "value": self.value}
 
+    def normalised(self) -> Claim:
+        """The claim as it is compared: case, width and spacing make no difference."""
+        parts = (self.subject, self.attribute, self.value)
+        return Claim(
+            *(" ".join(unicodedata.normalize("NFKC", p).casefold().split()) for p in parts)
+        )
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the claim is about, (subject, attribute), as it is compared."""
+        same = self.normalised()
+        return same.subject, same.attribute
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -253,6 +271,7 @@ class Entry:
     deleted_at: datetime | None = None
     exempt_at: datetime | None = None
     candidate: bool = False
+    meta_at: datetime | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     refs: tuple[Ref, ...] = ()
 

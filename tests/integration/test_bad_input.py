@@ -603,8 +603,8 @@ async def test_a_principal_of_no_known_kind_is_refused(place: Place, kind: Any) 
 async def test_a_kind_of_principal_may_be_given_by_its_name(place: Place) -> None:
     """Equal to the enum's member in every comparison, so it must be as good as one."""
     memory = place.world.bind(Principal("agent", "explorer"))  # type: ignore[arg-type]
-    async with memory.session() as session:
-        seen = await session.observe("By name.")
+    session = await memory.session().open()
+    seen = await session.observe("By name.")
     assert (await memory.get(seen.entry_id)).created_by == "agent:explorer"  # type: ignore[arg-type]
 
 

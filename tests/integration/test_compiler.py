@@ -142,6 +142,8 @@ CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
             "column world_agent_memory.prompt_version",
             "column world_agent_memory_rule_refs.prompt_version",
             "column world_agent_rule_contradictions.prompt_version",
+            "column world_agent_memory_lineage.prompt_version",
+            "column world_agent_memory_corroborations.prompt_version",
         },
         None,
         set(),
@@ -150,11 +152,18 @@ CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
     "no corroborations": (
         _no_corroborations,
         set(),
-        set(),
+        {
+            "function world_agent_drop_v1",
+            "function world_agent_settle_v1",
+            "function world_agent_strip_v1",
+        },
         {
             "table world_agent_memory_corroborations",
-            "trigger world_agent_memory_corroborations.append_only",
+            "trigger world_agent_memory_corroborations.removal",
+            "trigger world_agent_memory_corroborations.written_once",
+            "column world_agent_memory_corroborations.world_model_version",
             "access world_agent_memory_corroborations",
+            "access world_agent_memory_corroborations for the keeper",
             "index world_agent_hnsw_persistent_semantic",
         },
     ),
@@ -179,8 +188,8 @@ async def test_a_changed_spec_is_shown_then_refused_then_applied(
     opened: Opened, change: Change, creates: set[str], replaces: set[str] | None, keeps: set[str]
 ) -> None:
     spec, world = changed(change), opened.world
-    async with world.memory.session() as session:
-        old = await session.observe("Written under version 1.", refs=[world.rule])
+    session = await world.memory.session().open()
+    old = await session.observe("Written under version 1.", refs=[world.rule])
     before = opened.snapshot()
 
     plan = await opened.db.plan(spec)
@@ -216,10 +225,10 @@ async def _still_works(opened: Opened, agent: Agent, old: UUID | None) -> None:
     entry = await memory.get(old)
     assert (entry.body_text, entry.spec_version) == ("Written under version 1.", 1)
     assert entry.refs == (world.rule,)
-    async with memory.session() as session:
-        new = await session.observe("Written under version 2.", refs=[Rule(world.rule.id)])
-        with pytest.raises(errors.ShadowRefused):
-            await session.observe(RULE_TEXT)
+    session = await memory.session().open()
+    new = await session.observe("Written under version 2.", refs=[Rule(world.rule.id)])
+    with pytest.raises(errors.ShadowRefused):
+        await session.observe(RULE_TEXT)
     await memory.prefer("Be brief.", claim=Claim("output", "style", "brief"))
     await memory.archive(old, reason="done")
     assert new.entry_id
@@ -239,12 +248,12 @@ async def test_what_a_change_adds_is_there_and_what_it_removes_is_kept(opened: O
         org_id=opened.world.org_id,
         domain_id=opened.world.domain_id,
     )
-    async with memory.session() as session:
-        seen = await session.observe(
-            "With all that is new.",
-            envelope={"region": "emea/north"},
-            provenance={"prompt_version": "p7", "world_model_version": "v12"},
-        )
+    session = await memory.session().open()
+    seen = await session.observe(
+        "With all that is new.",
+        envelope={"region": "emea/north"},
+        provenance={"prompt_version": "p7", "world_model_version": "v12"},
+    )
     entry = await memory.get(seen.entry_id)  # type: ignore[arg-type]
     assert entry.provenance == {"prompt_version": "p7", "world_model_version": "v12"}
     assert entry.envelope == {"region": "emea/north"}
@@ -258,8 +267,8 @@ async def test_what_a_change_adds_is_there_and_what_it_removes_is_kept(opened: O
 
 
 async def test_a_shorter_note_is_refused_while_longer_ones_are_kept(opened: Opened) -> None:
-    async with opened.world.memory.session() as session:
-        await session.observe("word " * 350)
+    session = await opened.world.memory.session().open()
+    await session.observe("word " * 350)
     before = opened.snapshot()
     with pytest.raises(errors.SpecError):
         await opened.db.agent(changed(_shorter), apply=True)
@@ -305,8 +314,8 @@ async def test_a_change_of_the_anchor_is_refused_and_changes_nothing(
     with pytest.raises(errors.SpecError):
         await opened.db.agent(spec)
     assert opened.snapshot() == before
-    async with opened.world.memory.session() as session:
-        assert (await session.observe("As before.")).decision is Decision.ADD
+    session = await opened.world.memory.session().open()
+    assert (await session.observe("As before.")).decision is Decision.ADD
 
 
 async def test_a_family_belongs_to_one_agent(opened: Opened) -> None:
@@ -370,18 +379,18 @@ async def test_the_users_own_tables_are_referenced_and_guarded(opened: Opened) -
     opened.admin.execute(POLICY)
     policy = Policy(await opened.db.agent(policy_agent()), org := uuid4(), put_article(opened, org))
     memory = policy.bind()
-    async with memory.session() as session:
-        with pytest.raises(errors.ShadowRefused) as caught:
-            await session.observe(RULE_TEXT.replace("two operators", "two  operators"))
-        seen = await session.observe(
-            "Nobody reads it.", refs=[Ref("article", policy.article)], idempotency_key="k"
-        )
-        with pytest.raises(errors.ReferenceNotFound):
-            await session.observe("About nothing.", refs=[Ref("article", uuid4())])
-        with pytest.raises(errors.InputError, match="not versioned"):
-            await session.observe("Pinned.", refs=[Ref("article", policy.article, 1)])
-        with pytest.raises(errors.InputError, match="rule"):
-            await session.observe("Not ours.", refs=[Rule(policy.article)])
+    session = await memory.session().open()
+    with pytest.raises(errors.ShadowRefused) as caught:
+        await session.observe(RULE_TEXT.replace("two operators", "two  operators"))
+    seen = await session.observe(
+        "Nobody reads it.", refs=[Ref("article", policy.article)], idempotency_key="k"
+    )
+    with pytest.raises(errors.ReferenceNotFound):
+        await session.observe("About nothing.", refs=[Ref("article", uuid4())])
+    with pytest.raises(errors.InputError, match="not versioned"):
+        await session.observe("Pinned.", refs=[Ref("article", policy.article, 1)])
+    with pytest.raises(errors.InputError, match="rule"):
+        await session.observe("Not ours.", refs=[Rule(policy.article)])
     assert caught.value.detail["id"] == str(policy.article)
     entry = await memory.get(seen.entry_id)  # type: ignore[arg-type]
     assert entry.refs == (Ref("article", policy.article, None),)
@@ -395,10 +404,10 @@ async def test_another_tenants_article_is_neither_referenced_nor_guarded(opened:
     agent = await opened.db.agent(policy_agent())
     theirs = Policy(agent, org := uuid4(), put_article(opened, org))
     mine = Policy(agent, uuid4(), theirs.article).bind()
-    async with mine.session() as session:
-        with pytest.raises(errors.ReferenceNotFound):
-            await session.observe("Theirs.", refs=[Ref("article", theirs.article)])
-        assert (await session.observe(RULE_TEXT)).decision is Decision.ADD
+    session = await mine.session().open()
+    with pytest.raises(errors.ReferenceNotFound):
+        await session.observe("Theirs.", refs=[Ref("article", theirs.article)])
+    assert (await session.observe(RULE_TEXT)).decision is Decision.ADD
 
 
 async def test_the_guard_is_not_blinded_by_row_level_security_of_the_users_own(
@@ -415,8 +424,8 @@ async def test_the_guard_is_not_blinded_by_row_level_security_of_the_users_own(
 
     async def restate() -> None:
         agent = await opened.db.agent(policy_agent())
-        async with Policy(agent, org, uuid4()).bind().session() as session:
-            await session.observe(RULE_TEXT)
+        session = await Policy(agent, org, uuid4()).bind().session().open()
+        await session.observe(RULE_TEXT)
 
     with pytest.raises((errors.PlanRefused, errors.ShadowRefused)):
         await restate()
@@ -611,11 +620,11 @@ async def test_every_declared_envelope_key_counts_when_a_request_is_repeated(
         org_id=opened.world.org_id,
         domain_id=opened.world.domain_id,
     )
-    async with memory.session() as session:
-        await session.observe("Once.", envelope={key: "one"}, idempotency_key="k")
-        again = await session.observe("Once.", envelope={key: "one"}, idempotency_key="k")
-        with pytest.raises(errors.IdempotencyConflict):
-            await session.observe("Once.", envelope={key: "two"}, idempotency_key="k")
+    session = await memory.session().open()
+    await session.observe("Once.", envelope={key: "one"}, idempotency_key="k")
+    again = await session.observe("Once.", envelope={key: "one"}, idempotency_key="k")
+    with pytest.raises(errors.IdempotencyConflict):
+        await session.observe("Once.", envelope={key: "two"}, idempotency_key="k")
     assert again.replayed
 
 
@@ -639,7 +648,7 @@ async def test_extensions_may_live_in_a_schema_of_their_own(
             )
     async with Idetic.open(empty_database.dsn) as db:
         world = await make_world(db, await db.agent("world_agent"))
-        async with world.memory.session() as session:
-            with pytest.raises(errors.ShadowRefused):
-                await session.observe(RULE_TEXT)
-            assert (await session.observe("Fine.", refs=[world.rule])).decision is Decision.ADD
+        session = await world.memory.session().open()
+        with pytest.raises(errors.ShadowRefused):
+            await session.observe(RULE_TEXT)
+        assert (await session.observe("Fine.", refs=[world.rule])).decision is Decision.ADD

@@ -30,8 +30,8 @@ def admin(database: TestDatabase) -> Iterator[psycopg.Connection[tuple[object, .
 
 async def filled(db: Idetic) -> World:
     world = await make_world(db, await db.agent("world_agent"))
-    async with world.memory.session() as session:
-        await session.observe_many([Observation(f"Note number {n}.") for n in range(ENTRIES)])
+    session = await world.memory.session().open()
+    await session.observe_many([Observation(f"Note number {n}.") for n in range(ENTRIES)])
     await world.memory.embed()
     return world
 
@@ -84,8 +84,8 @@ async def test_a_tenant_moves_as_a_whole(database: TestDatabase) -> None:
             for d in (world.domain_id, elsewhere)
         )
         for memory in (here, there):
-            async with memory.session() as session:
-                await session.observe("A note in this domain.")
+            session = await memory.session().open()
+            await session.observe("A note in this domain.")
         done = await here.reembed()
         recalled = await there.recall("A note in this domain.")
     assert (done.embedded, done.switched) == (2, True)
@@ -143,9 +143,9 @@ async def test_inline_embedding_leaves_nothing_pending_and_never_costs_a_write(
         opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder)
         async with opened as db:
             world = await make_world(db, await db.agent("world_agent", embed_inline=True))
-            async with world.memory.session() as session:
-                await session.observe("One note.")
-                await session.observe_many([Observation("Another note.")])
+            session = await world.memory.session().open()
+            await session.observe("One note.")
+            await session.observe_many([Observation("Another note.")])
             recall = await world.memory.recall("note")
             assert recall.considered == 2
             found = sum(h.entry.body_text in ("One note.", "Another note.") for h in recall.hits)

@@ -32,16 +32,18 @@ async def asking(database: TestDatabase, embedder: BgeSmall) -> AsyncIterator[Wo
 
 
 async def tell(world: World) -> None:
-    async with world.memory.session() as session, session.interaction() as turn:
-        await turn.observe(
-            "Friday wires were released before the screening had ended.",
-            envelope={"topic": "payments/wire", "tags": ["friday", "screening"]},
-            refs=[world.rule],
-        )
-        await turn.observe(
-            "Refunds go back to the card that was charged.", envelope={"topic": "payments/refund"}
-        )
-        await session.observe("The canteen serves soup on Mondays.")
+    # Left open: what a session holds goes, or goes up, when it closes.
+    session = await world.memory.session().open()
+    turn = await session.interaction().open()
+    await turn.observe(
+        "Friday wires were released before the screening had ended.",
+        envelope={"topic": "payments/wire", "tags": ["friday", "screening"]},
+        refs=[world.rule],
+    )
+    await turn.observe(
+        "Refunds go back to the card that was charged.", envelope={"topic": "payments/refund"}
+    )
+    await session.observe("The canteen serves soup on Mondays.")
     await world.operator.prefer("Answer in one sentence.", claim=Claim("answer", "length", "one"))
 
 
@@ -90,9 +92,9 @@ async def test_without_a_model_the_other_signals_answer_and_recall_says_so(world
 async def test_an_entry_without_a_vector_is_still_found_and_counted(asking: World) -> None:
     await tell(asking)
     await asking.memory.embed()
-    async with asking.memory.session() as session:
-        await session.observe("A wire to Lisbon was returned by the correspondent.")
-        recall = await asking.memory.recall("Lisbon wire returned")
+    session = await asking.memory.session().open()
+    await session.observe("A wire to Lisbon was returned by the correspondent.")
+    recall = await asking.memory.recall("Lisbon wire returned")
     assert "A wire to Lisbon was returned by the correspondent." in bodies(recall)
     assert recall.pending == 1
     assert any("1 entries have no vector" in n.why for n in recall.not_used)
@@ -147,11 +149,11 @@ async def test_another_tenants_memory_is_never_recalled(asking: World) -> None:
 
 
 async def test_ties_are_stable_and_the_newest_comes_first(world: World) -> None:
-    async with world.memory.session() as session:
-        for number in range(6):
-            await session.observe(f"Same words every time, number {number}.")
-        first = await world.memory.recall("same words every time")
-        again = await world.memory.recall("same words every time")
+    session = await world.memory.session().open()
+    for number in range(6):
+        await session.observe(f"Same words every time, number {number}.")
+    first = await world.memory.recall("same words every time")
+    again = await world.memory.recall("same words every time")
     assert first.entries == again.entries
     assert len(first) == 6
 

@@ -99,20 +99,20 @@ async def test_moments_are_the_same_in_every_time_zone(timed: Timed) -> None:
 async def test_times_are_kept_to_the_microsecond(timed: Timed) -> None:
     timed.clock.moment = START.replace(microsecond=123_456)
     valid = datetime(1999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
-    async with timed.memory.session() as session:
-        seen = await session.observe("Precisely.", valid_at=valid)
+    session = await timed.memory.session().open()
+    seen = await session.observe("Precisely.", valid_at=valid)
     entry = await timed.memory.get(seen.entry_id)  # type: ignore[arg-type]
     assert entry.created_at == seen.at == timed.clock.moment
     assert entry.valid_at == valid, "when it held is not when we learned it"
 
 
 async def test_pages_of_the_past_are_complete_and_in_order(timed: Timed) -> None:
-    async with timed.memory.session() as session:
-        await session.observe_many([Observation(f"Note {n}.") for n in range(7)])
+    session = await timed.memory.session().open()
+    await session.observe_many([Observation(f"Note {n}.") for n in range(7)])
     then = timed.clock.moment
     timed.clock.advance(days=1)
-    async with timed.memory.session() as session:
-        await session.observe("Later.")
+    session = await timed.memory.session().open()
+    await session.observe("Later.")
     seen: list[str] = []
     before = None
     while page := await timed.memory.as_of(then, limit=3, before=before):
@@ -124,9 +124,9 @@ async def test_pages_of_the_past_are_complete_and_in_order(timed: Timed) -> None
 async def test_a_clock_that_goes_backwards_keeps_the_ledger_in_order(timed: Timed) -> None:
     first = await timed.memory.prefer("First.")
     timed.clock.advance(days=-30)
-    async with timed.memory.session() as session:
-        second = await session.observe("Second.")
-        batch = await session.observe_many([Observation("Third."), Observation("Fourth.")])
+    session = await timed.memory.session().open()
+    second = await session.observe("Second.")
+    batch = await session.observe_many([Observation("Third."), Observation("Fourth.")])
     archived = await timed.memory.archive(first.entry_id, reason="old")  # type: ignore[arg-type]
     times = [first.at, second.at, *(r.at for r in batch), archived.at]
     assert times == sorted(times)

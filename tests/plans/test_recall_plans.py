@@ -30,8 +30,8 @@ async def stored(database: TestDatabase) -> tuple[World, Asked]:
         for number, world in enumerate(worlds):
             count = OWN if number == 0 else 400
             notes = [Observation(f"Note {n} about wires and desks.") for n in range(count)]
-            async with world.memory.session() as session:
-                await session.observe_many(notes)
+            session = await world.memory.session().open()
+            await session.observe_many(notes)
             await world.memory.embed()
         profile = (await worlds[0].memory.recall("wires")).profile_id
     with psycopg.connect(database.admin_dsn, autocommit=True) as admin:

@@ -18,7 +18,7 @@ from idetic.spec.loader import load, shipped
 from idetic.store import scope as scoping
 from tests.support.catalog import tables_of
 from tests.support.rows import ensure_row
-from tests.support.tenants import Populated
+from tests.support.tenants import Populated, family_tables
 
 CHANGES = {
     "UPDATE": "UPDATE {table} SET {column} = {column}",
@@ -27,10 +27,11 @@ CHANGES = {
 }
 OWNER = "SET LOCAL ROLE idetic_owner"
 # What does change, and says so in the ledger: states, ends of chains, scopes that close, how a
-# contradiction was resolved; the registry's own bookkeeping; canonical rows, which have versions.
+# contradiction was resolved, a corroboration that was withdrawn; how far background work has come;
+# the registry's own bookkeeping; canonical rows, which have versions.
 CHANGEABLE = re.compile(
-    r"_memory$|_memory_anchors$|_memory_scopes$|_contradictions$"
-    r"|^compiled_objects$|^migrations$|^worlds$|^rules$|^runbooks$"
+    r"_memory$|_memory_anchors$|_memory_scopes$|_contradictions$|_corroborations$|_memory_marks$"
+    r"|^compiled_objects$|^migrations$|^queue_migrations$|^worlds$|^rules$|^runbooks$"
 )
 SCHEMAS = sorted({load(name).backend.schema_ for name in shipped()} | {"idetic"})
 in_each_schema = pytest.mark.parametrize("schema", SCHEMAS)
@@ -89,6 +90,44 @@ def test_append_only_tables_refuse_their_owner(
                 assert str(error).startswith("idetic.append_only: "), table  # noqa: PT017
             connection.rollback()
     assert changed == [], f"the owner may {change} these"
+
+
+@pytest.mark.parametrize("change", ["DELETE", "TRUNCATE"])
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_what_changes_cannot_be_removed_either(
+    unguarded: Populated, name: str, change: str
+) -> None:
+    removed = []
+    tenant = unguarded.tenants[name][0]
+    with unguarded.admin() as connection:
+        for table in family_tables(connection, tenant):
+            connection.execute(OWNER)
+            column = tenant.spec.anchor.tenant.name
+            try:
+                connection.execute(_change(change, tenant.family.schema, table, column))
+                removed.append(table)
+            except psycopg.Error as error:
+                assert str(error).startswith("idetic.append_only: "), table  # noqa: PT017
+            connection.rollback()
+    assert removed == [], f"the owner may {change} these"
+
+
+def test_what_a_corroboration_says_is_written_once(unguarded: Populated) -> None:
+    with unguarded.admin() as connection:
+        columns = next(
+            t.columns
+            for t in tables_of(connection, "worlds")
+            if t.name == "world_agent_memory_corroborations"
+        )
+        for column in columns:
+            change = _change("UPDATE", "worlds", "world_agent_memory_corroborations", column)
+            connection.execute(OWNER)
+            if column == "withdrawn_at":
+                connection.execute(change)
+            else:
+                with pytest.raises(psycopg.Error, match=r"^idetic\.append_only: "):
+                    connection.execute(change)
+            connection.rollback()
 
 
 @in_each_schema
@@ -165,7 +204,15 @@ def test_the_owner_cannot_rewrite_what_an_entry_says(unguarded: Populated, name:
     mine, _ = unguarded.tenants[name]
     memory = mine.family.qualified(mine.family.table_name("memory"))
     with unguarded.admin() as connection:
-        state = {"invalid_at", "archived_at", "superseded_at", "superseded_by", "invalidated_at"}
+        state = {
+            "valid_at",
+            "meta_at",
+            "invalid_at",
+            "archived_at",
+            "superseded_at",
+            "superseded_by",
+            "invalidated_at",
+        }
         state |= {"deleted_at", "exempt_at", "candidate", "embedding_id"}
         cursor = connection.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(memory))
         columns = [c.name for c in cursor.description or () if c.name not in state]

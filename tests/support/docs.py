@@ -128,7 +128,7 @@ def check_output(block: Block, shown: str, actual: str) -> None:
     """Compare what a page shows with what came out."""
     wanted, got = _settled(shown), _settled(actual)
     if _ANYTHING not in wanted:
-        assert got == wanted, str(block)
+        assert got == wanted, f"{block}\n{actual}"
         return
     rest = got
     for piece in _pieces(wanted):

@@ -69,15 +69,15 @@ async def make_tenant(db: Idetic, agent: Agent, admin_dsn: str) -> Tenant:
     anchor = {key.name: _key(key.type) for key in agent.spec.anchor.keys}
     root, refs = await _canon(db, agent.spec, anchor)
     bound = Tenant(agent, anchor, uuid4(), None, uuid4(), uuid4(), refs, root)
-    async with bound.memory.session(bound.session) as session:
-        seen = await session.observe(
-            "Something happened here.",
-            refs=refs,
-            envelope=bound.envelope(),
-            idempotency_key="the same key in every tenant",
-        )
-        async with session.interaction() as turn:
-            await turn.observe("And here.", envelope=bound.envelope())
+    session = await bound.memory.session(bound.session).open()
+    seen = await session.observe(
+        "Something happened here.",
+        refs=refs,
+        envelope=bound.envelope(),
+        idempotency_key="the same key in every tenant",
+    )
+    turn = await session.interaction().open()
+    await turn.observe("And here.", envelope=bound.envelope())
     assert seen.entry_id
     linker = bound.holder(Capability.LINK_ACTION)
     await linker.link_action(bound.action, agent.spec.audit.action_kinds[0], [seen.entry_id])

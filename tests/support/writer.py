@@ -36,21 +36,21 @@ async def main() -> None:
 
 async def _write(memory: Memory, work: list[list[str]], said: list[dict[str, Any]]) -> None:
     """One writer: a session of its own, and a write for each (verb, key) of its work."""
-    async with memory.session() as session:
-        for verb, key in work:
-            if verb == "observe":
-                receipt = await session.observe(f"Note {key}.", idempotency_key=key)
-            else:
-                receipt = await memory.prefer(f"Rule {key}.", idempotency_key=key)
-            said.append(
-                {
-                    "key": key,
-                    "receipt": str(receipt.id),
-                    "entry": str(receipt.entry_id),
-                    "position": receipt.position,
-                    "replayed": receipt.replayed,
-                }
-            )
+    session = await memory.session().open()
+    for verb, key in work:
+        if verb == "observe":
+            receipt = await session.observe(f"Note {key}.", idempotency_key=key)
+        else:
+            receipt = await memory.prefer(f"Rule {key}.", idempotency_key=key)
+        said.append(
+            {
+                "key": key,
+                "receipt": str(receipt.id),
+                "entry": str(receipt.entry_id),
+                "position": receipt.position,
+                "replayed": receipt.replayed,
+            }
+        )
 
 
 if __name__ == "__main__":

@@ -43,9 +43,9 @@ def test_an_added_deviation_stands_under_its_cell() -> None:
 
 
 def test_an_insertion_does_not_change_what_follows() -> None:
-    gate = {"boundary": "promotion", "apply": ["pii"], "because": "What lasts names nobody."}
+    gate = {"boundary": "session_end", "apply": ["pii"], "because": "What lasts names nobody."}
     found = changed(lambda d: d["gates"].insert(0, gate))
-    assert [path for _, path, _, _ in found] == ["gates.promotion"]
+    assert [path for _, path, _, _ in found] == ["gates.session_end"]
 
 
 def test_the_order_of_anchor_keys_is_a_difference() -> None:

@@ -11,6 +11,7 @@ from idetic.model import Principal, Scope
 from idetic.ports import Clock
 from idetic.store import templates
 from idetic.store.database import Database
+from idetic.store.queue import enqueue_statement
 from idetic.store.templates import raw
 
 CURATOR_ROLE = "idetic_curator"
@@ -39,8 +40,14 @@ class Curation:
         self._context = context
         self._tenant_key = tenant_key
 
-    async def run(self, query: str, tenant: UUID, **values: Any) -> Any:
-        """Run a query; the answer is the single value it ends with."""
+    async def run(
+        self, query: str, tenant: UUID, *, changes: tuple[str, UUID] | None = None, **values: Any
+    ) -> Any:
+        """Run a query; the answer is the single value it ends with.
+
+        `changes` names the table and row whose content it changes: memory that refers to it, or
+        restates it, is looked at again by a job that commits with the change.
+        """
         scope = Scope(
             f"@{self._context}", {self._tenant_key: tenant}, Principal.operator("curator")
         )
@@ -51,5 +58,9 @@ class Curation:
         }
         text = templates.query("queries.sql", query, self._package)
         statement = raw(text).format(**literals).as_string(None)
+        if changes is not None:
+            table, ref_id = changes
+            job = enqueue_statement(scope, "canon", table=table, ref_id=ref_id)
+            statement = f"{job}; {statement}"
         rows = await self._opened.database.run(scope, statement, role=CURATOR_ROLE)
         return rows[0][0]

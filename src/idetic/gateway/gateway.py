@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from idetic.errors import InputError, ShadowRefused, WritePolicyRefused
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
 from idetic.gateway.items import ItemMaker, with_key
+from idetic.gateway.steps import Step
 from idetic.ids import uuid7
 from idetic.model import (
     Capability,
@@ -25,9 +26,11 @@ from idetic.model import (
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import WriteMode
+from idetic.store.held import Held
 from idetic.store.writes import Writes
 
 MAX_BATCH = 10_000
+Decide = Callable[[], Awaitable[Sequence[Step]]]
 MAX_LINKED = 1_000
 
 
@@ -146,21 +149,32 @@ class Gateway:
     async def open_scope(self, scope: Scope, place: Place) -> Receipt:
         """Open the session or interaction that a place names."""
         require(self._spec, scope, Capability.OBSERVE)
-        return await self._scope(scope, "open", place, "opened")
-
-    async def close_scope(self, scope: Scope, place: Place, reason: str) -> Receipt:
-        """Close a session or interaction; closing twice is a NOOP."""
-        return await self._scope(scope, "close", place, reason)
-
-    async def _scope(self, scope: Scope, verb: str, place: Place, reason: str) -> Receipt:
         call = {
-            "verb": verb,
             "tier": place.tier.value,
             "scope": str(place.interaction_id or place.session_id),
             "session": str(place.session_id),
-            "reason": reason[:SHORT],
+            "reason": "opened",
         }
         return await self._one(scope, "scope_turn", call, None)
+
+    async def settle(self, held: Held, steps: Sequence[Step]) -> list[Receipt]:
+        """Write what a pass decided about an anchor while it held it."""
+        return await held.settle(self._version, steps)
+
+    async def settle_once(
+        self, held: Held, call: dict[str, Any], key: str | None, decide: Decide
+    ) -> Receipt:
+        """The same for one verb with an idempotency key: a repeat gives the first receipt.
+
+        The first step is the verb's own; what it sets in motion follows with receipts of its own.
+        """
+        asked = with_key(call, key)
+        if key is not None and (known := await held.replay(key, asked["digest"])) is not None:
+            return replace(known, replayed=True)
+        receipts = await self.settle(held, await decide())
+        if key is not None:
+            await held.remember(key, asked["digest"], receipts[0].position)
+        return receipts[0]
 
     async def _one(
         self, scope: Scope, function: str, call: dict[str, Any], key: str | None

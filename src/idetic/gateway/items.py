@@ -17,7 +17,7 @@ from idetic.gateway.content import (
 )
 from idetic.gateway.substance import substance
 from idetic.ids import random_bytes, uuid7_text
-from idetic.model import Observation, Origin, Scope, Tier, Typology
+from idetic.model import Claim, Observation, Origin, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Signal
 from idetic.spec.typology import ConflictRule
@@ -55,11 +55,7 @@ class ItemMaker:
         provenance = check_provenance(spec, seen.provenance)
         origin, trust = self._origin(seen.heard_from)
         valid_at = check_moment(seen.valid_at, "valid_at")
-        # The hash that the ledger keeps for good. Salted: erasing the body must not leave a
-        # hash that anyone can guess a phone number from.
-        salt = random_bytes(16)
-        content = f"{body}\x00{canonical_json(envelope)}"
-        digest = hashlib.sha256(salt + content.encode()).hexdigest()
+        salt, digest = content_hash(body, envelope)
         item: dict[str, Any] = {
             **self._fixed,
             "receipt": uuid7_text(),
@@ -68,14 +64,15 @@ class ItemMaker:
             "envelope": envelope,
             "origin": origin.value,
             "trust": trust,
-            "salt": salt.hex(),
+            "salt": salt,
             "hash": digest,
             "detail": {"content_hash": digest},
         }
         if self._weighs_substance:
             item["substance"] = substance(body)
         if "claim" in envelope:
-            item["claim"] = envelope["claim"]
+            # The columns hold the claim as it is compared; the envelope as it was stated.
+            item["claim"] = Claim(**envelope["claim"]).normalised().as_dict()
         if provenance:
             item["provenance"] = provenance
         if valid_at:
@@ -102,6 +99,16 @@ class ItemMaker:
                 remedy="Origin comes from who is bound; bind that principal instead.",
             )
         return origin, self._spec.trust_of(origin)
+
+
+def content_hash(body: str, envelope: dict[str, Any]) -> tuple[str, str]:
+    """Salt and hash of what an entry says; the ledger keeps the hash for good.
+
+    Salted: erasing the body must not leave a hash that anyone can guess a phone number from.
+    """
+    salt = random_bytes(16)
+    content = f"{body}\x00{canonical_json(envelope)}"
+    return salt.hex(), hashlib.sha256(salt + content.encode()).hexdigest()
 
 
 def with_key(

@@ -1,1 +1,1 @@
-"""Background work on procrastinate: what a worker does, and what may enqueue it."""
+"""Background work: named jobs, the worker that runs them, the sweeps that find what is undone."""

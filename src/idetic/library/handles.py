@@ -9,10 +9,12 @@ from typing import Any, Self
 from uuid import UUID
 
 from idetic.errors import EntryNotFound, InputError, ScopeClosed
+from idetic.evidence import Closed
 from idetic.gateway.binding import bind, require
 from idetic.gateway.content import check_text, check_uuid
 from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
+from idetic.library.maturing import Maturing
 from idetic.library.questions import Questions
 from idetic.library.rooms import Rooms
 from idetic.model import (
@@ -151,7 +153,7 @@ class _Writable(Questions):
         )
 
 
-class Memory(_Writable):
+class Memory(_Writable, Maturing):
     """One agent's memory within one scope."""
 
     def __init__(self, agent: Agent, scope: Scope):
@@ -165,9 +167,10 @@ class Memory(_Writable):
     async def get(self, entry_id: UUID) -> Entry:
         """One entry, whatever became of it; raises EntryNotFound outside this scope."""
         require(self.agent.spec, self.scope, Capability.READ)
-        found = await self.agent.rooms.entries.get(self.scope, check_uuid(entry_id, "entry_id"))
+        entry_id = check_uuid(entry_id, "entry_id")
+        found = await self.agent.rooms.entries.get(self.scope, entry_id)
         if found is None:
-            raise EntryNotFound
+            raise _missing(await self.agent.rooms.entries.history(self.scope, entry_id))
         return found
 
     async def history(self, entry_id: UUID) -> list[LedgerRecord]:
@@ -241,10 +244,14 @@ class _Opened(_Writable):
 
     _open = False
 
-    async def __aenter__(self) -> Self:
+    async def open(self) -> Self:
+        """Begin the scope, or resume one that is open; `async with` does this and closes it too."""
         await self.agent.rooms.gateway.open_scope(self.scope, self.place)
         self._open = True
         return self
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
 
     async def __aexit__(
         self,
@@ -252,14 +259,23 @@ class _Opened(_Writable):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.close("closed" if kind is None else f"closed after {kind.__name__}")
-
-    async def close(self, reason: str = "closed") -> None:
-        """End the scope. It takes no more writes; closing twice is fine."""
-        reason = check_text(reason, 200, "reason")
         if self._open:
-            self._open = False
-            await self.agent.rooms.gateway.close_scope(self.scope, self.place, reason)
+            await self.close("closed" if kind is None else f"closed after {kind.__name__}")
+
+    async def close(self, reason: str = "closed") -> Closed:
+        """End the scope: what it holds is compounded or promoted, the rest goes.
+
+        It takes no more writes. Closing twice is fine: the second finds nothing to do.
+        """
+        reason = check_text(reason, 200, "reason")
+        closed = await self.agent.rooms.closer.close(self.scope, self.place, reason)
+        self._open = False
+        return closed
+
+    async def renew(self) -> None:
+        """Say that this scope is alive although nothing is written; else its lease runs out."""
+        self._check_open()
+        await self.agent.rooms.recovery.renew(self.scope, self.place)
 
     def _check_open(self) -> None:
         if not self._open:
@@ -294,6 +310,17 @@ class Interaction(_Opened):
     def id(self) -> UUID | None:
         """The interaction's id."""
         return self.place.interaction_id
+
+
+def _missing(history: Sequence[LedgerRecord]) -> EntryNotFound:
+    """Why there is no entry: unknown here, or gone with its scope, and then into what."""
+    if not history or history[-1].transition != "dropped":
+        return EntryNotFound()
+    into = history[-1].detail.get("into")
+    went = f"What it said is in entry {into}." if into else "Nothing was made of it."
+    return EntryNotFound(
+        f"The entry went with its scope on {history[-1].at:%Y-%m-%d %H:%M} UTC.", remedy=went
+    )
 
 
 def _refs(refs: Iterable[Ref]) -> tuple[Ref, ...]:

@@ -13,25 +13,18 @@ from anyio import to_thread
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
 from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
-from idetic.gateway.gateway import Gateway
 from idetic.library.handles import Agent
-from idetic.library.rooms import Rooms
+from idetic.library.rooms import Rooms, compose
+from idetic.lifecycle.consolidation import ReasonerFactory
 from idetic.ports import Clock, SystemClock
-from idetic.recall.embedding import EmbeddingRun
-from idetic.recall.engine import RecallEngine
 from idetic.recall.model import Model
 from idetic.recall.rerank import Reranker
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.connect import Opened, open_database
 from idetic.store.database import Database
-from idetic.store.embeddings import Embeddings
-from idetic.store.entries import Entries
-from idetic.store.family import Family
 from idetic.store.plan import Plan
-from idetic.store.recalls import Recalls
 from idetic.store.registry import Registry, SpecVersion
-from idetic.store.writes import Writes
 
 SpecSource = str | Path | Mapping[str, Any] | MemorySpec
 
@@ -53,8 +46,10 @@ class Idetic:
         keep: bool | None,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        reasoner: ReasonerFactory | None = None,
     ):
         self.reranker = reranker
+        self.reasoner = reasoner
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
         self.model = Model(embedder)
@@ -71,12 +66,14 @@ class Idetic:
         keep: bool | None = None,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        reasoner: ReasonerFactory | None = None,
     ) -> Self:
         """Say which database; nothing is touched until `async with` or `start()`.
 
         `admin_dsn` is a login that may create roles and schemas, where `dsn`'s may not;
         `home` is where the embedded server lives; `keep` leaves that server running; `embedder`
-        replaces the pinned model; `reranker` serves specs that put one on top.
+        replaces the pinned model; `reranker` serves specs that put one on top; `reasoner` makes the
+        reasoner that `memory.consolidate()` may ask, one for each run.
         """
         if dsn is not None and (not isinstance(dsn, str) or not dsn.strip()):
             raise InputError("The DSN is a text such as 'postgresql://user@host/database'.")
@@ -85,7 +82,9 @@ class Idetic:
         if home is not None and not isinstance(home, str | Path):
             raise InputError("home is a directory, as a text or a Path.")
         place = Path(home) if home else None
-        return cls(dsn, admin_dsn, place, clock or SystemClock(), keep, embedder, reranker)
+        return cls(
+            dsn, admin_dsn, place, clock or SystemClock(), keep, embedder, reranker, reasoner
+        )
 
     async def start(self) -> Self:
         """Open the database; raises a clear error if it lacks anything."""
@@ -152,19 +151,11 @@ class Idetic:
 
     def _rooms(self, spec: MemorySpec, plan: Plan) -> Rooms:
         """Compose the rooms of one agent: the only place where they meet."""
-        family, vectors = Family(spec), plan.extensions.vector
-        entries = Entries(self.database, family)
-        embeddings = Embeddings(self.database, family, vectors)
-        recalls = Recalls(self.database, family, entries, vectors)
-        engine = RecallEngine(spec, recalls, embeddings, self.model, self.clock, self.reranker)
-        return Rooms(
-            gateway=Gateway(spec, plan.to_version, Writes(self.database, family), self.clock),
-            entries=entries,
-            engine=engine,
-            embedding=EmbeddingRun(spec, engine, embeddings, self.model, self.clock),
-            embeddings=embeddings,
-            clock=self.clock,
-        )
+        return compose(
+            spec, plan.to_version, self.database, plan.extensions, self.model, self.clock,
+            self.reranker,
+            self.reasoner,
+        )  # fmt: skip
 
     async def plan(self, spec: SpecSource) -> Plan:
         """What applying a spec would change; changes nothing."""

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from idetic.gates.gate import Gates
 from idetic.gateway.gateway import Gateway
+from idetic.lifecycle.candidates import Candidates
+from idetic.lifecycle.canon import Canon
+from idetic.lifecycle.closing import ScopeCloser
+from idetic.lifecycle.consolidation import Consolidation, ReasonerFactory
+from idetic.lifecycle.contradicting import Contradictions
+from idetic.lifecycle.disposition import Dispositions
+from idetic.lifecycle.looking import Looking
+from idetic.lifecycle.recovery import Recovery
+from idetic.lifecycle.retention import Retention
+from idetic.lifecycle.testimony import Testimony
+from idetic.lifecycle.undoing import Undoing
 from idetic.ports import Clock
 from idetic.recall.embedding import EmbeddingRun
 from idetic.recall.engine import RecallEngine
+from idetic.recall.model import Model
+from idetic.recall.rerank import Reranker
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.compiler import Extensions
+from idetic.store.database import Database
 from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
+from idetic.store.family import Family
+from idetic.store.holding import Holding
+from idetic.store.recalls import Recalls
+from idetic.store.retention import Retaining
+from idetic.store.writes import Writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,4 +43,57 @@ class Rooms:
     engine: RecallEngine
     embedding: EmbeddingRun
     embeddings: Embeddings
+    closer: ScopeCloser
+    recovery: Recovery
+    testimony: Testimony
+    contradictions: Contradictions
+    dispositions: Dispositions
+    undoing: Undoing
+    canon: Canon
+    candidates: Candidates
+    retention: Retention
+    consolidation: Consolidation
+    evidence: Looking
     clock: Clock
+
+
+def compose(
+    spec: MemorySpec,
+    version: int,
+    database: Database,
+    extensions: Extensions,
+    model: Model,
+    clock: Clock,
+    reranker: Reranker | None,
+    reasoner: ReasonerFactory | None,
+) -> Rooms:
+    """Every room of one agent, each given what it needs; nothing else wires them."""
+    family = Family(spec)
+    entries = Entries(database, family)
+    embeddings = Embeddings(database, family, extensions.vector)
+    recalls = Recalls(database, family, entries, extensions.vector)
+    engine = RecallEngine(spec, recalls, embeddings, model, clock, reranker)
+    embedding = EmbeddingRun(spec, engine, embeddings, model, clock)
+    gateway = Gateway(spec, version, Writes(database, family), clock)
+    holding = Holding(database, family, entries, extensions)
+    gates = Gates(spec)
+    closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
+    return Rooms(
+        gateway=gateway,
+        entries=entries,
+        engine=engine,
+        embedding=embedding,
+        embeddings=embeddings,
+        closer=closer,
+        recovery=Recovery(spec, holding, closer, clock),
+        testimony=Testimony(spec, gateway, holding, gates, clock),
+        contradictions=Contradictions(spec, gateway, holding, clock),
+        dispositions=Dispositions(spec, gateway, holding, gates, clock),
+        undoing=Undoing(spec, gateway, holding, clock),
+        candidates=Candidates(spec, gateway, holding, gates, clock),
+        canon=Canon(spec, gateway, holding, clock),
+        retention=Retention(spec, gateway, Retaining(database, family, entries, extensions), clock),
+        consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
+        evidence=Looking(spec, holding, gates, clock),
+        clock=clock,
+    )

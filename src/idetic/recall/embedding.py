@@ -55,6 +55,25 @@ class EmbeddingRun:
         done = await self._anchor(scope, profile_id, progress, point=active == profile_id)
         return Embedded(profile_id, done, 0)
 
+    async def session(self, scope: Scope, session_id: UUID) -> UUID | None:
+        """The profile to compare a session's entries in, which then have their vectors.
+
+        Only a model that is at hand already embeds here: closing a scope must not wait for one to
+        be loaded. Entries without a vector are compared by their words.
+        """
+        active = await self._embeddings.active(scope)
+        if not self._model.loaded:
+            return active
+        profile_id = await self._profile()
+        if active is None:
+            await self._embeddings.activate(scope, profile_id, self._clock.now())
+            active = profile_id
+        if active == profile_id:
+            pending = self._embeddings.pending
+            while found := await pending(scope, profile_id, BATCH, session_id=session_id):
+                await self._store(scope, profile_id, found, point=True)
+        return active
+
     async def tenant(self, scope: Scope, progress: Progress | None = None) -> Embedded:
         """Embed every anchor of the tenant in the loaded model's profile, then switch to it.
 

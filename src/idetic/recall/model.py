@@ -38,6 +38,11 @@ class Model:
             return self._embedder
 
     @property
+    def loaded(self) -> bool:
+        """Whether an embedder is at hand without loading one."""
+        return self._embedder is not None
+
+    @property
     def missing(self) -> IdeticError:
         """Why there is no embedder."""
         return self._missing or ModelMissing()

@@ -68,6 +68,7 @@ _EXAMPLES: Mapping[str, str] = MappingProxyType(
         "cell": "cell: semantic",
         "set": "set: {validity_days: 30}",
         "justification": "justification: Prices here change every month, so a month is the window.",
+        "lifecycle.because": "because: The operators' contract keeps their preferences for a year.",
         "budget": "budget: 1200",
         "priority": "priority: 90",
         "presence": "presence: always_present",

@@ -18,6 +18,7 @@ from idetic.spec.primitives import (
     Gate,
     Injection,
     LeakDefence,
+    Lifecycle,
     Name,
     Part,
     References,
@@ -27,6 +28,7 @@ from idetic.spec.primitives import (
     TypologyMix,
     Visibility,
 )
+from idetic.spec.retention import RETENTION, RetainedEntity, RetentionPolicy
 from idetic.spec.typology import Cell, Policy, cell_of
 
 P = TypeVar("P", bound=Policy)
@@ -51,7 +53,7 @@ class MemorySpec(Part):
     retrieval: Retrieval
 
     # Behavioural: typology defaults, or justified deviations.
-    lifecycle: Behaviour = Behaviour()
+    lifecycle: Lifecycle = Lifecycle()
     decay: Behaviour = Behaviour()
     writes: Behaviour = Behaviour()
     promotion: Behaviour = Behaviour()
@@ -69,6 +71,13 @@ class MemorySpec(Part):
     def lifecycle_of(self, tier: Tier, typology: Typology) -> defaults.LifecyclePolicy:
         """Primitive 6 for one (tier, typology)."""
         return _resolve(self.lifecycle, defaults.LIFECYCLE[cell_of(tier, typology)], tier, typology)
+
+    def retention_of(self, entity: RetainedEntity) -> RetentionPolicy:
+        """How long one entity lives, and what is left of it then."""
+        override = self.lifecycle.retention.get(entity)
+        changes = {} if override is None else override.model_dump(exclude={"because"})
+        given = {key: value for key, value in changes.items() if value is not None}
+        return RETENTION[entity].model_copy(update=given)
 
     def decay_of(self, tier: Tier, typology: Typology) -> defaults.DecayPolicy:
         """Primitive 7 for one (tier, typology)."""

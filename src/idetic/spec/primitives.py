@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
+from idetic.spec.retention import Disposal, GraceDays, RetainedEntity, TtlDays
 from idetic.spec.typology import Cell
 
 # PostgreSQL cuts identifiers at 63 bytes; the compiler appends up to 27.
@@ -111,6 +112,8 @@ class TierModel(Part):
     holds: Sentence
     called: Annotated[str, StringConstraints(min_length=1, max_length=60)] | None = None
     observes: tuple[Name, ...] = ()
+    # How long a scope may stay silent before it is taken for abandoned and closed for its holder.
+    lease_minutes: Annotated[float, Field(gt=0, le=525_600, allow_inf_nan=False)] = 60
 
 
 class Tiers(Part):
@@ -280,6 +283,21 @@ class Behaviour(Part):
     """A behavioural primitive: the typology defaults, but for the deviations listed."""
 
     deviations: tuple[Deviation, ...] = ()
+
+
+class RetentionOverride(Part):
+    """Another retention for one entity than `retention` tables; what is left out stays."""
+
+    active_ttl_days: TtlDays | None = None
+    tombstone_grace_days: GraceDays | None = None
+    disposal: Disposal | None = None
+    because: Sentence
+
+
+class Lifecycle(Behaviour):
+    """Primitive 6: the typology defaults, and a retention policy per entity."""
+
+    retention: dict[RetainedEntity, RetentionOverride] = {}
 
 
 # --- 12. Injection ------------------------------------------------------------------------

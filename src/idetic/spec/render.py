@@ -66,7 +66,7 @@ def _heading(primitive: str) -> str:
 
 def _about(spec: MemorySpec) -> str:
     count = sum(len(getattr(spec, section).deviations) for section in DEFAULTS)
-    count += spec.injection.justification is not None
+    count += (spec.injection.justification is not None) + len(spec.lifecycle.retention)
     said = f"{count}, each justified below" if count else "none"
     return bullets(
         [

@@ -8,18 +8,19 @@ _MEMORY = (
     "memory_id tier typology session_id interaction_id body_text envelope "
     "claim_subject claim_attribute claim_value lexemes substance origin trust "
     "valid_at invalid_at archived_at superseded_at superseded_by invalidated_at deleted_at "
-    "exempt_at candidate embedding_id spec_version "
+    "exempt_at candidate meta_at embedding_id spec_version "
     "content_hash digest_salt created_at created_by"
 )
 _JUNCTIONS = (
     "ref_id action_id action_kind linked_at linked_by corroboration_id source_type source_ref "
-    "corroborated_at notes contradiction_id observed_at status resolution_notes"
+    "corroborated_at corroborated_by withdrawn_at notes contradiction_id observed_at observed_by "
+    "status resolution_notes resolved_at resolved_by source_id relation"
 )
 _EMBEDDINGS = (
     "profile_id embedding embedded_at activation_id activated_at activated_by "
     "read_id read_at read_by"
 )
-_SCOPES = "scope_id opened_at opened_by closed_at"
+_SCOPES = "scope_id opened_at opened_by renewed_at closed_at kind marked_at"
 _LEDGER = (
     "position receipt_id at transition decision actor_kind actor reason state_from state_to "
     "detail prev_hash hash idempotency_key request_digest"

@@ -102,6 +102,8 @@ class WritePolicy(Policy):
     mode: WriteMode
     auto_extract: bool = False
     min_confidence: Annotated[float, Field(ge=0.5, le=1)] = 0.9
+    # The claim attributes that say how something is done: what auto-extraction looks at.
+    pattern_attributes: tuple[str, ...] = ("prefers",)
 
 
 class PromotionPath(StrEnum):
@@ -113,6 +115,15 @@ class PromotionPath(StrEnum):
     NONE = "none"
 
 
+class CandidateGround(StrEnum):
+    """What makes an observation worth keeping as a candidate when its session ends."""
+
+    CLAIM = "claim"
+    REFERENCE = "reference"
+    RECURRENCE = "recurrence"
+    ANY = "any"
+
+
 class PromotionPolicy(Policy):
     """Primitive 9: what triggers a move up a tier."""
 
@@ -120,8 +131,14 @@ class PromotionPolicy(Policy):
     min_corroborations: Annotated[int, Field(ge=1, le=100)] = 3
     min_sessions: Annotated[int, Field(ge=1, le=100)] = 2
     min_versions: Annotated[int, Field(ge=2, le=100)] = 2
-    dedup_similarity: Annotated[float, Field(gt=0, le=1)] = 0.92
+    dedup_similarity: Annotated[float, Field(gt=0, le=1)] = 0.95
     dedup_trigram: Annotated[float, Field(gt=0, le=1)] = 0.85
+    candidates: Annotated[tuple[CandidateGround, ...], Field(min_length=1)] = (
+        CandidateGround.CLAIM,
+        CandidateGround.REFERENCE,
+        CandidateGround.RECURRENCE,
+    )
+    candidate_days: Days = 30
 
 
 class ConflictRule(StrEnum):

@@ -14,6 +14,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store.database import Connection
 from idetic.store.migrator import LOCK
 from idetic.store.plan import Context, Plan, Step, make_plan
+from idetic.store.retention import register_policies
 from idetic.store.templates import raw
 
 
@@ -43,6 +44,9 @@ async def apply_spec(
             await _run(connection, step, spec, plan.to_version)
         if plan.from_version != plan.to_version:
             await _store_version(connection, plan, by, at)
+        if not plan.empty:
+            await _as(connection, "owner")
+            await register_policies(connection, spec, plan.to_version, at)
         return plan
 
 
@@ -82,17 +86,16 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
         return
     schema = sql.Identifier(spec.backend.schema_)
     try:
-        if item.runs_as == "guard":
+        if item.runs_as in ("guard", "keeper"):
             # A definer function is owned by who creates it; the right to create ends with it.
+            definer = sql.Identifier(f"idetic_{item.runs_as}")
             await _as(connection, "owner")
-            await connection.execute(
-                raw("GRANT CREATE ON SCHEMA {} TO idetic_guard").format(schema)
-            )
-            await _as(connection, "guard")
+            await connection.execute(raw("GRANT CREATE ON SCHEMA {} TO {}").format(schema, definer))
+            await _as(connection, item.runs_as)
             await connection.execute(raw(item.ddl))
             await _as(connection, "owner")
             await connection.execute(
-                raw("REVOKE CREATE ON SCHEMA {} FROM idetic_guard").format(schema)
+                raw("REVOKE CREATE ON SCHEMA {} FROM {}").format(schema, definer)
             )
         else:
             await _as(connection, item.runs_as)

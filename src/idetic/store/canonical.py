@@ -73,10 +73,12 @@ def canonical_names(family: Family, canonical: Canonical) -> Names:
         "contradictions": family.qualified(family.contradictions_table(canonical)),
         "shadow": family.qualified(f"{prefix}_shadow_v1"),
         "guard": family.qualified(f"{prefix}_guard_v1"),
+        "contradiction_turn": family.qualified(f"{prefix}_contradiction_turn_v1"),
         "t_guard": sql.Identifier(f"{canonical.noun}_shadow_guard"),
         "v_canonical": family.qualified(f"{family.name}_memory_with_{canonical.noun}"),
         "i_shadow": sql.Identifier(f"{prefix}_shadow_idx"),
         "i_refs_canonical": sql.Identifier(f"{prefix}_refs_canonical_idx"),
+        "i_contradictions_memory": sql.Identifier(f"{prefix}_contradictions_memory_idx"),
         "i_contradictions_open": sql.Identifier(f"{prefix}_contradictions_open_idx"),
     }
     for part in _CONSTRAINTS:

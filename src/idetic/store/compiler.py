@@ -12,48 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from psycopg import sql
-from psycopg.sql import Composable
 
+from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store import scope, templates
+from idetic.store import templates
+from idetic.store.access import access_names, access_templates, belongings, write_grants
 from idetic.store.canonical import canonical_names, qualified, root_names
+from idetic.store.disposal import retention_names, strip_names
 from idetic.store.family import Family, Names
+from idetic.store.fragments import admit_names, provenance_names, remember, settle_names
 from idetic.store.templates import raw
-
-_STATE = (
-    "invalid_at, archived_at, superseded_at, superseded_by, invalidated_at, deleted_at, "
-    "exempt_at, candidate, embedding_id"
-)
-
-_LEDGER = (
-    "position, receipt_id, at, transition, decision, memory_id, actor_kind, actor, reason, "
-    "state_from, state_to, detail, prev_hash, hash"
-)
-
-# The links an admission may leave: (transition, decision, entry, reason, from, to, detail).
-_LINK_PARTS = ("transition", "decision", "entry", "reason", "state_from", "state_to", "detail")
-_LINKS = {
-    name: dict(zip(_LINK_PARTS, parts, strict=True))
-    for name, parts in {
-        "add": (
-            *("item.transition", "'ADD'", "item.memory", "'new'", "NULL", "'current'"),
-            "item.detail",
-        ),
-        "link_superseded": (
-            *("'superseded'", "'UPDATE'", "known.old_id", "'a later statement of the same claim'"),
-            *("'current'", "'superseded'", "jsonb_build_object('superseded_by', item.memory)"),
-        ),
-        "supersede": (
-            *("item.transition", "'UPDATE'", "item.memory", "'supersedes an earlier statement'"),
-            *("NULL", "'current'", "item.detail || jsonb_build_object('supersedes', known.old_id)"),
-        ),
-        "link_known": (
-            "CASE known.decision WHEN 'REJECT' THEN 'refused' ELSE item.transition END",
-            *("known.decision", "known.same_id", "known.reason", "known.state", "known.state"),
-            "known.detail",
-        ),
-    }.items()
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +62,16 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
         *(_render("corroborations.sql", names, family) if spec.references.corroborations else ()),
         *_canonicals(family, names),
         *_provenance(family, names),
-        *_render("immutable.sql", names | _provenance_names(family), family),
+        *_render("immutable.sql", names | provenance_names(family), family),
+        *_written_once(family, names),
+        *_close(family, names),
+        *_render("strip.sql", names | strip_names(family, names), family),
         *_append_only(family, names),
         *_render("gateway.sql", names, family),
-        *_render("admit.sql", names | _admit_names(family, names, extensions), family),
-        *_render("turn.sql", names | {"remember_call_key": _remember(names)}, family),
-        *_render("views.sql", names, family),
+        *_render("admit.sql", names | admit_names(family, names, citus=extensions.citus), family),
+        *_render("settle.sql", names | settle_names(family, names), family),
+        *_render("turn.sql", names | {"remember_call_key": remember(names)}, family),
+        *_render("views.sql", names | retention_names(family, names), family),
         *_access(family, names),
     ]
 
@@ -128,10 +100,13 @@ def _common_names(family: Family, extensions: Extensions) -> Names:
         "actions_memory embeddings_pkey embeddings_profile embeddings_memory scopes_pkey "
         "scopes_session scopes_tier ledger_pkey anchors_pkey receipts_pkey receipts_ledger "
         "corroborations_notes corroborations_pkey corroborations_source corroborations_memory "
-        "profiles_pkey reads_pkey"
+        "profiles_pkey reads_pkey lineage_pkey lineage_memory marks_pkey"
     ).split():
         names[f"c_{constraint}"] = sql.Identifier(f"{family.name}_{constraint}")
-    for index in "current claim actions_memory ledger_entry reads_session reads_memory".split():
+    for index in (
+        "current claim actions_memory ledger_entry reads_session reads_memory transient "
+        "scopes_open lineage_source alike superseded tombstones"
+    ).split():
         names[f"i_{index}"] = sql.Identifier(f"{family.name}_{index}_idx")
     return names
 
@@ -163,18 +138,34 @@ def _pointed_at(family: Family, names: Names) -> Iterator[DatabaseObject]:
 
 
 def _append_only(family: Family, names: Names) -> Iterator[DatabaseObject]:
-    """Everything but entries, scopes, chain ends and contradictions is written once."""
+    """No row of any table goes but by the close of its scope; most are written once."""
     for table in family.tables():
-        if "UPDATE" in _write_grants(family, table):
-            continue
-        removable = table == family.table_name("embeddings") or table.endswith(
-            ("_refs", "_corroborations")
-        )
+        removable = table in belongings(family)
         more: Names = {
             "table": family.qualified(table),
-            "refuse_delete": raw("refuse_removal_v1" if removable else "refuse_change_v1"),
+            "refuse_delete": names["release"] if removable else raw("idetic.refuse_change_v1"),
         }
-        yield from _render("append_only.sql", names | more, family, table_name=table)
+        if "UPDATE" not in write_grants(family, table):
+            yield from _render("append_only.sql", names | more, family, table_name=table)
+        if table != family.table_name("memory"):
+            yield from _render("removal.sql", names | more, family, table_name=table)
+
+
+def _written_once(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    if family.spec.references.corroborations:
+        yield from _render("corroborations_once.sql", names | provenance_names(family), family)
+
+
+def _close(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    dropping = raw(templates.read("family/drop_belongings.sql"))
+    cell = family.spec.promotion_of(Tier.SESSION, Typology.EPISODIC)
+    more: Names = {
+        "dedup_trigram": sql.Literal(cell.dedup_trigram),
+        "drop_belongings": raw("").join(
+            dropping.format(**(names | {"table": family.qualified(t)})) for t in belongings(family)
+        ),
+    }
+    yield from _render("close.sql", names | more, family)
 
 
 def _canonicals(family: Family, names: Names) -> Iterator[DatabaseObject]:
@@ -195,6 +186,9 @@ def _provenance(family: Family, names: Names) -> Iterator[DatabaseObject]:
         tables.append(family.refs_table(canonical))
         if canonical.contradictions:
             tables.append(family.contradictions_table(canonical))
+    tables.append(family.table_name("lineage"))
+    if family.spec.references.corroborations:
+        tables.append(family.table_name("corroborations"))
     for column in family.spec.anchor.provenance:
         for table in tables:
             more: Names = {"table": family.qualified(table), "column": sql.Identifier(column)}
@@ -202,87 +196,8 @@ def _provenance(family: Family, names: Names) -> Iterator[DatabaseObject]:
             yield from _render("provenance.sql", names | more, family, **titles)
 
 
-def _admit_names(family: Family, names: Names, extensions: Extensions) -> Names:
-    provenance = family.spec.anchor.provenance
-    names = names | _provenance_names(family)
-    names |= {
-        "ledger_columns": raw(_LEDGER),
-        "items": raw(templates.read("family/items.sql")),
-        "provenance_values": _provenance_values(provenance, "item.provenance"),
-        "provenance_refs": _provenance_values(provenance, "p_provenance"),
-    }
-    names["insert_memory"] = raw(templates.read("family/insert_memory.sql")).format(**names)
-    lane = raw(templates.read("family/plain_lane.sql")).format(**names)
-    return {
-        **names,
-        "plain_lane": raw("") if extensions.citus else lane,
-        "careful_guard": _per_canonical(family, names, "careful_guard.sql", guarded=True),
-        "insert_refs": _per_canonical(family, names, "insert_refs.sql", guarded=False),
-        **{name: _link(names, **parts) for name, parts in _LINKS.items()},
-    }
-
-
-def _link(names: Names, **parts: str) -> Composable:
-    """The statements that append one link, in one of the forms the admit function needs.
-
-    Where the link tells of a new entry, row and link go in with one statement: starting a
-    statement costs more than the insert.
-    """
-    before: Composable = raw("")
-    if parts["entry"] == "item.memory":
-        before = raw("WITH entry AS ({})").format(names["insert_memory"])
-    values = {name: raw(text) for name, text in parts.items()} | {"before": before}
-    return raw(templates.read("family/insert_link.sql")).format(**(names | values))
-
-
-def _provenance_names(family: Family) -> Names:
-    columns = (raw("{}, ").format(sql.Identifier(p)) for p in family.spec.anchor.provenance)
-    return {"provenance_columns": raw("").join(columns)}
-
-
-def _provenance_values(provenance: tuple[str, ...], source: str) -> Composable:
-    values = (raw(f"{source} ->> {{}}, ").format(sql.Literal(p)) for p in provenance)
-    return raw("").join(values)
-
-
-def _remember(names: Names) -> Composable:
-    """Keep an idempotency key beside the ledger row that it stands for."""
-    return raw(templates.read("family/remember_key.sql")).format(
-        **{k: names[k] for k in ("receipts", "anchor", "anchor_p")}
-    )
-
-
-def _per_canonical(family: Family, names: Names, path: str, *, guarded: bool) -> Composable:
-    template = templates.read(f"family/{path}")
-    return raw("\n").join(
-        raw(template).format(**(names | canonical_names(family, c)))
-        for c in family.spec.references.canonical
-        if c.body or not guarded
-    )
-
-
 def _access(family: Family, names: Names) -> Iterator[DatabaseObject]:
-    spec = family.spec
     for table in family.tables():
-        # A profile is a tenant's, whatever the rest of the anchor.
-        own = table == family.table_name("profiles")
-        keys = spec.anchor.keys[:1] if own else spec.anchor.keys
-        more: Names = {
-            "table": family.qualified(table),
-            "write_grants": raw(_write_grants(family, table)),
-            "policy_using": scope.policy(spec.agent, keys, reading=True),
-            "policy_check": scope.policy(spec.agent, keys, reading=False),
-        }
-        yield from _render("access.sql", names | more, family, table_name=table)
-
-
-def _write_grants(family: Family, table: str) -> str:
-    """What the application may do beyond reading. Append-only tables get INSERT and no more."""
-    updates = {
-        family.table_name("memory"): f"({_STATE})",
-        family.table_name("anchors"): "(position, hash, at)",
-        family.table_name("scopes"): "(closed_at)",
-    }
-    for canonical in family.spec.references.canonical:
-        updates[family.contradictions_table(canonical)] = "(status, resolution_notes)"
-    return f"INSERT, UPDATE {updates[table]}" if table in updates else "INSERT"
+        more = names | access_names(family, table)
+        for path in access_templates(family, table):
+            yield from _render(path, more, family, table_name=table)

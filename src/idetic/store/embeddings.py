@@ -73,10 +73,13 @@ class Embeddings:
             by=sql.Literal(f"{principal.kind}:{principal.name}"),
         )
 
-    async def pending(self, scope: Scope, profile_id: UUID, limit: int) -> list[Pending]:
-        """The oldest entries of the scope without a vector in the profile."""
+    async def pending(
+        self, scope: Scope, profile_id: UUID, limit: int, *, session_id: UUID | None = None
+    ) -> list[Pending]:
+        """The oldest entries of the scope, or of one session, without a vector in the profile."""
         profile, most = sql.Literal(profile_id), sql.Literal(limit)
-        rows = await self._run(scope, "pending", profile=profile, limit=most)
+        session = sql.Literal(session_id)
+        rows = await self._run(scope, "pending", profile=profile, limit=most, session_id=session)
         keys = self._family.keys
         return [
             Pending(dict(zip(keys, row, strict=False)), *_typed(row[len(keys) :])) for row in rows

@@ -33,9 +33,12 @@ from idetic.store.templates import raw
 _FIELDS = (
     "memory_id tier typology body_text envelope origin trust created_at created_by spec_version "
     "session_id interaction_id valid_at invalid_at archived_at superseded_at superseded_by "
-    "invalidated_at deleted_at exempt_at candidate"
+    "invalidated_at deleted_at exempt_at candidate meta_at"
 ).split()
-_STATE_TIMES = ("archived_at", "superseded_at", "invalidated_at", "deleted_at", "exempt_at")
+_STATE_TIMES = (
+    *("archived_at", "superseded_at", "invalidated_at", "deleted_at", "exempt_at"),
+    "meta_at",
+)
 
 
 class Entries:
@@ -75,7 +78,7 @@ class Entries:
         rows = await self._rows(
             scope,
             "overdue",
-            fresh=freshness(self._family.spec, sql.Literal(moment)),
+            fresh=freshness(self._family, scope, sql.Literal(moment)),
             limit=sql.Literal(limit),
         )
         return [Overdue(self.entry(row[1:]), row[0]) for row in rows]
@@ -83,7 +86,7 @@ class Entries:
     async def history(self, scope: Scope, memory_id: UUID) -> list[LedgerRecord]:
         """Every transition of one entry, oldest first."""
         rows = await self._rows(scope, "history", memory_id=sql.Literal(memory_id))
-        return [_record(row) for row in rows]
+        return [record(row) for row in rows]
 
     async def _rows(self, scope: Scope, query: str, **values: Composable) -> list[tuple[Any, ...]]:
         names: Names = {
@@ -140,7 +143,8 @@ def _as_it_stood(entry: Entry, moment: datetime) -> Entry:
     return Entry(**{**fields, **later})
 
 
-def _record(row: tuple[Any, ...]) -> LedgerRecord:
+def record(row: tuple[Any, ...]) -> LedgerRecord:
+    """One link of a chain, from its columns."""
     position, at, transition, entry_id, kind, actor, decision, *rest = row
     return LedgerRecord(
         position, at, transition, entry_id, PrincipalKind(kind), actor, Decision(decision), *rest

@@ -28,6 +28,8 @@ _TABLES = (
     "scopes",
     "profiles",
     "reads",
+    "lineage",
+    "marks",
 )
 _FUNCTIONS = {
     "protect": "protect_v1",
@@ -42,6 +44,12 @@ _FUNCTIONS = {
     "turn": "turn_v1",
     "link_action": "link_v1",
     "scope_turn": "scope_v1",
+    "settle": "settle_v1",
+    "drop": "drop_v1",
+    "release": "release_v1",
+    "alike": "alike_v1",
+    "strip": "strip_v1",
+    "emptied": "emptied_v1",
 }
 
 
@@ -126,6 +134,13 @@ class Family:
                 raw("{} {}").format(sql.Identifier(f"p_{k.name}"), raw(k.type.value)) for k in keys
             ),
             "anchor_is_old_a": anchor_equals(self.keys, "a", "OLD"),
+            "anchor_is_old_m": anchor_equals(self.keys, "m", "OLD"),
+            "anchor_a_is_s": anchor_equals(self.keys, "a", "s"),
+            "anchor_m_is_e": anchor_equals(self.keys, "m", "e"),
+            "anchor_is_bound": raw(" AND ").join(
+                raw("{} = {}").format(sql.Identifier(f"p_{k.name}"), scope_key(number, k.type))
+                for number, k in enumerate(keys, start=1)
+            ),
             "anchor_m_is_a": anchor_equals(self.keys, "m", "a"),
             "anchor_m_is_s": anchor_equals(self.keys, "m", "s"),
             "link_anchor_assign": _lines(

@@ -10,7 +10,7 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from idetic.errors import DatabaseError, DatabaseUnsupported
-from idetic.store import templates
+from idetic.store import queue_schema, templates
 from idetic.store.database import Connection
 from idetic.store.templates import raw
 
@@ -35,7 +35,7 @@ async def is_current(connection: Connection) -> bool:
             f"This database was migrated by a newer Idetic (core {max(known)}, here {newest}).",
             remedy="Upgrade the `idetic` package on this machine.",
         )
-    return newest in known
+    return newest in known and await queue_schema.is_current(connection)
 
 
 async def _applied(connection: Connection) -> dict[int, str]:
@@ -68,6 +68,7 @@ async def migrate(connection: Connection) -> list[str]:
 async def _apply_missing(connection: Connection) -> list[str]:
     await connection.execute("SET LOCAL ROLE idetic_owner")
     await connection.execute(raw(templates.read("migrations_table.sql")))
+    await queue_schema.install(connection)
     known = await _applied(connection)
     done = []
     for number, name in migrations():

@@ -167,7 +167,7 @@ class Statement:
             "semantic_value": raw(_COSINE),
             "lexical": self._lexical(),
             "words": self._part("words") if asked.weights.get(Signal.LEXICAL) else raw("NULL"),
-            "decay_value": freshness(self._family.spec, self._parameters["moment"]),
+            "decay_value": freshness(self._family, self._scope, self._parameters["moment"]),
             "nominated": self._nominated(),
             "ranks": raw(", ").join(self._ranks()),
             "reach": self._reach(),

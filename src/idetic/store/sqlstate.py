@@ -26,6 +26,7 @@ _BY_CODE: dict[str, type[errors.IdeticError]] = {
     "entry_not_found": errors.EntryNotFound,
     "transition": errors.TransitionRefused,
     "shadow": errors.ShadowRefused,
+    "bad_job": errors.InputError,
 }
 
 _Answer = Callable[[], errors.IdeticError]

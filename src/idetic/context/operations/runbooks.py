@@ -29,6 +29,7 @@ class Runbooks:
         version: int = await self._curation.run(
             "put_runbook",
             operator_id,
+            changes=("operations.runbooks", runbook_id),
             runbook_id=runbook_id,
             body_text=body_text,
             strength=str(SourceStrength(strength)),

@@ -38,6 +38,7 @@ class Worlds:
         version: int = await self._curation.run(
             "put_rule",
             org_id,
+            changes=("worlds.rules", rule_id),
             world_id=world_id,
             rule_id=rule_id,
             body_text=body_text,

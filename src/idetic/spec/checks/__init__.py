@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from idetic.spec.checks import behavioural, discipline, foundational
+from idetic.spec.checks import behavioural, discipline, foundational, retention
 from idetic.spec.plain import View
 from idetic.spec.problems import Finding
 
 Check = Callable[[View], Iterator[Finding]]
 
-CHECKS: tuple[Check, ...] = (*foundational.CHECKS, *behavioural.CHECKS, *discipline.CHECKS)
+CHECKS: tuple[Check, ...] = (
+    *foundational.CHECKS,
+    *behavioural.CHECKS,
+    *retention.CHECKS,
+    *discipline.CHECKS,
+)
 
 
 def check_all(spec: View) -> list[Finding]:

@@ -9,6 +9,7 @@ from idetic.spec.checks.behavioural import DEFAULTS
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Behaviour, Injection
 from idetic.spec.rendering.markdown import bullets, code, prose, shown, table
+from idetic.spec.rendering.retention import retention
 from idetic.spec.typology import Cell, Policy, cell_of
 
 Changes = frozenset[tuple[Cell, str]]
@@ -30,6 +31,8 @@ def behaviour(section: str) -> Callable[[MemorySpec], Iterator[str]]:
             yield bullets(_deviations(section, declared, policies))
         else:
             yield "Typology defaults, accepted for every cell."
+        if section == "lifecycle":
+            yield from retention(spec)
 
     return part
 

@@ -5,12 +5,15 @@
 --   idetic_guard    reads canonical bodies for the shadow guard, through its functions only
 --   idetic_curator  writes the reference canonical contexts
 --   idetic_auditor  reads, writes nothing
+--   idetic_keeper   removes what the close of a scope leaves behind, through its function only
+--   idetic_worker   sees which anchors and scopes wait for background work, and no memory
 DO $$
 DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY[
-        'idetic_owner', 'idetic_app', 'idetic_guard', 'idetic_curator', 'idetic_auditor']
+        'idetic_owner', 'idetic_app', 'idetic_guard', 'idetic_curator', 'idetic_auditor',
+        'idetic_keeper', 'idetic_worker']
     LOOP
         BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN
@@ -23,8 +26,8 @@ BEGIN
             EXECUTE format('GRANT %I TO CURRENT_USER', wanted);
         END IF;
     END LOOP;
-    IF NOT pg_has_role('idetic_app', 'idetic_curator', 'MEMBER') THEN
-        GRANT idetic_curator, idetic_auditor TO idetic_app;
+    IF NOT pg_has_role('idetic_app', 'idetic_worker', 'MEMBER') THEN
+        GRANT idetic_curator, idetic_auditor, idetic_worker TO idetic_app;
     END IF;
     EXECUTE format('GRANT CREATE ON DATABASE %I TO idetic_owner', current_database());
 END

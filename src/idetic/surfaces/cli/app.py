@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import idetic
 from idetic.errors import IdeticError
-from idetic.surfaces.cli import commands, failures, model_commands, spec_commands
+from idetic.surfaces.cli import commands, failures, model_commands, spec_commands, worker
 from idetic.surfaces.cli.options import examples
 
 NAME = "idetic"
@@ -26,12 +26,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-app.command("demo", epilog=commands.DEMO)(commands.demo)
+app.add_typer(commands.demo_app, name="demo")
 app.add_typer(spec_commands.app, name="spec")
 app.add_typer(commands.db, name="db")
 app.add_typer(model_commands.app, name="model")
 app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
 app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
+app.command("worker", epilog=worker.WORKER)(worker.worker)
 app.command("list", epilog=commands.LIST)(commands.list_entries)
 app.command("history", epilog=commands.HISTORY)(commands.history)
 

@@ -13,7 +13,9 @@ CREATE TYPE idetic.source_type AS ENUM (
 CREATE TYPE idetic.contradiction_status AS ENUM (
     'open', 'dismissed', 'surfaced_to_operator', 'promoted_to_revision_signal'
 );
+CREATE TYPE idetic.relation AS ENUM ('compounded', 'promoted', 'merged', 'recurred');
 CREATE TYPE idetic.source_strength AS ENUM ('authoritative', 'curated', 'distilled', 'observed');
+CREATE TYPE idetic.disposal AS ENUM ('HARD_DELETE', 'STRIP_PAYLOAD', 'RETAIN_METADATA');
 
 -- Bounds that are the same for every family. Domains and not CHECKs: a CHECK is parsed anew by
 -- every INSERT statement (7 us each here), a domain's constraint once per connection.
@@ -30,6 +32,23 @@ CREATE TABLE idetic.spec_versions (
     applied_at timestamptz NOT NULL,
     applied_by text NOT NULL,
     CONSTRAINT spec_versions_pkey PRIMARY KEY (agent, version)
+);
+
+-- How long each entity of a family is kept under a version of its spec, append-only: what held when
+-- an entry was disposed of can be read years later. The check is the spec's own, once more.
+CREATE TABLE idetic.retention_policies (
+    agent text NOT NULL,
+    version integer NOT NULL,
+    entity text NOT NULL,
+    active_ttl_days integer,
+    tombstone_grace_days integer NOT NULL,
+    disposal idetic.disposal NOT NULL,
+    domain_owner text NOT NULL,
+    registered_at timestamptz NOT NULL,
+    CONSTRAINT retention_policies_pkey PRIMARY KEY (agent, version, entity),
+    CONSTRAINT retention_policies_days CHECK (active_ttl_days > 0 AND tombstone_grace_days >= 0),
+    CONSTRAINT retention_policies_kept CHECK (disposal <> 'HARD_DELETE'
+        OR NOT (entity LIKE 'persistent\_%' OR entity IN ('actions', 'ledger')))
 );
 
 -- What the compiler made, by agent: `spec plan` compares a spec with this. A row is replaced
@@ -65,22 +84,13 @@ BEGIN
 END
 $$;
 
--- As above, but the close of a scope or an erasure may remove the row, saying so.
-CREATE FUNCTION idetic.refuse_removal_v1() RETURNS trigger
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF coalesce(current_setting('idetic.closing', true), '') = ''
-       AND coalesce(current_setting('idetic.erasing', true), '') = '' THEN
-        RAISE EXCEPTION 'idetic.append_only: DELETE on %.% is refused', TG_TABLE_SCHEMA, TG_TABLE_NAME
-            USING ERRCODE = 'ID001';
-    END IF;
-    RETURN OLD;
-END
-$$;
-
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.spec_versions
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
 CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.spec_versions
+    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.retention_policies
+    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.retention_policies
     FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.embedding_profiles
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
@@ -119,7 +129,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT sha256(convert_to(jsonb_build_array(family, anchor)::text, 'UTF8'))
 $$;
 
-GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic_auditor;
-GRANT SELECT ON idetic.spec_versions, idetic.compiled_objects, idetic.embedding_profiles
-    TO idetic_app, idetic_auditor;
+GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic_auditor,
+    idetic_keeper, idetic_worker;
+GRANT SELECT ON idetic.spec_versions, idetic.retention_policies, idetic.compiled_objects,
+    idetic.embedding_profiles TO idetic_app, idetic_auditor, idetic_worker;
 GRANT INSERT ON idetic.embedding_profiles TO idetic_app;

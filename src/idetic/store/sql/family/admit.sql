@@ -125,7 +125,7 @@ BEGIN
         WHERE {anchor_is_p_m} AND m.tier = (item ->> 'tier')::idetic.tier
           AND m.typology = (item ->> 'typology')::idetic.typology
           AND m.archived_at IS NULL AND m.superseded_at IS NULL AND m.invalidated_at IS NULL
-          AND m.deleted_at IS NULL
+          AND m.deleted_at IS NULL AND NOT m.candidate
           AND CASE WHEN item #>> '{{claim,subject}}' IS NOT NULL
               THEN m.claim_subject = item #>> '{{claim,subject}}'
                AND m.claim_attribute = item #>> '{{claim,attribute}}'

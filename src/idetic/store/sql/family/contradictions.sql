@@ -6,9 +6,12 @@ CREATE TABLE {contradictions} (
     memory_id uuid NOT NULL,
     {canonical_id} uuid NOT NULL,
     observed_at timestamptz NOT NULL,
+    observed_by text NOT NULL,
     status idetic.contradiction_status NOT NULL DEFAULT 'open',
     resolution_notes text
         CONSTRAINT {c_contradictions_notes} CHECK (char_length(resolution_notes) <= 2000),
+    resolved_at timestamptz,
+    resolved_by text,
     CONSTRAINT {c_contradictions_pkey} PRIMARY KEY ({anchor}, contradiction_id),
     CONSTRAINT {c_contradictions_memory} FOREIGN KEY ({anchor}, memory_id)
         REFERENCES {memory} ({anchor}, memory_id) ON DELETE RESTRICT,
@@ -19,3 +22,26 @@ CREATE TABLE {contradictions} (
 -- object: index {family}_{noun}_contradictions_open
 CREATE INDEX {i_contradictions_open} ON {contradictions} ({anchor}, observed_at)
     WHERE status IN ('open', 'surfaced_to_operator');
+
+-- object: index {family}_{noun}_contradictions_memory
+CREATE INDEX {i_contradictions_memory} ON {contradictions} ({anchor}, memory_id);
+
+-- object: function {family}_{noun}_contradiction_turn_v1
+-- Open, then before an operator, then settled for good. Anything else is refused, whoever asks.
+CREATE OR REPLACE FUNCTION {contradiction_turn}() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF (OLD.status, NEW.status) NOT IN (
+        ('open', 'surfaced_to_operator'), ('open', 'dismissed'),
+        ('surfaced_to_operator', 'dismissed'),
+        ('surfaced_to_operator', 'promoted_to_revision_signal')) THEN
+        RAISE EXCEPTION 'idetic.transition: a contradiction that is % cannot become %',
+            OLD.status, NEW.status USING ERRCODE = 'ID007';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- object: trigger {family}_{noun}_contradictions.turn
+CREATE OR REPLACE TRIGGER turn BEFORE UPDATE OF status ON {contradictions}
+    FOR EACH ROW EXECUTE FUNCTION {contradiction_turn}();

@@ -8,6 +8,12 @@ CREATE TABLE {corroborations} (
     source_type idetic.source_type NOT NULL,
     source_ref uuid NOT NULL,
     corroborated_at timestamptz NOT NULL,
+    corroborated_by text NOT NULL,
+    -- Where the source stood: independence is counted over sources, validity over sessions.
+    session_id uuid,
+    origin idetic.origin NOT NULL,
+    -- An undone corroboration stays, and no longer counts.
+    withdrawn_at timestamptz,
     notes text CONSTRAINT {c_corroborations_notes} CHECK (char_length(notes) <= 500),
     CONSTRAINT {c_corroborations_pkey} PRIMARY KEY ({anchor}, corroboration_id),
     CONSTRAINT {c_corroborations_source} UNIQUE ({anchor}, memory_id, source_type, source_ref),

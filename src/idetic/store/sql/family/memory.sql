@@ -1,7 +1,7 @@
 -- object: schema {schema_name}
 -- The owning context of this agent's memory. Other contexts get no grant (ADR-058 D13).
 CREATE SCHEMA IF NOT EXISTS {schema};
-GRANT USAGE ON SCHEMA {schema} TO idetic_app, idetic_guard, idetic_auditor;
+GRANT USAGE ON SCHEMA {schema} TO idetic_app, idetic_guard, idetic_auditor, idetic_keeper, idetic_worker;
 
 -- object: domain {family}_note
 -- A bounded note. The bound is the spec's; canonical content does not fit by accident.
@@ -47,6 +47,8 @@ CREATE TABLE {memory} (
     exempt_at timestamptz,
     -- A claim that waits for corroboration: kept and shown, but not recalled.
     candidate boolean NOT NULL DEFAULT false,
+    -- Since when it is known to hold across versions of the canonical model (meta-semantic).
+    meta_at timestamptz,
     embedding_id uuid,
     spec_version integer NOT NULL,
     content_hash bytea NOT NULL,
@@ -72,6 +74,16 @@ CREATE INDEX {i_current} ON {memory} ({anchor}, tier, typology, memory_id)
 -- Conflict resolution asks for the current entry of a claim key (subject, attribute).
 CREATE INDEX {i_claim} ON {memory} ({anchor}, claim_subject, claim_attribute)
     WHERE claim_subject IS NOT NULL AND superseded_at IS NULL;
+
+-- object: index {family}_memory_superseded
+-- What an entry replaced. Without it, every removal of a row would read the whole anchor to see
+-- that nothing points at it.
+CREATE INDEX {i_superseded} ON {memory} ({anchor}, superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- object: index {family}_memory_transient
+-- What a scope holds: asked when it closes, and when a session is looked for that nobody closed.
+CREATE INDEX {i_transient} ON {memory} ({anchor}, session_id, interaction_id)
+    WHERE tier <> 'persistent';
 
 -- object: function {family}_protect_v1
 -- Persistent rows and rows an action rests on are never deleted; other transient rows only by
@@ -158,6 +170,8 @@ CREATE TABLE {scopes} (
     session_id uuid NOT NULL,
     opened_at timestamptz NOT NULL,
     opened_by text NOT NULL,
+    -- When its holder last said that it is still alive; writing and reading say so too.
+    renewed_at timestamptz,
     closed_at timestamptz,
     CONSTRAINT {c_scopes_pkey} PRIMARY KEY ({anchor}, scope_id),
     CONSTRAINT {c_scopes_session} FOREIGN KEY ({anchor}, session_id)
@@ -165,6 +179,42 @@ CREATE TABLE {scopes} (
     CONSTRAINT {c_scopes_tier} CHECK (
         CASE tier WHEN 'session' THEN session_id = scope_id
                   WHEN 'interaction' THEN session_id <> scope_id ELSE false END)
+);
+
+-- object: index {family}_memory_scopes_open
+-- The scopes that may have lost their process: few, however many are closed.
+CREATE INDEX {i_scopes_open} ON {scopes} ({anchor}, opened_at) WHERE closed_at IS NULL;
+
+-- object: table {family}_memory_lineage
+-- What an entry was made of. No foreign key to the source: that may have gone with its scope, and
+-- its place, origin and trust are kept here for the day somebody asks.
+CREATE TABLE {lineage} (
+    {anchor_defs},
+    memory_id uuid NOT NULL,
+    source_id uuid NOT NULL,
+    relation idetic.relation NOT NULL,
+    session_id uuid,
+    interaction_id uuid,
+    origin idetic.origin NOT NULL,
+    trust idetic.trust NOT NULL,
+    observed_at timestamptz NOT NULL,
+    CONSTRAINT {c_lineage_pkey} PRIMARY KEY ({anchor}, memory_id, source_id),
+    CONSTRAINT {c_lineage_memory} FOREIGN KEY ({anchor}, memory_id)
+        REFERENCES {memory} ({anchor}, memory_id) ON DELETE RESTRICT
+);
+
+-- object: index {family}_memory_lineage_source
+-- What was made of an entry: asked by erasure and by a roll-back of a source.
+CREATE INDEX {i_lineage_source} ON {lineage} ({anchor}, source_id);
+
+-- object: table {family}_memory_marks
+-- How far background work has come in each anchor: the chain's position when it last finished.
+CREATE TABLE {marks} (
+    {anchor_defs},
+    kind text NOT NULL,
+    position bigint NOT NULL,
+    marked_at timestamptz NOT NULL,
+    CONSTRAINT {c_marks_pkey} PRIMARY KEY ({anchor}, kind)
 );
 
 -- object: table {family}_memory_profiles

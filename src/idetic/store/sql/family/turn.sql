@@ -8,6 +8,7 @@ DECLARE
     link {ledger};
     entry record;
     verb text := call ->> 'verb';
+    turned text := CASE verb WHEN 'archive' THEN 'archived_at' ELSE 'exempt_at' END;
     stamp timestamptz;
     done boolean;
     state text;
@@ -20,7 +21,8 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    SELECT m.memory_id, m.archived_at, m.superseded_at, m.invalidated_at, m.deleted_at, m.exempt_at
+    SELECT m.memory_id, m.archived_at, m.superseded_at, m.invalidated_at, m.deleted_at, m.exempt_at,
+        m.candidate
     INTO entry FROM {memory} m
     WHERE {anchor_is_p_m} AND m.memory_id = (call ->> 'memory')::uuid FOR UPDATE;
     IF NOT FOUND THEN
@@ -29,9 +31,10 @@ BEGIN
     state := CASE WHEN entry.deleted_at IS NOT NULL THEN 'deleted'
                   WHEN entry.superseded_at IS NOT NULL THEN 'superseded'
                   WHEN entry.invalidated_at IS NOT NULL THEN 'invalidated'
-                  WHEN entry.archived_at IS NOT NULL THEN 'archived' ELSE 'current' END;
+                  WHEN entry.archived_at IS NOT NULL THEN 'archived'
+                  WHEN entry.candidate THEN 'candidate' ELSE 'current' END;
     done := CASE verb WHEN 'archive' THEN state = 'archived' ELSE entry.exempt_at IS NOT NULL END;
-    IF NOT done AND state <> 'current' THEN
+    IF NOT done AND state NOT IN ('current', 'candidate') THEN
         RAISE EXCEPTION 'idetic.transition: the entry is already %', state USING ERRCODE = 'ID007';
     END IF;
     IF NOT done AND verb = 'archive' THEN
@@ -45,7 +48,9 @@ BEGIN
         CASE verb WHEN 'archive' THEN 'archived' ELSE 'exempted' END,
         CASE WHEN done THEN 'NOOP' ELSE 'UPDATE' END::idetic.decision, entry.memory_id,
         call -> 'actor', call ->> 'reason', state,
-        CASE WHEN verb = 'archive' THEN 'archived' ELSE state END, NULL);
+        CASE WHEN verb = 'archive' THEN 'archived' ELSE state END,
+        CASE WHEN NOT done THEN jsonb_build_object('was', jsonb_build_object(turned, NULL),
+                                                   'set', jsonb_build_object(turned, stamp)) END);
     {remember_call_key}
     RETURN NEXT link;
 END
@@ -100,7 +105,7 @@ END
 $$;
 
 -- object: function {family}_scope_v1
--- Open or close a session or an interaction. Closing a session closes its interactions.
+-- Open a session or an interaction; opening what is open resumes it.
 CREATE OR REPLACE FUNCTION {scope_turn}({anchor_params}, call jsonb) RETURNS SETOF {ledger}
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -109,28 +114,24 @@ DECLARE
     stamp timestamptz;
     p_scope uuid := (call ->> 'scope')::uuid;
     p_session uuid := (call ->> 'session')::uuid;
-    opening boolean := call ->> 'verb' = 'open';
     changed integer;
 BEGIN
     head := {head}({anchor_p});
     stamp := greatest((call ->> 'at')::timestamptz, head.at);
-    IF opening THEN
-        IF p_scope <> p_session THEN
-            PERFORM {check_scope}({anchor_p}, p_session, NULL);
-        END IF;
-        INSERT INTO {scopes} ({anchor}, scope_id, tier, session_id, opened_at, opened_by)
-        VALUES ({anchor_p}, p_scope, (call ->> 'tier')::idetic.tier, p_session, stamp,
-                (call #>> '{{actor,kind}}') || ':' || (call #>> '{{actor,name}}'))
-        ON CONFLICT ({anchor}, scope_id) DO NOTHING;
-    ELSE
-        UPDATE {scopes} s SET closed_at = stamp
-        WHERE {anchor_is_p_s} AND s.closed_at IS NULL
-          AND (s.scope_id = p_scope OR s.session_id = p_scope);
+    IF p_scope <> p_session THEN
+        PERFORM {check_scope}({anchor_p}, p_session, NULL);
     END IF;
+    INSERT INTO {scopes} ({anchor}, scope_id, tier, session_id, opened_at, opened_by)
+    VALUES ({anchor_p}, p_scope, (call ->> 'tier')::idetic.tier, p_session, stamp,
+            (call #>> '{{actor,kind}}') || ':' || (call #>> '{{actor,name}}'))
+    ON CONFLICT ({anchor}, scope_id) DO NOTHING;
     GET DIAGNOSTICS changed = ROW_COUNT;
-    link := {append}(head, (call ->> 'receipt')::uuid, stamp,
-        (call ->> 'tier') || CASE WHEN opening THEN '_opened' ELSE '_closed' END,
-        CASE WHEN changed = 0 THEN 'NOOP' WHEN opening THEN 'ADD' ELSE 'UPDATE' END::idetic.decision,
+    IF changed = 0 THEN
+        UPDATE {scopes} s SET renewed_at = stamp
+        WHERE {anchor_is_p_s} AND s.scope_id = p_scope AND s.closed_at IS NULL;
+    END IF;
+    link := {append}(head, (call ->> 'receipt')::uuid, stamp, (call ->> 'tier') || '_opened',
+        CASE WHEN changed = 0 THEN 'NOOP' ELSE 'ADD' END::idetic.decision,
         NULL, call -> 'actor', call ->> 'reason', NULL, NULL,
         jsonb_build_object('scope', p_scope, 'session', p_session));
     RETURN NEXT link;

@@ -21,6 +21,7 @@ VALUES ({tenant_value}, {activation_id}, {profile}, {at}, {by})
 SELECT {anchor_of_m}, m.memory_id, m.tier, m.typology, m.body_text FROM {memory} m
 WHERE {scope_m} AND m.deleted_at IS NULL AND m.archived_at IS NULL AND NOT EXISTS (
     SELECT FROM {embeddings} e WHERE {scope_e} AND e.memory_id = m.memory_id AND e.profile_id = {profile})
+  AND ({session_id}::uuid IS NULL OR m.session_id = {session_id})
 ORDER BY m.memory_id LIMIT {limit}
 
 -- query: count_pending

@@ -1,0 +1,204 @@
+"""The nouns of evidence: what supports an entry, what speaks against it, what it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from idetic.model import Decision, Entry, Origin, Receipt, Ref
+
+
+class SourceType(StrEnum):
+    """What a corroboration comes from (ADR-058 D9)."""
+
+    OBSERVATION_EVENT = "observation_event"
+    RULE_CHANGE = "rule_change"
+    CROSS_VERSION_CARRY = "cross_version_carry"
+    OPERATOR_INPUT = "operator_input"
+    AGENT_INFERENCE = "agent_inference"
+
+    @property
+    def independent(self) -> bool:
+        """Whether it counts towards promotion: what an agent infers supports nothing by itself."""
+        return self is not SourceType.AGENT_INFERENCE
+
+
+class ContradictionStatus(StrEnum):
+    """Where a contradiction stands (ADR-058 D7)."""
+
+    OPEN = "open"
+    DISMISSED = "dismissed"
+    SURFACED = "surfaced_to_operator"
+    PROMOTED = "promoted_to_revision_signal"
+
+
+# Open, then before an operator, then settled for good.
+TRANSITIONS: Mapping[ContradictionStatus, tuple[ContradictionStatus, ...]] = MappingProxyType(
+    {
+        ContradictionStatus.OPEN: (ContradictionStatus.SURFACED, ContradictionStatus.DISMISSED),
+        ContradictionStatus.SURFACED: (
+            ContradictionStatus.DISMISSED,
+            ContradictionStatus.PROMOTED,
+        ),
+        ContradictionStatus.DISMISSED: (),
+        ContradictionStatus.PROMOTED: (),
+    }
+)
+
+
+class Relation(StrEnum):
+    """How a source went into an entry; `recurred` is one that only said the same again."""
+
+    COMPOUNDED = "compounded"
+    PROMOTED = "promoted"
+    MERGED = "merged"
+    RECURRED = "recurred"
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """One source of an entry, and where that source stood; the source itself may be gone."""
+
+    source_id: UUID
+    relation: Relation
+    origin: Origin
+    trust: int
+    observed_at: datetime
+    session_id: UUID | None = None
+    interaction_id: UUID | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Corroboration:
+    """What supports an entry: a source, not only a time."""
+
+    id: UUID
+    source_type: SourceType
+    source_ref: UUID
+    at: datetime
+    by: str
+    origin: Origin
+    session_id: UUID | None = None
+    notes: str | None = None
+    withdrawn_at: datetime | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def source(self) -> tuple[SourceType, UUID]:
+        """What counts once, however often it is said."""
+        return self.source_type, self.source_ref
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """An entry that speaks against canonical content, and what became of it."""
+
+    id: UUID
+    entry_id: UUID
+    ref: Ref
+    observed_at: datetime
+    observed_by: str
+    status: ContradictionStatus
+    resolution_notes: str | None = None
+    resolved_at: datetime | None = None
+    resolved_by: str | None = None
+
+
+class PromotionGate(StrEnum):
+    """The four gates of primitive 9."""
+
+    DEDUPLICATION = "deduplication"
+    CORROBORATION = "corroboration"
+    SANITIZATION = "sanitization"
+    CROSS_CONTEXT = "cross_context_validity"
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What one gate said, with the numbers it looked at."""
+
+    gate: PromotionGate
+    passed: bool
+    have: float
+    need: float
+    why: str
+
+    def as_data(self) -> dict[str, Any]:
+        """For the ledger: numbers and a sentence, never content."""
+        return {
+            "gate": self.gate.value,
+            "passed": self.passed,
+            "have": self.have,
+            "need": self.need,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One automatic decision: what, about which entry, by which gates; its receipt undoes it."""
+
+    transition: str
+    receipt: Receipt
+    gates: tuple[GateResult, ...] = ()
+
+    @property
+    def decision(self) -> Decision:
+        """ADD, UPDATE, DELETE, NOOP or REJECT."""
+        return self.receipt.decision
+
+    @property
+    def entry_id(self) -> UUID | None:
+        """The entry it is about."""
+        return self.receipt.entry_id
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What the close of a scope did. Every decision in it has its receipt."""
+
+    receipt: Receipt
+    decided: tuple[Decided, ...] = ()
+
+    def count(self, transition: str) -> int:
+        """How many decisions of one kind were made."""
+        return sum(one.transition == transition for one in self.decided)
+
+    def entries(self, transition: str) -> list[UUID]:
+        """The entries that a kind of decision was made about."""
+        return [
+            one.entry_id for one in self.decided if one.transition == transition and one.entry_id
+        ]
+
+
+class DispositionCause(StrEnum):
+    """Why an entry waits for somebody to decide about it."""
+
+    LAPSED = "validity_lapsed"
+    FORCED = "forcing_function"
+    STALE_CANDIDATE = "candidate_without_support"
+
+
+class Outcome(StrEnum):
+    """What a disposition may decide."""
+
+    PROMOTE = "promote"
+    RECORROBORATE = "recorroborate"
+    EXEMPT = "exempt"
+    ARCHIVE = "archive"
+
+
+@dataclass(frozen=True, slots=True)
+class Disposition:
+    """An entry in the disposition queue: why it is there, how hard time presses, since when."""
+
+    entry: Entry
+    cause: DispositionCause
+    pressure: float
+    due_at: datetime

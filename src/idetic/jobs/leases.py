@@ -1,0 +1,148 @@
+"""Who holds a job. procrastinate's manager, with the gaps closed that a kill or a cut opens."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from procrastinate import PsycopgConnector, exceptions
+from procrastinate import sql as queries
+from procrastinate.jobs import Job, Status
+from procrastinate.manager import JobManager, NotificationCallback
+
+from idetic.jobs.retries import Backoff
+from idetic.store import templates
+from idetic.store.templates import raw
+
+log = logging.getLogger("idetic.jobs")
+
+# How long a worker tries to say what became of a job: half a minute, the time after which other
+# workers take it for dead anyway.
+_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+_RELISTEN = 5.0
+
+
+def connector(dsn: str, size: int) -> PsycopgConnector:
+    """Connections of their own for the queue, which can only act as the worker role."""
+
+    async def become_worker(connection: psycopg.AsyncConnection[Any]) -> None:
+        # Autocommit here and not as an argument: procrastinate passes its own to one connection.
+        await connection.set_autocommit(True)
+        await connection.execute(raw(_query("become_worker")))
+
+    return PsycopgConnector(conninfo=dsn, min_size=1, max_size=size, configure=become_worker)
+
+
+class Leases(JobManager):
+    """Jobs are settled by the worker that holds them, or by nobody.
+
+    procrastinate settles by id alone: a worker that was taken for dead, and is not, would end the
+    job that another one now runs. `lost` is called when this worker can no longer hold its jobs.
+    """
+
+    connector: PsycopgConnector
+
+    def __init__(self, connected: PsycopgConnector, backoff: Backoff):
+        super().__init__(connected)
+        self.lost: Callable[[], None] = lambda: None
+        self._backoff = backoff
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        """End a job, and with it the earlier failures of its equals."""
+        await self._settle(job, "finish_job", status=status.value, delete_job=delete_job)
+
+    async def retry_job(
+        self,
+        job: Job,
+        retry_at: datetime | None = None,
+        priority: int | None = None,
+        queue: str | None = None,
+        lock: str | None = None,
+    ) -> None:
+        """Put a job back. If an equal one waits by now, that one does the work and this one goes:
+        two cannot wait, and procrastinate would leave this one running for ever."""
+        when = retry_at or datetime.now(UTC)
+        moved = {"new_priority": priority, "new_queue_name": queue, "new_lock": lock}
+        try:
+            await self._settle(job, "retry_job", retry_at=when, **moved)
+        except psycopg.errors.UniqueViolation:
+            await self._settle(job, "finish_job", status="aborted", delete_job=True)
+
+    async def recover(self, stalled_after: float) -> int:
+        """Give the jobs of dead workers back to the queue; says how many."""
+        found = 0
+        for job in await self.get_stalled_jobs(seconds_since_heartbeat=stalled_after):
+            found += 1
+            log.warning("%s job %s has lost its worker", job.task_name, job.id)
+            if self._backoff.exhausted(job.attempts):
+                await self.note_failure(job, "WorkerLost", "Its worker died each time it ran.")
+                await self.finish_job(job, Status.FAILED, delete_job=False)
+            else:
+                await self.retry_job(job)
+        await self.prune_stalled_workers(stalled_after)
+        return found
+
+    async def note_failure(self, job: Job, error: str, reason: str) -> None:
+        """Keep why a job failed, for the backlog. The job's own end does not hang on it."""
+        try:
+            await self.connector.execute_query_async(
+                _query("note_failure"), job_id=job.id, error=error, reason=reason
+            )
+        except exceptions.ConnectorException:
+            log.warning("%s job %s: why it failed could not be kept", job.task_name, job.id)
+
+    async def update_heartbeat(self, worker_id: int) -> None:
+        """Say that this worker lives. A database that is away for a moment is not the end."""
+        try:
+            alive = await self.connector.execute_query_all_async(
+                _query("beat"), worker_id=worker_id
+            )
+        except exceptions.ConnectorException:
+            log.warning("worker %s: the database did not take its heartbeat", worker_id)
+            return
+        if not alive:
+            log.warning("worker %s was taken for dead; it starts anew", worker_id)
+            self.lost()
+
+    async def listen_for_jobs(
+        self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
+    ) -> None:
+        """Listen for new jobs, again and again; meanwhile polling finds them."""
+        while True:
+            try:
+                await super().listen_for_jobs(on_notification=on_notification, queues=queues)
+            except exceptions.ConnectorException:
+                log.warning("the database cannot be listened to; polling goes on")
+            await asyncio.sleep(_RELISTEN)
+
+    async def _settle(self, job: Job, query: str, **values: Any) -> None:
+        for pause in _PAUSES:
+            try:
+                await self._settle_once(job, query, values)
+            except psycopg.OperationalError:
+                await asyncio.sleep(pause)
+            else:
+                return
+        # Nobody but this worker may end the job while it lives: so it has to go, and come back.
+        log.error("%s job %s: what became of it could not be said", job.task_name, job.id)
+        self.lost()
+
+    async def _settle_once(self, job: Job, query: str, values: dict[str, Any]) -> None:
+        held = {"job_id": job.id, "worker_id": job.worker_id}
+        async with self.connector.pool.connection() as connection, connection.transaction():
+            cursor = await connection.execute(raw(_query("hold")), held)
+            if await cursor.fetchone() is None:
+                log.warning("%s job %s was given to another worker", job.task_name, job.id)
+                return
+            if query == "finish_job":
+                await connection.execute(raw(_query("clear_failures")), {"key": job.queueing_lock})
+            await connection.execute(queries.queries[query], {"job_id": job.id, **values})
+
+
+def _query(name: str) -> Any:
+    """A named query, as the text that procrastinate's connector takes."""
+    return templates.query("queries/queue.sql", name)

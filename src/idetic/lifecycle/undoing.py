@@ -1,0 +1,187 @@
+"""Undo: an automatic decision, or a verb, taken back; the ledger keeps both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from idetic.errors import InputError, NotFound, TransitionRefused
+from idetic.gateway import steps
+from idetic.gateway.binding import require, require_whole_anchor
+from idetic.gateway.content import SHORT, check_text
+from idetic.gateway.gateway import Gateway
+from idetic.gateway.steps import Step, state_of
+from idetic.ids import uuid7
+from idetic.model import Capability, Decision, Entry, EntryState, LedgerRecord, Receipt, Scope
+from idetic.ports import Clock
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.held import Held
+from idetic.store.holding import Holding
+from idetic.store.known import Known
+
+# What a turn without its own memory of before was: the verbs of the write path say no more.
+_BEFORE: Mapping[str, Mapping[str, None]] = {
+    "archived": {"archived_at": None},
+    "exempted": {"exempt_at": None},
+    "superseded": {"superseded_at": None, "superseded_by": None},
+}
+_ADDED = ("proposed", "promoted", "compounded", "merged", "preferred")
+_NOTHING = ("held", "recurred", "replayed", "disposition_due", "corroboration_failed", "undone")
+
+
+class Undoing:
+    """Takes decisions of one agent back."""
+
+    def __init__(self, spec: MemorySpec, gateway: Gateway, holding: Holding, clock: Clock):
+        self._spec = spec
+        self._gateway = gateway
+        self._holding = holding
+        self._clock = clock
+
+    async def undo(
+        self, scope: Scope, what: Receipt | LedgerRecord | int, *, reason: str, key: str | None
+    ) -> Receipt:
+        """Put back what one decision changed, if nothing has built on it since."""
+        require(self._spec, scope, Capability.UNDO)
+        require_whole_anchor(scope)
+        position = _position(what)
+        call = {"verb": "undo", "position": position, "reason": check_text(reason, SHORT, "reason")}
+        async with self._holding.hold(scope, self._clock.now()) as held:
+
+            async def decide() -> list[Step]:
+                links = await held.links(position)
+                if not links:
+                    raise NotFound("There is no such receipt in this scope.")
+                return await self._reverse(held, links, reason)
+
+            return await self._gateway.settle_once(held, call, key, decide)
+
+    async def _reverse(self, held: Held, links: list[LedgerRecord], reason: str) -> list[Step]:
+        ids = {link.entry_id for link in links if link.entry_id is not None}
+        known = {one.id: one for one in await held.known("named", ids=list(ids))} if ids else {}
+        if any(one.entry.deleted_at and not one.entry.body_text for one in known.values()):
+            raise TransitionRefused(
+                "What was disposed of cannot come back: its content is not kept.",
+                remedy="The history of the entry says when its grace was over.",
+            )
+        await self._check_withdrawn(held, links)
+        made: list[Step] = []
+        # One receipt for all of it, so that an undo is undone as a whole too.
+        receipt, told = str(uuid7()), {"undone": links[0].position}
+        for link in reversed(links):
+            entry_id = link.entry_id
+            if entry_id is None or link.decision in (Decision.NOOP, Decision.REJECT):
+                continue
+            if entry_id not in known:
+                raise TransitionRefused(
+                    "What went with its scope cannot come back: its content is not kept.",
+                    remedy="The history of the entry names what it went into.",
+                )
+            step, after = self._back(held, link, known[entry_id].entry, reason, told)
+            made.append(step | {"receipt": receipt})
+            known[entry_id] = replace(known[entry_id], entry=after)
+        if not made:
+            raise TransitionRefused(
+                "This decision changed nothing, so there is nothing to undo.",
+                remedy="See the entry's history for the decision you mean.",
+            )
+        await self._check_claims(held, list(known.values()))
+        return made
+
+    def _back(
+        self, held: Held, link: LedgerRecord, entry: Entry, reason: str, told: dict[str, Any]
+    ) -> tuple[Step, Entry]:
+        """One link's opposite, and the entry as it then stands."""
+        if link.transition == "corroborated":
+            _check(entry, link, {})
+            row_id = link.detail["corroboration"]
+            more = told | {"corroboration": row_id}
+            step = steps.link("undone", Decision.UPDATE, reason, entry=entry, detail=more)
+            return step | {"op": "withdraw", "row_id": row_id}, entry
+        if link.transition in _ADDED and link.state_from is None:
+            changes: dict[str, Any] = {"archived_at": held.at}
+            _check(entry, link, {})
+        else:
+            changes = _was(link)
+            _check(entry, link, link.detail.get("set", {}))
+        after = replace(entry, **changes)
+        step = steps.turn(
+            entry, changes, "undone", reason, to=state_of(after), detail=told
+        )  # fmt: skip
+        return step, after
+
+    async def _check_withdrawn(self, held: Held, links: list[LedgerRecord]) -> None:
+        """A corroboration is withdrawn once, and the time of it stays."""
+        rows = {link.detail["corroboration"] for link in links if link.transition == "corroborated"
+                and link.decision is not Decision.NOOP}  # fmt: skip
+        found = await held.corroborations({link.entry_id for link in links if link.entry_id})
+        for one in (one for many in found.values() for one in many):
+            if str(one.id) in rows and one.withdrawn_at is not None:
+                raise TransitionRefused(
+                    "This corroboration was withdrawn already.",
+                    remedy="See the entry's history for the decision you mean.",
+                )
+
+    async def _check_claims(self, held: Held, known: list[Known]) -> None:
+        """Two current statements of one claim would be a conflict that nobody resolved."""
+        claims = [k.entry.claim for k in known if k.entry.claim and _stands(k.entry)]
+        if not claims:
+            return
+        subjects, attributes = map(list, zip(*(c.key for c in claims), strict=True))
+        after = {k.id: k.entry for k in known}
+        found = await held.known("claimed", subjects=subjects, attributes=attributes)
+        entries = [after.get(k.id, k.entry) for k in found] + list(after.values())
+        standing: dict[Any, set[UUID]] = {}
+        for entry in entries:
+            if entry.claim and _stands(entry) and entry.tier.value == "persistent":
+                at = (*entry.claim.key, entry.typology)
+                standing.setdefault(at, set()).add(entry.id)
+        if any(len(ids) > 1 for ids in standing.values()):
+            raise TransitionRefused(
+                "Another value of the same claim holds by now.",
+                remedy="Archive it first, or undo the decision that brought it.",
+            )
+
+
+def _position(what: object) -> int:
+    if isinstance(what, Receipt | LedgerRecord):
+        return what.position
+    if type(what) is int and what > 0:
+        return what
+    raise InputError("undo takes a receipt, a record of a history, or its position.")
+
+
+def _was(link: LedgerRecord) -> dict[str, Any]:
+    if "was" in link.detail:
+        return {column: _moment(column, value) for column, value in link.detail["was"].items()}
+    if link.transition in _BEFORE:
+        return dict(_BEFORE[link.transition])
+    raise TransitionRefused(
+        f"A decision of the kind `{link.transition}` cannot be undone.",
+        remedy="See docs/reference/python.md for what undo takes back.",
+    )
+
+
+def _check(entry: Entry, link: LedgerRecord, put: Mapping[str, Any]) -> None:
+    """Nothing may have built on it: the entry stands as the decision left it."""
+    same = all(_moment(c, v) == getattr(entry, c) for c, v in put.items())
+    if link.state_to is not None and (state_of(entry) != link.state_to or not same):
+        raise TransitionRefused(
+            f"The entry is {state_of(entry)} by now; it was {link.state_to} after that decision.",
+            remedy="Undo what happened to it since first; its history says what.",
+        )
+
+
+def _moment(column: str, value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if column.endswith("_at"):
+        return datetime.fromisoformat(value)
+    return UUID(value)
+
+
+def _stands(entry: Entry) -> bool:
+    return entry.state is EntryState.CURRENT and not entry.candidate

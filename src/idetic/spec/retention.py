@@ -1,0 +1,136 @@
+"""Retention policies: how long each entity of a family lives, and what is left of it after.
+
+Every entity has its policy here, in full: memory never resolves to a default that deletes. Only
+the persistent tier registers memory; the transient tiers inherit the life of their scope
+(ADR-058 D12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from idetic.model import Typology
+from idetic.spec.typology import Policy
+
+if TYPE_CHECKING:
+    from idetic.spec.memory_spec import MemorySpec
+
+
+class RetentionState(StrEnum):
+    """Where an entry stands. Derived from the reference graph, never stored."""
+
+    ACTIVE = "ACTIVE"
+    REFERENCED = "REFERENCED"
+    ORPHANED = "ORPHANED"
+    TOMBSTONED = "TOMBSTONED"
+
+
+class RetainedEntity(StrEnum):
+    """What a family keeps: persistent memory by typology, then every other table."""
+
+    PERSISTENT_EPISODIC = "persistent_episodic"
+    PERSISTENT_SEMANTIC = "persistent_semantic"
+    PERSISTENT_PROCEDURAL = "persistent_procedural"
+    REFERENCES = "references"
+    CORROBORATIONS = "corroborations"
+    CONTRADICTIONS = "contradictions"
+    EMBEDDINGS = "embeddings"
+    LINEAGE = "lineage"
+    ACTIONS = "actions"
+    LEDGER = "ledger"
+    RECEIPTS = "receipts"
+    READS = "reads"
+    SCOPES = "scopes"
+    ANCHORS = "anchors"
+    PROFILES = "profiles"
+    MARKS = "marks"
+
+
+class Disposal(StrEnum):
+    """What happens to a row once its grace is over."""
+
+    # The row goes. Never memory, never what an audit reads.
+    HARD_DELETE = "HARD_DELETE"
+    # The row stays as an empty shell: its identity, its states, its history.
+    STRIP_PAYLOAD = "STRIP_PAYLOAD"
+    # What it says goes; what describes it stays.
+    RETAIN_METADATA = "RETAIN_METADATA"
+
+
+TtlDays = Annotated[int, Field(ge=1, le=36_500)]
+GraceDays = Annotated[int, Field(ge=0, le=36_500)]
+
+
+class RetentionPolicy(Policy):
+    """How long an entity lives, how long a tombstone can be undone, what is left of it then."""
+
+    active_ttl_days: TtlDays | None
+    tombstone_grace_days: GraceDays
+    disposal: Disposal
+
+
+MEMORY: Mapping[Typology, RetainedEntity] = MappingProxyType(
+    {
+        Typology.EPISODIC: RetainedEntity.PERSISTENT_EPISODIC,
+        Typology.SEMANTIC: RetainedEntity.PERSISTENT_SEMANTIC,
+        Typology.PROCEDURAL: RetainedEntity.PERSISTENT_PROCEDURAL,
+    }
+)
+# Memory, what rested on it and the history of both: no reason is good enough to delete these.
+NEVER_DELETED = frozenset({*MEMORY.values(), RetainedEntity.ACTIONS, RetainedEntity.LEDGER})
+
+
+Policies = Mapping[RetainedEntity, RetentionPolicy]
+
+
+def _policy(ttl: int | None, grace: int, disposal: Disposal) -> RetentionPolicy:
+    return RetentionPolicy(active_ttl_days=ttl, tombstone_grace_days=grace, disposal=disposal)
+
+
+def complete(rows: Policies) -> Policies:
+    """The table of policies; an entity without one is a mistake that nothing may start with."""
+    missing = [entity.value for entity in RetainedEntity if entity not in rows]
+    if missing:
+        raise ValueError(f"No retention policy is given for {', '.join(missing)}.")
+    return MappingProxyType(dict(rows))
+
+
+# A grace of 0 days is one that counts from the entry's own disposal: what belongs to an entry goes
+# with it, and what stands by itself is never tombstoned.
+RETENTION = complete(
+    {
+        RetainedEntity.PERSISTENT_EPISODIC: _policy(None, 30, Disposal.STRIP_PAYLOAD),
+        RetainedEntity.PERSISTENT_SEMANTIC: _policy(None, 30, Disposal.STRIP_PAYLOAD),
+        RetainedEntity.PERSISTENT_PROCEDURAL: _policy(None, 30, Disposal.STRIP_PAYLOAD),
+        RetainedEntity.REFERENCES: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.CORROBORATIONS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.CONTRADICTIONS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        # A vector is the note in another form: it goes when the note does.
+        RetainedEntity.EMBEDDINGS: _policy(None, 0, Disposal.HARD_DELETE),
+        RetainedEntity.LINEAGE: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.ACTIONS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.LEDGER: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.RECEIPTS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.READS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.SCOPES: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.ANCHORS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.PROFILES: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.MARKS: _policy(None, 0, Disposal.RETAIN_METADATA),
+    }
+)
+
+
+def entities(spec: MemorySpec) -> list[RetainedEntity]:
+    """The entities that a spec's family has; every typology of memory is one (ADR-058 D4)."""
+    canonical = spec.references.canonical
+    there = {
+        RetainedEntity.REFERENCES: bool(canonical),
+        RetainedEntity.CORROBORATIONS: spec.references.corroborations,
+        RetainedEntity.CONTRADICTIONS: any(c.contradictions for c in canonical),
+    }
+    return [entity for entity in RetainedEntity if there.get(entity, True)]

@@ -1,0 +1,171 @@
+"""An anchor held to commit: read what is there, decide outside, settle, all in one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+from psycopg.sql import Composable
+
+from idetic.evidence import Contradiction, Corroboration, Lineage
+from idetic.model import Decision, LedgerRecord, Receipt, Scope, Tier
+from idetic.spec.primitives import Canonical
+from idetic.store.canonical import canonical_names
+from idetic.store.compiler import Extensions
+from idetic.store.database import Rows, Run
+from idetic.store.entries import Entries, record
+from idetic.store.family import Family
+from idetic.store.known import (
+    Known,
+    ScopeRow,
+    contradiction_of,
+    corroboration_of,
+    lineage_of,
+    vector_of,
+)
+from idetic.store.queue import enqueue_statement
+from idetic.store.scans import Scans
+from idetic.store.templates import raw
+
+# The links of one decision stand together; this is far more than any decision has.
+_SPAN = 20_000
+Step = dict[str, Any]
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+class Held(Scans):
+    """One anchor of one family, held by this transaction."""
+
+    def __init__(
+        self,
+        family: Family,
+        entries: Entries,
+        extensions: Extensions,
+        scope: Scope,
+        run: Run,
+        now: datetime,
+    ):
+        super().__init__(family, extensions, scope, run, now)
+        self._entries = entries
+        self._columns = entries.columns(scope)
+
+    async def take(self) -> None:
+        """Lock the anchor. Its time never runs backwards, whatever the clocks say."""
+        ((position, at),) = await self.rows("hold")
+        self.at = self.at if position == 0 else max(self.at, at)
+
+    async def scopes(self, scope_id: UUID) -> list[ScopeRow]:
+        """A session with its interactions, or one interaction."""
+        rows = await self.rows("scopes", scope_id=sql.Literal(scope_id))
+        return [ScopeRow(row[0], Tier(row[1]), *row[2:]) for row in rows]
+
+    async def known(self, which: str, **values: Any) -> list[Known]:
+        """Entries by one of the named conditions: in_session, in_interaction, named, claimed."""
+        literals = {name: sql.Literal(value) for name, value in values.items()}
+        condition = self.compose(which, live=self.compose("live"), **literals)
+        rows = await self.rows("known", which=condition, columns=self._columns, rests=self._rests())
+        return [Known(self._entries.entry(row[2:]), vector_of(row[0]), row[1]) for row in rows]
+
+    def _rests(self) -> Composable:
+        parts = [self.compose("rests")]
+        for canonical in self.family.spec.references.canonical:
+            if canonical.contradictions:
+                table = canonical_names(self.family, canonical)["contradictions"]
+                parts.append(self.compose("contradicted", contradictions=table))
+        return raw("({})").format(raw(" OR ").join(parts))
+
+    async def lineage(self, ids: Iterable[UUID]) -> dict[UUID, list[Lineage]]:
+        """What entries were made of, by entry."""
+        found: dict[UUID, list[Lineage]] = {}
+        for row in await self._by_ids("lineage", ids, "l"):
+            names = self.family.spec.anchor.provenance
+            found.setdefault(row[0], []).append(lineage_of(row[1:], names))
+        return found
+
+    async def corroborations(self, ids: Iterable[UUID]) -> dict[UUID, list[Corroboration]]:
+        """What supports entries, by entry; empty where the spec keeps none."""
+        found: dict[UUID, list[Corroboration]] = {}
+        if self.family.spec.references.corroborations:
+            for row in await self._by_ids("corroborations", ids, "c"):
+                names = self.family.spec.anchor.provenance
+                found.setdefault(row[0], []).append(corroboration_of(row[1:], names))
+        return found
+
+    async def failures(self, ids: Iterable[UUID]) -> dict[UUID, set[tuple[str, str]]]:
+        """The distinct sources that failed to corroborate entries since one last did."""
+        found: dict[UUID, set[tuple[str, str]]] = {}
+        for memory_id, kind, ref in await self._by_ids("failures", ids, "l"):
+            found.setdefault(memory_id, set()).add((kind, ref))
+        return found
+
+    async def _by_ids(self, query: str, ids: Iterable[UUID], alias: str) -> Rows:
+        wanted = list(ids)
+        if not wanted:
+            return []
+        columns = [sql.Identifier(alias, p) for p in self.family.spec.anchor.provenance]
+        provenance = raw(", ").join([*columns, raw("NULL")])
+        return await self.rows(query, ids=sql.Literal(wanted), provenance=provenance)
+
+    async def contradictions(self, canonical: Canonical, **wanted: Any) -> list[Contradiction]:
+        """Contradictions with one noun: by row, by entry and canonical row, or by status."""
+        values = {"row_id": None, "entry_id": None, "ref_id": None, "status": None, "limit": 1000}
+        literals = {name: sql.Literal(value) for name, value in (values | wanted).items()}
+        names = canonical_names(self.family, canonical)
+        rows = await self.rows("contradictions", **(names | literals))
+        return [contradiction_of(row, canonical.noun) for row in rows]
+
+    async def links(self, position: int) -> list[LedgerRecord]:
+        """The links of the decision that stands at a position."""
+        rows = await self.rows(
+            "links",
+            position=sql.Literal(position),
+            first=sql.Literal(position - _SPAN),
+            last=sql.Literal(position + _SPAN),
+        )
+        return [record(row) for row in rows]
+
+    async def replay(self, key: str, digest: str) -> Receipt | None:
+        """The receipt an idempotency key stands for; another body under it is refused."""
+        values = {"key": sql.Literal(key), "digest": sql.Literal(digest)}
+        rows = await self.rows("replay", **values)
+        return _receipt(rows[0]) if rows else None
+
+    async def remember(self, key: str, digest: str, position: int) -> None:
+        """Keep an idempotency key beside the link that it stands for."""
+        values = {"key": key, "digest": digest, "position": position}
+        await self.rows("remember", **{k: sql.Literal(v) for k, v in values.items()})
+
+    async def settle(self, version: int, steps: Sequence[Step]) -> list[Receipt]:
+        """Write what was decided; one receipt per step that leaves a link."""
+        if not steps:
+            return []
+        principal = self.scope.principal
+        rows = await self.rows(
+            "settle",
+            moment=sql.Literal(self.at),
+            kind=sql.Literal(principal.kind.value),
+            name=sql.Literal(principal.name),
+            version=sql.Literal(version),
+            steps=sql.Literal(_json(list(steps))),
+        )
+        return [_receipt(row) for row in rows]
+
+    async def enqueue(self, task: str, **ids: Any) -> None:
+        """Enqueue a background task for this anchor; it commits with what was settled."""
+        await self._run(enqueue_statement(self.scope, task, **ids))
+
+    async def closing(self, session_id: UUID) -> None:
+        """Let the transient rows of this session go, in this transaction."""
+        await self.rows("closing", session=sql.Literal(str(session_id)))
+
+
+def _receipt(row: tuple[Any, ...]) -> Receipt:
+    position, at, receipt_id, decision, reason, memory_id, detail = row
+    shown: Mapping[str, Any] = detail or {}
+    return Receipt(
+        receipt_id, Decision(decision), reason, position, at, entry_id=memory_id, detail=shown
+    )

@@ -1,0 +1,122 @@
+-- query: schema
+-- A home for procrastinate's tables, and what was put there. Default privileges, because a later
+-- release of it may bring further tables. The record stands in `idetic`, where the application
+-- role can read it when it opens a database; it has no right in idetic_jobs at all.
+CREATE SCHEMA IF NOT EXISTS idetic_jobs;
+GRANT USAGE ON SCHEMA idetic_jobs TO idetic_worker;
+ALTER DEFAULT PRIVILEGES IN SCHEMA idetic_jobs
+    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO idetic_worker;
+ALTER DEFAULT PRIVILEGES IN SCHEMA idetic_jobs GRANT USAGE ON SEQUENCES TO idetic_worker;
+CREATE TABLE IF NOT EXISTS idetic.queue_migrations (
+    name text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT queue_migrations_pkey PRIMARY KEY (name)
+);
+GRANT SELECT ON idetic.queue_migrations TO idetic_app, idetic_worker
+
+-- query: become_worker
+-- procrastinate names its tables without a schema.
+SET ROLE idetic_worker; SET search_path = idetic_jobs
+
+-- query: enqueue
+SELECT idetic.enqueue_v1({task}, NULL, NULL, NULL, {args}, {at})
+
+-- query: backlog
+-- Per task. A job's age counts from when it was enqueued, or from when it was first due if it was
+-- put off on purpose; a pause between attempts does not make it younger.
+SELECT j.task_name,
+       count(*) FILTER (WHERE j.status = 'todo'),
+       count(*) FILTER (WHERE j.status = 'doing'),
+       count(*) FILTER (WHERE j.status = 'failed'),
+       max(greatest(0, extract(epoch FROM now() - since.at))) FILTER (WHERE j.status = 'todo')::float,
+       (array_agg(f.error ORDER BY f.failed_at DESC) FILTER (WHERE f.error IS NOT NULL))[1],
+       (array_agg(f.reason ORDER BY f.failed_at DESC) FILTER (WHERE f.error IS NOT NULL))[1]
+FROM idetic_jobs.procrastinate_jobs j
+LEFT JOIN idetic_jobs.failures f ON f.job_id = j.id
+LEFT JOIN LATERAL (
+    SELECT greatest(min(e.at), CASE WHEN j.attempts = 0 THEN j.scheduled_at END) AS at
+    FROM idetic_jobs.procrastinate_events e
+    WHERE e.job_id = j.id AND e.type = 'deferred') AS since ON j.status = 'todo'
+GROUP BY j.task_name ORDER BY j.task_name
+
+-- query: hold
+-- The lease: a job is settled by the worker that holds it and by nobody else. NULL holds the job
+-- of a worker that is gone. Locked until the settlement, which is in the same transaction.
+SELECT j.id FROM idetic_jobs.procrastinate_jobs j
+WHERE j.id = %(job_id)s AND j.status = 'doing' AND j.worker_id IS NOT DISTINCT FROM %(worker_id)s
+FOR UPDATE
+
+-- query: clear_failures
+-- A job that ends clears the failures of its equals: `failed` counts what is undone, each once.
+DELETE FROM idetic_jobs.procrastinate_jobs f WHERE f.status = 'failed' AND f.queueing_lock = %(key)s
+
+-- query: note_failure
+INSERT INTO idetic_jobs.failures AS f (job_id, error, reason)
+SELECT j.id, %(error)s, %(reason)s FROM idetic_jobs.procrastinate_jobs j WHERE j.id = %(job_id)s
+ON CONFLICT (job_id) DO UPDATE
+    SET error = EXCLUDED.error, reason = EXCLUDED.reason, failed_at = EXCLUDED.failed_at
+
+-- query: beat
+-- No row: this worker was taken for dead, and its jobs were given to others.
+UPDATE idetic_jobs.procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s
+RETURNING id
+
+-- query: sweepable
+-- Whether workers may look at this family: one that an older release compiled has no marks until
+-- its spec is applied again. From the catalog, for to_regclass fails without a right on the schema.
+SELECT count(*) = 2 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = {schema_text} AND c.relname IN ({anchors_text}, {marks_text})
+  AND has_schema_privilege('idetic_worker', n.oid, 'USAGE')
+  AND has_table_privilege('idetic_worker', c.oid, 'SELECT')
+
+-- query: sweep
+-- Enqueue a task for every anchor that meets a condition; says for how many. Left out is what waits or runs already, so that a full queue cannot hide the other
+-- anchors behind the limit, and what failed for good a short while ago.
+SELECT count(idetic.enqueue_v1({task}, NULL, NULL, NULL, w.args, NULL))
+FROM (
+    SELECT made.args
+    FROM {anchors} a
+    LEFT JOIN {marks} m ON {anchor_m_is_a} AND m.kind = {task}
+    CROSS JOIN LATERAL (
+        SELECT jsonb_build_object('agent', {agent}, 'anchor', jsonb_build_object({pairs})) AS args
+    ) AS made
+    CROSS JOIN LATERAL (SELECT idetic.job_key_v1({task}, made.args) AS key) AS keyed
+    WHERE {condition}
+      AND NOT EXISTS (SELECT FROM idetic_jobs.procrastinate_jobs j
+                      WHERE j.queueing_lock = keyed.key AND j.status = 'todo')
+      AND NOT EXISTS (SELECT FROM idetic_jobs.procrastinate_jobs j
+                      WHERE j.lock = keyed.key AND j.status = 'doing')
+      AND NOT EXISTS (SELECT FROM idetic_jobs.procrastinate_jobs j
+                      JOIN idetic_jobs.failures f ON f.job_id = j.id
+                      WHERE j.queueing_lock = keyed.key AND j.status = 'failed'
+                        AND f.failed_at > now() - interval '10 minutes')
+    LIMIT {limit}) AS w
+
+-- query: sweep_moved
+-- The chain has moved since the task last finished there.
+a.position > coalesce(m.position, 0)
+
+-- query: sweep_aged
+-- The task last finished there before a moment, or never.
+coalesce(m.marked_at, '-infinity') < {before}
+
+-- query: sweep_open
+-- A scope is open that was opened before a moment, and nobody has looked since another.
+coalesce(m.marked_at, '-infinity') < {before} AND EXISTS (
+    SELECT FROM {scopes} s WHERE {anchor_a_is_s} AND s.closed_at IS NULL AND s.opened_at < {opened})
+
+-- query: anchors_of
+-- The anchors of one tenant.
+SELECT {anchor_of_a} FROM {anchors} a WHERE a.{tenant} = {tenant_value}::{tenant_type}
+ORDER BY {anchor_of_a}
+
+-- query: position
+-- Where the anchor's chain ends now.
+SELECT a.position FROM {anchors} a WHERE {scope_a}
+
+-- query: mark
+-- How far a task has come; never backwards, should two have run at once.
+INSERT INTO {marks} AS m ({anchor}, kind, position, marked_at)
+VALUES ({values}, {task}, {position}, {at})
+ON CONFLICT ({anchor}, kind) DO UPDATE
+    SET position = greatest(m.position, EXCLUDED.position), marked_at = EXCLUDED.marked_at

@@ -1,0 +1,53 @@
+"""`idetic demo month`: a World Agent's month in the terminal, in a few seconds."""
+
+from __future__ import annotations
+
+import time
+
+import anyio
+from rich.console import Console
+
+from idetic.gateway.content import check_text
+from idetic.library.idetic import Idetic
+from idetic.surfaces.cli import output
+from idetic.surfaces.cli.month_book import StoryClock
+from idetic.surfaces.cli.month_days import SCRIPT
+from idetic.surfaces.cli.month_play import Tell, Told, play
+from idetic.surfaces.cli.month_show import show_event, show_state
+from idetic.surfaces.cli.month_state import State
+
+_DSN_LIMIT = 4_000
+_TITLES = {"month": "After the month, on day 31", "after": "Eleven weeks later, on day 110"}
+
+
+def run_month(dsn: str | None, as_json: bool) -> None:
+    """Play the month; tell it as it happens, or what came of it as JSON."""
+    begun = time.monotonic()
+    told: list[Told] = []
+    console = None if as_json else output.console()
+
+    def tell(each: Told) -> None:
+        told.append(each)
+        if console is not None:
+            show_event(console, each)
+
+    found = anyio.run(_play, dsn, tell)
+    # Nothing in it differs from run to run: no id, no time that passed.
+    data = {**found, "days": told}
+    output.answer(data, as_json, lambda console: _end(console, found, begun))
+
+
+async def _play(dsn: str | None, tell: Tell) -> dict[str, State]:
+    clock = StoryClock()
+    chosen = dsn and check_text(dsn, _DSN_LIMIT, "The DSN")
+    async with Idetic.open(chosen, clock=clock) as db:
+        return await play(db, clock, SCRIPT, tell)
+
+
+def _end(console: Console, found: dict[str, State], begun: float) -> None:
+    before: State = {}
+    for name, state in found.items():
+        show_state(console, _TITLES[name], state, before)
+        before = state
+    seconds = round(time.monotonic() - begun, 1)
+    console.print(output.literal(f"That took {seconds} seconds.", "bold cyan"))

@@ -1,0 +1,80 @@
+"""A worker in a process of its own, to be killed: its order is one JSON line on stdin.
+
+Beside the real handlers it has `note`, which writes down when it began and when it ended, with a
+pause in between. It says "working" on stdout before it begins.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import psycopg
+
+from idetic import Idetic
+from idetic.jobs.handlers import HANDLERS
+from idetic.jobs.retries import Backoff
+from idetic.jobs.worker import Pace, Worker, stopping_on_signals
+from tests.support.fake_embedder import FakeEmbedder
+
+NOTES = "CREATE TABLE IF NOT EXISTS public.notes (n integer, what text, pid integer)"
+QUICK = {"heartbeat": 0.3, "stalled_after": 1.5, "sweep": 0.5, "poll": 0.2, "grace": 2.0}
+
+
+def start(dsn: str, admin_dsn: str, **order: Any) -> subprocess.Popen[str]:
+    """Start such a process, and come back when it works."""
+    started = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.worker_process"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert started.stdin
+    assert started.stdout
+    started.stdin.write(json.dumps({"dsn": dsn, "admin_dsn": admin_dsn, **order}) + "\n")
+    started.stdin.flush()
+    assert started.stdout.readline() == "working\n"
+    return started
+
+
+async def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for something that a worker does."""
+    with anyio.fail_after(seconds):
+        while not true():  # noqa: ASYNC110 - it waits for the database, which sets no event
+            await anyio.sleep(0.02)
+
+
+async def main() -> None:
+    order = json.loads(sys.stdin.readline())
+    embedder = FakeEmbedder(pause=order.get("embedding", 0.0))
+
+    async def note(db: Idetic, agent: str, anchor: dict[str, Any], n: int) -> dict[str, Any]:
+        await _write(order["admin_dsn"], n, "began")
+        await anyio.sleep(order.get("pause", 0.0))
+        await _write(order["admin_dsn"], n, "ended")
+        return {"n": n}
+
+    async with Idetic.open(order["dsn"], admin_dsn=order["admin_dsn"], embedder=embedder) as db:
+        worker = Worker(
+            db,
+            handlers={**HANDLERS, "note": note},
+            pace=Pace(**order.get("pace", QUICK)),
+            backoff=Backoff(first=0.05),
+        )
+        with stopping_on_signals(worker):
+            print("working", flush=True)
+            counts = await (worker.drain() if order.get("once") else worker.run())
+    print(json.dumps({"succeeded": counts.succeeded, "released": counts.released}), flush=True)
+
+
+async def _write(dsn: str, n: int, what: str) -> None:
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+        row = (n, what, os.getpid())
+        await connection.execute("INSERT INTO public.notes VALUES (%s, %s, %s)", row)
+
+
+if __name__ == "__main__":
+    anyio.run(main)
