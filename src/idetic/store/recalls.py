@@ -15,10 +15,11 @@ from idetic.model import Entry, Scope
 from idetic.spec.primitives import Signal
 from idetic.store import scope as scoping
 from idetic.store import templates
+from idetic.store.asked import Asked, Form, form_of
 from idetic.store.database import Connection, Database, Rows
 from idetic.store.entries import Entries
 from idetic.store.family import Family
-from idetic.store.recall_statement import Asked, Form, Statement, form_of
+from idetic.store.recall_statement import Statement
 from idetic.store.templates import raw
 
 _FILE = "queries/recall.sql"
