@@ -10,13 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.adapt import Transformer
 
 from idetic.model import Origin, Scope, Tier, Typology
 from idetic.spec.primitives import Signal
 from idetic.store import scope as scoping
 
 DIMENSIONS = 384
-_NUMBERS = "[" + ",".join(["%.6g"] * DIMENSIONS) + "]"
+_NUMBERS = "'[" + ",".join(["%.6g"] * DIMENSIONS) + "]'"
 # The parameters of every form of the statement, used or not; the anchor's keys come before them.
 TYPES = {
     "text": "text",
@@ -60,13 +61,24 @@ def marked(scope: Scope) -> Scope:
     return replace(scope, anchor=marks)
 
 
-def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
-    """What the text of the statement depends on; the rest are its parameters.
+_predicates: dict[tuple[Any, ...], str] = {}
 
-    The scope's predicate is asked for anew each time, so that no form outlives it.
+
+def _predicate(scope: Scope) -> str:
+    """The scope's predicate with marks for values: rendered once per set of bound keys.
+
+    The function that makes it is part of the key, so that no form outlives it.
     """
+    key = (scoping.predicate, *((name, value is None) for name, value in scope.anchor.items()))
+    if key not in _predicates:
+        _predicates[key] = scoping.predicate(marked(scope), "m").as_string(None)
+    return _predicates[key]
+
+
+def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
+    """What the text of the statement depends on; the rest are its parameters."""
     return (
-        scoping.predicate(marked(scope), "m").as_string(None),
+        _predicate(scope),
         tuple(asked.weights.items()),
         asked.vector is None,
         asked.as_of is None,
@@ -80,6 +92,12 @@ def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
     )
 
 
+class _Quoted(str):
+    """A literal that is one already: numbers alone need nobody to look for quotes in them."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A prepared statement: its name, how to prepare it, and the values an execution needs."""
@@ -89,7 +107,12 @@ class Form:
 
     def execute(self, scope: Scope, asked: Asked) -> str:
         """The execution for one question."""
-        values = ", ".join(sql.Literal(v).as_string(None) for v in _values(scope, asked))
+        # One for all values: to make one costs more than to quote with it.
+        quoting = Transformer()
+        values = ", ".join(
+            v if isinstance(v, _Quoted) else sql.Literal(v).as_string(quoting)
+            for v in _values(scope, asked)
+        )
         return f"EXECUTE {self.name} ({values})"
 
 
@@ -97,7 +120,7 @@ def _values(scope: Scope, asked: Asked) -> Iterator[Any]:
     """The parameters, in the order of `TYPES`: the anchor before them, the envelope after."""
     yield from scope.anchor.values()
     yield asked.text
-    yield None if asked.vector is None else _NUMBERS % tuple(asked.vector)
+    yield None if asked.vector is None else _Quoted(_NUMBERS % tuple(asked.vector))
     yield asked.profile_id
     yield asked.limit
     yield asked.as_of or asked.at

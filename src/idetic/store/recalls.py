@@ -109,7 +109,8 @@ class Recalls:
 
 
 async def _last_rows(connection: Connection, message: str) -> Rows:
-    cursor = await connection.execute(raw(message))
+    # prepare=False: several statements cannot be prepared as one, so the driver need not count.
+    cursor = await connection.execute(raw(message), prepare=False)
     while cursor.nextset():
         pass
     return await cursor.fetchall()
