@@ -19,7 +19,8 @@ from idetic.store.entries import Entries
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
-# Below this chain length an anchor's vectors are compared one by one.
+# Up to this chain length an anchor's vectors are compared one by one. Their index halves the time
+# of a recall from about here on, and is not exact (bench/threshold.py).
 EXACT_BELOW = 20_000
 POOL = 100
 _FILE = "queries/recall.sql"
