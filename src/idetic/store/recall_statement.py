@@ -19,9 +19,10 @@ from idetic.store.entries import Entries
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
-# Up to this chain length an anchor's vectors are compared one by one. Their index halves the time
-# of a recall from about here on, and is not exact (bench/threshold.py).
-EXACT_BELOW = 20_000
+# Up to this chain length an anchor's vectors are compared one by one. Their index would make a
+# recall 1.5 to 1.8 times faster from 20,000 on, but at 80,000 it misses one of thirty of the
+# nearest: below that, exactness is worth more (bench/threshold.py, docs/benchmarks.md).
+EXACT_BELOW = 80_000
 POOL = 100
 _FILE = "queries/recall.sql"
 # Cosines of the pinned model lie between about 0.4 (unrelated) and 0.8 (the same thing said
