@@ -20,8 +20,8 @@ from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
 # Up to this chain length an anchor's vectors are compared one by one. Their index would make a
-# recall 1.5 to 1.8 times faster from 20,000 on, but at 80,000 it misses one of thirty of the
-# nearest: below that, exactness is worth more (bench/threshold.py, docs/benchmarks.md).
+# recall 1.5 to 2 times faster from 20,000 on, but misses some, at 80,000 one of thirty of the
+# nearest: up to there, exactness is worth more (bench/threshold.py, docs/benchmarks.md).
 EXACT_BELOW = 80_000
 POOL = 100
 _FILE = "queries/recall.sql"

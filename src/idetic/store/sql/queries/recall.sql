@@ -3,8 +3,8 @@
 -- with it nested loops over a thousand; hashing is right for either, and so is an index where
 -- the plan is older than the rows. Sorts that nothing can replace still happen; a large anchor's
 -- vectors come from their index instead, which is walked until enough of this scope are found;
--- pgvector's own 40 candidates per step lose a tenth of the nearest and more, 800 hardly any, and
--- cost no more beside the rest (bench/threshold.py).
+-- pgvector's own 40 candidates per step lose a tenth of the nearest and more, 800 few, at a
+-- cost that is small beside the rest (bench/threshold.py).
 SET LOCAL enable_nestloop = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;
 SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL hnsw.iterative_scan = strict_order;
 SET LOCAL hnsw.ef_search = 800
