@@ -14,7 +14,8 @@ help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
 	@echo "make test            lint, types, layers and the whole test suite"
 	@echo "make lint            only lint, types and layers"
-	@echo "make bench [T=name]  one benchmark (locomo, sts, write, recall, growth, start), or all"
+	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
+	@echo "                     start, close), or all"
 	@echo "make lock            renew requirements.lock (needs uv)"
 	@echo "make clean           remove the virtual environment and caches"
 
@@ -48,7 +49,7 @@ lint: setup
 test: lint model
 	$(BIN)/python -m pytest
 
-TASKS := locomo sts dedup write recall growth start
+TASKS := locomo sts dedup write recall threshold growth start close
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done

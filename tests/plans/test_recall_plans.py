@@ -10,8 +10,9 @@ import pytest
 from idetic import Idetic, Observation
 from idetic.spec.primitives import Signal
 from idetic.store import recall_statement, templates
+from idetic.store.asked import Asked
 from idetic.store.family import Family
-from idetic.store.recall_statement import Asked, Statement
+from idetic.store.recall_statement import Statement
 from idetic.store.scope import settings
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.fake_embedder import FakeEmbedder

@@ -18,8 +18,9 @@ from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Reranker as RerankerKind
 from idetic.spec.primitives import Signal, SourceStrength
+from idetic.store.asked import Asked
 from idetic.store.embeddings import Embeddings
-from idetic.store.recall_statement import EXACT_BELOW, Asked
+from idetic.store.recall_statement import EXACT_BELOW
 from idetic.store.recalls import Answer, Found, Recalls
 
 

@@ -29,6 +29,8 @@ class Model:
 
     async def get(self) -> Embedder | None:
         """The embedder, or None; `missing` then says why."""
+        if self._embedder is not None:
+            return self._embedder
         async with self._lock:
             if self._embedder is None and self._missing is None:
                 try:

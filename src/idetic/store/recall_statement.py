@@ -3,126 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
-from uuid import UUID
+from collections.abc import Iterable, Iterator
 
 from psycopg import sql
 from psycopg.sql import Composable
 
-from idetic.model import Origin, Scope, Tier, Typology
+from idetic.model import Scope, Tier
 from idetic.spec.primitives import EnvelopeType, FusionMethod, Signal
 from idetic.store import scope as scoping
 from idetic.store import templates
+from idetic.store.asked import MARKED, TYPES, Asked, Form, marked
 from idetic.store.canonical import canonical_names
 from idetic.store.decay import freshness
 from idetic.store.entries import Entries
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
-# Below this chain length an anchor's vectors are compared one by one.
-EXACT_BELOW = 20_000
+# Up to this chain length an anchor's vectors are compared one by one. Their index would make a
+# recall 1.5 to 2 times faster from 20,000 on, but misses some, at 80,000 one of thirty of the
+# nearest: up to there, exactness is worth more (bench/threshold.py, docs/benchmarks.md).
+EXACT_BELOW = 80_000
 POOL = 100
-DIMENSIONS = 384
 _FILE = "queries/recall.sql"
-_NUMBERS = "[" + ",".join(["%.6g"] * DIMENSIONS) + "]"
-# The parameters of every form of the statement, used or not; the anchor's keys come before them.
-_TYPES = {
-    "text": "text",
-    "vector": "{vector}",
-    "profile": "uuid",
-    "limit": "integer",
-    "moment": "timestamptz",
-    "typologies": "idetic.typology[]",
-    "origins": "idetic.origin[]",
-    "min_trust": "integer",
-}
-# Around the number of a scope's value; no spec's name can hold it.
-_MARK = "\x1f"
-_MARKED = re.compile(f"'{_MARK}(\\d+){_MARK}'")
 # Cosines of the pinned model lie between about 0.4 (unrelated) and 0.8 (the same thing said
 # otherwise); stretched to 0..1 so that a weighted sum can compare them with other signals.
 _COSINE = (
     "CASE WHEN m.distance IS NOT NULL THEN greatest(0, least(1, (-m.distance - 0.4) / 0.4)) END"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question in the database's terms."""
-
-    text: str
-    limit: int
-    at: datetime
-    weights: Mapping[Signal, float]
-    vector: Sequence[float] | None = None
-    profile_id: UUID | None = None
-    envelope: Mapping[str, Any] = field(default_factory=dict)
-    tiers: Sequence[Tier] = tuple(Tier)
-    typologies: Sequence[Typology] = ()
-    origins: Sequence[Origin] = ()
-    min_trust: int = 0
-    as_of: datetime | None = None
-    include_archived: bool = False
-    include_candidates: bool = False
-
-
-def _marked(scope: Scope) -> Scope:
-    """The scope with a mark for each value that becomes a parameter of the statement."""
-    anchor = enumerate(scope.anchor.items(), start=1)
-    marks = {k: None if v is None else f"{_MARK}{n}{_MARK}" for n, (k, v) in anchor}
-    return replace(scope, anchor=marks)
-
-
-def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
-    """What the text of the statement depends on; the rest are its parameters.
-
-    The scope's predicate is asked for anew each time, so that no form outlives it.
-    """
-    return (
-        scoping.predicate(_marked(scope), "m").as_string(None),
-        tuple(asked.weights.items()),
-        asked.vector is None,
-        asked.as_of is None,
-        asked.include_archived,
-        asked.include_candidates,
-        tuple(asked.tiers),
-        bool(asked.typologies),
-        bool(asked.origins),
-        asked.min_trust > 0,
-        tuple(asked.envelope),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A prepared statement: its name, how to prepare it, and the values an execution needs."""
-
-    name: str
-    prepare: str
-
-    def execute(self, scope: Scope, asked: Asked) -> str:
-        """The execution for one question."""
-        values = ", ".join(sql.Literal(v).as_string(None) for v in _values(scope, asked))
-        return f"EXECUTE {self.name} ({values})"
-
-
-def _values(scope: Scope, asked: Asked) -> Iterator[Any]:
-    """The parameters, in the order of `_TYPES`: the anchor before them, the envelope after."""
-    yield from scope.anchor.values()
-    yield asked.text
-    yield None if asked.vector is None else _NUMBERS % tuple(asked.vector)
-    yield asked.profile_id
-    yield asked.limit
-    yield asked.as_of or asked.at
-    yield [typology.value for typology in asked.typologies]
-    yield [origin.value for origin in asked.origins]
-    yield asked.min_trust
-    for value in asked.envelope.values():
-        yield [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
+_SUBSTANCE = "CASE WHEN m.substance IS NOT NULL THEN least(1, ln(1 + m.substance) / ln(65)) END"
 
 
 class Statement:
@@ -131,19 +39,18 @@ class Statement:
     def __init__(self, family: Family, scope: Scope, asked: Asked, vector_schema: str):
         self._family = family
         self._asked = asked
+        self._weighted = [signal for signal in Signal if asked.weights.get(signal)]
         keys = family.spec.anchor.keys
         self._types = [*(key.type.value for key in keys)]
-        self._types += [
-            kind.format(vector=f'"{vector_schema}".halfvec') for kind in _TYPES.values()
-        ]
+        self._types += [kind.format(vector=f'"{vector_schema}".halfvec') for kind in TYPES.values()]
         self._parameters: Names = {
-            name: raw(f"${number}") for number, name in enumerate(_TYPES, start=len(keys) + 1)
+            name: raw(f"${number}") for number, name in enumerate(TYPES, start=len(keys) + 1)
         }
-        self._scope = marked = _marked(scope)
+        self._scope = within = marked(scope)
         self._names: Names = {
             **family.names(),
-            **{f"scope_{a}": scoping.predicate(marked, a) for a in ("a", "e", "l", "m", "r")},
-            "scope_tenant_p": scoping.tenant_predicate(marked, "p"),
+            **{f"scope_{a}": scoping.predicate(within, a) for a in ("a", "e", "l", "m", "r")},
+            "scope_tenant_p": scoping.tenant_predicate(within, "p"),
             "vector_schema": sql.Identifier(vector_schema),
             "exact_below": sql.Literal(EXACT_BELOW),
             "pool": sql.Literal(POOL),
@@ -152,31 +59,33 @@ class Statement:
             ).format(self._parameters["text"]),
             **self._parameters,
         }
+        self._seen: Names = {
+            "as_of_join": self._part("as_of") if asked.as_of else raw(""),
+            "visible": self._visible(),
+        }
 
     def compose(self, entries: Entries) -> Form:
         """The whole statement."""
-        asked = self._asked
+        asked, weighted = self._asked, self._weighted
+        columns = dict(self._columns())
         parts: Names = {
             "columns": entries.columns(self._scope),
             "active": self._part("active"),
             "small": self._part("small"),
-            "envelope_value": self._envelope(),
-            "as_of_join": self._part("as_of") if asked.as_of else raw(""),
-            "visible": self._visible(),
-            "semantic": self._semantic(),
-            "semantic_value": raw(_COSINE),
-            "lexical": self._lexical(),
-            "words": self._part("words") if asked.weights.get(Signal.LEXICAL) else raw("NULL"),
-            "decay_value": freshness(self._family, self._scope, self._parameters["moment"]),
+            "base": self._base(columns),
+            "lexical": self._part("lexical") if Signal.LEXICAL in weighted else raw(""),
+            "kept": raw(", ").join(self._kept(columns)),
+            "joined": self._joined(),
+            "values": _listed(_named({s.value: self._value(s) for s in weighted})),
             "nominated": self._nominated(),
-            "ranks": raw(", ").join(self._ranks()),
+            "ranks": _listed(_named({f"{s.value}_rank": _rank(s) for s in weighted})),
             "reach": self._reach(),
             "fusion": raw(" + ").join(self._contribution(signal) for signal in Signal),
             "outcomes": raw(", ").join(self._outcomes()),
             "strength": self._strength(),
         }
         statement = raw(templates.query(_FILE, "recall")).format(**(self._names | parts))
-        text = _MARKED.sub(r"$\1", statement.as_string(None))
+        text = MARKED.sub(r"$\1", statement.as_string(None))
         types = ", ".join([*self._types, *(["text[]"] * len(asked.envelope))])
         name = f"idetic_{hashlib.sha256(f'{types} {text}'.encode()).hexdigest()[:32]}"
         return Form(name, f"PREPARE {name} ({types}) AS {text}")
@@ -210,43 +119,99 @@ class Statement:
             parts.append(raw("m.trust >= {}").format(self._parameters["min_trust"]))
         return raw(" AND ").join(parts)
 
+    def _columns(self) -> Iterator[tuple[str, Composable]]:
+        """What the weighted signals read of an entry, beside its words and its vector."""
+        if Signal.ENVELOPE in self._weighted:
+            yield "envelope", self._envelope()
+        if Signal.DECAY in self._weighted:
+            for name in ("typology", "valid_at", "exempt_at"):
+                yield name, sql.Identifier("m", name)
+        if Signal.SUBSTANCE in self._weighted:
+            yield "substance", raw("m.substance")
+
+    def _base(self, columns: Names) -> Composable:
+        """What may be recalled, with the words that count, those of neighbours included."""
+        if Signal.LEXICAL not in self._weighted:
+            return self._part("base", read=_listed(_named(columns)), **self._seen)
+        window = self._family.spec.retrieval.neighbours
+        around = [
+            raw("{}(m.words, {}, '') OVER w").format(raw(side), sql.Literal(distance))
+            for side, count in (("lag", window.before), ("lead", window.after))
+            for distance in range(1, count + 1)
+        ]
+        words = [self._part("words"), *([self._part("place")] if around else [])]
+        base = self._part("base", read=_listed([*_named(columns), *words]), **self._seen)
+        if not around:
+            return base
+        names = [sql.Identifier("m", name) for name in ("memory_id", "tier", *columns)]
+        return self._part(
+            "base_with_neighbours",
+            base=base,
+            columns=raw(", ").join(names),
+            around=raw(" || ").join([raw("m.words"), *around]),
+            before=sql.Literal(window.before),
+            after=sql.Literal(window.after),
+        )
+
+    def _kept(self, columns: Names) -> Iterator[Composable]:
+        """The columns of a scored entry."""
+        for name in ("memory_id", "tier", *columns):
+            yield sql.Identifier("b", name)
+        yield raw("sem.distance" if self._compared else "NULL::float8 AS distance")
+        if Signal.LEXICAL in self._weighted:
+            yield raw("lex.score AS words")
+
+    def _joined(self) -> Composable:
+        """The scores beside `base`, of the signals that count."""
+        parts: list[Composable] = []
+        if self._compared:
+            parts.append(raw("LEFT JOIN ({}) sem USING (memory_id)").format(self._semantic()))
+        if Signal.LEXICAL in self._weighted:
+            parts.append(raw("LEFT JOIN lex USING (memory_id)"))
+        return raw(" ").join(parts)
+
+    @property
+    def _compared(self) -> bool:
+        """Whether vectors are compared."""
+        return self._asked.vector is not None and Signal.SEMANTIC in self._weighted
+
     def _semantic(self) -> Composable:
-        asked = self._asked
-        if asked.vector is None or not asked.weights.get(Signal.SEMANTIC):
-            return self._part("semantic_none")
         cells = [
             self._part(
                 "semantic_indexed",
                 tier=sql.Literal(tier.value),
                 typology=sql.Literal(typology.value),
+                **self._seen,
             )
             for tier, typology in self._family.spec.typology.cells()
-            if tier in asked.tiers
+            if tier in self._asked.tiers
         ]
         return raw(" UNION ALL ").join([self._part("semantic_exact"), *cells])
 
-    def _lexical(self) -> Composable:
-        window = self._family.spec.retrieval.neighbours
-        if not self._asked.weights.get(Signal.LEXICAL):
-            return self._part("lexical_none")
-        around = [
-            raw("{}(words, {}, '') OVER w").format(raw(side), sql.Literal(distance))
-            for side, count in (("lag", window.before), ("lead", window.after))
-            for distance in range(1, count + 1)
-        ]
-        return self._part(
-            "lexical",
-            before=sql.Literal(window.before),
-            after=sql.Literal(window.after),
-            around=raw(" || ").join([raw("words"), *around]),
-        )
+    def _value(self, signal: Signal) -> Composable:
+        """A weighted signal's value from 0 to 1, of a scored entry called m."""
+        if signal is Signal.ENVELOPE:
+            return raw("m.envelope")
+        if signal is Signal.SEMANTIC:
+            return raw(_COSINE)
+        if signal is Signal.LEXICAL:
+            return raw("m.words / (SELECT max(score) FROM lex)")
+        return self._plain_value(signal)
+
+    def _plain_value(self, signal: Signal) -> Composable:
+        """A signal's value of an entry by itself, called m: what it would be worth, if weighted."""
+        if signal is Signal.ENVELOPE:
+            return self._envelope()
+        if signal is Signal.DECAY:
+            return freshness(self._family, self._scope, self._parameters["moment"])
+        return raw(_SUBSTANCE) if signal is Signal.SUBSTANCE else raw("NULL::float8")
 
     def _nominated(self) -> Composable:
         """Who may be a candidate: the best of each weighted signal. Substance names nobody."""
         parts = [
             raw("({})").format(self._part(f"nominate_{signal.value}"))
-            for signal in Signal
-            if self._asked.weights.get(signal) and signal is not Signal.SUBSTANCE
+            for signal in self._weighted
+            if signal is not Signal.SUBSTANCE
         ]
         return raw(" OR ").join(parts) if parts else raw("false")
 
@@ -266,23 +231,6 @@ class Statement:
         ]
         return raw("({})::float8").format(raw(" + ").join(terms))
 
-    def _ranks(self) -> Iterator[Composable]:
-        for signal in Signal:
-            name, rank = sql.Identifier(signal.value), sql.Identifier(f"{signal.value}_rank")
-            if not self._asked.weights.get(signal):
-                yield raw("NULL::bigint AS {}").format(rank)
-            elif signal is Signal.SEMANTIC:
-                # By distance: the value is cut off at both ends.
-                yield raw(
-                    "CASE WHEN v.distance IS NOT NULL THEN rank() OVER (ORDER BY v.distance) END "
-                    "AS {}"
-                ).format(rank)
-            else:
-                yield raw(
-                    "CASE WHEN v.{0} > 0 THEN rank() OVER (ORDER BY v.{0} DESC NULLS LAST) END "
-                    "AS {1}"
-                ).format(name, rank)
-
     def _contribution(self, signal: Signal) -> Composable:
         weight = self._asked.weights.get(signal, 0.0)
         fusion = self._family.spec.retrieval.fusion
@@ -299,13 +247,19 @@ class Statement:
     def _reach(self) -> Composable:
         """What an entry's tier counts; a tier the spec does not name is out of reach."""
         weights = [
-            raw("WHEN {} THEN {}").format(sql.Literal(tier.value), sql.Literal(float(weight)))
+            raw("WHEN {} THEN {}::float8").format(
+                sql.Literal(tier.value), sql.Literal(float(weight))
+            )
             for tier, weight in self._family.spec.retrieval.tiers.items()
         ]
         return raw("(CASE r.tier {} ELSE 0.0 END)").format(raw(" ").join(weights))
 
     def _outcomes(self) -> Iterator[Composable]:
+        """Rank, value and contribution by signal. Of one that does not count, only the value."""
         for signal in Signal:
+            if signal not in self._weighted:
+                yield raw("NULL::bigint, {}, 0.0::float8").format(self._plain_value(signal))
+                continue
             yield sql.Identifier("top", f"{signal.value}_rank")
             yield sql.Identifier("top", signal.value)
             text = self._contribution(signal).as_string(None)
@@ -319,6 +273,26 @@ class Statement:
                 column: Names = {"strength_column": sql.Identifier(canonical.strength)}
                 found.append(raw("({})").format(self._part("strength", **(names | column))))
         return raw("least({})::text").format(raw(", ").join(found)) if found else raw("NULL::text")
+
+
+def _named(columns: Names) -> Iterator[Composable]:
+    for name, value in columns.items():
+        yield raw("{} AS {}").format(value, sql.Identifier(name))
+
+
+def _listed(columns: Iterable[Composable]) -> Composable:
+    """The columns as the rest of a list that has begun."""
+    return raw("").join(raw(", {}").format(column) for column in columns)
+
+
+def _rank(signal: Signal) -> Composable:
+    """An entry's rank among the candidates, by one signal."""
+    if signal is Signal.SEMANTIC:
+        # By distance: the value is cut off at both ends.
+        return raw("CASE WHEN v.distance IS NOT NULL THEN rank() OVER (ORDER BY v.distance) END")
+    return raw("CASE WHEN v.{0} > 0 THEN rank() OVER (ORDER BY v.{0} DESC NULLS LAST) END").format(
+        sql.Identifier(signal.value)
+    )
 
 
 def _matches(kind: EnvelopeType, name: str, values: Composable) -> Composable:

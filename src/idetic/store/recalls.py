@@ -15,10 +15,11 @@ from idetic.model import Entry, Scope
 from idetic.spec.primitives import Signal
 from idetic.store import scope as scoping
 from idetic.store import templates
+from idetic.store.asked import Asked, Form, form_of
 from idetic.store.database import Connection, Database, Rows
 from idetic.store.entries import Entries
 from idetic.store.family import Family
-from idetic.store.recall_statement import Asked, Form, Statement, form_of
+from idetic.store.recall_statement import Statement
 from idetic.store.templates import raw
 
 _FILE = "queries/recall.sql"
@@ -108,7 +109,8 @@ class Recalls:
 
 
 async def _last_rows(connection: Connection, message: str) -> Rows:
-    cursor = await connection.execute(raw(message))
+    # prepare=False: several statements cannot be prepared as one, so the driver need not count.
+    cursor = await connection.execute(raw(message), prepare=False)
     while cursor.nextset():
         pass
     return await cursor.fetchall()

@@ -90,10 +90,22 @@ def anchor_equals(keys: Sequence[str], left: str, right: str | None) -> sql.Comp
 
 
 def policy(agent: str, keys: Sequence[AnchorKey], *, reading: bool) -> sql.Composable:
-    """What row-level security allows: this agent, this anchor; unset settings match nothing."""
+    """What row-level security allows: this agent, this anchor; unset settings match nothing.
+
+    The agent is asked for within the tenant's value: a condition of its own that names no column
+    would be checked for every row, while a value that equals a column is computed once per scan.
+    """
     bound = raw("split_part(current_setting('idetic.scope', true), chr(31), {})")
-    parts = [raw("{} = {}").format(bound.format(sql.Literal(1)), sql.Literal(agent))]
-    for number, key in enumerate(keys, start=1):
+    tenant, *others = keys
+    parts = [
+        raw("{} = CASE WHEN {} = {} THEN {} END").format(
+            sql.Identifier(tenant.name),
+            bound.format(sql.Literal(1)),
+            sql.Literal(agent),
+            scope_key(1, tenant.type),
+        )
+    ]
+    for number, key in enumerate(others, start=2):
         same = raw("{} = {}").format(sql.Identifier(key.name), scope_key(number, key.type))
         if reading and key.nullable_for_queries:
             text = bound.format(sql.Literal(number + 1))

@@ -2,42 +2,33 @@
 -- Local to the recall. Row-level security makes the planner expect a single row of an anchor, and
 -- with it nested loops over a thousand; hashing is right for either, and so is an index where
 -- the plan is older than the rows. Sorts that nothing can replace still happen; a large anchor's
--- vectors come from their index instead, which is walked until enough of this scope are found.
+-- vectors come from their index instead, which is walked until enough of this scope are found;
+-- pgvector's own 40 candidates per step lose a tenth of the nearest and more, 800 few, at a
+-- cost that is small beside the rest (bench/threshold.py).
 SET LOCAL enable_nestloop = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;
-SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL hnsw.iterative_scan = strict_order
+SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL hnsw.iterative_scan = strict_order;
+SET LOCAL hnsw.ef_search = 800
 
 -- query: recall
--- One statement from query to hits. `base` is what may be recalled at all, read once; `sem` and
--- `lex` score it; what one signal ranks among its best is a candidate; every candidate gets every
--- signal's value and rank; the fused best come back as entries.
+-- One statement from query to hits. `base` is what may be recalled at all; `sem` and `lex` score
+-- it; what one signal ranks among its best is a candidate; every candidate gets every weighted
+-- signal's value and rank; the fused best come back as entries. A thousand rows pass through the
+-- first half, so it reads only what the weighted signals need and copies nothing that is read once.
 WITH facts AS MATERIALIZED (
     SELECT {active} AS profile_id, {small} AS small
-), base AS MATERIALIZED (
-    SELECT m.memory_id, m.tier, m.typology, m.substance, m.valid_at, m.exempt_at, {words},
-           {envelope_value} AS envelope
-    FROM {memory} m {as_of_join}
-    WHERE {scope_m} AND {visible}
-), sem AS MATERIALIZED (
-    {semantic}
-), {lexical},
-scored AS MATERIALIZED (
-    SELECT b.memory_id, b.tier, b.typology, b.substance, b.valid_at, b.exempt_at, b.envelope,
-           sem.distance, lex.score AS words
-    FROM base b LEFT JOIN sem USING (memory_id) LEFT JOIN lex USING (memory_id)
+), base AS (
+    {base}
+){lexical}, scored AS MATERIALIZED (
+    SELECT {kept} FROM base b {joined}
 ), valued AS MATERIALIZED (
-    SELECT m.memory_id, m.tier, m.envelope, m.distance,
-        {semantic_value} AS semantic,
-        m.words / (SELECT max(score) FROM lex) AS lexical,
-        {decay_value} AS decay,
-        CASE WHEN m.substance IS NOT NULL THEN least(1, ln(1 + m.substance) / ln(65)) END AS substance
-    FROM scored m WHERE {nominated}
+    SELECT m.memory_id, m.tier, m.distance{values} FROM scored m WHERE {nominated}
 ), ranked AS (
-    SELECT v.*, {ranks} FROM valued v
+    SELECT v.*{ranks} FROM valued v
 ), top AS MATERIALIZED (
     -- A compared vector is reason enough to be found, however far off it is: whoever asks for k
     -- gets k where k exist, and the distance says how little they may mean.
     SELECT * FROM (SELECT r.*, {reach} AS reach, {reach} * ({fusion}) AS score FROM ranked r) f
-    WHERE reach > 0 AND (score > 0 OR distance IS NOT NULL)
+    WHERE reach > 0 AND (distance IS NOT NULL OR score > 0)
     ORDER BY score DESC, distance, memory_id DESC LIMIT {limit}
 )
 SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id,
@@ -49,6 +40,9 @@ LEFT JOIN top ON true
 LEFT JOIN {memory} m ON {scope_m} AND m.memory_id = top.memory_id
                     AND m.memory_id = ANY ((SELECT array_agg(memory_id) FROM top)::uuid[])
 ORDER BY top.score DESC NULLS LAST, top.distance, m.memory_id DESC
+
+-- query: base
+SELECT m.memory_id, m.tier{read} FROM {memory} m {as_of_join} WHERE {scope_m} AND {visible}
 
 -- query: visible_now
 -- The current view.
@@ -62,51 +56,53 @@ CROSS JOIN LATERAL (
     ORDER BY l.position DESC LIMIT 1) AS past
 
 -- query: semantic_exact
--- Every vector of the scope, compared exactly: below some 20,000 entries an anchor's own rows
--- are read faster than a graph is walked, and nothing is missed.
+-- Every vector of the scope, compared exactly, so that nothing is missed.
 SELECT e.memory_id, e.embedding OPERATOR({vector_schema}.<#>) {vector} AS distance
 FROM {embeddings} e
 WHERE {scope_e} AND e.profile_id = {profile} AND (SELECT profile_id = {profile} AND small FROM facts)
 
 -- query: semantic_indexed
--- One cell of a large anchor through its partial HNSW index. IS TRUE keeps the visible ones a
--- filter on that scan, which goes on until there are enough; a join would sort all vectors.
+-- One cell of a large anchor through its partial HNSW index. Each vector's entry is looked up by
+-- its key as a filter on that scan, which goes on until there are enough; a join would sort all
+-- vectors, and a set of the visible ones would have to be made first.
 (SELECT e.memory_id, e.embedding OPERATOR({vector_schema}.<#>) {vector} AS distance
  FROM {embeddings} e
  WHERE {scope_e} AND e.profile_id = {profile} AND e.tier = {tier} AND e.typology = {typology}
    AND (SELECT profile_id = {profile} AND NOT small FROM facts)
-   AND (e.memory_id IN (SELECT memory_id FROM base)) IS TRUE
+   AND (SELECT true FROM {memory} m {as_of_join}
+        WHERE {scope_m} AND m.memory_id = e.memory_id AND {visible})
  ORDER BY e.embedding OPERATOR({vector_schema}.<#>) {vector} LIMIT {pool})
 
--- query: semantic_none
-SELECT NULL::uuid AS memory_id, NULL::float8 AS distance WHERE false
-
--- query: lexical_none
-lex AS (SELECT NULL::uuid AS memory_id, NULL::float8 AS score WHERE false)
-
 -- query: words
--- The place an entry stands in, its length, and the query's words in it: they get a weight of
--- their own, so that the rest can be filtered out before anything is unfolded.
-coalesce(m.interaction_id, m.session_id, m.memory_id) AS place, length(m.lexemes) AS len,
-ts_filter(setweight(m.lexemes, 'A', {terms}), '{{a}}') AS words
+-- An entry's length and the query's words in it: they get a weight of their own, so that the rest
+-- can be filtered out before anything is unfolded.
+length(m.lexemes) AS len, ts_filter(setweight(m.lexemes, 'A', {terms}), '{{a}}') AS words
+
+-- query: place
+-- An entry's neighbours are those of the same interaction or session.
+coalesce(m.interaction_id, m.session_id, m.memory_id) AS place
+
+-- query: base_with_neighbours
+-- Each entry's words together with its neighbours'. OFFSET keeps the inner select by itself: the
+-- query's words are looked for once in an entry, and not once in each window it is in.
+SELECT {columns}, sum(m.len) OVER w AS len, {around} AS words
+FROM ({base} OFFSET 0) m
+WINDOW w AS (PARTITION BY m.place ORDER BY m.memory_id
+             ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING)
 
 -- query: lexical
--- BM25 (k1 1.2, b 0.75) over each entry together with its neighbours in the same interaction or
--- session, with this scope's statistics.
-windows AS MATERIALIZED (
-    SELECT memory_id, (sum(len) OVER w)::float8 AS len, {around} AS words
-    FROM base
-    WINDOW w AS (PARTITION BY place ORDER BY memory_id
-                 ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING)
+-- BM25 (k1 1.2, b 0.75) with this scope's statistics.
+, totals AS MATERIALIZED (
+    SELECT count(*) AS entries, 0.9 / greatest(sum(len)::float8 / count(*), 1) AS norm FROM base
 ), hits AS MATERIALIZED (
-    SELECT memory_id, len, (word).lexeme, cardinality((word).positions)::float8 AS tf
-    FROM (SELECT memory_id, len, unnest(words) AS word FROM windows WHERE length(words) > 0) unfolded
+    SELECT memory_id, len::float8 AS len, (word).lexeme, cardinality((word).positions)::float8 AS tf
+    FROM (SELECT memory_id, len, unnest(words) AS word FROM base WHERE length(words) > 0) unfolded
 ), idf AS (
-    SELECT lexeme, ln(1 + ((SELECT count(*) FROM base) - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) AS idf
+    SELECT lexeme, ln(1 + ((SELECT entries FROM totals) - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) AS idf
     FROM hits GROUP BY lexeme
 ), lex AS MATERIALIZED (
     SELECT h.memory_id,
-           sum(i.idf * h.tf * 2.2 / (h.tf + 0.3 + h.len * (SELECT 0.9 / greatest(avg(len), 1) FROM windows))) AS score
+           sum(i.idf * h.tf * 2.2 / (h.tf + 0.3 + h.len * (SELECT norm FROM totals))) AS score
     FROM hits h JOIN idf i USING (lexeme)
     GROUP BY h.memory_id
 )
@@ -120,11 +116,11 @@ m.words >= coalesce((SELECT score FROM lex ORDER BY score DESC OFFSET {pool} - 1
 
 -- query: nominate_envelope
 m.envelope > 0 AND m.envelope >= coalesce(
-    (SELECT envelope FROM base ORDER BY envelope DESC OFFSET {pool} - 1 LIMIT 1), 0)
+    (SELECT envelope FROM scored ORDER BY envelope DESC OFFSET {pool} - 1 LIMIT 1), 0)
 
 -- query: nominate_decay
 -- The newest.
-m.memory_id >= coalesce((SELECT memory_id FROM base ORDER BY memory_id DESC OFFSET {pool} - 1 LIMIT 1),
+m.memory_id >= coalesce((SELECT memory_id FROM scored ORDER BY memory_id DESC OFFSET {pool} - 1 LIMIT 1),
                         '00000000-0000-0000-0000-000000000000')
 
 -- query: small

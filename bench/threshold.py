@@ -1,0 +1,113 @@
+"""T9, threshold: from which size on an anchor's vectors come faster from their index.
+
+One anchor of each size is asked for meaning alone, the same questions both ways: every vector
+compared, and through HNSW. With `--others`, as many anchors of the same size share the index, as
+tenants do. The rest of a recall, which reads every visible entry, is in both times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+
+from bench.common import report, table
+from bench.locomo_spec import arms
+from bench.peers import Corpus
+from bench.place import bench_server, percentile
+from bench.recall import LIMIT, Lookup, Search, corpus, embed, fill, ours
+from idetic import Idetic
+from idetic.store import recall_statement, templates
+
+SIZES = [5_000, 10_000, 20_000, 40_000, 80_000]
+
+
+async def main(sizes: list[int], others: int, questions: int, ef_search: list[int]) -> None:
+    """Measure and report."""
+    rows: list[dict[str, Any]] = []
+    chosen = recall_statement.EXACT_BELOW
+    for size in sizes:
+        found = await measure(size, others, questions, ef_search)
+        rows += found
+        print(table(found), flush=True)
+    meta = {"others": others, "questions": questions, "EXACT_BELOW": chosen}
+    report("threshold" if not others else f"threshold_{others}", rows, meta)
+
+
+async def measure(
+    size: int, others: int, questions: int, ef_search: list[int]
+) -> list[dict[str, Any]]:
+    """One size: a store of its own, every way in turn."""
+    held = corpus(size * (1 + others), 1 + others, questions)
+    with bench_server() as server:
+        dsn = server.dsn()
+        async with Idetic.open(dsn, embedder=Lookup(held)) as db:
+            exact = await db.agent(arms()["semantic"])
+            places = await fill(db, exact, held)
+            await embed(dsn, exact, held, places)
+            indexed = await db.agent(arms()["semantic"])
+            ways = {"exact": ours(exact, held, places), "HNSW": ours(indexed, held, places)}
+            # A statement keeps the bound that it was composed with, at the first question.
+            for way, below in (("exact", 10**9), ("HNSW", 0)):
+                recall_statement.EXACT_BELOW = below
+                await ways[way](0)
+            for ef in ef_search:
+                ways[f"HNSW, ef_search {ef}"] = with_ef(ways["HNSW"], ef)
+            return [{"entries": size, **row} for row in await ask(ways, held)]
+
+
+def with_ef(search: Search, ef: int) -> Search:
+    """The same search with another `hnsw.ef_search` than recall's own settings have."""
+
+    async def asked(question: int) -> Sequence[int]:
+        query = templates.query
+
+        def changed(path: str, title: str, package: str = "idetic.store") -> str:
+            text = query(path, title, package)
+            return f"{text}; SET LOCAL hnsw.ef_search = {ef}" if title == "settings" else text
+
+        try:
+            vars(templates)["query"] = changed
+            return await search(question)
+        finally:
+            vars(templates)["query"] = query
+
+    return asked
+
+
+async def ask(searches: dict[str, Search], held: Corpus, warm: int = 5) -> list[dict[str, Any]]:
+    """Every question each way, after some to warm up."""
+    taken: dict[str, list[float]] = {way: [] for way in searches}
+    right = dict.fromkeys(searches, 0.0)
+    count = len(held.questions)
+    for number in range(count):
+        exact = held.exact(number, LIMIT)
+        for way, search in searches.items():
+            start = time.perf_counter()
+            found = await search(number)
+            if number >= warm:
+                taken[way].append((time.perf_counter() - start) * 1000)
+            right[way] += len(exact & set(found)) / len(exact) / count
+    return [
+        {
+            "way": way,
+            "p50 ms": round(percentile(times, 0.5), 1),
+            "p95 ms": round(percentile(times, 0.95), 1),
+            "recall@10 of exact": round(right[way], 3),
+        }
+        for way, times in taken.items()
+    ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.threshold")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--others", type=int, default=0, help="anchors of the same size beside it")
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--ef-search", type=int, nargs="*", default=[], help="further values")
+    asked = parser.parse_args()
+    sys.exit(anyio.run(main, asked.sizes, asked.others, asked.questions, asked.ef_search))
