@@ -886,7 +886,6 @@ async def test_an_injection_about_what_was_shown_can_be_taken_back(house: House)
 # --- what is not right yet ----------------------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="Scans.changed_facts takes the first of no rows", raises=IndexError)
 async def test_an_anchor_without_memory_has_nothing_to_consolidate(house: House) -> None:
     await house.facts(REFUNDS[:1])
     async with house.keeper() as keeper:
@@ -895,14 +894,12 @@ async def test_an_anchor_without_memory_has_nothing_to_consolidate(house: House)
         assert (await empty.consolidate()).decided == ()
 
 
-@pytest.mark.xfail(reason="both kinds of run share one mark")
 async def test_a_reasoner_that_comes_later_is_asked_about_what_was_there(house: House) -> None:
     await house.facts(REFUNDS)
     await house.consolidate()
     assert (await house.ask(verdict("compatible"))).asked == 1
 
 
-@pytest.mark.xfail(reason="Held.known gives the vector of the profile that was in use before")
 async def test_facts_are_compared_in_the_profile_in_use(house: House) -> None:
     ids = await house.facts(REFUNDS, cosine=0.1)
     async with house.keeper():
@@ -915,7 +912,6 @@ async def test_facts_are_compared_in_the_profile_in_use(house: House) -> None:
     assert (await house.ask(verdict("compatible"))).asked == 1
 
 
-@pytest.mark.xfail(reason="settle dates a carried corroboration at the merge")
 async def test_a_merge_does_not_make_a_fact_younger(house: House) -> None:
     kept, _ = await house.facts(CLOSED[:2], cosine=0.98)
     house.clock.advance(days=80)

@@ -154,6 +154,8 @@ def corroborate(entry: Entry, found: Corroboration, reason: str) -> Step:
     return step | {
         "op": "corroborate",
         "row_id": str(found.id),
+        # When the source spoke: carrying it over to another entry makes that no younger.
+        "seen_at": found.at.isoformat(),
         "source_type": found.source_type.value,
         "source_ref": str(found.source_ref),
         "session": None if found.session_id is None else str(found.session_id),

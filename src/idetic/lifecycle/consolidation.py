@@ -51,6 +51,7 @@ ReasonerFactory = Callable[[], AbstractAsyncContextManager[Reasoner]]
 # Only ids are read of the facts that changed, so a run takes all of them; of episodes that are
 # due, the hardest pressed.
 MAX_FACTS = 1_000_000
+PLAIN, REASONED = "consolidate", "consolidate_reasoned"
 MAX_DUE = 1_000
 
 
@@ -127,7 +128,7 @@ class Consolidation:
         waits = bool(seen.same) or (seen.crowded and self._reasoner is not None)
         finished = asking.finished and not (seen.bare or waits)
         if finished:
-            await self._holding.mark(scope, "consolidate", position, self._clock.now())
+            await self._mark(scope, position)
         return Consolidated(
             (*decided, *asking.decided),
             asking.usage,
@@ -144,6 +145,15 @@ class Consolidation:
         return typology in mix and method is not ConsolidationMethod.NONE
 
     @property
+    def _kind(self) -> str:
+        """What the mark of a run is called: one with a reasoner sees more than one without."""
+        return PLAIN if self._reasoner is None else REASONED
+
+    async def _mark(self, scope: Scope, position: int) -> None:
+        for kind in {self._kind, PLAIN}:
+            await self._holding.mark(scope, kind, position, self._clock.now())
+
+    @property
     def _tells(self) -> bool:
         """Whether there are episodes to summarise once they are due."""
         return self._merges(Typology.EPISODIC)
@@ -153,7 +163,7 @@ class Consolidation:
         policy, seen = policy_of(self._spec), Overlaps()
         due = await self._due(scope) if self._tells else []
         async with self._holding.look(scope, self._clock.now()) as held:
-            position, facts = await held.changed_facts(MAX_FACTS)
+            position, facts = await held.changed_facts(self._kind, MAX_FACTS)
             if self._merges(Typology.SEMANTIC):
                 seen += await overlapping(held, facts, profile_id, policy)
             # An episode that time does not press on yet is left alone, however near it is.

@@ -152,7 +152,7 @@ class Family:
                 comma.join(sql.Identifier(f"p_{k}") for k in self.keys),
             ),
         }
-        for alias in ("a", "l", "m", "r", "s"):
+        for alias in ("a", "e", "l", "m", "r", "s"):
             names[f"anchor_is_p_{alias}"] = anchor_equals(self.keys, alias, None)
             names[f"anchor_of_{alias}"] = comma.join(sql.Identifier(alias, k) for k in self.keys)
         return names

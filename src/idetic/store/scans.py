@@ -22,7 +22,8 @@ from idetic.store.recall_statement import EXACT_BELOW
 from idetic.store.templates import raw
 
 FILE = "queries/lifecycle.sql"
-NEAREST = 3
+# An entry itself and candidates take places too.
+NEAREST = 8
 
 
 class Scans:
@@ -93,10 +94,11 @@ class Scans:
         rows = await self.rows("candidates", live=self.compose("live"), **values)
         return [row[0] for row in rows]
 
-    async def changed_facts(self, limit: int) -> tuple[int, list[UUID]]:
-        """Where the chain ends, and the facts that changed since consolidation last ran."""
-        rows = await self.rows("changed_facts", live=self.compose("live"), limit=sql.Literal(limit))
-        return rows[0][0], [row[1] for row in rows if row[1] is not None]
+    async def changed_facts(self, kind: str, limit: int) -> tuple[int, list[UUID]]:
+        """Where the chain ends, and the facts that changed since a kind of run last finished."""
+        values = {"kind": sql.Literal(kind), "limit": sql.Literal(limit)}
+        rows = await self.rows("changed_facts", live=self.compose("live"), **values)
+        return rows[0][0] if rows else 0, [row[1] for row in rows if row[1] is not None]
 
     async def judged(self, ids: Sequence[UUID]) -> set[frozenset[UUID]]:
         """Pairs of facts that were looked at together before, and left as they are."""
@@ -159,6 +161,7 @@ def statement_names(family: Family, scope: Scope) -> Names:
     return {
         **family.names(),
         **{f"scope_{alias}": scoping.predicate(scope, alias) for alias in aliases},
+        "scope_tenant_p": scoping.tenant_predicate(scope, "p"),
         "arguments": raw(scoping.arguments(scope)),
     }
 

@@ -5,4 +5,4 @@ jsonb_to_recordset(p_steps) AS x(
     substance smallint, envelope jsonb, claim jsonb, provenance jsonb, origin idetic.origin,
     trust smallint, valid_at timestamptz, invalid_at timestamptz, candidate boolean, salt text,
     hash text, refs jsonb, copy_of uuid, embedding uuid, lineage jsonb, row_id uuid, noun text,
-    source_type idetic.source_type, source_ref uuid, notes text, status idetic.contradiction_status)
+    seen_at timestamptz, source_type idetic.source_type, source_ref uuid, notes text, status idetic.contradiction_status)

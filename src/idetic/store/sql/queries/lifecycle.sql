@@ -36,9 +36,12 @@ WHERE {scope_s} AND s.tier = 'interaction' AND s.closed_at IS NULL
 ORDER BY s.opened_at LIMIT {limit}
 
 -- query: known
--- Entries as a pass sees them: with their vector, and whether something rests on them.
+-- Entries as a pass sees them: with their vector in the tenant's profile, and whether something
+-- rests on them.
 SELECT v.embedding::text, {rests}, {columns}
-FROM {memory} m LEFT JOIN {embeddings} v ON {scope_v} AND v.embedding_id = m.embedding_id
+FROM {memory} m LEFT JOIN {embeddings} v ON {scope_v} AND v.memory_id = m.memory_id
+    AND v.profile_id = (SELECT p.profile_id FROM {profiles} p WHERE {scope_tenant_p}
+                        ORDER BY p.activation_id DESC LIMIT 1)
 WHERE {scope_m} AND {which}
 ORDER BY m.memory_id
 
@@ -206,7 +209,7 @@ LEFT JOIN {memory} m ON {scope_m} AND m.tier = 'persistent' AND m.typology = 'se
         SELECT FROM {ledger} l WHERE {scope_l} AND l.memory_id = m.memory_id
           AND l.transition IN ('promoted', 'merged', 'undone')
           AND l.position > coalesce((SELECT k.position FROM {marks} k
-                                     WHERE {scope_k} AND k.kind = 'consolidate'), 0))
+                                     WHERE {scope_k} AND k.kind = {kind}), 0))
 WHERE {scope_a} ORDER BY m.memory_id LIMIT {limit}
 
 -- query: judged

@@ -34,7 +34,8 @@ WITH facts AS MATERIALIZED (
 SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id,
        top.score, {outcomes}, {strength}, {columns}
 FROM (SELECT count(*) AS considered, (SELECT count(*) FROM valued) AS candidates,
-             count(distance) AS embedded, (SELECT profile_id FROM facts) AS profile_id
+             -- Beyond the exact comparison only a pool of vectors is seen, so the rest is not counted.
+             CASE WHEN (SELECT small FROM facts) THEN count(distance) ELSE count(*) END AS embedded, (SELECT profile_id FROM facts) AS profile_id
       FROM scored) counts
 LEFT JOIN top ON true
 LEFT JOIN {memory} m ON {scope_m} AND m.memory_id = top.memory_id
