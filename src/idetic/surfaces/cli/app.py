@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import idetic
 from idetic.errors import IdeticError
-from idetic.surfaces.cli import commands, failures, model_commands, spec_commands, worker
+from idetic.surfaces.cli import commands, doctor, failures, model_commands, spec_commands, worker
 from idetic.surfaces.cli.options import examples
 
 NAME = "idetic"
@@ -32,6 +32,7 @@ app.add_typer(commands.db, name="db")
 app.add_typer(model_commands.app, name="model")
 app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
 app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
+app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)
 app.command("worker", epilog=worker.WORKER)(worker.worker)
 app.command("list", epilog=commands.LIST)(commands.list_entries)
 app.command("history", epilog=commands.HISTORY)(commands.history)

@@ -1,0 +1,129 @@
+"""How an Idetic is: one check for each thing it rests on, each with what to do about it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from anyio import to_thread
+
+from idetic.embed.status import status
+from idetic.library.idetic import Idetic
+from idetic.spec.loader import load
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.embedded import status as embedded_status
+from idetic.store.health import ServerFacts, facts
+from idetic.store.queue import Queue, TaskBacklog
+
+# A backlog older than this means that no worker keeps up.
+OLD_SECONDS = 600
+LEAST_FREE = 2**30
+
+
+class Verdict(StrEnum):
+    """How a check came out."""
+
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: what was found, and what to do if it is not good."""
+
+    name: str
+    verdict: Verdict
+    found: str
+    remedy: str = ""
+
+
+async def examine(db: Idetic) -> list[Check]:
+    """Every check, in the order in which one would mend things."""
+    latest = {version.agent: version for version in await db.spec_versions()}
+    specs = [load(version.spec) for version in latest.values()]
+    known = await facts(db.database, specs)
+    return [
+        *_database(known),
+        *_security(known),
+        _specs(specs, known),
+        await to_thread.run_sync(_model),
+        *_jobs(await Queue(db.database).backlog()),
+        _disk(),
+    ]
+
+
+def _check(name: str, bad: bool, found: str, remedy: str, *, soft: bool = False) -> Check:
+    if not bad:
+        return Check(name, Verdict.GOOD, found)
+    return Check(name, Verdict.WARNING if soft else Verdict.BAD, found, remedy)
+
+
+def _database(known: ServerFacts) -> list[Check]:
+    wanted = {"vector", "pg_trgm", "btree_gist"}
+    lacking = ", ".join(sorted(wanted - known.extensions.keys()))
+    shown = ", ".join(f"{name} {version}" for name, version in sorted(known.extensions.items()))
+    return [
+        Check("database", Verdict.GOOD, f"PostgreSQL {known.version}"),
+        _check("extensions", bool(lacking), shown if not lacking else f"missing: {lacking}",
+               "Install them on the server and run `CREATE EXTENSION`, or use the embedded one."),
+    ]  # fmt: skip
+
+
+def _security(known: ServerFacts) -> list[Check]:
+    roles = ", ".join(known.bad_roles)
+    bare = ", ".join(known.unsecured[:5])
+    return [
+        _check("application role", known.bypasses, f"acts as {known.role}",
+               f"ALTER ROLE {known.role} NOSUPERUSER NOBYPASSRLS;"),
+        _check("roles", bool(roles), f"missing or unbound: {roles}" if roles else "all there",
+               "Open the database once with an admin login; revoke SUPERUSER and BYPASSRLS."),
+        _check("row-level security", bool(bare), f"not forced on: {bare}" if bare else "forced",
+               "Run `idetic spec apply` for the agent whose tables these are."),
+    ]  # fmt: skip
+
+
+def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:
+    agents = ", ".join(sorted(spec.agent for spec in specs)) or "no agent yet"
+    gone = ", ".join(known.missing[:5])
+    return _check("specs", bool(gone), f"missing tables: {gone}" if gone else agents,
+                  "Run `idetic spec plan`, then `idetic spec apply`.")  # fmt: skip
+
+
+def _model() -> Check:
+    found = status()
+    told = f"{found.model}, verified" if found.verified else found.reason
+    return _check("embedding model", not found.verified, told,
+                  "Run `idetic model install`; until then recall goes without meaning.",
+                  soft=True)  # fmt: skip
+
+
+def _jobs(backlog: list[TaskBacklog]) -> list[Check]:
+    waiting = sum(task.waiting for task in backlog)
+    failed = [task for task in backlog if task.failed]
+    oldest = max((task.oldest_seconds or 0 for task in backlog), default=0)
+    told = f"{waiting} waiting, the oldest for {oldest:.0f} s" if waiting else "nothing waits"
+    checks = [
+        _check("jobs", oldest > OLD_SECONDS, told, "Run `idetic worker`, or more of them.",
+               soft=True)
+    ]  # fmt: skip
+    for task in failed:
+        why = f"{task.failed} failed: {task.last_error}: {task.last_reason}"
+        checks.append(
+            Check(f"job {task.task}", Verdict.WARNING, why,
+                  "Mend the cause; the next sweep enqueues the work again.")
+        )  # fmt: skip
+    return checks
+
+
+def _disk() -> Check:
+    home = embedded_status().home
+    place = Path(home)
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    return _check("disk", free < LEAST_FREE, f"{free / 2**30:.1f} GiB free",
+                  "Free some space where the database lives; writes fail when it is full.",
+                  soft=True)  # fmt: skip

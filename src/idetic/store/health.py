@@ -1,0 +1,55 @@
+"""What a database says about itself when somebody asks how it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psycopg import sql
+from psycopg.sql import Composable
+
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store import templates
+from idetic.store.database import Database, Rows
+from idetic.store.family import Family
+from idetic.store.templates import raw
+
+_FILE = "queries/health.sql"
+ROLES = ("idetic_owner", "idetic_app", "idetic_guard", "idetic_curator", "idetic_auditor",
+         "idetic_keeper", "idetic_worker")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """The server, the extensions, and what is wrong with roles and tables."""
+
+    version: str
+    role: str
+    bypasses: bool
+    extensions: dict[str, str]
+    bad_roles: list[str]
+    unsecured: list[str]
+    missing: list[str]
+
+
+async def facts(database: Database, specs: list[MemorySpec]) -> ServerFacts:
+    """Ask the catalog; nothing of any tenant is read."""
+    tables = [f"{f.schema}.{table}" for f in map(Family, specs) for table in f.tables()]
+    listed = raw("{}::text[]").format(sql.Literal(tables))
+    ((version, bypasses, role),) = await _rows(database, "server")
+    return ServerFacts(
+        version=version,
+        role=role,
+        bypasses=bypasses,
+        extensions=dict(await _rows(database, "extensions")),
+        bad_roles=[
+            row[0] for row in await _rows(database, "roles", roles=sql.Literal(list(ROLES)))
+        ],
+        unsecured=[row[0] for row in await _rows(database, "unsecured", tables=listed)],
+        missing=[row[0] for row in await _rows(database, "missing", tables=listed)],
+    )
+
+
+async def _rows(database: Database, query: str, **values: Composable) -> Rows:
+    async with database.reading() as connection:
+        cursor = await connection.execute(raw(templates.query(_FILE, query)).format(**values))
+        return await cursor.fetchall()

@@ -1,0 +1,62 @@
+"""`idetic doctor` tells what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+from uuid import uuid4
+
+import psycopg
+import pytest
+from anyio import to_thread
+
+from idetic import Idetic, Principal
+from idetic.model import Scope
+from idetic.store.queue import Queue
+from tests.conftest import TestDatabase
+from tests.surfaces.cli_runner import called
+
+pytestmark = pytest.mark.anyio
+
+
+def checks(database: TestDatabase) -> tuple[int, dict[str, dict[str, str]]]:
+    ran = called("doctor", "--dsn", database.admin_dsn, "--json")
+    return ran.code, {one["name"]: one for one in json.loads(ran.out)["checks"]}
+
+
+def test_a_sound_database_is_good(database: TestDatabase) -> None:
+    code, found = checks(database)
+    assert code == 0
+    wanted = ("database", "extensions", "application role", "roles", "row-level security", "specs")
+    assert {name: found[name]["verdict"] for name in wanted} == dict.fromkeys(wanted, "good")
+    assert "world_agent" in found["specs"]["found"]
+    assert {"embedding model", "jobs", "disk"} <= found.keys()
+
+
+def test_a_table_without_forced_security_is_bad(database: TestDatabase) -> None:
+    with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
+        admin.execute("ALTER TABLE worlds.world_agent_memory_reads NO FORCE ROW LEVEL SECURITY")
+    code, found = checks(database)
+    assert code == 1
+    assert "worlds.world_agent_memory_reads" in found["row-level security"]["found"]
+    assert "spec apply" in found["row-level security"]["remedy"]
+
+
+async def test_an_old_backlog_and_a_failure_are_told(database: TestDatabase) -> None:
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+        anchor = {"org_id": str(uuid4()), "domain_id": str(uuid4())}
+        scope = Scope("world_agent", anchor, Principal.maintenance("test"))
+        await Queue(db.database).enqueue(scope, "embed")
+        await Queue(db.database).enqueue(scope, "recover")
+    with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
+        admin.execute("SET search_path = idetic_jobs")
+        admin.execute("UPDATE procrastinate_events SET at = at - interval '1 hour'")
+        admin.execute("UPDATE procrastinate_jobs SET status = 'failed' WHERE task_name = 'recover'")
+        admin.execute(
+            "INSERT INTO failures (job_id, error, reason) SELECT id, 'Busy', 'too busy' "
+            "FROM procrastinate_jobs WHERE task_name = 'recover'"
+        )
+    code, found = await to_thread.run_sync(checks, database)
+    assert code == 0, "a warning is no failure"
+    assert found["jobs"]["verdict"] == "warning"
+    assert "idetic worker" in found["jobs"]["remedy"]
+    assert found["job recover"]["found"] == "1 failed: Busy: too busy"
