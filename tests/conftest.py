@@ -165,4 +165,6 @@ async def other_world(db: Idetic, agent: Agent) -> World:
 def _no_home_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may touch the user's own embedded server."""
     if "IDETIC_HOME" not in os.environ:
-        monkeypatch.setenv("IDETIC_HOME", str(Path(tempfile.gettempdir()) / "idetic-no-home"))
+        monkeypatch.setenv(
+            "IDETIC_HOME", str(Path(tempfile.gettempdir()) / f"idetic-no-home-{uuid4().hex}")
+        )

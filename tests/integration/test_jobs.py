@@ -30,9 +30,10 @@ from idetic.jobs.handlers import HANDLERS
 from idetic.jobs.retries import Backoff, is_transient
 from idetic.jobs.sweeps import pending_embeddings
 from idetic.jobs.worker import Pace, Worker
+from idetic.library.handles import Agent
 from idetic.store import queue_schema
 from idetic.store.queue import Queue, TaskBacklog, enqueue_statement
-from tests.conftest import TestDatabase, World
+from tests.conftest import TestDatabase, World, make_world
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.worker_process import NOTES, QUICK, start, until
 from tests.surfaces.cli_runner import process
@@ -59,6 +60,16 @@ def queue(db: Idetic) -> Queue:
 def admin(database: TestDatabase) -> Iterator[psycopg.Connection]:
     with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
         yield connection
+
+
+@pytest.fixture
+async def world(db: Idetic, agent: Agent, admin: psycopg.Connection) -> World:
+    """A world, without the job that looks at its rule: that is not what is tested here."""
+    made = await make_world(db, agent)
+    admin.execute("SET search_path = idetic_jobs")
+    admin.execute("DELETE FROM procrastinate_jobs")
+    admin.execute("RESET search_path")
+    return made
 
 
 @pytest.fixture

@@ -1,25 +1,63 @@
 """What memory promises, as plain Python: the model that the real one is compared with.
 
 One `ModelTenant` stands for one anchor. Each verb returns what the real verb must return: an
-`Expected` receipt, or the type of the error it must raise. The rules come from the documents,
-not from the code: nothing is imported from Idetic but its nouns and errors.
+`Expected` receipt, or the type of the error it must raise; and it writes down every link that the
+ledger must show. The rules come from the documents, not from the code: nothing is imported from
+Idetic but its nouns and errors. What matures is in `tests/property/maturing_model.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from idetic import Claim, Decision, EntryState, IdeticError, Receipt, Tier, Typology, errors
+from idetic import Claim, Decision, EntryState, IdeticError, Origin, Receipt, Tier, Typology, errors
+from idetic.evidence import ContradictionStatus, SourceType
 from idetic.model import PrincipalKind
+from tests.support.clock import SettableClock
 
 Refusal = type[IdeticError]
+Source = tuple[SourceType, UUID]
+
+TRUST = {Origin.OPERATOR: 90, Origin.AGENT: 60, Origin.TOOL: 40, Origin.EXTERNAL: 20}
+OWN = {PrincipalKind.OPERATOR: Origin.OPERATOR, PrincipalKind.AGENT: Origin.AGENT}
+
+
+@dataclass(frozen=True)
+class Said:
+    """Something to say; `restates` marks what the shadow guard must refuse."""
+
+    text: str
+    claim: Claim | None = None
+    referring: bool = False
+    heard_from: Origin | None = None
+    restates: bool = False
+
+
+@dataclass
+class Voice:
+    """A source that spoke: the context it stood in, how far it is trusted, if it still counts."""
+
+    context: UUID
+    trust: int
+    withdrawn: bool = False
+
+
+@dataclass(eq=False)
+class Dispute:
+    """A contradiction with canonical content."""
+
+    ref: UUID
+    id: UUID | None = None
+    status: ContradictionStatus = ContradictionStatus.OPEN
 
 
 @dataclass(eq=False)
 class Noted:
-    """One entry. Its id is learnt from the receipt: ids are the system's to choose."""
+    """One entry. Its id is learnt from the ledger: ids are the system's to choose."""
 
     text: str
     tier: Tier
@@ -27,11 +65,71 @@ class Noted:
     session: UUID | None
     interaction: UUID | None
     claim: Claim | None
-    history: list[str]
+    trust: int
+    created: datetime
+    referring: bool = False
     id: UUID | None = None
-    state: EntryState = EntryState.CURRENT
-    exempt: bool = False
+    gone: bool = False
+    # The state columns that may be set, each to the moment that set it: never the same twice.
+    columns: dict[str, Any] = field(default_factory=dict)
+    history: list[str] = field(default_factory=list)
     actions: set[UUID] = field(default_factory=set)
+    disputes: list[Dispute] = field(default_factory=list)
+    sources: dict[Source, Voice] = field(default_factory=dict)
+    failed: set[Source] = field(default_factory=set)
+    made_of: list[Noted] = field(default_factory=list)
+    echoes: list[Noted] = field(default_factory=list)
+
+    @property
+    def candidate(self) -> bool:
+        return bool(self.columns.get("candidate"))
+
+    @property
+    def state(self) -> EntryState:
+        for column, state in (
+            ("superseded_at", EntryState.SUPERSEDED),
+            ("invalidated_at", EntryState.INVALIDATED),
+            ("archived_at", EntryState.ARCHIVED),
+        ):
+            if self.columns.get(column):
+                return state
+        return EntryState.CURRENT
+
+    @property
+    def live(self) -> bool:
+        return self.state is EntryState.CURRENT and not self.gone
+
+    @property
+    def standing(self) -> str:
+        """Its state in the ledger's words: a candidate is not yet current."""
+        return "candidate" if self.live and self.candidate else self.state.value
+
+    @property
+    def rests(self) -> bool:
+        """Whether something rests on it, so that it outlives its scope."""
+        return bool(self.actions or self.disputes)
+
+    @property
+    def place(self) -> UUID:
+        """What counts as one source: the thread it was said in, or else the session."""
+        found = self.interaction or self.session
+        assert found is not None, "only what was said somewhere is a source"
+        return found
+
+
+@dataclass(eq=False)
+class Link:
+    """A link that the ledger must show; those of one decision share a deed."""
+
+    position: int
+    deed: int
+    transition: str
+    decision: Decision
+    entry: Noted | None = None
+    state_to: str | None = None
+    was: dict[str, Any] | None = None
+    put: dict[str, Any] = field(default_factory=dict)
+    source: Source | None = None
 
 
 @dataclass
@@ -57,124 +155,191 @@ class Scoped:
 
     id: UUID
     session: UUID
+    opened: datetime
+    renewed: datetime
     open: bool = True
+
+    @property
+    def tier(self) -> Tier:
+        return Tier.SESSION if self.id == self.session else Tier.INTERACTION
 
 
 class ModelTenant:
-    """One anchor: its entries, scopes, idempotency keys and the length of its ledger."""
+    """One anchor: its entries, scopes, idempotency keys and the links of its ledger."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: SettableClock) -> None:
+        self.clock = clock
         self.entries: list[Noted] = []
         self.scopes: dict[UUID, Scoped] = {}
         self.keys: dict[str, tuple[Hashable, Receipt, Refusal | None]] = {}
-        self.position = 0
+        self.links: list[Link] = []
+        self.deeds = 0
 
     def current(self, session: UUID | None = None, interaction: UUID | None = None) -> list[Noted]:
         """What `list` shows: newest first, only what is current, only of this place."""
         return [
             noted
             for noted in reversed(self.entries)
-            if noted.state is EntryState.CURRENT
+            if noted.live
             and (session is None or noted.session == session)
             and (interaction is None or noted.interaction == interaction)
         ]
 
-    def find(self, entry_id: UUID) -> Noted | None:
-        return next((noted for noted in self.entries if noted.id == entry_id), None)
+    def persistent(self) -> Iterator[Noted]:
+        """The live persistent entries, oldest first."""
+        return (n for n in self.entries if n.live and n.tier is Tier.PERSISTENT)
+
+    def find(self, entry_id: UUID | None) -> Noted | None:
+        """An entry that is still there, whatever became of it."""
+        return next((n for n in self.entries if n.id == entry_id and not n.gone), None)
 
     # --- verbs --------------------------------------------------------------------------
 
-    def observe(
-        self,
-        kind: PrincipalKind,
-        place: Scoped,
-        text: str,
-        *,
-        restates: bool,
-        key: str | None,
-    ) -> Outcome:
-        if not self._is_open(place):
+    def observe(self, kind: PrincipalKind, place: Scoped, said: Said, key: str | None) -> Outcome:
+        if not self.is_open(place):
             return errors.ScopeClosed
-        tier = Tier.SESSION if place.id == place.session else Tier.INTERACTION
-        body = ("observe", text, tier, kind)
-        return self._replay(key, body) or self._admit(
-            Noted(
-                text, tier, Typology.EPISODIC, place.session,
-                place.id if tier is Tier.INTERACTION else None, None, ["observed"],
-            ),
-            restates, key, body,
+        origin = said.heard_from or OWN[kind]
+        body = ("observe", said.text, said.claim, said.referring, place.tier, origin)
+        if replay := self.replay(key, body):
+            return replay
+        if said.restates:
+            return self._refuse(key, body)
+        noted = Noted(
+            said.text, place.tier, Typology.EPISODIC, place.session,
+            place.id if place.tier is Tier.INTERACTION else None, said.claim, TRUST[origin],
+            self.clock.now(), said.referring,
         )  # fmt: skip
+        return self.answer(self.enter(noted, "observed"), key, body)
 
     def prefer(
-        self,
-        kind: PrincipalKind,
-        place: Scoped | None,
-        text: str,
-        claim: Claim | None,
-        *,
-        restates: bool,
-        key: str | None,
+        self, kind: PrincipalKind, place: Scoped | None, said: Said, key: str | None
     ) -> Outcome:
         if kind is not PrincipalKind.OPERATOR:
             return errors.CapabilityRefused
-        if place is not None and not self._is_open(place):
+        if place is not None and not self.is_open(place):
             return errors.ScopeClosed
-        body = ("prefer", text, claim)
-        if replay := self._replay(key, body):
+        body = ("prefer", said.text, said.claim)
+        if replay := self.replay(key, body):
             return replay
-        prior = self._prior(text, claim)
-        if prior and (claim is None or prior.claim == claim):
-            prior.history.append("preferred")
-            return self._expect(Decision.NOOP, 1, entry=prior, key=key, body=body)
-        session = place.session if place else None
+        prior = self._prior(said)
+        if prior and (said.claim is None or prior.claim == said.claim):
+            return self.answer(self.link("preferred", Decision.NOOP, prior), key, body)
+        if said.restates:
+            return self._refuse(key, body)
+        return self._state(said, place.session if place else None, prior, key, body)
+
+    def _state(
+        self, said: Said, session: UUID | None, prior: Noted | None, key: str | None, body: Hashable
+    ) -> Outcome:
         noted = Noted(
-            text, Tier.PERSISTENT, Typology.PROCEDURAL, session, None, claim, ["preferred"]
-        )
-        return self._admit(noted, restates, key, body, supersedes=prior)
+            said.text, Tier.PERSISTENT, Typology.PROCEDURAL, session, None, said.claim,
+            TRUST[Origin.OPERATOR], self.clock.now(),
+        )  # fmt: skip
+        deed, decision = self.deed(), Decision.UPDATE if prior else Decision.ADD
+        if prior:
+            replaced = {"superseded_at": object(), "superseded_by": noted}
+            self.turn(prior, "superseded", replaced, deed)
+        link = self.enter(noted, "preferred", deed=deed, decision=decision)
+        return self.answer(link, key, body, superseded=prior)
 
     def archive(self, kind: PrincipalKind, entry: UUID, reason: str, key: str | None) -> Outcome:
-        return self._turn("archived", kind, entry, reason, key)
+        return self._turned("archived", "archived_at", kind, entry, reason, key)
 
     def exempt(self, kind: PrincipalKind, entry: UUID, reason: str, key: str | None) -> Outcome:
-        return self._turn("exempted", kind, entry, reason, key)
+        return self._turned("exempted", "exempt_at", kind, entry, reason, key)
 
     def link_action(
         self, action: UUID, kind: str, entries: Sequence[UUID], key: str | None
     ) -> Outcome:
-        body = ("link", action, kind, tuple(sorted(set(entries))))
-        if replay := self._replay(key, body):
+        wanted = sorted(set(entries), key=str)
+        body = ("link", action, kind, tuple(wanted))
+        if replay := self.replay(key, body):
             return replay
-        found = [self.find(entry) for entry in set(entries)]
+        found = [self.find(entry) for entry in wanted]
         if None in found:
             return errors.EntryNotFound
         new = [noted for noted in found if noted and action not in noted.actions]
+        deed = self.deed()
         for noted in new:
             noted.actions.add(action)
-            noted.history.append("action_linked")
+            link = self.link("action_linked", Decision.ADD, noted, deed=deed)
+            link.state_to = None
         decision = Decision.ADD if new else Decision.NOOP
-        return self._expect(decision, len(new) + 1, key=key, body=body)
+        return self.answer(self.link("action_recorded", decision, deed=deed), key, body)
 
     def open(self, scope: UUID, session: UUID) -> Refusal | None:
-        """Opening what is already there, open or closed, changes nothing but the ledger."""
+        """Opening what is there renews it if it is open; what is closed stays closed."""
         if scope != session and not self.scopes[session].open:
             return errors.ScopeClosed
-        self.scopes.setdefault(scope, Scoped(scope, session))
-        self.position += 1
+        known, now = scope in self.scopes, self.clock.now()
+        scoped = self.scopes.setdefault(scope, Scoped(scope, session, now, now))
+        scoped.renewed = now if scoped.open else scoped.renewed
+        self.link(f"{scoped.tier.value}_opened", Decision.NOOP if known else Decision.ADD)
         return None
 
-    def close(self, scope: UUID) -> None:
-        """Closing a session closes its interactions; closing twice is fine."""
-        for scoped in self.scopes.values():
-            if scope in (scoped.id, scoped.session):
-                scoped.open = False
-        self.position += 1
-
-    # --- how they decide ----------------------------------------------------------------
-
-    def _is_open(self, place: Scoped) -> bool:
+    def is_open(self, place: Scoped) -> bool:
         return place.open and self.scopes[place.session].open
 
-    def _replay(self, key: str | None, body: Hashable) -> Outcome | None:
+    # --- what the verbs are made of ------------------------------------------------------
+
+    def deed(self) -> int:
+        self.deeds += 1
+        return self.deeds
+
+    def link(
+        self,
+        transition: str,
+        decision: Decision,
+        entry: Noted | None = None,
+        *,
+        deed: int | None = None,
+        source: Source | None = None,
+    ) -> Link:
+        """One more link; it names the state that its entry is in by now."""
+        deed = self.deed() if deed is None else deed
+        state = None if entry is None else "dropped" if entry.gone else entry.standing
+        link = Link(len(self.links) + 1, deed, transition, decision, entry, state, source=source)
+        self.links.append(link)
+        if entry is not None:
+            entry.history.append(transition)
+        return link
+
+    def enter(
+        self,
+        noted: Noted,
+        transition: str,
+        *,
+        deed: int | None = None,
+        decision: Decision = Decision.ADD,
+    ) -> Link:
+        """A new entry."""
+        self.entries.append(noted)
+        return self.link(transition, decision, noted, deed=deed)
+
+    def turn(
+        self, noted: Noted, transition: str, changes: dict[str, Any], deed: int | None = None
+    ) -> Link:
+        """Set state columns; the link keeps what they were."""
+        was = {column: noted.columns.get(column) for column in changes}
+        noted.columns.update(changes)
+        link = self.link(transition, Decision.UPDATE, noted, deed=deed)
+        link.was, link.put = was, dict(changes)
+        return link
+
+    def answer(
+        self,
+        link: Link,
+        key: str | None,
+        body: Hashable,
+        *,
+        superseded: Noted | None = None,
+        raises: Refusal | None = None,
+    ) -> Expected:
+        return Expected(
+            link.decision, link.position, link.entry, superseded, raises, key=key, body=body
+        )
+
+    def replay(self, key: str | None, body: Hashable) -> Outcome | None:
         if key is None or key not in self.keys:
             return None
         known, receipt, refusal = self.keys[key]
@@ -182,80 +347,40 @@ class ModelTenant:
             return errors.IdempotencyConflict
         return Expected(receipt.decision, receipt.position, raises=refusal, replay_of=receipt)
 
-    def _prior(self, text: str, claim: Claim | None) -> Noted | None:
+    def learn(self, expected: Expected, receipt: Receipt) -> None:
+        """Take in what only the system knows: the receipt that a key stands for."""
+        if expected.key is not None and expected.replay_of is None:
+            self.keys[expected.key] = (expected.body, receipt, expected.raises)
+
+    def _refuse(self, key: str | None, body: Hashable) -> Expected:
+        link = self.link("refused", Decision.REJECT)
+        return self.answer(link, key, body, raises=errors.ShadowRefused)
+
+    def _prior(self, said: Said) -> Noted | None:
+        """The preference that an operator's word meets; a pattern that waits is none."""
         for noted in self.current():
-            if noted.typology is not Typology.PROCEDURAL:
+            if noted.typology is not Typology.PROCEDURAL or noted.candidate:
                 continue
-            if claim is None and noted.claim is None and noted.text == text:
+            if said.claim is None and noted.claim is None and noted.text == said.text:
                 return noted
-            if claim and noted.claim and _key(noted.claim) == _key(claim):
+            if said.claim and noted.claim and noted.claim.key == said.claim.key:
                 return noted
         return None
 
-    def _admit(
-        self,
-        noted: Noted,
-        restates: bool,
-        key: str | None,
-        body: Hashable,
-        supersedes: Noted | None = None,
-    ) -> Outcome:
-        if restates:
-            refused = errors.ShadowRefused
-            return self._expect(Decision.REJECT, 1, raises=refused, key=key, body=body)
-        self.entries.append(noted)
-        if supersedes is None:
-            return self._expect(Decision.ADD, 1, entry=noted, key=key, body=body)
-        supersedes.state = EntryState.SUPERSEDED
-        supersedes.history.append("superseded")
-        return self._expect(
-            Decision.UPDATE, 2, entry=noted, superseded=supersedes, key=key, body=body
-        )
-
-    def _turn(
-        self, name: str, kind: PrincipalKind, entry: UUID, reason: str, key: str | None
+    def _turned(
+        self, name: str, column: str, kind: PrincipalKind, entry: UUID, reason: str, key: str | None
     ) -> Outcome:
         if kind is not PrincipalKind.OPERATOR:
             return errors.CapabilityRefused
         body = (name, entry, reason)
-        if replay := self._replay(key, body):
+        if replay := self.replay(key, body):
             return replay
         noted = self.find(entry)
         if noted is None:
             return errors.EntryNotFound
         archiving = name == "archived"
-        done = noted.state is EntryState.ARCHIVED if archiving else noted.exempt
-        if not done and noted.state is not EntryState.CURRENT:
+        if noted.state is EntryState.ARCHIVED if archiving else noted.columns.get(column):
+            return self.answer(self.link(name, Decision.NOOP, noted), key, body)
+        if not noted.live:
             return errors.TransitionRefused
-        if archiving:
-            noted.state = EntryState.ARCHIVED
-        else:
-            noted.exempt = True
-        noted.history.append(name)
-        decision = Decision.NOOP if done else Decision.UPDATE
-        return self._expect(decision, 1, entry=noted, key=key, body=body)
-
-    def _expect(
-        self,
-        decision: Decision,
-        links: int,
-        *,
-        entry: Noted | None = None,
-        superseded: Noted | None = None,
-        raises: Refusal | None = None,
-        key: str | None,
-        body: Hashable,
-    ) -> Expected:
-        self.position += links
-        return Expected(decision, self.position, entry, superseded, raises, key=key, body=body)
-
-    def learn(self, expected: Expected, receipt: Receipt) -> None:
-        """Take in what only the system knows: the entry's id, and the receipt a key stands for."""
-        if expected.entry is not None and expected.entry.id is None:
-            expected.entry.id = receipt.entry_id
-        if expected.key is not None and expected.replay_of is None:
-            self.keys[expected.key] = (expected.body, receipt, expected.raises)
-
-
-def _key(claim: Claim) -> tuple[str, str]:
-    return claim.subject, claim.attribute
+        return self.answer(self.turn(noted, name, {column: object()}), key, body)

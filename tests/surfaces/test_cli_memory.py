@@ -117,7 +117,7 @@ def test_as_a_process(written: Written) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("history", str(uuid4())), 4, "no such entry"),
+        (("history", "3c4514b9-4b6b-421c-9093-34d6838fbb22"), 4, "no such entry"),
         (("history", "not-a-uuid"), 2, "not a UUID"),
         (("list", "--before", "x"), 2, "not a UUID"),
         (("list", "--limit", "0"), 2, "limit"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from idetic.embed import BgeSmall
@@ -85,7 +85,7 @@ def test_not_even_if_the_model_saw_no_difference_at_all() -> None:
 
 def test_control_similarity_alone_would_merge_many_of_them(vectors: dict[str, Any]) -> None:
     near = [p for p in COMPATIBLE if vectors[p.left] @ vectors[p.right] >= POLICY.dedup_similarity]
-    assert len(near) > 80
+    assert len(near) > 50
 
 
 def test_near_copies_are_found(vectors: dict[str, Any]) -> None:
@@ -218,7 +218,7 @@ def test_the_decision_explains_itself() -> None:
     left, right = Statement("Pay 5 EUR to Ada", vector=ONE), Statement("Pay 6 EUR", vector=ONE)
     result = compare(left, right, POLICY)
     assert (result.similarity, result.trigram) == (1.0, 8 / 19)
-    assert "cosine 1.000 (from 0.92)" in result.why
+    assert "cosine 1.000 (from 0.95)" in result.why
     assert "number 5 | 6; contrast to | (nothing); name ada | (nothing)" in result.why
 
 
@@ -264,6 +264,7 @@ def test_no_word_can_be_exchanged_dropped_or_negated(text: str, data: st.DataObj
     changed = [*words[:at], data.draw(st.sampled_from(["not", "Zagreb", "43"])), *words[at:]]
     if data.draw(st.booleans()):
         del changed[at + 1]
+    assume(changed != words)
     assert verdict(text, " ".join(changed)) is DIFFERENT
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.options import Dsn, Json, examples
 
@@ -44,6 +41,9 @@ def _data(one: Check) -> dict[str, str]:
 
 
 def _show(console: Console, checks: list[Check]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False)
     for heading in ("", "check", "found", "what to do"):
         table.add_column(heading)

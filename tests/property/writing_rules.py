@@ -1,0 +1,275 @@
+"""The rules of the state machine that write, read, and begin and end scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from hypothesis import strategies as st
+from hypothesis.stateful import multiple, precondition, rule
+
+from idetic import Claim, Observation, Origin, Rule, errors
+from idetic.evidence import Closed
+from idetic.model import PrincipalKind
+from tests.conftest import RULE_TEXT
+from tests.property.machine import Ground, Handle, abroad, anchors, keys, kinds, picks
+from tests.support.memory_model import Expected, Said
+
+
+def limit(value: str) -> Claim:
+    return Claim("limit", "value", value)
+
+
+def style(value: str) -> Claim:
+    return Claim("output", "prefers", value)
+
+
+# Few, so that most of them meet an earlier one. No two of them have the same words.
+SAID = [
+    Said("Fridays are short."),
+    Said("The desk opens at nine.", referring=True),
+    Said("The limit is five.", limit("5")),
+    Said("The limit is five."),
+    Said("We agreed on five.", limit("5")),
+    Said("It was six at noon.", limit("6")),
+    Said("Brief answers, please.", style("brief")),
+    Said("Write more than that.", style("full")),
+    Said(RULE_TEXT.replace("ten thousand", "10 thousand"), restates=True),
+]
+FROM = [None, None, None, Origin.TOOL, Origin.EXTERNAL]
+
+said = st.sampled_from([replace(one, heard_from=origin) for one in SAID for origin in FROM])
+stated = st.sampled_from([Said("Ask twice."), SAID[2], *SAID[5:]])
+threads = st.lists(st.lists(said, min_size=1, max_size=3), min_size=1, max_size=3)
+claimed = st.sampled_from([one for one in SAID if one.claim])
+turns = st.sampled_from(["archive", "exempt"])
+reasons = st.sampled_from(["obsolete", "house rule"])
+# Fixed, so that the same one is named again and shrinking is stable.
+actions = st.sampled_from([UUID(int=1), UUID(int=2)])
+
+
+class WritingRules(Ground):
+    """The verbs of every place."""
+
+    sessions, interactions, places = Ground.sessions, Ground.interactions, Ground.places
+
+    # --- time, scopes ---------------------------------------------------------------------
+
+    @precondition(lambda self: self.steps > 15)  # rarely: every handle dies with it
+    @rule()
+    def reopen_the_database(self) -> None:
+        self.steps = 0
+        self.reopen()
+
+    @rule(target=sessions, number=anchors, kind=kinds, known=st.none() | sessions)
+    def open_session(self, number: int, kind: PrincipalKind, known: Handle | None) -> Handle:
+        """A new one, or a known one by its id: perhaps another's, perhaps after its end."""
+        if known is None:
+            return self.session(number, kind)
+        return self.session(known.anchor, kind, known.scoped.id)
+
+    @rule(target=interactions, within=sessions)
+    def open_interaction(self, within: Handle) -> Any:
+        opened = self.interaction(within)
+        return multiple() if opened is None else opened
+
+    def interaction(self, within: Handle) -> Handle | None:
+        interaction = within.target.interaction()
+        model, scope = self.models[within.anchor], interaction.id
+        if within.opening != self.opening:
+            self.refused(errors.DatabaseClosed, interaction.__enter__)
+        elif refusal := model.open(scope, within.scoped.id):
+            self.refused(refusal, interaction.__enter__)
+        else:
+            opened = interaction.__enter__()
+            return Handle(within.anchor, within.kind, opened, model.scopes[scope], self.opening)
+        return None
+
+    @rule(handle=places)
+    def close(self, handle: Handle) -> None:
+        """Once, twice, or what the end of the session closed already."""
+        if handle.opening != self.opening:
+            self.refused(errors.DatabaseClosed, handle.target.close)
+        else:
+            self._close(handle)
+
+    def _close(self, handle: Handle) -> None:
+        first = len(self.models[handle.anchor].links)
+        self.models[handle.anchor].close(handle.scoped.id)
+        closed = handle.target.close()
+        handle.closed = True
+        self.follow(handle.anchor)
+        self._closed(handle.anchor, first, [closed])
+
+    @rule(number=anchors, minutes=st.sampled_from([1, 20, 61]))
+    def time_passes_and_the_abandoned_are_closed(self, number: int, minutes: int) -> None:
+        """Whatever was silent for an hour is closed, once, and nothing else is."""
+        self.clock.advance(minutes=minutes)
+        first = len(self.models[number].links)
+        ended = self.models[number].recover()
+        closed = self.memories[number, PrincipalKind.MAINTENANCE].recover()
+        assert len(closed) == len(ended)
+        self.met["recovered"] += len(ended)
+        self.follow(number)
+        self._closed(number, first, closed)
+        asked = self.memories[number, PrincipalKind.OPERATOR].recover
+        self.refused(errors.CapabilityRefused, asked)
+
+    def _closed(self, number: int, first: int, closed: list[Closed]) -> None:
+        """The answer tells every decision that the ledger does, but for the ends themselves."""
+        links = self.models[number].links[first:]
+        self.met.update(link.transition for link in links)
+        ends = {link.position for link in links if link.transition.endswith("_closed")}
+        told = [one.transition for each in closed for one in each.decided]
+        assert told == [link.transition for link in links if link.position not in ends]
+        assert {each.receipt.position for each in closed} <= ends
+
+    @rule(place=places)
+    def renew(self, place: Handle) -> None:
+        refusal = self.dead(place) or self.models[place.anchor].renew(place.scoped)
+        if refusal:
+            self.refused(refusal, place.target.renew)
+        else:
+            place.target.renew()
+
+    @rule(number=anchors, kind=kinds, threads=threads, proper=st.sampled_from([True, True, False]))
+    def converse(
+        self, number: int, kind: PrincipalKind, threads: list[list[Said]], proper: bool
+    ) -> None:
+        """A session from its beginning to its end; not proper is one that leaves threads open."""
+        session = self.session(number, kind)
+        for batch in threads:
+            thread = self.interaction(session)
+            assert thread is not None
+            self._observe_many(thread, batch, None)
+            if proper:
+                self._close(thread)
+        self._close(session)
+
+    @rule(number=anchors, kind=kinds, said=claimed, again=st.sampled_from([1, 2, 2, 4]))
+    def agree(self, number: int, kind: PrincipalKind, said: Said, again: int) -> None:
+        """One claim from two threads a session: in two sessions a fact, in four a pattern."""
+        for _ in range(again):
+            session = self.session(number, kind)
+            for _ in range(2):
+                thread = self.interaction(session)
+                assert thread is not None
+                self._observe_many(thread, [said], None)
+            self._close(session)
+
+    # --- writing --------------------------------------------------------------------------
+
+    @rule(place=places, said=said, key=keys)
+    def observe(self, place: Handle, said: Said, key: str | None) -> None:
+        model, seen = self.models[place.anchor], self._observation(place.anchor, said, key)
+        self.write(
+            place.anchor,
+            key,
+            lambda: self.dead(place) or model.observe(place.kind, place.scoped, said, key),
+            lambda: place.target.observe(
+                seen.text, claim=seen.claim, refs=seen.refs, heard_from=seen.heard_from,
+                idempotency_key=key,
+            ),
+        )  # fmt: skip
+
+    @rule(place=places, batch=st.lists(said, min_size=1, max_size=5), key=keys)
+    def observe_many(self, place: Handle, batch: list[Said], key: str | None) -> None:
+        """In a batch a refusal is a receipt like any other; the first item may carry a key."""
+        self._observe_many(place, batch, key)
+
+    def _observe_many(self, place: Handle, batch: Sequence[Said], key: str | None) -> None:
+        model = self.models[place.anchor]
+        each = list(zip(batch, [key, *[None] * 4], strict=False))
+        call = partial(
+            place.target.observe_many, [self._observation(place.anchor, *one) for one in each]
+        )
+        # What refuses the call at all refuses its first item.
+        first = self.dead(place) or model.observe(place.kind, place.scoped, *each[0])
+        if not isinstance(first, Expected):
+            self.met[first.__name__] += 1
+            self.refused(first, call)
+            return
+        outcomes = [first, *(model.observe(place.kind, place.scoped, *one) for one in each[1:])]
+        receipts = call()
+        self.follow(place.anchor)
+        for outcome, receipt in zip(outcomes, receipts, strict=True):
+            assert isinstance(outcome, Expected)
+            self.compare(outcome, receipt)
+            model.learn(outcome, receipt)
+
+    @rule(place=st.none() | places, number=anchors, kind=kinds, said=stated, key=keys)
+    def prefer(
+        self, place: Handle | None, number: int, kind: PrincipalKind, said: Said, key: str | None
+    ) -> None:
+        """Inside a session or outside of any."""
+        number, kind = (place.anchor, place.kind) if place else (number, kind)
+        policy = errors.CapabilityRefused if kind is PrincipalKind.AGENT else None
+        scoped, model = place.scoped if place else None, self.models[number]
+        self.write(
+            number,
+            key,
+            lambda: (
+                (self.dead(place, policy) if place else None)
+                or model.prefer(kind, scoped, said, key)
+            ),
+            lambda: (place.target if place else self.memories[number, kind]).prefer(
+                said.text, claim=said.claim, idempotency_key=key
+            ),
+        )
+
+    @precondition(lambda self: self.sent)
+    @rule(which=st.integers(0, 50))
+    def send_again(self, which: int) -> None:
+        """The very same request under the very same key, whatever has happened since."""
+        self.write(*self.sent[which % len(self.sent)])
+
+    def _observation(self, number: int, said: Said, key: str | None) -> Observation:
+        refs = (Rule(self.canon[number]),) if said.referring else ()
+        return Observation(
+            said.text, None, refs, said.claim, heard_from=said.heard_from, idempotency_key=key
+        )
+
+    # --- reading --------------------------------------------------------------------------
+
+    @precondition(lambda self: self.models[0].entries)
+    @rule(which=picks, kind=kinds, abroad=abroad)
+    def read_one(self, which: int, kind: PrincipalKind, abroad: int) -> None:
+        noted, memory = self.pick(0, which), self.memories[abroad, kind]
+        if abroad:
+            for read in (memory.get, memory.history, memory.gates, memory.lineage):
+                self.refused(errors.EntryNotFound, partial(read, noted.id))
+            return
+        assert [link.transition for link in memory.history(noted.id)] == noted.history
+        if noted.gone:
+            self.refused(errors.EntryNotFound, lambda: memory.get(noted.id))
+            return
+        entry = memory.get(noted.id)
+        shown = (entry.body_text, entry.state, entry.claim, entry.candidate)
+        assert shown == (noted.text, noted.state, noted.claim, noted.candidate)
+        told = {c.source: c.withdrawn_at is not None for c in memory.corroborations(noted.id)}
+        assert len(told) == len(noted.sources)
+        known = {s: v.withdrawn for s, v in noted.sources.items() if s in told}
+        assert {source: told[source] for source in known} == known
+
+    @rule(place=places)
+    def list_a_place(self, place: Handle) -> None:
+        if place.opening != self.opening:
+            self.refused(errors.DatabaseClosed, place.target.list)
+            return
+        of_turn = place.scoped.id if place.scoped.id != place.scoped.session else None
+        wanted = self.models[place.anchor].current(place.scoped.session, of_turn)
+        assert [entry.id for entry in place.target.list(limit=1000)] == [n.id for n in wanted]
+
+    @rule(number=anchors, kind=kinds, said=said, waiting=st.booleans())
+    def list_and_recall(self, number: int, kind: PrincipalKind, said: Said, waiting: bool) -> None:
+        """`list` shows what is current, candidates too; a recall leaves them out."""
+        memory, current = self.memories[number, kind], self.models[number].current()
+        assert [entry.id for entry in memory.list(limit=1000)] == [n.id for n in current]
+        found = memory.recall(said.text, limit=200, include_candidates=waiting)
+        hits = {hit.entry.id for hit in found.hits}
+        shown = [n for n in current if waiting or not n.candidate]
+        assert hits <= {n.id for n in shown}
+        assert {n.id for n in shown if n.text == said.text} <= hits
