@@ -132,6 +132,14 @@ class ShadowRefused(Refused):
     http_status = 422
 
 
+class GateRefused(Refused):
+    """The gate at this boundary leaves nothing of it that could be kept."""
+
+    code = "gate"
+    remedy = "Say what was concluded, without the personal data or secrets; nothing was written."
+    http_status = 422
+
+
 class ScopeClosed(Refused):
     """This scope is closed."""
 

@@ -18,6 +18,7 @@ from idetic import (
     Decision,
     EntryState,
     Idetic,
+    MemorySpec,
     Observation,
     Origin,
     Principal,
@@ -468,6 +469,10 @@ async def test_a_statement_with_a_claim_speaks_for_the_same_words_without_one(
 async def test_personal_data_is_stripped_on_the_way_up_and_a_claim_of_it_refused(
     house: House,
 ) -> None:
+    data = load("world_agent").as_data()
+    data["gates"] = [gate for gate in data["gates"] if gate["boundary"] != "ingest"]
+    agent = await house.db.agent(MemorySpec.model_validate(data), apply=True)
+    house = replace(house, world=replace(house.world, agent=agent))
     rule = (house.world.rule,)
     closed = await house.hear([Observation("Ask jan.novak@example.com about holds.", refs=rule)])
     entry = await house.agent.get(only(closed, "proposed"))

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from idetic.errors import InputError, ShadowRefused, WritePolicyRefused
+from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
 from idetic.gateway.items import ItemMaker, with_key
@@ -25,6 +26,7 @@ from idetic.model import (
 )
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.store.held import Held
 from idetic.store.writes import Writes
@@ -37,8 +39,9 @@ MAX_LINKED = 1_000
 class Gateway:
     """Every write of one agent. Policy first, then one transaction, then a receipt."""
 
-    def __init__(self, spec: MemorySpec, version: int, writes: Writes, clock: Clock):
+    def __init__(self, spec: MemorySpec, version: int, writes: Writes, gates: Gates, clock: Clock):
         self._spec = spec
+        self._gates = gates
         self._version = version
         self._writes = writes
         self._clock = clock
@@ -81,7 +84,8 @@ class Gateway:
         require_whole_anchor(scope)
         if len(seen) > MAX_BATCH:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
-        maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition)
+        ingest = self._gates.at(Boundary.INGEST)
+        maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition, ingest)
         items = (maker.make(item) for item in seen)
         admitted = await self._writes.admit(scope, place, self._clock.now(), self._version, items)
         return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]

@@ -6,7 +6,8 @@ import hashlib
 from datetime import datetime
 from typing import Any
 
-from idetic.errors import CapabilityRefused, InputError
+from idetic.errors import CapabilityRefused, GateRefused, InputError
+from idetic.gates.gate import Pipeline
 from idetic.gateway.content import (
     SHORT,
     canonical_json,
@@ -30,9 +31,16 @@ class ItemMaker:
     """Makes items for one cell; what depends only on the cell is worked out once."""
 
     def __init__(
-        self, spec: MemorySpec, scope: Scope, tier: Tier, typology: Typology, transition: str
+        self,
+        spec: MemorySpec,
+        scope: Scope,
+        tier: Tier,
+        typology: Typology,
+        transition: str,
+        ingest: Pipeline,
     ):
         self._spec = spec
+        self._ingest = ingest
         self._own = scope.principal.origin
         rule = spec.conflict_of(tier, typology).rule
         self._fixed: dict[str, Any] = {
@@ -51,6 +59,7 @@ class ItemMaker:
         spec = self._spec
         body = check_text(seen.text, spec.backend.body_text_max)
         envelope = check_envelope(spec, seen.envelope, seen.claim)
+        body, envelope, removed = self._pass(body, envelope)
         refs = check_refs(spec, seen.refs)
         provenance = check_provenance(spec, seen.provenance)
         origin, trust = self._origin(seen.heard_from)
@@ -68,6 +77,8 @@ class ItemMaker:
             "hash": digest,
             "detail": {"content_hash": digest},
         }
+        if removed:
+            item["detail"]["removed"] = removed
         if self._weighs_substance:
             item["substance"] = substance(body)
         if "claim" in envelope:
@@ -84,6 +95,22 @@ class ItemMaker:
             ]
             item["detail"]["refs"] = item["refs"]
         return with_key(item, seen.idempotency_key, _RANDOM)
+
+    def _pass(
+        self, body: str, envelope: dict[str, Any]
+    ) -> tuple[str, dict[str, Any], dict[str, int]]:
+        """What crosses the ingest boundary, and how much of what kind did not."""
+        if not self._ingest.transforms:
+            return body, envelope, {}
+        passed = self._ingest.apply(body)
+        kept, changes, refused = self._ingest.apply_envelope(envelope)
+        why = passed.refused or refused
+        if why is not None:
+            raise GateRefused(why)
+        removed: dict[str, int] = {}
+        for change in (*passed.changes, *changes):
+            removed[change.kind] = removed.get(change.kind, 0) + change.count
+        return passed.text, dict(kept), removed
 
     def _origin(self, heard_from: Origin | None) -> tuple[Origin, int]:
         own_trust = self._spec.trust_of(self._own)

@@ -74,9 +74,9 @@ def compose(
     recalls = Recalls(database, family, entries, extensions.vector)
     engine = RecallEngine(spec, recalls, embeddings, model, clock, reranker)
     embedding = EmbeddingRun(spec, engine, embeddings, model, clock)
-    gateway = Gateway(spec, version, Writes(database, family), clock)
-    holding = Holding(database, family, entries, extensions)
     gates = Gates(spec)
+    gateway = Gateway(spec, version, Writes(database, family), gates, clock)
+    holding = Holding(database, family, entries, extensions)
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
     return Rooms(
         gateway=gateway,

@@ -141,7 +141,9 @@ def _admitted(row: tuple[Any, ...], item: Item) -> Receipt:
     if row[2] is not None:
         return _receipt(row)
     asked, entry = UUID(item["receipt"]), UUID(item["memory"])
-    return Receipt(asked, Decision.ADD, "new", row[0], row[1], entry_id=entry)
+    removed = item["detail"].get("removed")
+    told = {"removed": removed} if removed else {}
+    return Receipt(asked, Decision.ADD, "new", row[0], row[1], entry_id=entry, detail=told)
 
 
 def _receipt(row: tuple[Any, ...]) -> Receipt:

@@ -65,7 +65,7 @@ _THIRD_WEEK: tuple[Event, ...] = (
     Publish(16, "instant-limit", INSTANT_LIMIT_2),
     Session(16, "Under the new model", ("local-time", "call-lifts-hold sampling-done")),
     Session(17, "Afternoon wires", ("cutoff-15", "screenshots")),
-    Session(18, "Sleeping accounts", ("dormant-abroad", "desk-address oldest-first")),
+    Session(18, "Sleeping accounts", ("dormant-abroad", "oldest-first")),
     Confirm(18, "dormant-abroad", "inference-1", SourceType.AGENT_INFERENCE),
     Confirm(18, "dormant-abroad", "inference-2", SourceType.AGENT_INFERENCE),
     Session(19, "Flagged accounts, recounted", ("mules-noon", "slow-dashboard")),

@@ -157,10 +157,6 @@ SAYINGS = {
         "Three holds were lifted after a call to jan.novak@example.com; nobody noted why.",
         rules=("high-risk-hold",),
     ),
-    "desk-address": Saying(
-        "The escalation desk can be written to.",
-        Claim("escalation desk", "address", "desk@example.com"),
-    ),
     "hold-slipped": Saying("A payment to a listed bank went out without waiting."),
     "by-hand": Saying("Batch 7 was released by hand, with both releases on paper."),
     "screenshots": Saying(
