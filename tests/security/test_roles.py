@@ -33,7 +33,7 @@ def test_the_application_role_owns_nothing_and_bypasses_nothing(guarded: Populat
             """SELECT count(*) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
                WHERE m.member = 'idetic_app'::regrole
                  AND (r.rolsuper OR r.rolbypassrls
-                      OR r.rolname IN ('idetic_owner', 'idetic_guard'))"""
+                      OR r.rolname IN ('idetic_owner', 'idetic_guard', 'idetic_keys'))"""
         ).fetchone()
     assert role == ("idetic_app", False, False, False, False, False)
     assert owned == (0,)
