@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -36,18 +36,20 @@ class Keys:
 
     async def create(
         self,
-        /,
         *,
         agent: str,
         principal: Principal,
+        anchor: Mapping[str, Any],
         capabilities: Iterable[Capability] | None = None,
         expires_at: datetime | None = None,
-        **anchor: Any,
     ) -> CreatedKey:
         """A key for one anchor and one principal of an agent; shown now and never again.
 
-        `capabilities` leaves the key only some of what the spec grants the principal.
+        `capabilities` leaves the key only some of what the spec grants the principal. The anchor
+        is a mapping, because a spec may call an anchor key what an argument here is called.
         """
+        if not isinstance(anchor, Mapping):
+            raise InputError("anchor is a mapping of anchor keys to values.")
         spec = (await self._newest(agent)).spec
         only = None if capabilities is None else _narrowed(spec, principal, capabilities)
         scope = bind(spec, anchor, principal, only)

@@ -39,7 +39,7 @@ def create_key(
             principal=principal,
             capabilities=capabilities or None,
             expires_at=until,
-            **anchor_of(agent.spec, asked.anchor),
+            anchor=anchor_of(agent.spec, asked.anchor),
         )
 
     _show_once(with_database(dsn, create), as_json)
