@@ -20,10 +20,13 @@ from idetic.library.handles import Memory
 from idetic.model import Capability, Entry, PrincipalKind, Ref, Tier
 from idetic.recall.evidence import QUOTE, hedge_for, visible
 from idetic.recall.hits import Hit
-from idetic.spec.primitives import Boundary, SourceStrength
+from idetic.spec.primitives import Boundary, Signal, SourceStrength
 
 DONT_KNOW = "I don't know."
 MOST_EVIDENCE = 5
+# The semantic value is the cosine stretched from 0.4..0.8: from here on a note is near a question.
+# Whatever it leaves out costs an "I don't know", never a wrong answer.
+NEAR = 0.5
 
 
 class Mode(StrEnum):
@@ -113,15 +116,23 @@ def runner(*memories: Memory) -> AgentRunner:
 
 async def _answer(memory: Memory, question: str, mode: Mode) -> Answered:
     gate = Gates(memory.agent.spec).at(Boundary(mode.value))
-    recall = await memory.recall(question, limit=MOST_EVIDENCE, tiers=[Tier.PERSISTENT])
-    crossed = (_crossed(memory, gate, hit) for hit in recall)
-    evidence = tuple(each for each in crossed if each is not None)
+    recall = await memory.recall(question, tiers=[Tier.PERSISTENT])
+    crossed = (_crossed(memory, gate, hit) for hit in recall if _speaks_to_it(hit))
+    evidence = tuple(each for each in crossed if each is not None)[:MOST_EVIDENCE]
     if not evidence:
         return Answered(DONT_KNOW, (), mode)
     rooms = memory.agent.rooms
     read = [each.entry_id for each in evidence]
     await rooms.embeddings.read(memory.scope, memory.place, read, rooms.clock.now())
     return Answered("\n".join(map(_said, evidence)), evidence, mode)
+
+
+def _speaks_to_it(hit: Hit) -> bool:
+    """Whether a hit has to do with the question: a recall ranks what is merely fresh as well."""
+    words, meaning = hit.signals.get(Signal.LEXICAL), hit.signals.get(Signal.SEMANTIC)
+    if words is not None and words.rank is not None:
+        return True
+    return meaning is not None and meaning.value is not None and meaning.value >= NEAR
 
 
 def _crossed(memory: Memory, gate: Pipeline, hit: Hit) -> Evidence | None:
