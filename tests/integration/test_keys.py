@@ -85,7 +85,7 @@ async def test_a_rotated_key_holds_until_its_grace_is_over(house: House) -> None
     new = await house.db.keys.rotate(old.id, grace=timedelta(hours=6))
     both = [await house.db.authenticate(each.key) for each in (old, new)]
     assert both[0].scope == both[1].scope
-    assert both[1].scope.capabilities == {Capability.READ}
+    assert both[1].scope.capabilities == frozenset({Capability.READ})
     assert (await house.known(new)).rotated_from == old.id
     house.clock.advance(hours=6)
     await house.refused(old.key)

@@ -54,7 +54,7 @@ async def test_a_key_never_grants_what_the_spec_does_not(
             ([*Capability, "fly"], made.id),
         )
     memory = await house.db.authenticate(made.key)
-    assert memory.scope.capabilities == set(Capability)
+    assert memory.scope.capabilities == frozenset(Capability)
     with pytest.raises(errors.CapabilityRefused, match="customer principal may not"):
         await memory.archive(uuid4(), reason="no")
 
@@ -92,7 +92,7 @@ async def test_the_list_says_everything_but_the_key(house: House) -> None:
     (known,) = await house.db.keys.list("world_agent")
     assert (known.id, known.agent) == (made.id, "world_agent")
     assert known.principal == Principal.operator("ada")
-    assert known.capabilities == {Capability.READ}
+    assert known.capabilities == frozenset({Capability.READ})
     assert set(known.anchor.values()) == {str(value) for value in house.anchor.values()}
     assert known.created_at == START
     assert made.key.split("_")[2] not in repr(known)
