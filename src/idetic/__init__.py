@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
+    from idetic.keys import ApiKey, CreatedKey
     from idetic.library.idetic import Idetic
+    from idetic.library.runner import AgentRunner, Answered, Mode, runner
     from idetic.library.sync import open_sync
     from idetic.model import (
+        Capability,
         Claim,
         Decision,
         Entry,
@@ -30,8 +33,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AgentRunner",
+    "Answered",
+    "ApiKey",
+    "Capability",
     "Claim",
     "ContradictionStatus",
+    "CreatedKey",
     "Decision",
     "Entry",
     "EntryState",
@@ -39,6 +47,7 @@ __all__ = [
     "IdeticError",
     "LedgerRecord",
     "MemorySpec",
+    "Mode",
     "Observation",
     "Origin",
     "Outcome",
@@ -52,11 +61,18 @@ __all__ = [
     "Typology",
     "explain",
     "open_sync",
+    "runner",
 ]
 
 # Where each public name lives. Loaded when first asked for: `import idetic` and `idetic --help`
 # then cost milliseconds, not the half second that the driver and pydantic take.
 _ELSEWHERE = {
+    "AgentRunner": "idetic.library.runner",
+    "Answered": "idetic.library.runner",
+    "ApiKey": "idetic.keys",
+    "CreatedKey": "idetic.keys",
+    "Mode": "idetic.library.runner",
+    "runner": "idetic.library.runner",
     "Idetic": "idetic.library.idetic",
     "IdeticError": "idetic.errors",
     "ContradictionStatus": "idetic.evidence",

@@ -116,6 +116,15 @@ class CapabilityRefused(Refused):
     remedy = "Bind with a principal that holds it, or grant it under `visibility` in the spec."
 
 
+class KeyRefused(Refused):
+    """This API key does not hold."""
+
+    # Unknown, wrong, expired and revoked are told alike: the difference would help only a thief.
+    code = "key_refused"
+    remedy = "Ask whoever gave it to you for a new one."
+    http_status = 401
+
+
 class TransitionRefused(Refused):
     """The entry is not in a state that allows this transition."""
 

@@ -230,11 +230,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Anchor values and a principal, bound once and immutable. Nothing runs without one."""
+    """Anchor values and a principal, bound once and immutable. Nothing runs without one.
+
+    `capabilities` can only narrow what the spec grants the principal; None leaves all of that.
+    """
 
     agent: str
     anchor: Mapping[str, Any]
     principal: Principal
+    capabilities: frozenset[Capability] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "anchor", _frozen(self.anchor))
@@ -243,6 +247,11 @@ class Scope:
     def tenant(self) -> Any:
         """The first anchor key's value."""
         return next(iter(self.anchor.values()))
+
+    def narrowed(self, to: frozenset[Capability]) -> Scope:
+        """The same scope with at most these capabilities; what it lacks it does not get."""
+        left = to if self.capabilities is None else to & self.capabilities
+        return Scope(self.agent, self.anchor, self.principal, left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,11 @@ import psycopg
 import pytest
 
 import idetic
-from idetic import Idetic, IdeticError, errors, model
+from idetic import Answered, ApiKey, CreatedKey, Idetic, IdeticError, errors, model
 from idetic.context.operations import Runbooks
 from idetic.context.worlds import Worlds
 from idetic.library.handles import Agent, Interaction, Memory, Session
+from idetic.library.keys import Keys
 from idetic.spec.loader import load
 from idetic.spec.problems import PRIMITIVES
 from idetic.store.embedded import EmbeddedServer
@@ -161,7 +162,7 @@ def public_methods(kind: type) -> Iterator[Callable[..., Any]]:
             yield member
 
 
-HANDLES = [Idetic, Agent, Memory, Session, Interaction, Worlds, Runbooks]
+HANDLES = [Idetic, Keys, Agent, Memory, Session, Interaction, Worlds, Runbooks]
 
 
 @pytest.mark.parametrize("kind", HANDLES, ids=lambda kind: str(kind.__name__))
@@ -174,7 +175,7 @@ def test_the_python_reference_has_every_method_as_it_is_called(kind: type) -> No
 
 NOUNS = [
     *(model.Entry, model.Receipt, model.LedgerRecord, model.Observation, model.Claim, model.Ref),
-    *(model.Scope, model.Principal, model.Place),
+    *(model.Scope, model.Principal, model.Place, ApiKey, CreatedKey, Answered),
 ]
 
 

@@ -33,7 +33,7 @@ def test_the_application_role_owns_nothing_and_bypasses_nothing(guarded: Populat
             """SELECT count(*) FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
                WHERE m.member = 'idetic_app'::regrole
                  AND (r.rolsuper OR r.rolbypassrls
-                      OR r.rolname IN ('idetic_owner', 'idetic_guard'))"""
+                      OR r.rolname IN ('idetic_owner', 'idetic_guard', 'idetic_keys'))"""
         ).fetchone()
     assert role == ("idetic_app", False, False, False, False, False)
     assert owned == (0,)
@@ -142,6 +142,35 @@ def test_a_role_outside_the_agents_context_reaches_nothing(
             with pytest.raises(pg.InsufficientPrivilege):
                 connection.execute(statement)
             connection.rollback()
+
+
+_GRANTS = """
+SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = ANY (%(schemas)s) AND c.relkind IN ('r', 'p', 'v', 'm')
+  AND (has_table_privilege(%(role)s, c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE')
+       OR has_any_column_privilege(%(role)s, c.oid, 'SELECT, INSERT, UPDATE'))
+UNION SELECT n.nspname FROM pg_namespace n
+WHERE n.nspname = ANY (%(schemas)s) AND has_schema_privilege(%(role)s, n.oid, 'USAGE, CREATE')
+UNION SELECT r.rolname FROM pg_roles r
+WHERE r.rolname LIKE 'idetic%%' AND pg_has_role(%(role)s, r.oid, 'MEMBER')
+"""
+
+
+def test_a_role_outside_the_agents_context_has_no_grant_at_all(
+    guarded: Populated, outsider: str
+) -> None:
+    schemas = sorted({load(n).backend.schema_ for n in shipped()} | {"idetic", "idetic_jobs"})
+    asked = {"schemas": schemas, "role": outsider}
+    with guarded.admin() as connection:
+        assert connection.execute(_GRANTS, asked).fetchall() == []
+        connection.execute(
+            sql.SQL("GRANT SELECT (key_id) ON idetic.api_keys TO {}").format(
+                sql.Identifier(outsider)
+            )
+        )
+        found = connection.execute(_GRANTS, asked).fetchall()
+        assert found == [("idetic.api_keys",)], "control: a single column's grant is seen"
+        connection.rollback()
 
 
 def test_definer_functions_are_not_for_everyone_and_fix_their_search_path(

@@ -84,7 +84,7 @@ _TWILIO = re.compile(
     "|".join(rf"(?<![A-Za-z0-9])(?:{form.pattern})" for form in TwilioKeyDetector.denylist)
 )
 
-# Forms that came after detect-secrets 1.5, or that it knows only inside a certain file.
+# Forms that came after detect-secrets 1.5, or that it knows only inside a certain file; and ours.
 _NEWER = re.compile(
     r"""(?<![A-Za-z0-9])(?:
       github_pat_\w{22,} | sk-(?=[\w\-]*\d)[\w\-]{20,} | (?:sk|rk)_(?:live|test)_\w{10,}
@@ -94,12 +94,14 @@ _NEWER = re.compile(
     | (?:dop|doo|dor)_v1_[0-9a-f]{64} | shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}
     | dckr_pat_[\w\-]{20,} | hv[sbr]\.[\w\-]{24,} | lin_api_\w{32,}
     | AGE-SECRET-KEY-1[A-Z0-9]{50,} | EAA[A-Za-z0-9]{60,}
+    | idk_[a-z2-7]{26}_[a-z2-7]{20,}
     )""",
     re.VERBOSE | re.ASCII,
 )
 _NEWER_PIECES = tuple(
     "github_pat_ sk- k_live_ k_test_ whsec_ AIza ya29. GOCSPX- hf_ npm_ pypi-Ag xox xapp- _v1_ "
-    "shpat_ shpca_ shppa_ shpss_ dckr_pat_ hvs. hvb. hvr. lin_api_ AGE-SECRET-KEY EAA".split()
+    "shpat_ shpca_ shppa_ shpss_ dckr_pat_ hvs. hvb. hvr. lin_api_ AGE-SECRET-KEY EAA "
+    "idk_".split()
 )
 
 _KEY_ID, _SECRET_KEY = AWSKeyDetector.denylist

@@ -12,8 +12,13 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import AnchorKey, KeyType
 
 
-def bind(spec: MemorySpec, values: Mapping[str, Any], principal: Principal) -> Scope:
-    """The immutable scope that everything else needs."""
+def bind(
+    spec: MemorySpec,
+    values: Mapping[str, Any],
+    principal: Principal,
+    capabilities: frozenset[Capability] | None = None,
+) -> Scope:
+    """The immutable scope that everything else needs; `capabilities` can only narrow it."""
     if not isinstance(principal, Principal):
         raise AnchorRefused(
             "A scope needs a principal.", remedy='For example principal=Principal.agent("name").'
@@ -27,16 +32,15 @@ def bind(spec: MemorySpec, values: Mapping[str, Any], principal: Principal) -> S
             f"Unknown anchor key(s): {', '.join(unknown)}.",
             remedy=f"The anchor of {spec.agent} is ({', '.join(names)}).",
         )
-    anchor = {key.name: _value(key, values, spec, principal) for key in spec.anchor.keys}
-    return Scope(spec.agent, anchor, principal)
+    across = allows(spec, Scope(spec.agent, {}, principal, capabilities), Capability.READ_ACROSS)
+    anchor = {key.name: _value(key, values, across=across) for key in spec.anchor.keys}
+    return Scope(spec.agent, anchor, principal, capabilities)
 
 
-def _value(
-    key: AnchorKey, values: Mapping[str, Any], spec: MemorySpec, principal: Principal
-) -> Any:
+def _value(key: AnchorKey, values: Mapping[str, Any], *, across: bool) -> Any:
     value = values.get(key.name)
     if value is None:
-        if key.nullable_for_queries and spec.may(principal.kind, Capability.READ_ACROSS):
+        if key.nullable_for_queries and across:
             return None
         raise AnchorRefused(
             f"The anchor key {key.name} is missing.",
@@ -64,15 +68,27 @@ def _value(
     return text
 
 
+def allows(spec: MemorySpec, scope: Scope, capability: Capability) -> bool:
+    """Whether the spec grants it to the scope's principal and the scope itself leaves it."""
+    left = scope.capabilities is None or capability in scope.capabilities
+    return left and spec.may(scope.principal.kind, capability)
+
+
 def require(spec: MemorySpec, scope: Scope, capability: Capability) -> None:
-    """Refuse what the scope's principal may not do."""
+    """Refuse what the scope's principal may not do, or what the scope was narrowed to leave out."""
     kind = scope.principal.kind
-    if not spec.may(kind, capability):
-        holders = [k.value for k in PrincipalKind if spec.may(k, capability)]
+    if allows(spec, scope, capability):
+        return
+    if spec.may(kind, capability):
         raise CapabilityRefused(
-            f"A {kind} principal may not {capability.value.replace('_', ' ')} here.",
-            remedy=f"The spec of {spec.agent} grants it to: {', '.join(holders) or 'nobody'}.",
+            f"This scope may not {capability.value.replace('_', ' ')}: it was narrowed.",
+            remedy="Use a key whose capabilities name it.",
         )
+    holders = [k.value for k in PrincipalKind if spec.may(k, capability)]
+    raise CapabilityRefused(
+        f"A {kind} principal may not {capability.value.replace('_', ' ')} here.",
+        remedy=f"The spec of {spec.agent} grants it to: {', '.join(holders) or 'nobody'}.",
+    )
 
 
 def require_whole_anchor(scope: Scope) -> None:

@@ -13,7 +13,8 @@ from anyio import to_thread
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
 from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
-from idetic.library.handles import Agent
+from idetic.library.handles import Agent, Memory
+from idetic.library.keys import Keys
 from idetic.library.rooms import Rooms, compose
 from idetic.lifecycle.consolidation import ReasonerFactory
 from idetic.ports import Clock, SystemClock
@@ -53,6 +54,7 @@ class Idetic:
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
         self.model = Model(embedder)
+        self.keys = Keys(self)
         self._opened: Opened | None = None
 
     @classmethod
@@ -148,6 +150,10 @@ class Idetic:
             plan = await self.apply(chosen)
         rooms = self._rooms(chosen, plan)
         return Agent(chosen, plan.to_version, rooms, embed_inline=embed_inline)
+
+    async def authenticate(self, key: str) -> Memory:
+        """The memory that an API key stands for: its scope is the key's, whatever is asked."""
+        return await self.keys.authenticate(key)
 
     def _rooms(self, spec: MemorySpec, plan: Plan) -> Rooms:
         """Compose the rooms of one agent: the only place where they meet."""

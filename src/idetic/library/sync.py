@@ -17,8 +17,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from idetic.errors import DatabaseClosed
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.idetic import Idetic
+from idetic.library.keys import Keys
 
-_HANDLES = (Idetic, Agent, Memory, Session, Interaction)
+_HANDLES = (Idetic, Keys, Agent, Memory, Session, Interaction)
 
 
 class Sync:

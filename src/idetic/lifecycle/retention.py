@@ -10,7 +10,7 @@ from uuid import UUID
 
 from idetic.errors import TransitionRefused
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
+from idetic.gateway.binding import allows, require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
@@ -96,7 +96,7 @@ class Retention:
 
     async def reconcile(self, scope: Scope) -> Reconciled:
         """Count the retention states and name what should not be there; change nothing."""
-        if not self._spec.may(scope.principal.kind, Capability.MAINTAIN):
+        if not allows(self._spec, scope, Capability.MAINTAIN):
             require(self._spec, scope, Capability.AUDIT)
         now = self._clock.now()
         since = {

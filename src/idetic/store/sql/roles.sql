@@ -7,13 +7,14 @@
 --   idetic_auditor  reads, writes nothing
 --   idetic_keeper   removes what the close of a scope leaves behind, through its function only
 --   idetic_worker   sees which anchors and scopes wait for background work, and no memory
+--   idetic_keys     answers whether an API key holds, through its function only
 DO $$
 DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY[
         'idetic_owner', 'idetic_app', 'idetic_guard', 'idetic_curator', 'idetic_auditor',
-        'idetic_keeper', 'idetic_worker']
+        'idetic_keeper', 'idetic_worker', 'idetic_keys']
     LOOP
         BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN

@@ -14,7 +14,15 @@ from typer.main import get_command
 
 import idetic
 from idetic.errors import IdeticError
-from idetic.surfaces.cli import commands, doctor, failures, model_commands, spec_commands, worker
+from idetic.surfaces.cli import (
+    commands,
+    doctor,
+    failures,
+    key_commands,
+    model_commands,
+    spec_commands,
+    worker,
+)
 from idetic.surfaces.cli.options import examples
 
 NAME = "idetic"
@@ -30,6 +38,7 @@ app.add_typer(commands.demo_app, name="demo")
 app.add_typer(spec_commands.app, name="spec")
 app.add_typer(commands.db, name="db")
 app.add_typer(model_commands.app, name="model")
+app.add_typer(key_commands.app, name="keys")
 app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
 app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
 app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)

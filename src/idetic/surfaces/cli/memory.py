@@ -80,11 +80,11 @@ def show_history(entry_id: str, asked: Asked, dsn: str | None, as_json: bool) ->
 async def memory_of(db: Idetic, asked: Asked) -> Memory:
     """The memory that a scope as typed stands for."""
     principal = principal_of(asked.principal)
-    agent = await _held(db, asked.agent)
-    return agent.bind(principal=principal, **_anchor(agent.spec, asked.anchor))
+    agent = await held_agent(db, asked.agent)
+    return agent.bind(principal=principal, **anchor_of(agent.spec, asked.anchor))
 
 
-async def _held(db: Idetic, name: str) -> Agent:
+async def held_agent(db: Idetic, name: str) -> Agent:
     """An agent as the database holds it: looking must not apply a spec."""
     versions = await db.spec_versions()
     held = [each for each in versions if each.agent == name]
@@ -97,7 +97,7 @@ async def _held(db: Idetic, name: str) -> Agent:
     return await db.agent(load(held[-1].spec))
 
 
-def _anchor(spec: MemorySpec, given: Sequence[str]) -> dict[str, Any]:
+def anchor_of(spec: MemorySpec, given: Sequence[str]) -> dict[str, Any]:
     """The anchor in the types that the spec declares; whether it fits is for `bind` to say."""
     kinds = {key.name: key.type for key in spec.anchor.keys}
     values: dict[str, Any] = {}
@@ -126,11 +126,16 @@ def principal_of(text: str) -> Principal:
 def _moment(page: Page) -> datetime:
     if page.tier or page.typology:
         raise InputError("--as-of takes neither --tier nor --typology.", remedy="Leave those out.")
+    return moment_of(page.as_of or "", "--as-of")
+
+
+def moment_of(text: str, option: str) -> datetime:
+    """A moment as typed; whether it has a time zone is for the library to say."""
     try:
-        return datetime.fromisoformat(page.as_of or "")
+        return datetime.fromisoformat(text)
     except ValueError:
         raise InputError(
-            f"--as-of {page.as_of!r} is not a moment.", remedy="As in 2026-01-31T12:00:00Z."
+            f"{option} {text!r} is not a moment.", remedy="As in 2026-01-31T12:00:00Z."
         ) from None
 
 

@@ -1,0 +1,150 @@
+"""`db.keys`: API keys, each bound to a scope that it can never leave."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from idetic.errors import CapabilityRefused, InputError, KeyRefused, SpecNotFound
+from idetic.gateway.binding import bind
+from idetic.gateway.content import check_uuid
+from idetic.gateway.items import check_moment
+from idetic.ids import uuid7
+from idetic.keys import ApiKey, CreatedKey, hash_of, key_id_of, new_key
+from idetic.library.handles import Agent, Memory
+from idetic.model import Capability, Principal
+from idetic.spec.loader import load
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.keys import KeyStore
+
+if TYPE_CHECKING:
+    from idetic.library.idetic import Idetic
+
+DEFAULT_GRACE = timedelta(days=1)
+MAX_GRACE = timedelta(days=90)
+
+
+class Keys:
+    """Keys of one database. All but `authenticate` need the admin login."""
+
+    def __init__(self, db: Idetic):
+        self._db = db
+        self._agents: dict[str, Agent] = {}
+
+    async def create(
+        self,
+        *,
+        agent: str,
+        principal: Principal,
+        anchor: Mapping[str, Any],
+        capabilities: Iterable[Capability] | None = None,
+        expires_at: datetime | None = None,
+    ) -> CreatedKey:
+        """A key for one anchor and one principal of an agent; shown now and never again.
+
+        `capabilities` leaves the key only some of what the spec grants the principal. The anchor
+        is a mapping, because a spec may call an anchor key what an argument here is called.
+        """
+        if not isinstance(anchor, Mapping):
+            raise InputError("anchor is a mapping of anchor keys to values.")
+        spec = (await self._newest(agent)).spec
+        only = None if capabilities is None else _narrowed(spec, principal, capabilities)
+        scope = bind(spec, anchor, principal, only)
+        now = self._db.clock.now()
+        made = new_key(uuid7())
+        await self._store.create(
+            made, scope, at=now, by=getpass.getuser(), expires_at=_later(expires_at, now)
+        )
+        return made
+
+    async def list(self, agent: str | None = None) -> list[ApiKey]:
+        """What is known of each key, oldest first; those that no longer hold included."""
+        return await self._store.list(agent=agent)
+
+    async def rotate(
+        self,
+        key_id: UUID,
+        *,
+        grace: timedelta = DEFAULT_GRACE,
+        expires_at: datetime | None = None,
+    ) -> CreatedKey:
+        """A successor that stands for the same; the old key holds until the grace is over.
+
+        The successor expires when the old key would have, unless told otherwise.
+        """
+        key_id = check_uuid(key_id, "key_id")
+        if not isinstance(grace, timedelta) or not timedelta(0) <= grace <= MAX_GRACE:
+            raise InputError(f"grace is a timedelta from 0 to {MAX_GRACE.days} days.")
+        now = self._db.clock.now()
+        made = new_key(uuid7())
+        await self._store.rotate(
+            key_id,
+            made,
+            at=now,
+            by=getpass.getuser(),
+            until=now + grace,
+            expires_at=_later(expires_at, now),
+        )
+        return made
+
+    async def revoke(self, key_id: UUID) -> None:
+        """End a key at once. Twice is fine."""
+        await self._store.revoke(check_uuid(key_id, "key_id"), self._db.clock.now())
+
+    async def authenticate(self, key: str) -> Memory:
+        """The memory that a key stands for; raises KeyRefused, without saying why."""
+        key_id = key_id_of(key)
+        proven = await self._store.proven(key_id, hash_of(key), self._db.clock.now())
+        if proven is None:
+            raise KeyRefused
+        agent = self._agents.get(proven.agent)
+        if agent is None or agent.version != proven.version:
+            agent = await self._newest(proven.agent)
+            self._agents[proven.agent] = agent
+        scope = bind(agent.spec, proven.anchor, proven.principal, proven.capabilities)
+        return Memory(agent, scope)
+
+    async def _newest(self, name: str) -> Agent:
+        """An agent as the database holds it; a key must not apply a spec."""
+        stored = await self._db.spec_versions(name) if isinstance(name, str) else []
+        if not stored:
+            raise SpecNotFound(
+                "This database holds no such agent.",
+                remedy="`idetic spec list` shows what it holds; `idetic spec apply` adds one.",
+            )
+        return await self._db.agent(load(stored[-1].spec))
+
+    @property
+    def _store(self) -> KeyStore:
+        return KeyStore(self._db.database)
+
+
+def _narrowed(
+    spec: MemorySpec, principal: Principal, given: Iterable[Capability]
+) -> frozenset[Capability]:
+    """Some of what the spec grants; asking for more is a mistake that is told now."""
+    try:
+        # A text is a list of letters, none of which is a capability.
+        only = frozenset(Capability(each) for each in given)
+    except (TypeError, ValueError):
+        raise InputError(f"capabilities is a list of: {', '.join(Capability)}.") from None
+    if not only:
+        raise InputError("A key needs a capability.", remedy="Leave them out for all of them.")
+    kind = principal.kind if isinstance(principal, Principal) else None
+    more = sorted(each for each in only if kind is None or not spec.may(kind, each))
+    if more:
+        raise CapabilityRefused(
+            f"The spec of {spec.agent} does not grant this to the principal: {', '.join(more)}.",
+            remedy="A key can only narrow what the spec grants; name less, or leave it out.",
+        )
+    return only
+
+
+def _later(moment: datetime | None, now: datetime) -> datetime | None:
+    check_moment(moment, "expires_at")
+    if moment is not None and moment <= now:
+        raise InputError("expires_at is not in the future.", remedy="Name a later moment.")
+    return moment
