@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from idetic.audit.head import ChainHead
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
     from idetic.library.idetic import Idetic
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ChainHead",
     "Claim",
     "ContradictionStatus",
     "Decision",
@@ -57,6 +59,7 @@ __all__ = [
 # Where each public name lives. Loaded when first asked for: `import idetic` and `idetic --help`
 # then cost milliseconds, not the half second that the driver and pydantic take.
 _ELSEWHERE = {
+    "ChainHead": "idetic.audit.head",
     "Idetic": "idetic.library.idetic",
     "IdeticError": "idetic.errors",
     "ContradictionStatus": "idetic.evidence",
