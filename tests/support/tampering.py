@@ -5,6 +5,7 @@ kinds a verification may call it, and the positions it may name (None: any). Row
 after each, from copies.
 """
 
+# ruff: noqa: S608 - every name and value in the statements is this file's own
 from __future__ import annotations
 
 import random
@@ -27,7 +28,10 @@ ALTERED, MISSING, REORDERED = ProblemKind.ALTERED, ProblemKind.MISSING, ProblemK
 INSERTED, CUT, FORKED = ProblemKind.INSERTED, ProblemKind.CUT, ProblemKind.FORKED
 
 # What makes a column say something else, whatever it says.
-_OTHER_ENUM = "(SELECT e FROM unnest(enum_range(NULL::idetic.{0})) e WHERE e <> t.{1} ORDER BY random() LIMIT 1)"
+_OTHER_ENUM = (
+    "(SELECT e FROM unnest(enum_range(NULL::idetic.{0})) e WHERE e <> t.{1} "
+    "ORDER BY random() LIMIT 1)"
+)
 LINK_FLIPS = {
     "position": ["t.position + 1000", "-t.position", "0"],
     "receipt_id": ["gen_random_uuid()"],
@@ -185,8 +189,9 @@ def insert_link(hands: Tamperer, rng: random.Random) -> Fault:
         _renumber(hands, position, 1)
     source = max(position, 1)
     hands.run(f"""INSERT INTO {LEDGER} SELECT t.org_id, t.domain_id, %(p)s + 1, gen_random_uuid(),
-        t.at, 'archived', 'UPDATE', NULL, 'operator', 'eve', 'nothing', NULL, NULL, '{{}}', t.hash, t.hash
-        FROM {LEDGER} t WHERE {hands.here} AND t.position = %(s)s""", p=position, s=source)  # fmt: skip
+        t.at, 'archived', 'UPDATE', NULL, 'operator', 'eve', 'nothing', NULL, NULL, '{{}}', t.hash,
+        t.hash FROM {LEDGER} t WHERE {hands.here} AND t.position = %(s)s""",
+        p=position, s=source)  # fmt: skip
     hands.run(_REHASH.format(here=hands.here), p=position + 1)
     return Fault(f"link inserted at {position + 1}", frozenset({INSERTED}),
                  frozenset({position + 1}))  # fmt: skip
