@@ -91,9 +91,10 @@ async def test_an_action_is_explained_down_to_the_notes_that_are_gone(acted: Act
         assert (gone.state_then, gone.written_by) == ("dropped", "agent:explorer")
         assert [ref.id for ref in gone.references] == [acted.world.rule.id]
         assert gone.decisions[0].transition == "observed"
-    assert all(source.trust == 60 for source in fact.sources)
+    assert fact.sources[0].trust == 60
     kinds = {one.source_type for one in fact.corroborations}
     assert kinds == {SourceType.OBSERVATION_EVENT, SourceType.OPERATOR_INPUT}
+    assert len(fact.corroborations) == 4
     assert [(r.by, r.session_id) for r in fact.reads] == [("agent:explorer", acted.reader)]
     assert [(r.version, r.changed) for r in fact.references] == [(1, False)]
     assert fact.decisions[-1].transition == "action_linked"
@@ -118,7 +119,7 @@ async def test_what_comes_later_changes_nothing_about_then(acted: Acted) -> None
     world, fact = acted.world, acted.fact
     later = await world.operator.corroborate(fact, SourceType.OPERATOR_INPUT, uuid4())
     await world.operator.undo(later, reason="a mistake")
-    first = before.entries[0].corroborations[0]
+    first = before.entries[0].corroborations[-1]
     link = next(
         link
         for link in await world.memory.history(fact)

@@ -69,6 +69,9 @@ ENTRY_FLIPS = {
     "created_by": ["'operator:nobody'"],
     "archived_at": ["CASE WHEN t.archived_at IS NULL THEN now() END"],
     "candidate": ["NOT t.candidate"],
+    "exempt_at": ["CASE WHEN t.exempt_at IS NULL THEN now() END"],
+    "meta_at": ["now()"],
+    "superseded_at": ["t.superseded_at - interval '1 day'"],
     "memory_id": ["gen_random_uuid()"],
 }
 ANCHOR_FLIPS = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -36,30 +37,40 @@ class Content(NamedTuple):
     created_by: str
     told_state: str | None
     emptied: int | None
+    columns: Mapping[str, Any]
+    proposed: bool | None
+    turns: Sequence[Mapping[str, Any]] | None
 
 
 def check_content(found: Content, findings: Findings) -> None:
     """Note what is wrong with one entry."""
-
-    def problem(kind: ProblemKind, why: str) -> None:
-        findings.add(kind, found.added, "entry", why, found.memory_id)
-
     if found.added is None:
-        problem(ProblemKind.INSERTED, "no link of the chain added it")
+        why = "no link of the chain added it"
+        findings.add(ProblemKind.INSERTED, None, "entry", why, found.memory_id)
         return
+    for why in (*_content_faults(found), *_state_faults(found)):
+        findings.add(ProblemKind.ALTERED, found.added, "entry", why, found.memory_id)
+
+
+def _content_faults(found: Content) -> Iterator[str]:
     if found.content_hash.hex() != found.witnessed:
-        problem(ProblemKind.ALTERED, "its content_hash is not the one it was added with")
+        yield "its content_hash is not the one it was added with"
     elif found.salt is None:
         if found.emptied is None or found.body_text:
-            problem(ProblemKind.ALTERED, "it lost its salt, and nothing says that it was emptied")
+            yield "it lost its salt, and nothing says that it was emptied"
     elif not _says_the_same(found):
-        problem(ProblemKind.ALTERED, "what it says is not what was written")
+        yield "what it says is not what was written"
     elif not _claims_the_same(found):
-        problem(ProblemKind.ALTERED, "its claim columns are not its envelope's claim")
+        yield "its claim columns are not its envelope's claim"
     if found.created_by != found.added_by:
-        problem(ProblemKind.ALTERED, "its history says that somebody else wrote it")
+        yield "its history says that somebody else wrote it"
+
+
+def _state_faults(found: Content) -> Iterator[str]:
     if found.told_state not in (None, found.state):
-        problem(ProblemKind.ALTERED, f"it is {found.state}; its history says {found.told_state}")
+        yield f"it is {found.state}; its history says {found.told_state}"
+    elif turned := sorted(_turned_unsaid(found)):
+        yield f"its history says otherwise about {', '.join(turned)}"
 
 
 def _says_the_same(found: Content) -> bool:
@@ -94,3 +105,24 @@ def _claims_the_same(found: Content) -> bool:
     wanted = Claim(**claim).normalised().as_dict() if claim else {}
     columns = (found.claim_subject, found.claim_attribute, found.claim_value)
     return columns == tuple(wanted.get(key) for key in ("subject", "attribute", "value"))
+
+
+def _turned_unsaid(found: Content) -> Iterator[str]:
+    """The state columns that are not as the links left them."""
+    told: dict[str, Any] = dict.fromkeys(found.columns)
+    told["candidate"] = bool(found.proposed)
+    # From when and until when it holds is said by whoever writes; the chain only tells of changes.
+    told |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
+    for turn in found.turns or ():
+        told |= turn
+    for column, value in found.columns.items():
+        if _moment(told[column]) != _moment(value):
+            yield column
+
+
+def _moment(value: Any) -> Any:
+    """A time as a time, however it is spelt; anything else, and what is no time, as it is."""
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return value

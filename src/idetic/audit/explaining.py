@@ -36,6 +36,7 @@ class _Ground:
 
     entries: dict[UUID, Entry] = field(default_factory=dict)
     histories: dict[UUID, list[LedgerRecord]] = field(default_factory=dict)
+    went: dict[UUID, list[tuple[UUID, int]]] = field(default_factory=dict)
     lineage: dict[UUID, list[Lineage]] = field(default_factory=dict)
     corroborations: dict[UUID, list[Corroboration]] = field(default_factory=dict)
     reads: dict[UUID, list[ReadReceipt]] = field(default_factory=dict)
@@ -82,8 +83,7 @@ async def _gather(seen: Audited, ground: _Ground, cuts: dict[UUID, int], last: d
         await _read(seen, ground, level, last)
         found: dict[UUID, int] = {}
         for entry_id in level:
-            history = past.upto(ground.histories.get(entry_id, ()), cuts[entry_id])
-            for source in past.sources_at(history):
+            for source in _sources(entry_id, cuts[entry_id], ground):
                 if source not in cuts:
                     found[source] = max(found.get(source, 0), cuts[entry_id])
         if len(cuts) + len(found) > MOST:
@@ -97,6 +97,7 @@ async def _read(seen: Audited, ground: _Ground, ids: Sequence[UUID], last: datet
     entries = await seen.entries(ids)
     ground.entries |= entries
     ground.histories |= await seen.histories(ids)
+    ground.went |= await seen.went_into(ids)
     ground.lineage |= await seen.lineage(ids)
     ground.corroborations |= await seen.corroborations(ids)
     for entry_id, by, at, session_id, interaction_id in await seen.reads(ids, last, MOST):
@@ -124,7 +125,7 @@ def _explained(entry_id: UUID, cut: int, moment: datetime, ground: _Ground) -> E
         written_at=first.at if first else None,
         state_then=past.state_of(history),
         state_now=past.state_of(whole),
-        sources=tuple(_source(one, rows) for one in past.sources_at(history)),
+        sources=tuple(_source(one, rows) for one in _sources(entry_id, cut, ground)),
         references=tuple(
             Reference(r.noun, r.id, r.version, ground.versions.get((r.noun, r.id))) for r in refs
         ),
@@ -132,6 +133,11 @@ def _explained(entry_id: UUID, cut: int, moment: datetime, ground: _Ground) -> E
         reads=tuple(one for one in ground.reads.get(entry_id, ()) if one.at <= moment),
         decisions=history,
     )
+
+
+def _sources(entry_id: UUID, cut: int, ground: _Ground) -> list[UUID]:
+    history = past.upto(ground.histories.get(entry_id, ()), cut)
+    return past.sources_at(history, ground.went.get(entry_id, ()), cut)
 
 
 def _source(source_id: UUID, rows: Mapping[UUID, Lineage]) -> Source:

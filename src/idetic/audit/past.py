@@ -51,10 +51,15 @@ def _value(column: str, value: Any) -> Any:
     return datetime.fromisoformat(value) if column.endswith("_at") else UUID(value)
 
 
-def sources_at(history: Iterable[LedgerRecord]) -> list[UUID]:
-    """What an entry was made of, by the links that say so; each source once."""
-    named = (UUID(one) for link in history for one in link.detail.get("sources", ()))
-    return list(dict.fromkeys(named))
+def sources_at(
+    history: Sequence[LedgerRecord], went: Iterable[tuple[UUID, int]], position: int
+) -> list[UUID]:
+    """What an entry was made of by a position, by the links that say so; each source once.
+
+    `went` is what left with its scope for this entry, and where the chain says so.
+    """
+    named = [UUID(one) for link in history for one in link.detail.get("sources", ())]
+    return list(dict.fromkeys([*named, *(one for one, at in went if at <= position)]))
 
 
 def corroborations_at(

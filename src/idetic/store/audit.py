@@ -16,6 +16,7 @@ from psycopg.sql import Composable
 from idetic.model import Entry, LedgerRecord, Scope
 from idetic.store import scope as scoping
 from idetic.store import templates
+from idetic.store.access import STATE
 from idetic.store.canonical import canonical_names
 from idetic.store.database import Rows
 from idetic.store.entries import record
@@ -50,7 +51,9 @@ class Audited(Held):
 
     async def holders(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
         """Where links with these hashes stand."""
-        rows = await self._ask("holders", hashes=sql.Literal(list(hashes))) if hashes else []
+        # As hexadecimal: without a connection the driver's own literal for bytes loses some of them.
+        wanted = sql.Literal([digest.hex() for digest in hashes])
+        rows = await self._ask("holders", hashes=wanted) if hashes else []
         return {bytes(digest): position for digest, position in rows}
 
     async def contents(self, after: UUID | None, limit: int) -> Rows:
@@ -59,6 +62,10 @@ class Audited(Held):
             "contents",
             after=sql.Literal(after or _BEFORE_ALL),
             emptied=sql.Literal(list(EMPTIED)),
+            turned_columns=raw(", ").join(
+                raw("{}, {}").format(sql.Literal(column), sql.Identifier("m", column))
+                for column in STATE
+            ),
             limit=sql.Literal(limit),
         )
 
@@ -80,6 +87,14 @@ class Audited(Held):
         found: dict[UUID, list[LedgerRecord]] = {}
         for row in await self._ask("histories", ids=sql.Literal(list(ids))):
             found.setdefault(row[3], []).append(record(row))
+        return found
+
+    async def went_into(self, ids: Iterable[UUID]) -> dict[UUID, list[tuple[UUID, int]]]:
+        """What went with its scope into these entries, and at which position."""
+        found: dict[UUID, list[tuple[UUID, int]]] = {}
+        wanted = sql.Literal([str(one) for one in ids])
+        for into, memory_id, position in await self._ask("went_into", ids=wanted):
+            found.setdefault(UUID(into), []).append((memory_id, position))
         return found
 
     async def reads(self, ids: Iterable[UUID], moment: datetime, limit: int) -> Rows:

@@ -19,20 +19,22 @@ ORDER BY l.position LIMIT {limit}
 
 -- query: holders
 -- Where links with these hashes stand: tells a link that was moved from one that was rewritten.
-SELECT l.hash, l.position FROM {ledger} l WHERE {scope_l} AND l.hash = ANY ({hashes})
+SELECT l.hash, l.position FROM {ledger} l WHERE {scope_l} AND encode(l.hash, 'hex') = ANY ({hashes})
 
 -- query: contents
 -- Entries beside what their history says: the hash they were added with, the state they are in,
--- whether they were emptied. One statement for each batch, so that a write in between is no fault.
+-- whether they were emptied, and every change of a state column: one that stands behind another
+-- (an archived entry that was superseded) shows in no state. One statement for each batch, so that a write in between is no fault.
 SELECT m.memory_id, m.body_text, m.envelope::text, m.digest_salt, m.content_hash,
        m.claim_subject, m.claim_attribute, m.claim_value,
        CASE WHEN m.deleted_at IS NOT NULL THEN 'deleted' WHEN m.superseded_at IS NOT NULL THEN 'superseded'
             WHEN m.invalidated_at IS NOT NULL THEN 'invalidated' WHEN m.archived_at IS NOT NULL THEN 'archived'
             WHEN m.candidate THEN 'candidate' ELSE 'current' END,
-       added.position, added.content_hash, added.actor, m.created_by, latest.state_to, emptied.position
+       added.position, added.content_hash, added.actor, m.created_by, latest.state_to, emptied.position,
+       jsonb_build_object({turned_columns}), added.state_to = 'candidate', turned.sets
 FROM {memory} m
 LEFT JOIN LATERAL (
-    SELECT l.position, l.detail ->> 'content_hash' AS content_hash, l.actor_kind || ':' || l.actor AS actor
+    SELECT l.position, l.state_to, l.detail ->> 'content_hash' AS content_hash, l.actor_kind || ':' || l.actor AS actor
     FROM {ledger} l WHERE {scope_l} AND l.memory_id = m.memory_id AND l.state_from IS NULL
       AND l.detail ->> 'content_hash' IS NOT NULL
     ORDER BY l.position LIMIT 1) added ON true
@@ -44,6 +46,11 @@ LEFT JOIN LATERAL (
     SELECT l.position FROM {ledger} l
     WHERE {scope_l} AND l.memory_id = m.memory_id AND l.transition = ANY ({emptied})
     ORDER BY l.position DESC LIMIT 1) emptied ON true
+LEFT JOIN LATERAL (
+    SELECT jsonb_agg(coalesce(l.detail -> 'set', jsonb_build_object(
+        'superseded_at', l.at, 'superseded_by', l.detail -> 'superseded_by')) ORDER BY l.position) AS sets
+    FROM {ledger} l WHERE {scope_l} AND l.memory_id = m.memory_id AND l.decision NOT IN ('NOOP', 'REJECT')
+      AND (l.detail -> 'set' IS NOT NULL OR l.transition = 'superseded')) turned ON true
 WHERE {scope_m} AND m.memory_id > {after} ORDER BY m.memory_id LIMIT {limit}
 
 -- query: vanished
@@ -96,6 +103,13 @@ SELECT {columns} FROM {memory} m WHERE {scope_m} AND m.memory_id = ANY ({ids})
 SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,
        l.state_from, l.state_to, l.detail, l.receipt_id, l.prev_hash, l.hash
 FROM {ledger} l WHERE {scope_l} AND l.memory_id = ANY ({ids}) ORDER BY l.position
+
+-- query: went_into
+-- What went with its scope into some entries: those that only said the same again leave no row of
+-- lineage when the entry was there before them. A scan of the chain, for an auditor's patience.
+SELECT l.detail ->> 'into', l.memory_id, l.position FROM {ledger} l
+WHERE {scope_l} AND l.transition = 'dropped' AND l.detail ->> 'into' = ANY ({ids})
+ORDER BY l.position
 
 -- query: reads
 -- Who was shown an entry up to a moment.
