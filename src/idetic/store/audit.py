@@ -51,7 +51,7 @@ class Audited(Held):
 
     async def holders(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
         """Where links with these hashes stand."""
-        # As hexadecimal: without a connection the driver's own literal for bytes loses some of them.
+        # As hexadecimal: the driver's literal for an array of bytes doubles every quote in them.
         wanted = sql.Literal([digest.hex() for digest in hashes])
         rows = await self._ask("holders", hashes=wanted) if hashes else []
         return {bytes(digest): position for digest, position in rows}
