@@ -55,33 +55,36 @@ WHERE {scope_m} AND m.memory_id > {after} ORDER BY m.memory_id LIMIT {limit}
 
 -- query: vanished
 -- Entries that the chain added and that went without a word: nothing says that a scope took them.
+-- Scalar subqueries here and below, and not NOT EXISTS: an anchor that grew since the last ANALYZE
+-- looks small to the planner, which then joins without the index (29 s for 5,000 entries).
 SELECT l.memory_id, l.position FROM {ledger} l
 WHERE {scope_l} AND l.state_from IS NULL AND l.detail ->> 'content_hash' IS NOT NULL
-  AND NOT EXISTS (SELECT FROM {memory} m WHERE {scope_m} AND m.memory_id = l.memory_id)
-  AND NOT EXISTS (SELECT FROM {ledger} k WHERE {scope_k} AND k.memory_id = l.memory_id
-                  AND k.transition = 'dropped')
+  AND (SELECT m.memory_id FROM {memory} m WHERE {scope_m} AND m.memory_id = l.memory_id LIMIT 1) IS NULL
+  AND (SELECT k.position FROM {ledger} k WHERE {scope_k} AND k.memory_id = l.memory_id
+       AND k.transition = 'dropped' LIMIT 1) IS NULL
 ORDER BY l.position LIMIT {limit}
 
 -- query: lost_receipts
 -- Idempotency keys that stand for a link that is not there. The key is the caller's and not told.
 SELECT r.position FROM {receipts} r
-WHERE {scope_r} AND NOT EXISTS (SELECT FROM {ledger} l WHERE {scope_l} AND l.position = r.position)
+WHERE {scope_r}
+  AND (SELECT l.position FROM {ledger} l WHERE {scope_l} AND l.position = r.position LIMIT 1) IS NULL
 ORDER BY r.position LIMIT {limit}
 
 -- query: unrecorded_actions
 -- Actions that claim to rest on an entry whose history does not say so.
 SELECT a.memory_id, a.action_id FROM {actions} a
-WHERE {scope_a} AND NOT EXISTS (
-    SELECT FROM {ledger} l WHERE {scope_l} AND l.memory_id = a.memory_id
-      AND l.transition = 'action_linked' AND l.detail ->> 'action' = a.action_id::text)
+WHERE {scope_a} AND (
+    SELECT l.position FROM {ledger} l WHERE {scope_l} AND l.memory_id = a.memory_id
+      AND l.transition = 'action_linked' AND l.detail ->> 'action' = a.action_id::text LIMIT 1) IS NULL
 ORDER BY a.action_id, a.memory_id LIMIT {limit}
 
 -- query: lost_actions
 -- And the other way round: the history says that an action rests on the entry, and nothing holds it.
 SELECT l.memory_id, l.detail ->> 'action', l.position FROM {ledger} l
-WHERE {scope_l} AND l.transition = 'action_linked' AND NOT EXISTS (
-    SELECT FROM {actions} a WHERE {scope_a} AND a.memory_id = l.memory_id
-      AND a.action_id::text = l.detail ->> 'action')
+WHERE {scope_l} AND l.transition = 'action_linked' AND (
+    SELECT a.memory_id FROM {actions} a WHERE {scope_a} AND a.memory_id = l.memory_id
+      AND a.action_id::text = l.detail ->> 'action' LIMIT 1) IS NULL
 ORDER BY l.position LIMIT {limit}
 
 -- query: action
