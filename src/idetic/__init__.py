@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from idetic.audit.head import ChainHead
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
     from idetic.keys import ApiKey, CreatedKey
@@ -37,6 +38,7 @@ __all__ = [
     "Answered",
     "ApiKey",
     "Capability",
+    "ChainHead",
     "Claim",
     "ContradictionStatus",
     "CreatedKey",
@@ -73,6 +75,7 @@ _ELSEWHERE = {
     "CreatedKey": "idetic.keys",
     "Mode": "idetic.library.runner",
     "runner": "idetic.library.runner",
+    "ChainHead": "idetic.audit.head",
     "Idetic": "idetic.library.idetic",
     "IdeticError": "idetic.errors",
     "ContradictionStatus": "idetic.evidence",

@@ -243,3 +243,15 @@ class Busy(DatabaseError):
 
     code = "busy"
     remedy = "Try again; with an idempotency key a repeat is safe."
+
+
+# --- audit --------------------------------------------------------------------------------
+
+
+class ChainBroken(IdeticError):
+    """The chain, or what it witnesses, is not as it was written."""
+
+    code = "chain_broken"
+    remedy = "Keep the database as it is, and compare it with a backup at the positions named."
+    http_status = 409
+    exit_code = 9

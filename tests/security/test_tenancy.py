@@ -21,6 +21,8 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from idetic import Entry, IdeticError, LedgerRecord, Principal, Ref, Scope, errors
+from idetic.audit.explanation import ExplainedEntry
+from idetic.audit.findings import Problem
 from idetic.model import Capability
 from idetic.spec.loader import load
 from idetic.store import scope as scoping
@@ -90,7 +92,7 @@ def test_composite_search_indexes_lead_with_the_tenant(guarded: Populated, name:
 
 # --- the application layer and row-level security, each without the other -----------------------
 
-Found = list[Entry] | list[LedgerRecord]
+Found = list[Entry] | list[LedgerRecord] | list[Problem] | list[ExplainedEntry]
 
 
 async def _get(mine: Tenant, theirs: Tenant) -> Found:
@@ -129,10 +131,35 @@ async def _recall(mine: Tenant, _: Tenant) -> Found:
     return [entry for entry in recall.entries if entry.anchor != mine.anchor]
 
 
+async def _explain_action(mine: Tenant, theirs: Tenant) -> Found:
+    auditor = mine.holder(Capability.AUDIT)
+    assert (await auditor.explain_action(mine.action)).entries, "one's own is always there"
+    try:
+        return list((await auditor.explain_action(theirs.action)).everything())
+    except errors.NotFound:
+        return []
+
+
+async def _verify(mine: Tenant, _: Tenant) -> Found:
+    """Links and entries of another chain would be problems of one's own."""
+    verified = await mine.holder(Capability.AUDIT).verify()
+    assert verified.links > 3, "one's own are always there"
+    return list(verified.problems)
+
+
+async def _head(mine: Tenant, _: Tenant) -> Found:
+    """The end of a chain is its anchor's alone: a verification against it says so."""
+    head = await mine.holder(Capability.AUDIT).head()
+    return list((await mine.holder(Capability.AUDIT).verify(head)).problems)
+
+
 Probe = Callable[[Tenant, Tenant], Awaitable[Found]]
 reading = pytest.mark.parametrize(
     "probe",
-    [_get, _list, _history, _as_of, _recall, _list_of_a_session],
+    [
+        *(_get, _list, _history, _as_of, _recall, _list_of_a_session),
+        *(_explain_action, _verify, _head),
+    ],
     ids=lambda p: p.__name__[1:],
 )
 

@@ -35,6 +35,8 @@ def refused(ran: Ran) -> None:
         ("spec", "new", "--set", "agent={}", "--set", "anchor.keys=a"),
         ("spec", "new", "--set", "agent=a", "--set", "anchor.keys={},"),
         ("history", "{}", *SCOPE, "--dsn", "postgresql:///x"),
+        ("explain", "{}", *SCOPE, "--dsn", "postgresql:///x"),
+        ("verify", *SCOPE, "--head", "x{}", "--dsn", "postgresql:///x"),
         ("list", *SCOPE, "--before", "x{}", "--dsn", "postgresql:///x"),
         ("list", *SCOPE, "--as-of", "x{}", "--dsn", "postgresql:///x"),
         ("list", *SCOPE[:-1], "{}", "--dsn", "postgresql:///x"),

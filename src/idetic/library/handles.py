@@ -14,6 +14,7 @@ from idetic.gateway.binding import bind, require
 from idetic.gateway.content import check_text, check_uuid
 from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
+from idetic.library.auditing import Auditable
 from idetic.library.maturing import Maturing
 from idetic.library.questions import Questions
 from idetic.library.rooms import Rooms
@@ -153,7 +154,7 @@ class _Writable(Questions):
         )
 
 
-class Memory(_Writable, Maturing):
+class Memory(_Writable, Maturing, Auditable):
     """One agent's memory within one scope."""
 
     def __init__(self, agent: Agent, scope: Scope):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from idetic.audit.explaining import Explaining
+from idetic.audit.verify import Verifier
 from idetic.gates.gate import Gates
 from idetic.gateway.gateway import Gateway
 from idetic.lifecycle.candidates import Candidates
@@ -23,6 +25,7 @@ from idetic.recall.engine import RecallEngine
 from idetic.recall.model import Model
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store.audit import Auditing
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
 from idetic.store.embeddings import Embeddings
@@ -54,6 +57,8 @@ class Rooms:
     retention: Retention
     consolidation: Consolidation
     evidence: Looking
+    verifier: Verifier
+    explaining: Explaining
     clock: Clock
 
 
@@ -74,6 +79,7 @@ def compose(
     recalls = Recalls(database, family, entries, extensions.vector)
     engine = RecallEngine(spec, recalls, embeddings, model, clock, reranker)
     embedding = EmbeddingRun(spec, engine, embeddings, model, clock)
+    auditing = Auditing(database, family, entries, extensions)
     gates = Gates(spec)
     gateway = Gateway(spec, version, Writes(database, family), gates, clock)
     holding = Holding(database, family, entries, extensions)
@@ -95,5 +101,7 @@ def compose(
         retention=Retention(spec, gateway, Retaining(database, family, entries, extensions), clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
+        verifier=Verifier(spec, auditing, clock),
+        explaining=Explaining(spec, auditing, clock),
         clock=clock,
     )

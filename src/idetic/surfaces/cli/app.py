@@ -15,6 +15,7 @@ from typer.main import get_command
 import idetic
 from idetic.errors import IdeticError
 from idetic.surfaces.cli import (
+    audit_commands,
     commands,
     doctor,
     failures,
@@ -45,6 +46,8 @@ app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)
 app.command("worker", epilog=worker.WORKER)(worker.worker)
 app.command("list", epilog=commands.LIST)(commands.list_entries)
 app.command("history", epilog=commands.HISTORY)(commands.history)
+app.command("verify", epilog=audit_commands.VERIFY)(audit_commands.verify)
+app.command("explain", epilog=audit_commands.EXPLAIN)(audit_commands.explain)
 
 
 def _version(asked: bool) -> None:

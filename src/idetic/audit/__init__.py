@@ -1,0 +1,1 @@
+"""Audit: whether a chain is whole, and what an action rested on."""

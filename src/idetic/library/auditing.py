@@ -1,0 +1,36 @@
+"""What an auditor does with memory: keep a chain's head, verify the chain, explain an action."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from idetic.audit.explanation import ActionExplanation
+from idetic.audit.findings import Verified
+from idetic.audit.head import ChainHead
+from idetic.audit.verify import Progress
+from idetic.model import Scope
+
+if TYPE_CHECKING:
+    from idetic.library.handles import Agent
+
+
+class Auditable:
+    """The verbs of audit, for one agent's memory within one scope."""
+
+    agent: Agent
+    scope: Scope
+
+    async def head(self) -> ChainHead:
+        """Where the chain of this anchor ends now: keep it elsewhere, for `verify`."""
+        return await self.agent.rooms.verifier.head(self.scope)
+
+    async def verify(
+        self, head: ChainHead | None = None, progress: Progress | None = None
+    ) -> Verified:
+        """Check every link of the chain, its end, and that entries say what they said."""
+        return await self.agent.rooms.verifier.verify(self.scope, head, progress)
+
+    async def explain_action(self, action_id: UUID) -> ActionExplanation:
+        """What an action rested on, as it stood then, and everything behind that."""
+        return await self.agent.rooms.explaining.action(self.scope, action_id)
