@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from idetic.erasure import Erased, Subject
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
     from idetic.library.idetic import Idetic
@@ -35,6 +36,7 @@ __all__ = [
     "Decision",
     "Entry",
     "EntryState",
+    "Erased",
     "Idetic",
     "IdeticError",
     "LedgerRecord",
@@ -48,6 +50,7 @@ __all__ = [
     "Rule",
     "Scope",
     "SourceType",
+    "Subject",
     "Tier",
     "Typology",
     "explain",
@@ -58,10 +61,12 @@ __all__ = [
 # then cost milliseconds, not the half second that the driver and pydantic take.
 _ELSEWHERE = {
     "Idetic": "idetic.library.idetic",
+    "Erased": "idetic.erasure",
     "IdeticError": "idetic.errors",
     "ContradictionStatus": "idetic.evidence",
     "Outcome": "idetic.evidence",
     "SourceType": "idetic.evidence",
+    "Subject": "idetic.erasure",
     "explain": "idetic.recall.explanation",
     "MemorySpec": "idetic.spec.memory_spec",
     "open_sync": "idetic.library.sync",

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from idetic.errors import InputError, ShadowRefused, WritePolicyRefused
+from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
 from idetic.gateway.items import ItemMaker, with_key
@@ -25,6 +26,7 @@ from idetic.model import (
 )
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.store.held import Held
 from idetic.store.writes import Writes
@@ -37,8 +39,9 @@ MAX_LINKED = 1_000
 class Gateway:
     """Every write of one agent. Policy first, then one transaction, then a receipt."""
 
-    def __init__(self, spec: MemorySpec, version: int, writes: Writes, clock: Clock):
+    def __init__(self, spec: MemorySpec, version: int, writes: Writes, clock: Clock, gates: Gates):
         self._spec = spec
+        self._gates = gates
         self._version = version
         self._writes = writes
         self._clock = clock
@@ -122,7 +125,7 @@ class Gateway:
         if not 0 < len(memories) <= MAX_LINKED:
             raise InputError(f"An action rests on 1 to {MAX_LINKED:,} entries.")
         call: dict[str, Any] = {"action": str(check_uuid(action_id, "action_id")), "kind": kind}
-        call |= {"memories": memories, "reason": check_text(reason, SHORT, "reason")}
+        call |= {"memories": memories, "reason": self.said(reason)}
         return await self._one(scope, "link_action", call, key)
 
     async def archive(
@@ -143,7 +146,7 @@ class Gateway:
         self, scope: Scope, verb: str, entry_id: UUID, reason: str, key: str | None
     ) -> Receipt:
         call = {"verb": verb, "memory": str(check_uuid(entry_id, "entry_id"))}
-        call |= {"reason": check_text(reason, SHORT, "reason")}
+        call |= {"reason": self.said(reason)}
         return await self._one(scope, "turn", call, key)
 
     async def open_scope(self, scope: Scope, place: Place) -> Receipt:
@@ -156,6 +159,14 @@ class Gateway:
             "reason": "opened",
         }
         return await self._one(scope, "scope_turn", call, None)
+
+    def said(self, text: str, what: str = "reason", limit: int = SHORT) -> str:
+        """A reason or a note as it may be kept.
+
+        The ledger's links can never change, so what the ingest gate removes must not reach them.
+        """
+        text = check_text(text, limit, what)
+        return self._gates.at(Boundary.INGEST).apply(text).text[:limit]
 
     async def settle(self, held: Held, steps: Sequence[Step]) -> list[Receipt]:
         """Write what a pass decided about an anchor while it held it."""

@@ -12,6 +12,7 @@ from idetic.lifecycle.closing import ScopeCloser
 from idetic.lifecycle.consolidation import Consolidation, ReasonerFactory
 from idetic.lifecycle.contradicting import Contradictions
 from idetic.lifecycle.disposition import Dispositions
+from idetic.lifecycle.erasing import Erasure
 from idetic.lifecycle.looking import Looking
 from idetic.lifecycle.recovery import Recovery
 from idetic.lifecycle.retention import Retention
@@ -27,6 +28,7 @@ from idetic.store.compiler import Extensions
 from idetic.store.database import Database
 from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
+from idetic.store.erasing import Searching
 from idetic.store.family import Family
 from idetic.store.holding import Holding
 from idetic.store.recalls import Recalls
@@ -52,6 +54,7 @@ class Rooms:
     canon: Canon
     candidates: Candidates
     retention: Retention
+    erasure: Erasure
     consolidation: Consolidation
     evidence: Looking
     clock: Clock
@@ -74,9 +77,9 @@ def compose(
     recalls = Recalls(database, family, entries, extensions.vector)
     engine = RecallEngine(spec, recalls, embeddings, model, clock, reranker)
     embedding = EmbeddingRun(spec, engine, embeddings, model, clock)
-    gateway = Gateway(spec, version, Writes(database, family), clock)
-    holding = Holding(database, family, entries, extensions)
     gates = Gates(spec)
+    gateway = Gateway(spec, version, Writes(database, family), clock, gates)
+    holding = Holding(database, family, entries, extensions)
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
     return Rooms(
         gateway=gateway,
@@ -93,6 +96,7 @@ def compose(
         candidates=Candidates(spec, gateway, holding, gates, clock),
         canon=Canon(spec, gateway, holding, clock),
         retention=Retention(spec, gateway, Retaining(database, family, entries, extensions), clock),
+        erasure=Erasure(spec, gateway, Searching(database, family, entries, extensions), clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
         clock=clock,

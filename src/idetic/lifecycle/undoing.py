@@ -11,7 +11,6 @@ from uuid import UUID
 from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.gateway import steps
 from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, check_text
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step, state_of
 from idetic.ids import uuid7
@@ -48,7 +47,8 @@ class Undoing:
         require(self._spec, scope, Capability.UNDO)
         require_whole_anchor(scope)
         position = _position(what)
-        call = {"verb": "undo", "position": position, "reason": check_text(reason, SHORT, "reason")}
+        reason = self._gateway.said(reason)
+        call = {"verb": "undo", "position": position, "reason": reason}
         async with self._holding.hold(scope, self._clock.now()) as held:
 
             async def decide() -> list[Step]:
