@@ -93,6 +93,4 @@ class Erased:
             return "Nothing found: nothing was removed."
         parts = ", ".join(f"{len(ids)} in {table}" for table, ids in self.removed.items())
         still = sum(kept.count for kept in self.kept)
-        return f"Removed: {parts}." + (
-            f" Kept, and named in the receipt: {still}." if still else ""
-        )
+        return f"Removed: {parts}." + (f" Still named in: {still}." if still else "")

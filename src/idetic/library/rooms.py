@@ -14,6 +14,7 @@ from idetic.lifecycle.contradicting import Contradictions
 from idetic.lifecycle.disposition import Dispositions
 from idetic.lifecycle.erasing import Erasure
 from idetic.lifecycle.looking import Looking
+from idetic.lifecycle.quarantining import Quarantine
 from idetic.lifecycle.recovery import Recovery
 from idetic.lifecycle.retention import Retention
 from idetic.lifecycle.testimony import Testimony
@@ -31,6 +32,7 @@ from idetic.store.entries import Entries
 from idetic.store.erasing import Searching
 from idetic.store.family import Family
 from idetic.store.holding import Holding
+from idetic.store.quarantine import Sourcing
 from idetic.store.recalls import Recalls
 from idetic.store.retention import Retaining
 from idetic.store.writes import Writes
@@ -55,6 +57,7 @@ class Rooms:
     candidates: Candidates
     retention: Retention
     erasure: Erasure
+    quarantine: Quarantine
     consolidation: Consolidation
     evidence: Looking
     clock: Clock
@@ -81,6 +84,8 @@ def compose(
     gateway = Gateway(spec, version, Writes(database, family), clock, gates)
     holding = Holding(database, family, entries, extensions)
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
+    undoing = Undoing(spec, gateway, holding, clock)
+    sourcing = Sourcing(database, family, entries, extensions)
     return Rooms(
         gateway=gateway,
         entries=entries,
@@ -92,11 +97,12 @@ def compose(
         testimony=Testimony(spec, gateway, holding, gates, clock),
         contradictions=Contradictions(spec, gateway, holding, clock),
         dispositions=Dispositions(spec, gateway, holding, gates, clock),
-        undoing=Undoing(spec, gateway, holding, clock),
+        undoing=undoing,
         candidates=Candidates(spec, gateway, holding, gates, clock),
         canon=Canon(spec, gateway, holding, clock),
         retention=Retention(spec, gateway, Retaining(database, family, entries, extensions), clock),
         erasure=Erasure(spec, gateway, Searching(database, family, entries, extensions), clock),
+        quarantine=Quarantine(spec, gateway, sourcing, undoing, gates, clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
         clock=clock,

@@ -49,7 +49,7 @@ def access_templates(family: Family, table: str) -> list[str]:
 
 
 def refusals(family: Family, names: Names, table: str) -> Names:
-    """Which trigger functions refuse changes to a table: those that let erasure by, or the core's."""
+    """Which trigger functions refuse changes to a table; some let an erasure by."""
     refuse = raw("idetic.refuse_change_v1")
     deletes = dict.fromkeys(belongings(family), names["release"])
     deletes[family.table_name("reads")] = names["erasable"]

@@ -15,7 +15,7 @@ from psycopg.sql import Composable
 from idetic.model import Scope
 from idetic.store import templates
 from idetic.store.database import Rows
-from idetic.store.disposal import noun, notes, row_id
+from idetic.store.disposal import notes, noun, row_id
 from idetic.store.family import Family
 from idetic.store.held import Held
 from idetic.store.holding import Holding
@@ -43,7 +43,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """What an erasure takes: entries, single notes, digests of requests, keys that name somebody."""
+    """What an erasure takes: entries, single notes, digests of requests, keys that name it."""
 
     entries: Sequence[UUID]
     notes: Sequence[Note]
