@@ -24,6 +24,9 @@ from idetic import Entry, IdeticError, LedgerRecord, Principal, Ref, Scope, erro
 from idetic.model import Capability
 from idetic.spec.loader import load
 from idetic.store import scope as scoping
+from idetic.store.compiler import Extensions
+from idetic.store.erasing import Searching
+from idetic.store.quarantine import Source, Sourcing
 from tests.conftest import RULE_TEXT
 from tests.support.catalog import tables_of
 from tests.support.databases import row_counts_on
@@ -90,7 +93,7 @@ def test_composite_search_indexes_lead_with_the_tenant(guarded: Populated, name:
 
 # --- the application layer and row-level security, each without the other -----------------------
 
-Found = list[Entry] | list[LedgerRecord]
+Found = list[Entry] | list[LedgerRecord] | list[UUID]
 
 
 async def _get(mine: Tenant, theirs: Tenant) -> Found:
@@ -129,10 +132,47 @@ async def _recall(mine: Tenant, _: Tenant) -> Found:
     return [entry for entry in recall.entries if entry.anchor != mine.anchor]
 
 
+async def _erasure_search(mine: Tenant, _: Tenant) -> Found:
+    """What `erase` would look at."""
+    searching, own = Searching(*_store(mine)), {e.id for e in await mine.memory.list(limit=1000)}
+    async with searching.hold(mine.scope, datetime.now(UTC)) as held:
+        found = [row[0] for row in await held.mentioned(["happened", "here"])]
+        assert own & set(found), "one's own is found"
+        return [
+            one
+            for one in found
+            if (await held.known("named", ids=[one]))[0].entry.anchor != mine.anchor
+        ]
+
+
+async def _quarantine_search(mine: Tenant, _: Tenant) -> Found:
+    """What `quarantine` would take."""
+    sourcing = Sourcing(*_store(mine))
+    async with sourcing.hold(mine.scope, datetime.now(UTC)) as held:
+        found = await held.sourced(Source(created_by="agent:someone"))
+        assert found, "one's own is found"
+        known = await held.known("named", ids=sorted(found))
+        return [one.id for one in known if one.entry.anchor != mine.anchor]
+
+
+def _store(mine: Tenant) -> tuple[Any, Any, Any, Any]:
+    entries = mine.agent.rooms.entries
+    return entries._database, mine.family, entries, Extensions()
+
+
 Probe = Callable[[Tenant, Tenant], Awaitable[Found]]
 reading = pytest.mark.parametrize(
     "probe",
-    [_get, _list, _history, _as_of, _recall, _list_of_a_session],
+    [
+        _get,
+        _list,
+        _history,
+        _as_of,
+        _recall,
+        _list_of_a_session,
+        _erasure_search,
+        _quarantine_search,
+    ],
     ids=lambda p: p.__name__[1:],
 )
 

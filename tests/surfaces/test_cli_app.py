@@ -38,7 +38,7 @@ def test_the_tree_has_every_command() -> None:
     assert {" ".join(path) for path in ALL} == {
         "demo month", "list", "history", "db start", "db stop", "db status", "spec check",
         "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list", "recall", "embed",
-        "model install", "model status", "model verify", "worker",
+        "model install", "model status", "model verify", "worker", "erase",
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import idetic
 from idetic.errors import IdeticError
-from idetic.surfaces.cli import commands, failures, model_commands, spec_commands, worker
+from idetic.surfaces.cli import commands, erase, failures, model_commands, spec_commands, worker
 from idetic.surfaces.cli.options import examples
 
 NAME = "idetic"
@@ -35,6 +35,7 @@ app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
 app.command("worker", epilog=worker.WORKER)(worker.worker)
 app.command("list", epilog=commands.LIST)(commands.list_entries)
 app.command("history", epilog=commands.HISTORY)(commands.history)
+app.command("erase", epilog=erase.ERASE)(erase.erase)
 
 
 def _version(asked: bool) -> None:
