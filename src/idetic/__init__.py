@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idetic.audit.head import ChainHead
+    from idetic.erasure import Erased, Subject
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
     from idetic.keys import ApiKey, CreatedKey
@@ -45,6 +46,7 @@ __all__ = [
     "Decision",
     "Entry",
     "EntryState",
+    "Erased",
     "Idetic",
     "IdeticError",
     "LedgerRecord",
@@ -59,6 +61,7 @@ __all__ = [
     "Rule",
     "Scope",
     "SourceType",
+    "Subject",
     "Tier",
     "Typology",
     "explain",
@@ -77,10 +80,12 @@ _ELSEWHERE = {
     "runner": "idetic.library.runner",
     "ChainHead": "idetic.audit.head",
     "Idetic": "idetic.library.idetic",
+    "Erased": "idetic.erasure",
     "IdeticError": "idetic.errors",
     "ContradictionStatus": "idetic.evidence",
     "Outcome": "idetic.evidence",
     "SourceType": "idetic.evidence",
+    "Subject": "idetic.erasure",
     "explain": "idetic.recall.explanation",
     "MemorySpec": "idetic.spec.memory_spec",
     "open_sync": "idetic.library.sync",

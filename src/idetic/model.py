@@ -65,6 +65,7 @@ class Capability(StrEnum):
     RESOLVE = "resolve"
     UNDO = "undo"
     TOMBSTONE = "tombstone"
+    ERASE = "erase"
     READ = "read"
     READ_ACROSS = "read_across"
     AUDIT = "audit"

@@ -26,8 +26,8 @@ def everywhere(database: TestDatabase, text: str) -> int:
         ).fetchall()
         for (table,) in tables:
             row = admin.execute(
-                f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s",
-                (f"%{text}%",),  # noqa: S608
+                f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s",  # noqa: S608
+                (f"%{text}%",),
             ).fetchone()
             found += row[0] if row else 0
     return found

@@ -26,6 +26,9 @@ from idetic.audit.findings import Problem
 from idetic.model import Capability
 from idetic.spec.loader import load
 from idetic.store import scope as scoping
+from idetic.store.compiler import Extensions
+from idetic.store.erasing import Searching
+from idetic.store.quarantine import Source, Sourcing
 from tests.conftest import RULE_TEXT
 from tests.support.catalog import tables_of
 from tests.support.databases import row_counts_on
@@ -92,7 +95,7 @@ def test_composite_search_indexes_lead_with_the_tenant(guarded: Populated, name:
 
 # --- the application layer and row-level security, each without the other -----------------------
 
-Found = list[Entry] | list[LedgerRecord] | list[Problem] | list[ExplainedEntry]
+Found = list[Entry] | list[LedgerRecord] | list[Problem] | list[ExplainedEntry] | list[UUID]
 
 
 async def _get(mine: Tenant, theirs: Tenant) -> Found:
@@ -153,12 +156,41 @@ async def _head(mine: Tenant, _: Tenant) -> Found:
     return list((await mine.holder(Capability.AUDIT).verify(head)).problems)
 
 
+async def _erasure_search(mine: Tenant, _: Tenant) -> Found:
+    """What `erase` would look at."""
+    searching, own = Searching(*_store(mine)), {e.id for e in await mine.memory.list(limit=1000)}
+    async with searching.hold(mine.scope, datetime.now(UTC)) as held:
+        found = [row[0] for row in await held.mentioned(["happened", "here"])]
+        assert own & set(found), "one's own is found"
+        return [
+            one
+            for one in found
+            if (await held.known("named", ids=[one]))[0].entry.anchor != mine.anchor
+        ]
+
+
+async def _quarantine_search(mine: Tenant, _: Tenant) -> Found:
+    """What `quarantine` would take."""
+    sourcing = Sourcing(*_store(mine))
+    async with sourcing.hold(mine.scope, datetime.now(UTC)) as held:
+        found = await held.sourced(Source(created_by="agent:someone"))
+        assert found, "one's own is found"
+        known = await held.known("named", ids=sorted(found))
+        return [one.id for one in known if one.entry.anchor != mine.anchor]
+
+
+def _store(mine: Tenant) -> tuple[Any, Any, Any, Any]:
+    entries = mine.agent.rooms.entries
+    return entries._database, mine.family, entries, Extensions()
+
+
 Probe = Callable[[Tenant, Tenant], Awaitable[Found]]
 reading = pytest.mark.parametrize(
     "probe",
     [
         *(_get, _list, _history, _as_of, _recall, _list_of_a_session),
         *(_explain_action, _verify, _head),
+        *(_erasure_search, _quarantine_search),
     ],
     ids=lambda p: p.__name__[1:],
 )

@@ -181,3 +181,16 @@ def test_the_stored_spec_counts_not_the_shipped_one(
     with open_sync(database.dsn, admin_dsn=database.admin_dsn) as db:
         db.apply(changed)
     assert written.ask("list", "--json").code == 0
+
+
+def test_erase_says_what_went_and_what_did_not(written: Written) -> None:
+    refused = written.ask("erase", "Be full", "--reason", "request 1")
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    none = written.ask("erase", "Zora Quell", "--reason", "request 1", "--yes")
+    assert (none.code, none.out) == (0, "Nothing found: nothing was removed.\n")
+    done = written.ask("erase", "Be full", "--reason", "request 1", "--yes", "--json")
+    assert done.code == 0
+    assert done.json()["found"] is True
+    assert done.json()["entries"] == [str(written.first.entry_id)]
+    assert list(done.json()["removed"]) == ["memory"]

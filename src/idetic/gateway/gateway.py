@@ -126,7 +126,7 @@ class Gateway:
         if not 0 < len(memories) <= MAX_LINKED:
             raise InputError(f"An action rests on 1 to {MAX_LINKED:,} entries.")
         call: dict[str, Any] = {"action": str(check_uuid(action_id, "action_id")), "kind": kind}
-        call |= {"memories": memories, "reason": check_text(reason, SHORT, "reason")}
+        call |= {"memories": memories, "reason": self.said(reason)}
         return await self._one(scope, "link_action", call, key)
 
     async def archive(
@@ -147,7 +147,7 @@ class Gateway:
         self, scope: Scope, verb: str, entry_id: UUID, reason: str, key: str | None
     ) -> Receipt:
         call = {"verb": verb, "memory": str(check_uuid(entry_id, "entry_id"))}
-        call |= {"reason": check_text(reason, SHORT, "reason")}
+        call |= {"reason": self.said(reason)}
         return await self._one(scope, "turn", call, key)
 
     async def open_scope(self, scope: Scope, place: Place) -> Receipt:
@@ -160,6 +160,14 @@ class Gateway:
             "reason": "opened",
         }
         return await self._one(scope, "scope_turn", call, None)
+
+    def said(self, text: str, what: str = "reason", limit: int = SHORT) -> str:
+        """A reason or a note as it may be kept.
+
+        The ledger's links can never change, so what the ingest gate removes must not reach them.
+        """
+        text = check_text(text, limit, what)
+        return self._gates.at(Boundary.INGEST).apply(text).text[:limit]
 
     async def settle(self, held: Held, steps: Sequence[Step]) -> list[Receipt]:
         """Write what a pass decided about an anchor while it held it."""

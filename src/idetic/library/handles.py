@@ -11,10 +11,11 @@ from uuid import UUID
 from idetic.errors import EntryNotFound, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.gateway.binding import bind, require
-from idetic.gateway.content import check_text, check_uuid
+from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
 from idetic.library.auditing import Auditable
+from idetic.library.governing import Governing
 from idetic.library.maturing import Maturing
 from idetic.library.questions import Questions
 from idetic.library.rooms import Rooms
@@ -154,7 +155,7 @@ class _Writable(Questions):
         )
 
 
-class Memory(_Writable, Maturing, Auditable):
+class Memory(_Writable, Maturing, Governing, Auditable):
     """One agent's memory within one scope."""
 
     def __init__(self, agent: Agent, scope: Scope):
@@ -268,7 +269,7 @@ class _Opened(_Writable):
 
         It takes no more writes. Closing twice is fine: the second finds nothing to do.
         """
-        reason = check_text(reason, 200, "reason")
+        reason = self.agent.rooms.gateway.said(reason)
         closed = await self.agent.rooms.closer.close(self.scope, self.place, reason)
         self._open = False
         return closed

@@ -14,7 +14,9 @@ from idetic.lifecycle.closing import ScopeCloser
 from idetic.lifecycle.consolidation import Consolidation, ReasonerFactory
 from idetic.lifecycle.contradicting import Contradictions
 from idetic.lifecycle.disposition import Dispositions
+from idetic.lifecycle.erasing import Erasure
 from idetic.lifecycle.looking import Looking
+from idetic.lifecycle.quarantining import Quarantine
 from idetic.lifecycle.recovery import Recovery
 from idetic.lifecycle.retention import Retention
 from idetic.lifecycle.testimony import Testimony
@@ -30,8 +32,10 @@ from idetic.store.compiler import Extensions
 from idetic.store.database import Database
 from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
+from idetic.store.erasing import Searching
 from idetic.store.family import Family
 from idetic.store.holding import Holding
+from idetic.store.quarantine import Sourcing
 from idetic.store.recalls import Recalls
 from idetic.store.retention import Retaining
 from idetic.store.writes import Writes
@@ -55,6 +59,8 @@ class Rooms:
     canon: Canon
     candidates: Candidates
     retention: Retention
+    erasure: Erasure
+    quarantine: Quarantine
     consolidation: Consolidation
     evidence: Looking
     verifier: Verifier
@@ -84,6 +90,8 @@ def compose(
     gateway = Gateway(spec, version, Writes(database, family), gates, clock)
     holding = Holding(database, family, entries, extensions)
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
+    undoing = Undoing(spec, gateway, holding, clock)
+    sourcing = Sourcing(database, family, entries, extensions)
     return Rooms(
         gateway=gateway,
         entries=entries,
@@ -95,10 +103,12 @@ def compose(
         testimony=Testimony(spec, gateway, holding, gates, clock),
         contradictions=Contradictions(spec, gateway, holding, clock),
         dispositions=Dispositions(spec, gateway, holding, gates, clock),
-        undoing=Undoing(spec, gateway, holding, clock),
+        undoing=undoing,
         candidates=Candidates(spec, gateway, holding, gates, clock),
         canon=Canon(spec, gateway, holding, clock),
         retention=Retention(spec, gateway, Retaining(database, family, entries, extensions), clock),
+        erasure=Erasure(spec, gateway, Searching(database, family, entries, extensions), clock),
+        quarantine=Quarantine(spec, gateway, sourcing, undoing, gates, clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
         verifier=Verifier(spec, auditing, clock),

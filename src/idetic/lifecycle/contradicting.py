@@ -10,7 +10,7 @@ from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.evidence import TRANSITIONS, Contradiction, ContradictionStatus
 from idetic.gateway import steps
 from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, check_provenance, check_text, check_uuid
+from idetic.gateway.content import check_provenance, check_uuid
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
@@ -49,11 +49,12 @@ class Contradictions:
         require(self._spec, scope, Capability.CONTRADICT)
         require_whole_anchor(scope)
         canonical = self._canonical(ref)
+        reason = self._gateway.said(reason)
         call = {
             "verb": "contradict",
             "memory": str(check_uuid(entry_id, "entry_id")),
             "ref": [canonical.noun, str(ref.id)],
-            "reason": check_text(reason, SHORT, "reason"),
+            "reason": reason,
         }
         async with self._holding.hold(scope, self._clock.now()) as held:
 
@@ -103,7 +104,7 @@ class Contradictions:
         require(self._spec, scope, Capability.RESOLVE)
         require_whole_anchor(scope)
         wanted = _status(status)
-        notes = check_text(notes, MAX_RESOLUTION, "notes")
+        notes = self._gateway.said(notes, "notes", MAX_RESOLUTION)
         row_id = check_uuid(contradiction_id, "contradiction_id")
         call = {"verb": "resolve", "contradiction": str(row_id), "to": wanted.value, "notes": notes}
         async with self._holding.hold(scope, self._clock.now()) as held:

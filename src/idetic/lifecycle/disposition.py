@@ -11,7 +11,7 @@ from idetic.evidence import Corroboration, Disposition, Outcome, SourceType
 from idetic.gates.gate import Gates
 from idetic.gateway import steps
 from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, check_text, check_uuid
+from idetic.gateway.content import check_uuid
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
@@ -74,7 +74,7 @@ class Dispositions:
         chosen = _outcome(outcome)
         require(self._spec, scope, _NEEDS[chosen])
         require_whole_anchor(scope)
-        reason = check_text(reason, SHORT, "reason")
+        reason = self._gateway.said(reason)
         ids = _ids(entries)
         async with self._holding.hold(scope, self._clock.now()) as held:
             known = {one.id: one for one in await held.known("named", ids=ids)}

@@ -11,7 +11,7 @@ from uuid import UUID
 from idetic.errors import TransitionRefused
 from idetic.gateway import steps
 from idetic.gateway.binding import allows, require, require_whole_anchor
-from idetic.gateway.content import SHORT, check_text, check_uuid
+from idetic.gateway.content import check_uuid
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.lifecycle.testimony import one_entry
@@ -70,7 +70,7 @@ class Retention:
         require(self._spec, scope, Capability.TOMBSTONE)
         require_whole_anchor(scope)
         wanted = check_uuid(entry_id, "entry_id")
-        reason = check_text(reason, SHORT, "reason")
+        reason = self._gateway.said(reason)
         call = {"verb": "tombstone", "memory": str(wanted), "reason": reason}
         async with self._retaining.hold(scope, self._clock.now()) as held:
 

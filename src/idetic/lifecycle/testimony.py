@@ -13,7 +13,7 @@ from idetic.evidence import (
 from idetic.gates.gate import Gates
 from idetic.gateway import steps
 from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import check_provenance, check_text, check_uuid
+from idetic.gateway.content import check_provenance, check_uuid
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
@@ -67,7 +67,7 @@ class Testimony:
         found = Corroboration(
             uuid7(), _source_type(source_type), check_uuid(source_ref, "source_ref"),
             self._clock.now(), str(scope.principal.name), scope.principal.origin, place.session_id,
-            None if notes is None else check_text(notes, MAX_NOTES, "notes"),
+            None if notes is None else self._gateway.said(notes, "notes", MAX_NOTES),
             provenance=check_provenance(self._spec, provenance),
         )  # fmt: skip
         call = {

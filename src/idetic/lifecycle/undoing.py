@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.gateway import steps
 from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, check_text
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step, state_of
 from idetic.ids import uuid7
+from idetic.lifecycle import reversal
 from idetic.model import Capability, Decision, Entry, EntryState, LedgerRecord, Receipt, Scope
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
@@ -22,12 +20,8 @@ from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.known import Known
 
-# What a turn without its own memory of before was: the verbs of the write path say no more.
-_BEFORE: Mapping[str, Mapping[str, None]] = {
-    "archived": {"archived_at": None},
-    "exempted": {"exempt_at": None},
-    "superseded": {"superseded_at": None, "superseded_by": None},
-}
+QUARANTINED = "quarantined"
+WITHDRAWN = "corroboration_withdrawn"
 _ADDED = ("proposed", "promoted", "compounded", "merged", "preferred")
 _NOTHING = ("held", "recurred", "replayed", "disposition_due", "corroboration_failed", "undone")
 
@@ -46,14 +40,27 @@ class Undoing:
     ) -> Receipt:
         """Put back what one decision changed, if nothing has built on it since."""
         require(self._spec, scope, Capability.UNDO)
+        return await self.take_back(scope, what, reason, key)
+
+    async def take_back(
+        self,
+        scope: Scope,
+        what: Receipt | LedgerRecord | int,
+        reason: str,
+        key: str | None,
+        *,
+        of: str | None = None,
+    ) -> Receipt:
+        """The same for a verb with a right of its own, which takes back one kind of decision."""
         require_whole_anchor(scope)
         position = _position(what)
-        call = {"verb": "undo", "position": position, "reason": check_text(reason, SHORT, "reason")}
+        reason = self._gateway.said(reason)
+        call = {"verb": "undo", "position": position, "reason": reason}
         async with self._holding.hold(scope, self._clock.now()) as held:
 
             async def decide() -> list[Step]:
                 links = await held.links(position)
-                if not links:
+                if not links or of not in (None, links[0].transition):
                     raise NotFound("There is no such receipt in this scope.")
                 return await self._reverse(held, links, reason)
 
@@ -62,6 +69,10 @@ class Undoing:
     async def _reverse(self, held: Held, links: list[LedgerRecord], reason: str) -> list[Step]:
         ids = {link.entry_id for link in links if link.entry_id is not None}
         known = {one.id: one for one in await held.known("named", ids=list(ids))} if ids else {}
+        # What has gone from a quarantine since does not keep the rest of it in there.
+        if links[0].transition == QUARANTINED:
+            known = {one.id: one for one in known.values() if _there(one.entry)}
+            links = [link for link in links if link.entry_id is None or link.entry_id in known]
         if any(one.entry.deleted_at and not one.entry.body_text for one in known.values()):
             raise TransitionRefused(
                 "What was disposed of cannot come back: its content is not kept.",
@@ -96,17 +107,22 @@ class Undoing:
     ) -> tuple[Step, Entry]:
         """One link's opposite, and the entry as it then stands."""
         if link.transition == "corroborated":
-            _check(entry, link, {})
+            reversal.check(entry, link, {})
             row_id = link.detail["corroboration"]
             more = told | {"corroboration": row_id}
             step = steps.link("undone", Decision.UPDATE, reason, entry=entry, detail=more)
             return step | {"op": "withdraw", "row_id": row_id}, entry
+        if link.transition == WITHDRAWN:
+            reversal.check(entry, link, {})
+            more = told | {"corroboration": link.detail["corroboration"]}
+            step = steps.link("undone", Decision.UPDATE, reason, entry=entry, detail=more)
+            return step | {"op": "reinstate", "row_id": more["corroboration"]}, entry
         if link.transition in _ADDED and link.state_from is None:
             changes: dict[str, Any] = {"archived_at": held.at}
-            _check(entry, link, {})
+            reversal.check(entry, link, {})
         else:
-            changes = _was(link)
-            _check(entry, link, link.detail.get("set", {}))
+            changes = reversal.was(link)
+            reversal.check(entry, link, link.detail.get("set", {}))
         after = replace(entry, **changes)
         step = steps.turn(
             entry, changes, "undone", reason, to=state_of(after), detail=told
@@ -154,33 +170,8 @@ def _position(what: object) -> int:
     raise InputError("undo takes a receipt, a record of a history, or its position.")
 
 
-def _was(link: LedgerRecord) -> dict[str, Any]:
-    if "was" in link.detail:
-        return {column: _moment(column, value) for column, value in link.detail["was"].items()}
-    if link.transition in _BEFORE:
-        return dict(_BEFORE[link.transition])
-    raise TransitionRefused(
-        f"A decision of the kind `{link.transition}` cannot be undone.",
-        remedy="See docs/reference/python.md for what undo takes back.",
-    )
-
-
-def _check(entry: Entry, link: LedgerRecord, put: Mapping[str, Any]) -> None:
-    """Nothing may have built on it: the entry stands as the decision left it."""
-    same = all(_moment(c, v) == getattr(entry, c) for c, v in put.items())
-    if link.state_to is not None and (state_of(entry) != link.state_to or not same):
-        raise TransitionRefused(
-            f"The entry is {state_of(entry)} by now; it was {link.state_to} after that decision.",
-            remedy="Undo what happened to it since first; its history says what.",
-        )
-
-
-def _moment(column: str, value: Any) -> Any:
-    if value is None or isinstance(value, bool):
-        return value
-    if column.endswith("_at"):
-        return datetime.fromisoformat(value)
-    return UUID(value)
+def _there(entry: Entry) -> bool:
+    return bool(entry.body_text) or entry.deleted_at is None
 
 
 def _stands(entry: Entry) -> bool:

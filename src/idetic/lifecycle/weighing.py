@@ -191,7 +191,10 @@ class Weighing:
         if self._spec.trust_of(one.origin) < subject.entry.trust:
             return
         subject.failures.add(key)
-        told = {"source_type": key[0], "source_ref": key[1]}
+        # Where it came from, so that a roll-back of that source finds what it wore down.
+        told = {"source_type": key[0], "source_ref": key[1], "origin": one.origin.value}
+        if one.session_id is not None:
+            told["session"] = str(one.session_id)
         self.steps.append(
             steps.link("corroboration_failed", Decision.NOOP, "a source says otherwise",
                        entry=subject.entry, detail=told)

@@ -38,13 +38,26 @@ def access_templates(family: Family, table: str) -> list[str]:
     """Which templates apply to a table: the application's always, the other roles' as needed."""
     found = ["access.sql"]
     memory, actions = map(family.table_name, ("memory", "actions"))
-    if table in (memory, actions, *belongings(family), *notes(family)):
+    reads, receipts = map(family.table_name, ("reads", "receipts"))
+    if table in (memory, actions, reads, receipts, *belongings(family), *notes(family)):
         found.append("access_keeper.sql")
     if table == memory:
         found.append("access_guard.sql")
     if table in map(family.table_name, ("anchors", "scopes", "marks")):
         found.append("access_worker.sql")
     return found
+
+
+def refusals(family: Family, names: Names, table: str) -> Names:
+    """Which trigger functions refuse changes to a table; some let an erasure by."""
+    refuse = raw("idetic.refuse_change_v1")
+    deletes = dict.fromkeys(belongings(family), names["release"])
+    deletes[family.table_name("reads")] = names["erasable"]
+    updates = {family.table_name("receipts"): names["forgotten"]}
+    return {
+        "refuse_delete": deletes.get(table, refuse),
+        "refuse_update": updates.get(table, refuse),
+    }
 
 
 def belongings(family: Family) -> list[str]:

@@ -16,9 +16,15 @@ from psycopg import sql
 from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
-from idetic.store.access import access_names, access_templates, belongings, write_grants
+from idetic.store.access import (
+    access_names,
+    access_templates,
+    belongings,
+    refusals,
+    write_grants,
+)
 from idetic.store.canonical import canonical_names, qualified, root_names
-from idetic.store.disposal import retention_names, strip_names
+from idetic.store.disposal import erase_names, retention_names, strip_names
 from idetic.store.family import Family, Names
 from idetic.store.fragments import admit_names, provenance_names, remember, settle_names
 from idetic.store.templates import raw
@@ -66,6 +72,7 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
         *_written_once(family, names),
         *_close(family, names),
         *_render("strip.sql", names | strip_names(family, names), family),
+        *_render("erase.sql", names | erase_names(family, names), family),
         *_append_only(family, names),
         *_render("gateway.sql", names, family),
         *_render("admit.sql", names | admit_names(family, names, citus=extensions.citus), family),
@@ -140,11 +147,7 @@ def _pointed_at(family: Family, names: Names) -> Iterator[DatabaseObject]:
 def _append_only(family: Family, names: Names) -> Iterator[DatabaseObject]:
     """No row of any table goes but by the close of its scope; most are written once."""
     for table in family.tables():
-        removable = table in belongings(family)
-        more: Names = {
-            "table": family.qualified(table),
-            "refuse_delete": names["release"] if removable else raw("idetic.refuse_change_v1"),
-        }
+        more: Names = {"table": family.qualified(table), **refusals(family, names, table)}
         if "UPDATE" not in write_grants(family, table):
             yield from _render("append_only.sql", names | more, family, table_name=table)
         if table != family.table_name("memory"):

@@ -41,6 +41,8 @@ def keeper_grants(family: Family, table: str) -> str:
         return "SELECT"
     if table == family.table_name("corroborations"):
         return "SELECT, DELETE, UPDATE (notes)"
+    if table == family.table_name("receipts"):
+        return "SELECT, UPDATE (request_digest, idempotency_key)"
     return "SELECT, UPDATE (resolution_notes)" if table in notes(family) else "SELECT, DELETE"
 
 
@@ -56,6 +58,35 @@ def strip_names(family: Family, names: Names) -> Names:
             for table, column in notes(family).items()
         ),
     }
+
+
+def row_id(family: Family, table: str) -> str:
+    """The column that identifies a row of a table with notes."""
+    own = table == family.table_name("corroborations")
+    return "corroboration_id" if own else "contradiction_id"
+
+
+def erase_names(family: Family, names: Names) -> Names:
+    """What the erase function is put together from: the tables that hold notes about entries."""
+    parts: dict[str, list[Composable]] = {"erase_counted": [], "erase_notes": []}
+    for table, column in notes(family).items():
+        more: Names = {
+            "table": family.qualified(table),
+            "table_text": sql.Literal(noun(family, table)),
+            "row_id": sql.Identifier(row_id(family, table)),
+            "notes": sql.Identifier(column),
+        }
+        for part, texts in parts.items():
+            template = raw(templates.read(f"family/{part}.sql"))
+            texts.append(template.format(**(names | more)))
+    return {part: raw("").join(texts) for part, texts in parts.items()}
+
+
+def noun(family: Family, table: str) -> str:
+    """What a table of a family is called within it: `ledger`, `rule_contradictions`."""
+    if table == family.table_name("memory"):
+        return "memory"
+    return table.removeprefix(f"{family.name}_").removeprefix("memory_")
 
 
 def retention_names(family: Family, names: Names) -> Names:

@@ -50,6 +50,10 @@ _FUNCTIONS = {
     "alike": "alike_v1",
     "strip": "strip_v1",
     "emptied": "emptied_v1",
+    "erase": "erase_v1",
+    "erasable": "erasable_v1",
+    "forgotten": "forgotten_v1",
+    "vector_kept": "vector_kept_v1",
 }
 
 
@@ -135,6 +139,7 @@ class Family:
             ),
             "anchor_is_old_a": anchor_equals(self.keys, "a", "OLD"),
             "anchor_is_old_m": anchor_equals(self.keys, "m", "OLD"),
+            "anchor_is_new_m": anchor_equals(self.keys, "m", "NEW"),
             "anchor_a_is_s": anchor_equals(self.keys, "a", "s"),
             "anchor_m_is_e": anchor_equals(self.keys, "m", "e"),
             "anchor_is_bound": raw(" AND ").join(

@@ -118,15 +118,17 @@ class Held(Scans):
         rows = await self.rows("contradictions", **(names | literals))
         return [contradiction_of(row, canonical.noun) for row in rows]
 
-    async def links(self, position: int) -> list[LedgerRecord]:
-        """The links of the decision that stands at a position."""
+    async def links(self, position: int, span: int = _SPAN) -> list[LedgerRecord]:
+        """The links of the decision that stands at a position; a large one says how many."""
         rows = await self.rows(
             "links",
             position=sql.Literal(position),
-            first=sql.Literal(position - _SPAN),
-            last=sql.Literal(position + _SPAN),
+            first=sql.Literal(position - span),
+            last=sql.Literal(position + span),
         )
-        return [record(row) for row in rows]
+        found = [record(row) for row in rows]
+        more: int = found[0].detail.get("links", 0) if found else 0
+        return found if more <= span else await self.links(position, more)
 
     async def replay(self, key: str, digest: str) -> Receipt | None:
         """The receipt an idempotency key stands for; another body under it is refused."""

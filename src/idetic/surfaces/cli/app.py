@@ -18,6 +18,7 @@ from idetic.surfaces.cli import (
     audit_commands,
     commands,
     doctor,
+    erase,
     failures,
     key_commands,
     model_commands,
@@ -48,6 +49,7 @@ app.command("list", epilog=commands.LIST)(commands.list_entries)
 app.command("history", epilog=commands.HISTORY)(commands.history)
 app.command("verify", epilog=audit_commands.VERIFY)(audit_commands.verify)
 app.command("explain", epilog=audit_commands.EXPLAIN)(audit_commands.explain)
+app.command("erase", epilog=erase.ERASE)(erase.erase)
 
 
 def _version(asked: bool) -> None:

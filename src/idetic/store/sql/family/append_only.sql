@@ -1,4 +1,4 @@
 -- object: trigger {table_name}.append_only
 -- Rows are written once.
 CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE ON {table}
-    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+    FOR EACH ROW EXECUTE FUNCTION {refuse_update}();

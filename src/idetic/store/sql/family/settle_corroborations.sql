@@ -6,3 +6,6 @@ ELSIF item.op = 'corroborate' THEN
 ELSIF item.op = 'withdraw' THEN
     UPDATE {corroborations} m SET withdrawn_at = r_at
     WHERE {anchor_is_p_m} AND m.corroboration_id = item.row_id;
+ELSIF item.op = 'reinstate' THEN
+    UPDATE {corroborations} m SET withdrawn_at = NULL
+    WHERE {anchor_is_p_m} AND m.corroboration_id = item.row_id;

@@ -1,0 +1,96 @@
+"""The nouns of erasure: whom it is about, and the receipt that says what went and what stayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from uuid import UUID
+
+from idetic.errors import InputError
+from idetic.model import Receipt
+
+MAX_IDENTIFIERS = 50
+MAX_IDENTIFIER = 200
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Subject:
+    """Somebody, by everything that names them: e-mail addresses, names, account ids.
+
+    Give every form that may have been written ("Zora Quell" and "Quell, Zora"); case, width and
+    spacing make no difference.
+    """
+
+    identifiers: tuple[str, ...]
+
+    def __init__(self, identifiers: Iterable[str] | str):
+        given = [identifiers] if isinstance(identifiers, str) else identifiers
+        if isinstance(given, bytes) or not isinstance(given, Iterable):
+            raise InputError("A subject is a list of texts that name it.")
+        found = tuple(dict.fromkeys(given))
+        if not 0 < len(found) <= MAX_IDENTIFIERS:
+            raise InputError(f"A subject has 1 to {MAX_IDENTIFIERS} identifiers.")
+        object.__setattr__(self, "identifiers", found)
+
+    def __repr__(self) -> str:
+        """How many, never which: a log that quotes this must not name anybody."""
+        return f"Subject({len(self.identifiers)} identifiers)"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Something that still names the subject: in which table and column, how often, and why."""
+
+    table: str
+    column: str
+    count: int
+    why: str
+    positions: tuple[int, ...] = ()
+
+    def as_data(self) -> dict[str, object]:
+        """For the ledger: where, never what."""
+        return {
+            "table": self.table,
+            "column": self.column,
+            "count": self.count,
+            "why": self.why,
+            "positions": list(self.positions),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What an erasure removed where, and what it kept and why.
+
+    `removed` has, by table, the ids of what was emptied or deleted there. Nothing found is said
+    plainly: then `found` is False and the receipt is a NOOP.
+    """
+
+    receipt: Receipt
+    entries: tuple[UUID, ...] = ()
+    removed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: tuple[Kept, ...] = ()
+
+    def __post_init__(self) -> None:
+        # The ledger keeps no order of keys; a receipt that is read again looks the same.
+        tables = dict(sorted(self.removed.items()))
+        object.__setattr__(self, "removed", MappingProxyType(tables))
+
+    @property
+    def found(self) -> bool:
+        """Whether there was anything to remove."""
+        return bool(self.removed)
+
+    def count(self, table: str | None = None) -> int:
+        """How many rows were emptied or deleted in one table, or in all."""
+        tables = self.removed if table is None else {table: self.removed.get(table, ())}
+        return sum(map(len, tables.values()))
+
+    def __str__(self) -> str:
+        """The receipt in one line."""
+        if not self.found:
+            return "Nothing found: nothing was removed."
+        parts = ", ".join(f"{len(ids)} in {table}" for table, ids in self.removed.items())
+        still = sum(kept.count for kept in self.kept)
+        return f"Removed: {parts}." + (f" Still named in: {still}." if still else "")

@@ -1,0 +1,62 @@
+"""What a user does when memory must go or be mistrusted: erase a person, quarantine a source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from idetic.erasure import Erased, Subject
+from idetic.lifecycle.quarantining import Quarantined, source_of
+from idetic.model import LedgerRecord, Origin, Principal, Receipt, Scope
+
+if TYPE_CHECKING:
+    from idetic.library.handles import Agent
+
+
+class Governing:
+    """The verbs of erasure and quarantine, for one agent's memory within one scope."""
+
+    agent: Agent
+    scope: Scope
+
+    async def erase(
+        self,
+        subject: Subject | str | Iterable[str],
+        *,
+        reason: str,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Empty everything that names a subject, and what was made of it; this is for good."""
+        return await self.agent.rooms.erasure.erase(
+            self.scope, subject, reason=reason, key=idempotency_key
+        )
+
+    async def quarantine(
+        self,
+        *,
+        reason: str,
+        origin: Origin | None = None,
+        created_by: Principal | str | None = None,
+        session_id: UUID | None = None,
+        since: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> Quarantined:
+        """Take a source and all that came of it out of recall, in one call that can be undone."""
+        source = source_of(origin, created_by, session_id, since)
+        return await self.agent.rooms.quarantine.quarantine(
+            self.scope, source, reason=reason, key=idempotency_key
+        )
+
+    async def release(
+        self,
+        what: Quarantined | Receipt | LedgerRecord | int,
+        *,
+        reason: str,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Put back what a quarantine took out, as it was."""
+        return await self.agent.rooms.quarantine.release(
+            self.scope, what, reason=reason, key=idempotency_key
+        )

@@ -1,0 +1,142 @@
+"""Quarantine: a source and all that came of it leave recall; what it displaced comes back.
+
+One transaction and one receipt, so that a release puts it all back as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from idetic.errors import InputError
+from idetic.gates.gate import Gates
+from idetic.gateway.binding import require, require_whole_anchor
+from idetic.gateway.content import SHORT, check_text, check_uuid
+from idetic.gateway.gateway import Gateway
+from idetic.gateway.items import check_moment
+from idetic.gateway.steps import Step
+from idetic.lifecycle.rollback import CAUSE, Rollback
+from idetic.lifecycle.undoing import QUARANTINED, Undoing
+from idetic.model import (
+    Capability,
+    LedgerRecord,
+    Origin,
+    Principal,
+    Receipt,
+    Scope,
+)
+from idetic.ports import Clock
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.quarantine import Source, Sourcing
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """What a quarantine took out of recall, and what came back in its place.
+
+    `restored` are entries that it had displaced, `demoted` those that were promoted on its word
+    alone, `withdrawn` the corroborations it had given to others.
+    """
+
+    receipt: Receipt
+    entries: tuple[UUID, ...] = ()
+    restored: tuple[UUID, ...] = ()
+    demoted: tuple[UUID, ...] = ()
+    withdrawn: tuple[UUID, ...] = ()
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> Quarantined:
+        """What a receipt of a quarantine says."""
+        parts = ("entries", "restored", "demoted", "withdrawn")
+        return cls(receipt, *(tuple(map(UUID, receipt.detail[part])) for part in parts))
+
+
+class Quarantine:
+    """Takes sources of one agent's memory out of it, and puts them back."""
+
+    def __init__(
+        self,
+        spec: MemorySpec,
+        gateway: Gateway,
+        sourcing: Sourcing,
+        undoing: Undoing,
+        gates: Gates,
+        clock: Clock,
+    ):
+        self._spec = spec
+        self._gateway = gateway
+        self._sourcing = sourcing
+        self._undoing = undoing
+        self._gates = gates
+        self._clock = clock
+
+    async def quarantine(
+        self, scope: Scope, source: Source, *, reason: str, key: str | None
+    ) -> Quarantined:
+        """Archive what comes from a source, and reverse what it did; all of it or nothing."""
+        require(self._spec, scope, Capability.ARCHIVE)
+        require_whole_anchor(scope)
+        reason = self._gateway.said(reason)
+        call = {"verb": CAUSE, "source": _told(source), "reason": reason}
+        async with self._sourcing.hold(scope, self._clock.now()) as held:
+
+            async def decide() -> list[Step]:
+                work = Rollback(self._spec, self._gates, held, reason)
+                await work.run(source)
+                return work.decided(_told(source))
+
+            receipt = await self._gateway.settle_once(held, call, key, decide)
+        return Quarantined.of(receipt)
+
+    async def release(
+        self,
+        scope: Scope,
+        what: Quarantined | Receipt | LedgerRecord | int,
+        *,
+        reason: str,
+        key: str | None,
+    ) -> Receipt:
+        """Put a quarantine back as it was, but for what was erased or went with its scope."""
+        require(self._spec, scope, Capability.ARCHIVE)
+        receipt = what.receipt if isinstance(what, Quarantined) else what
+        return await self._undoing.take_back(scope, receipt, reason, key, of=QUARANTINED)
+
+
+def source_of(
+    origin: Origin | str | None,
+    created_by: Principal | str | None,
+    session_id: UUID | None,
+    since: datetime | None,
+) -> Source:
+    """A source as it is given, checked; one of the first three must be there."""
+    if origin is None and created_by is None and session_id is None:
+        raise InputError(
+            "A quarantine needs a source.",
+            remedy="Give origin=, created_by= or session_id=; since= only narrows it.",
+        )
+    try:
+        wanted = None if origin is None else Origin(origin)
+    except ValueError:
+        raise InputError(f"origin is one of {', '.join(Origin)}.") from None
+    if isinstance(created_by, Principal):
+        created_by = f"{created_by.kind}:{created_by.name}"
+    check_moment(since, "since")
+    return Source(
+        wanted,
+        None if created_by is None else check_text(created_by, 2 * SHORT, "created_by"),
+        None if session_id is None else check_uuid(session_id, "session_id"),
+        since,
+    )
+
+
+def _told(source: Source) -> dict[str, Any]:
+    """A source for the ledger: no content in it, only where content came from."""
+    parts = {
+        "origin": None if source.origin is None else source.origin.value,
+        "created_by": source.created_by,
+        "session": None if source.session_id is None else str(source.session_id),
+        "since": None if source.since is None else source.since.isoformat(),
+    }
+    return {name: value for name, value in parts.items() if value is not None}

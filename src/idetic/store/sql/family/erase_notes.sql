@@ -1,0 +1,2 @@
+UPDATE {table} m SET {notes} = NULL
+WHERE {anchor_is_p_m} AND m.memory_id = wanted AND m.{row_id} = ANY (p_rows);
