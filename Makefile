@@ -8,7 +8,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model demo test faults lint bench lock clean
+.PHONY: help setup model demo test faults canaries lint bench lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
@@ -58,6 +58,10 @@ bench: setup model
 # The long form of what kills processes and servers; the short form is part of `make test`.
 faults: setup model
 	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property
+
+# Fifty tenants, a hundred thousand operations; a shorter form is part of `make test`.
+canaries: setup
+	IDETIC_CANARIES=100000 $(BIN)/python -m pytest -s tests/security/test_canaries.py
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \

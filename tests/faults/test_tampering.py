@@ -28,7 +28,10 @@ async def write_a_life(world: World) -> None:
     for number in range(3):
         async with world.memory.session() as session, session.interaction() as turn:
             claim = Claim("wires", "second check", "late")
-            await turn.observe(f"The check came late, {number}.", refs=[world.rule], claim=claim)
+            await turn.observe(
+                f"The check came late, {number}.", refs=[world.rule], claim=claim,
+                provenance={"world_model_version": f"v{number}"},
+            )  # fmt: skip
             await turn.observe_many([Observation(f"Note {number}.{n} “ü”\t") for n in range(3)])
             kept = await session.observe(f"Kept {number}.", idempotency_key=f"key {number}")
             assert kept.entry_id

@@ -22,7 +22,8 @@ ANCHORS = "worlds.world_agent_memory_anchors"
 MEMORY = "worlds.world_agent_memory"
 RECEIPTS = "worlds.world_agent_memory_receipts"
 ACTIONS = "worlds.world_agent_memory_actions"
-TABLES = (LEDGER, ANCHORS, MEMORY, RECEIPTS, ACTIONS)
+LINEAGE = "worlds.world_agent_memory_lineage"
+TABLES = (LEDGER, ANCHORS, MEMORY, RECEIPTS, ACTIONS, LINEAGE)
 
 ALTERED, MISSING, REORDERED = ProblemKind.ALTERED, ProblemKind.MISSING, ProblemKind.REORDERED
 INSERTED, CUT, FORKED = ProblemKind.INSERTED, ProblemKind.CUT, ProblemKind.FORKED
@@ -67,6 +68,13 @@ ENTRY_FLIPS = {
     "digest_salt": ["set_byte(t.digest_salt, 0, get_byte(t.digest_salt, 0) # 1)", "NULL"],
     "claim_value": ["coalesce(t.claim_value, '') || 'x'"],
     "created_by": ["'operator:nobody'"],
+    "created_at": ["t.created_at - interval '1 microsecond'"],
+    "origin": [_OTHER_ENUM.format("origin", "origin")],
+    "trust": ["(t.trust + 1) % 101", "CASE t.trust WHEN 100 THEN 0 ELSE 100 END"],
+    # The other way round no row could stand: a transient one has a session.
+    "tier": ["CASE t.tier WHEN 'session' THEN 'persistent' ELSE t.tier END"],
+    "typology": [_OTHER_ENUM.format("typology", "typology")],
+    "world_model_version": ["coalesce(t.world_model_version, '') || 'x'", "NULL"],
     "archived_at": ["CASE WHEN t.archived_at IS NULL THEN now() END"],
     "candidate": ["NOT t.candidate"],
     "exempt_at": ["CASE WHEN t.exempt_at IS NULL THEN now() END"],
@@ -236,6 +244,17 @@ def change_entry(hands: Tamperer, rng: random.Random) -> Fault | None:
     return Fault(f"{column} of entry {entry} = {value}", frozenset(kinds))
 
 
+def forge_lineage(hands: Tamperer, rng: random.Random) -> Fault | None:
+    """A source of an entry, said to have been another than it was."""
+    ids = hands.run(f"SELECT source_id FROM {LINEAGE} t WHERE {hands.here} ORDER BY 1").fetchall()
+    (source,) = rng.choice(ids)
+    column = rng.choice(("origin", "trust"))
+    value = rng.choice(ENTRY_FLIPS[column])
+    if not hands.flip(LINEAGE, column, value, source_id=source):
+        return None
+    return Fault(f"{column} of source {source} = {value}", frozenset({ALTERED}))
+
+
 def loosen(hands: Tamperer, rng: random.Random) -> Fault:
     """What points from beside the chain: an idempotency key, an action."""
     which = rng.choice(("receipt", "action gone", "action made up"))
@@ -250,5 +269,5 @@ def loosen(hands: Tamperer, rng: random.Random) -> Fault:
 
 FAULTS: tuple[tuple[Make, int], ...] = (
     (flip_link, 40), (rewrite_link, 8), (delete_link, 10), (swap_links, 10), (insert_link, 8),
-    (cut_tail, 10), (flip_anchor, 5), (change_entry, 12), (loosen, 3),
+    (cut_tail, 10), (flip_anchor, 5), (change_entry, 16), (forge_lineage, 3), (loosen, 3),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from idetic.audit.findings import Findings, ProblemKind
 from idetic.gateway.content import canonical_json
+from idetic.gateway.items import provenance_hash
 from idetic.model import Claim
 
 # From here on Python prints a float with an exponent, and jsonb its digits: they read as a whole
@@ -40,6 +41,12 @@ class Content(NamedTuple):
     columns: Mapping[str, Any]
     proposed: bool | None
     turns: Sequence[Mapping[str, Any]] | None
+    origin: str
+    trust: int
+    cell: str
+    dated: bool | None
+    provenance: Mapping[str, Any]
+    told: Mapping[str, Any] | None
 
 
 def check_content(found: Content, findings: Findings) -> None:
@@ -48,7 +55,7 @@ def check_content(found: Content, findings: Findings) -> None:
         why = "no link of the chain added it"
         findings.add(ProblemKind.INSERTED, None, "entry", why, found.memory_id)
         return
-    for why in (*_content_faults(found), *_state_faults(found)):
+    for why in (*_content_faults(found), *_witness_faults(found), *_state_faults(found)):
         findings.add(ProblemKind.ALTERED, found.added, "entry", why, found.memory_id)
 
 
@@ -64,6 +71,24 @@ def _content_faults(found: Content) -> Iterator[str]:
         yield "its claim columns are not its envelope's claim"
     if found.created_by != found.added_by:
         yield "its history says that somebody else wrote it"
+
+
+def _witness_faults(found: Content) -> Iterator[str]:
+    """What the link that added it says of it; one of an older version only says when."""
+    told = found.told or {}
+    stands = {"origin": found.origin, "trust": found.trust, "cell": found.cell}
+    if wrong := [name for name, value in stands.items() if told.get(name, value) != value]:
+        yield f"its history says that it was added with another {', '.join(wrong)}"
+    if not found.dated:
+        yield "its history says that it was added at another time"
+    if found.salt is not None and "trust" in told and not _provenance_stands(found, told):
+        yield "its history says that it was added with another provenance"
+
+
+def _provenance_stands(found: Content, told: Mapping[str, Any]) -> bool:
+    given = {name: value for name, value in found.provenance.items() if value is not None}
+    wanted = provenance_hash(found.salt or b"", given) if given else None
+    return told.get("provenance_hash") == wanted
 
 
 def _state_faults(found: Content) -> Iterator[str]:

@@ -146,6 +146,9 @@ async def _loose_ends(seen: Audited, findings: Findings) -> None:
     for entry_id, position in await seen.loose("vanished", KEPT):
         why = "the chain added it, and nothing says where it went"
         findings.add(ProblemKind.MISSING, position, "entry", why, entry_id)
+    for entry_id, source_id in await seen.loose("forged_lineage", KEPT):
+        why = f"its source {source_id} was added with another origin or trust"
+        findings.add(ProblemKind.ALTERED, None, "lineage", why, entry_id)
     for (position,) in await seen.loose("lost_receipts", KEPT):
         why = "an idempotency key stands for a link that is not there"
         findings.add(ProblemKind.MISSING, position, "receipt", why)

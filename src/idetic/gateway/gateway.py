@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from idetic.errors import InputError, ShadowRefused, WritePolicyRefused
 from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
+from idetic.gateway.echoes import EchoCheck
 from idetic.gateway.items import ItemMaker, with_key
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
@@ -29,7 +31,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.store.held import Held
-from idetic.store.writes import Writes
+from idetic.store.writes import Item, Unjudged, Writes
 
 MAX_BATCH = 10_000
 Decide = Callable[[], Awaitable[Sequence[Step]]]
@@ -39,8 +41,17 @@ MAX_LINKED = 1_000
 class Gateway:
     """Every write of one agent. Policy first, then one transaction, then a receipt."""
 
-    def __init__(self, spec: MemorySpec, version: int, writes: Writes, gates: Gates, clock: Clock):
+    def __init__(
+        self,
+        spec: MemorySpec,
+        version: int,
+        writes: Writes,
+        echoes: EchoCheck,
+        gates: Gates,
+        clock: Clock,
+    ):
         self._spec = spec
+        self._echoes = echoes
         self._gates = gates
         self._version = version
         self._writes = writes
@@ -86,9 +97,24 @@ class Gateway:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
         ingest = self._gates.at(Boundary.INGEST)
         maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition, ingest)
-        items = (maker.make(item) for item in seen)
-        admitted = await self._writes.admit(scope, place, self._clock.now(), self._version, items)
+        admitted = await self._told_apart(scope, place, (maker.make(item) for item in seen))
         return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]
+
+    async def _told_apart(
+        self, scope: Scope, place: Place, items: Iterator[Item]
+    ) -> list[tuple[Item, Receipt]]:
+        """Admit; in a session that was shown entries, only once echoes are told apart.
+
+        The database says when that is needed, so a session that was shown nothing pays nothing.
+        """
+        made: list[Item] = []
+        try:
+            return await self._writes.admit(
+                scope, place, self._clock.now(), self._version, _kept(items, made)
+            )
+        except Unjudged:
+            judged = await self._echoes.judge(scope, place, chain(made, items))
+            return await self._writes.admit(scope, place, self._clock.now(), self._version, judged)
 
     def _check_cell(self, tier: Tier, typology: Typology, mode: WriteMode) -> None:
         if typology not in self._spec.typology.at(tier):
@@ -208,6 +234,13 @@ _HOW = {
     "independent observations agree.",
     WriteMode.EXPLICIT: "Use `prefer`.",
 }
+
+
+def _kept(items: Iterable[Item], made: list[Item]) -> Iterator[Item]:
+    """The same items, remembered: they hold random ids and must not be made twice."""
+    for item in items:
+        made.append(item)
+        yield item
 
 
 def _replayed(receipt: Receipt, asked: str) -> Receipt:

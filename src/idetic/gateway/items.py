@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -42,6 +43,7 @@ class ItemMaker:
         self._spec = spec
         self._ingest = ingest
         self._own = scope.principal.origin
+        self._cell = (tier, typology)
         rule = spec.conflict_of(tier, typology).rule
         self._fixed: dict[str, Any] = {
             "transition": transition,
@@ -75,7 +77,8 @@ class ItemMaker:
             "trust": trust,
             "salt": salt,
             "hash": digest,
-            "detail": {"content_hash": digest},
+            "detail": {"content_hash": digest}
+            | witnessed(origin, trust, self._cell, provenance, salt),
         }
         if removed:
             item["detail"]["removed"] = removed
@@ -136,6 +139,29 @@ def content_hash(body: str, envelope: dict[str, Any]) -> tuple[str, str]:
     salt = random_bytes(16)
     content = f"{body}\x00{canonical_json(envelope)}"
     return salt.hex(), hashlib.sha256(salt + content.encode()).hexdigest()
+
+
+def witnessed(
+    origin: Origin,
+    trust: int,
+    cell: tuple[Tier, Typology],
+    provenance: Mapping[str, Any],
+    salt: str,
+) -> dict[str, Any]:
+    """What the link that adds an entry says about it besides its hash; `verify` compares.
+
+    Provenance is the caller's text, and erasure must not find it in a chain that never changes:
+    so it is hashed, with the entry's own salt.
+    """
+    told: dict[str, Any] = {"origin": origin.value, "trust": trust, "cell": "/".join(cell)}
+    if provenance:
+        told["provenance_hash"] = provenance_hash(bytes.fromhex(salt), provenance)
+    return told
+
+
+def provenance_hash(salt: bytes, provenance: Mapping[str, Any]) -> str:
+    """The salted hash of an entry's contextual provenance."""
+    return hashlib.sha256(salt + canonical_json(dict(provenance)).encode()).hexdigest()
 
 
 def with_key(

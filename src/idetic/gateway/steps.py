@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from idetic.evidence import Corroboration, Lineage
-from idetic.gateway.items import content_hash
+from idetic.gateway.items import content_hash, witnessed
 from idetic.gateway.substance import substance
 from idetic.ids import uuid7, uuid7_text
 from idetic.model import Claim, Decision, Entry, EntryState, Origin, Ref, Tier, Typology
@@ -99,7 +99,10 @@ def add(
     """A new entry made of others."""
     envelope = dict(draft.envelope)
     salt, digest = content_hash(draft.text, envelope)
-    told = {"content_hash": digest, "sources": [str(one.source_id) for one in draft.lineage]}
+    told: dict[str, Any] = {"content_hash": digest}
+    told["sources"] = [str(one.source_id) for one in draft.lineage]
+    cell = (draft.tier, draft.typology)
+    told |= witnessed(draft.origin, draft.trust, cell, draft.provenance, salt)
     step = link(
         transition, Decision.ADD, reason, receipt=receipt,
         state_to="candidate" if draft.candidate else "current", detail={**(detail or {}), **told},

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from idetic.errors import EntryNotFound, InputError, ScopeClosed
 from idetic.evidence import Closed
-from idetic.gateway.binding import bind, require
+from idetic.gateway.binding import allows, bind, require
 from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
@@ -202,7 +202,12 @@ class Memory(_Writable, Maturing, Governing, Auditable):
         return await self.agent.rooms.entries.overdue(self.scope, now, limit=_limit(limit))
 
     async def embed(self, progress: Progress | None = None) -> Embedded:
-        """Give every pending entry of this anchor its vector, in batches that each commit."""
+        """Give every pending entry of this anchor its vector, in batches that each commit.
+
+        For whoever may write, which it completes, and for upkeep.
+        """
+        if not allows(self.agent.spec, self.scope, Capability.MAINTAIN):
+            require(self.agent.spec, self.scope, Capability.OBSERVE)
         return await self.agent.rooms.embedding.pending(self.scope, progress)
 
     async def reembed(self, progress: Progress | None = None) -> Embedded:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from idetic.audit.explaining import Explaining
 from idetic.audit.verify import Verifier
 from idetic.gates.gate import Gates
+from idetic.gateway.echoes import EchoCheck
 from idetic.gateway.gateway import Gateway
 from idetic.lifecycle.candidates import Candidates
 from idetic.lifecycle.canon import Canon
@@ -14,6 +16,7 @@ from idetic.lifecycle.closing import ScopeCloser
 from idetic.lifecycle.consolidation import Consolidation, ReasonerFactory
 from idetic.lifecycle.contradicting import Contradictions
 from idetic.lifecycle.disposition import Dispositions
+from idetic.lifecycle.echo import Echoes
 from idetic.lifecycle.erasing import Erasure
 from idetic.lifecycle.looking import Looking
 from idetic.lifecycle.quarantining import Quarantine
@@ -38,6 +41,7 @@ from idetic.store.holding import Holding
 from idetic.store.quarantine import Sourcing
 from idetic.store.recalls import Recalls
 from idetic.store.retention import Retaining
+from idetic.store.shown import Showing
 from idetic.store.writes import Writes
 
 
@@ -87,7 +91,8 @@ def compose(
     embedding = EmbeddingRun(spec, engine, embeddings, model, clock)
     auditing = Auditing(database, family, entries, extensions)
     gates = Gates(spec)
-    gateway = Gateway(spec, version, Writes(database, family), gates, clock)
+    echoes = EchoCheck(Showing(database, family), partial(Echoes, spec))
+    gateway = Gateway(spec, version, Writes(database, family), echoes, gates, clock)
     holding = Holding(database, family, entries, extensions)
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
     undoing = Undoing(spec, gateway, holding, clock)

@@ -128,6 +128,12 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda found: _spelt(found.group()), text)
 
 
+def seen(text: str) -> str:
+    """The text without what `visible` would spell out; spaces and line feeds stay."""
+    kept = (c for c in text.replace("\r\n", "\n") if c.isprintable() or c in "\n\t" or _space(c))
+    return _UNSEEN.sub("", "".join(kept))
+
+
 def _space(character: str) -> bool:
     # Of these, only U+0085, U+2028, U+2029 and the control characters break a line.
     return character.isspace() and character not in "\x85\u2028\u2029" and character > "\x7f"

@@ -62,15 +62,13 @@ class Audited(Held):
             "contents",
             after=sql.Literal(after or _BEFORE_ALL),
             emptied=sql.Literal(list(EMPTIED)),
-            turned_columns=raw(", ").join(
-                raw("{}, {}").format(sql.Literal(column), sql.Identifier("m", column))
-                for column in STATE
-            ),
+            turned_columns=_pairs(STATE),
+            provenance_columns=_pairs(self.family.spec.anchor.provenance),
             limit=sql.Literal(limit),
         )
 
     async def loose(self, what: str, limit: int) -> Rows:
-        """vanished, lost_receipts, unrecorded_actions or lost_actions: ends that hang loose."""
+        """What hangs loose: vanished, forged_lineage, lost_receipts, unrecorded_actions, …"""
         return await self._ask(what, limit=sql.Literal(limit))
 
     async def action(self, action_id: UUID) -> Rows:
@@ -138,6 +136,13 @@ class Auditing(Holding):
     def family_name(self) -> str:
         """The family as a chain's genesis names it."""
         return f"{self._family.schema}.{self._family.name}"
+
+
+def _pairs(columns: Iterable[str]) -> Composable:
+    """Columns of an entry as the names and values of a JSON object."""
+    return raw(", ").join(
+        raw("{}, {}").format(sql.Literal(column), sql.Identifier("m", column)) for column in columns
+    )
 
 
 def _micros(alias: str) -> Composable:

@@ -157,7 +157,7 @@ class Scans:
 
 def statement_names(family: Family, scope: Scope) -> Names:
     """The names that lifecycle queries may use."""
-    aliases = ("a", "c", "e", "k", "l", "m", "r", "s", "v")
+    aliases = ("a", "c", "e", "g", "k", "l", "m", "r", "s", "v")
     return {
         **family.names(),
         **{f"scope_{alias}": scoping.predicate(scope, alias) for alias in aliases},

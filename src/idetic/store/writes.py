@@ -24,7 +24,11 @@ from idetic.store.templates import raw
 Item = dict[str, Any]
 CHUNK = 1000
 # What keeps an item from being simply added: it has to be looked into first.
-_SPECIAL = {"key", "refs", "supersede"}
+_SPECIAL = {"key", "refs", "supersede", "echo"}
+
+
+class Unjudged(Exception):
+    """Nothing was written: the session was shown entries that the items may only repeat."""
 
 
 class Writes:
@@ -41,6 +45,9 @@ class Writes:
         self, scope: Scope, place: Place, at: datetime, version: int, items: Iterable[Item]
     ) -> list[tuple[Item, Receipt]]:
         """Admit entries. A refusal by the shadow guard comes back as a REJECT receipt.
+
+        Raises Unjudged for a session that was shown entries, until each item says that it was
+        compared with them; see `store/shown.py`.
 
         The trigger refuses with an error that undoes the transaction, so the refusal itself is
         recorded by a second attempt that asks the guard before it writes.
@@ -114,6 +121,8 @@ def _kept(chunks: Iterable[list[Item]], made: list[list[Item]]) -> Iterator[list
 
 
 def _receipts(rows: Rows, items: list[Item]) -> list[Receipt]:
+    if rows[0][2] is None and rows[0][4] == "unjudged":
+        raise Unjudged
     if len(rows) == 1:
         # A chunk of plain items gives one row, for the last; the others precede it.
         last, *rest = rows[0]

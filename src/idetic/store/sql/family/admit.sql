@@ -21,6 +21,7 @@ DECLARE
     item record;
     known record;
     open_ones bigint;
+    unjudged boolean;
     prev_hash bytea;
     head_hash bytea;
     last_position bigint;
@@ -32,8 +33,10 @@ BEGIN
     SELECT a.position, a.hash, greatest(a.at, p_at) {anchors_root},
         (SELECT count(*) FROM {scopes} s
          WHERE {anchor_is_p_s} AND s.scope_id IN (p_session, p_interaction)
-           AND s.session_id = p_session AND s.closed_at IS NULL)
-    INTO r_position, head_hash, r_at {root_target}, open_ones
+           AND s.session_id = p_session AND s.closed_at IS NULL),
+        p_items #>> '{{0,transition}}' = 'observed' AND p_items #> '{{0,judged}}' IS NULL
+            AND EXISTS (SELECT FROM {reads} r WHERE {anchor_is_p_r} AND r.session_id = p_session)
+    INTO r_position, head_hash, r_at {root_target}, open_ones, unjudged
     FROM {anchors} a WHERE {anchor_is_p_a};
     IF NOT FOUND THEN
         SELECT a.position, a.hash, greatest(a.at, p_at) {anchors_root}, 0
@@ -43,10 +46,18 @@ BEGIN
         RAISE EXCEPTION 'idetic.scope_closed: the session or interaction is closed or unknown'
             USING ERRCODE = 'ID003';
     END IF;
+    -- This session was shown entries: whoever asks has to say first which items only repeat them.
+    IF unjudged THEN
+        r_position := NULL;
+        r_reason := 'unjudged';
+        RETURN NEXT;
+        RETURN;
+    END IF;
 
     {plain_lane}
     FOR item IN SELECT x.*, coalesce(
-            x.key IS NOT NULL OR x.refs IS NOT NULL OR x.supersede OR p_careful, false) AS special
+            x.key IS NOT NULL OR x.refs IS NOT NULL OR x.supersede OR x.echo IS NOT NULL OR p_careful,
+            false) AS special
         FROM {items}    LOOP
         IF NOT item.special THEN
             {add}
@@ -119,6 +130,15 @@ BEGIN
             RETURN NEXT;
             RETURN;
         END IF;
+    END IF;
+    -- Judged by the gateway; the state stays unsaid, because nothing became of the entry.
+    IF jsonb_typeof(item -> 'echo') = 'object' THEN
+        decision := 'NOOP';
+        reason := 'echo';
+        same_id := (item #>> '{{echo,echo_of,0}}')::uuid;
+        detail := item -> 'echo';
+        RETURN NEXT;
+        RETURN;
     END IF;
     IF (item ->> 'supersede')::boolean THEN
         SELECT m.memory_id, m.claim_value INTO prior FROM {memory} m

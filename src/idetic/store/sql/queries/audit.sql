@@ -31,10 +31,12 @@ SELECT m.memory_id, m.body_text, m.envelope::text, m.digest_salt, m.content_hash
             WHEN m.invalidated_at IS NOT NULL THEN 'invalidated' WHEN m.archived_at IS NOT NULL THEN 'archived'
             WHEN m.candidate THEN 'candidate' ELSE 'current' END,
        added.position, added.content_hash, added.actor, m.created_by, latest.state_to, emptied.position,
-       jsonb_build_object({turned_columns}), added.state_to = 'candidate', turned.sets
+       jsonb_build_object({turned_columns}), added.state_to = 'candidate', turned.sets,
+       m.origin, m.trust, m.tier || '/' || m.typology, m.created_at = added.at,
+       jsonb_build_object({provenance_columns}), added.detail
 FROM {memory} m
 LEFT JOIN LATERAL (
-    SELECT l.position, l.state_to, l.detail ->> 'content_hash' AS content_hash, l.actor_kind || ':' || l.actor AS actor
+    SELECT l.position, l.at, l.state_to, l.detail, l.detail ->> 'content_hash' AS content_hash, l.actor_kind || ':' || l.actor AS actor
     FROM {ledger} l WHERE {scope_l} AND l.memory_id = m.memory_id AND l.state_from IS NULL
       AND l.detail ->> 'content_hash' IS NOT NULL
     ORDER BY l.position LIMIT 1) added ON true
@@ -63,6 +65,17 @@ WHERE {scope_l} AND l.state_from IS NULL AND l.detail ->> 'content_hash' IS NOT 
   AND (SELECT k.position FROM {ledger} k WHERE {scope_k} AND k.memory_id = l.memory_id
        AND k.transition = 'dropped' LIMIT 1) IS NULL
 ORDER BY l.position LIMIT {limit}
+
+-- query: forged_lineage
+-- Sources that an entry names with another origin or trust than the chain added them with. What a
+-- source was when it went with its scope is kept here and nowhere else but in the chain.
+SELECT g.memory_id, g.source_id FROM {lineage} g
+WHERE {scope_g} AND (
+    SELECT l.detail ->> 'origin' <> g.origin::text OR l.detail ->> 'trust' <> g.trust::text
+    FROM {ledger} l WHERE {scope_l} AND l.memory_id = g.source_id AND l.state_from IS NULL
+      AND l.detail ->> 'content_hash' IS NOT NULL
+    ORDER BY l.position LIMIT 1)
+ORDER BY g.memory_id, g.source_id LIMIT {limit}
 
 -- query: lost_receipts
 -- Idempotency keys that stand for a link that is not there. The key is the caller's and not told.

@@ -1,0 +1,222 @@
+"""What an agent was shown and says again is no news: it is recognised, told, and never counted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from idetic import Claim, Decision, Entry, Idetic, Observation, Origin, Principal, Receipt, Tier
+from idetic.library.handles import Session
+from idetic.lifecycle.echo import Echoes
+from tests.conftest import TestDatabase, World, make_world
+from tests.support.clock import SettableClock
+
+pytestmark = pytest.mark.anyio
+
+TEXT = "Wires above 10,000 leave the desk until 17:00 on Fridays."
+CLAIM = Claim("wires", "cut-off on fridays", "17:00")
+QUESTION = "until when do wires leave the desk on fridays"
+HIDDEN = "\u200b\u2066" + "".join(chr(0xE0000 + ord(c)) for c in "new") + "\ufe01"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A world with one fact in it, made by three threads of two sessions."""
+
+    world: World
+    fact: Entry
+    database: TestDatabase
+
+    async def shown(self, question: str = QUESTION) -> Session:
+        """An open session that was shown the fact."""
+        session = await self.world.memory.session().open()
+        context = await session.context(question)
+        assert self.fact.id in [one.entry_id for one in context.included]
+        return session
+
+    async def sources(self) -> int:
+        return len(await self.world.operator.corroborations(self.fact.id))
+
+
+@pytest.fixture
+async def scene(database: TestDatabase) -> AsyncIterator[Scene]:
+    clock = SettableClock()
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
+        world = await make_world(db, await db.agent("world_agent"))
+        for threads in (2, 1):
+            async with world.memory.session() as session:
+                for _ in range(threads):
+                    async with session.interaction() as turn:
+                        await turn.observe(TEXT, claim=CLAIM)
+        (fact,) = await world.operator.list(tier=Tier.PERSISTENT)
+        assert not fact.candidate
+        yield Scene(world, fact, database)
+
+
+def echoes(receipt: Receipt, entry_id: UUID) -> bool:
+    told = (receipt.decision, receipt.reason, receipt.entry_id)
+    return told == (Decision.NOOP, "echo", entry_id) and str(entry_id) in receipt.detail["echo_of"]
+
+
+REPEATED = {
+    "as it is": TEXT,
+    "in capitals": TEXT.upper(),
+    "decorated": f"** {TEXT.replace(' leave', ',  leave')} !! ",
+    "as a quotation": f"> {TEXT}",
+    "without commas and articles": TEXT.replace("10,000", "10000").replace("the desk", "desk"),
+    "with what hides": TEXT.replace("Wires", f"Wires{HIDDEN}"),
+    "twice": f"{TEXT}\n\n{TEXT}",
+}
+
+
+@pytest.mark.parametrize("text", REPEATED.values(), ids=list(REPEATED))
+@pytest.mark.parametrize("claim", [None, CLAIM], ids=["without its claim", "with its claim"])
+async def test_what_was_shown_and_is_said_again_is_told_and_not_written(
+    scene: Scene, text: str, claim: Claim | None
+) -> None:
+    if claim and "\n" in text:
+        return
+    before = await scene.sources()
+    session = await scene.shown()
+    async with session.interaction() as turn:
+        receipt = await turn.observe(text, claim=claim)
+    assert echoes(receipt, scene.fact.id)
+    assert receipt.detail["trigram"] >= 0.85
+    assert await session.list() == []
+    await session.close()
+    assert await scene.sources() == before
+    link = (await scene.world.operator.history(scene.fact.id))[-1]
+    assert (link.position, link.decision, link.state_to) == (receipt.position, "NOOP", None)
+    assert (link.actor, link.detail) == ("explorer", dict(receipt.detail))
+    assert (await scene.world.bind(Principal.auditor("ben")).verify()).problems == ()
+
+
+NEWS = {
+    "another number": TEXT.replace("17:00", "18:00"),
+    "a negation": TEXT.replace("leave", "do not leave"),
+    "another day": TEXT.replace("Fridays", "Mondays"),
+    "something added": f"{TEXT} This was wrong today.",
+    "a remark under a quotation": f"> {TEXT}\nThis was wrong today.",
+    "a part of it": "Wires leave the desk until 17:00.",
+}
+
+
+@pytest.mark.parametrize("text", NEWS.values(), ids=list(NEWS))
+async def test_a_correction_is_never_taken_for_an_echo(scene: Scene, text: str) -> None:
+    async with await scene.shown() as session:
+        assert (await session.observe(text)).decision is Decision.ADD
+
+
+async def test_claims_decide_where_both_make_one(scene: Scene) -> None:
+    async with await scene.shown() as session:
+        other = await session.observe(TEXT, claim=Claim(CLAIM.subject, CLAIM.attribute, "18:00"))
+        assert other.decision is Decision.ADD, "the same words, another value: a conflict"
+        about = await session.observe(TEXT, claim=Claim("desk", "wires", "leave"))
+        assert about.decision is Decision.ADD, "the same words about another thing"
+        seen = await session.observe("A wire left at 16:58 and none did later.", claim=CLAIM)
+        assert seen.decision is Decision.ADD, "the same claim seen again, in words of its own"
+        told = await session.observe(f"{TEXT[:-1]} as ever.", claim=CLAIM)
+        assert echoes(told, scene.fact.id), "the same claim in nearly the same words"
+
+
+async def test_whoever_it_is_said_to_be_heard_from(scene: Scene) -> None:
+    """An agent that passes memory through a tool has learned nothing either."""
+    async with await scene.shown() as session:
+        for origin in (Origin.TOOL, Origin.USER, Origin.EXTERNAL):
+            assert echoes(await session.observe(TEXT, heard_from=origin), scene.fact.id)
+
+
+async def test_a_session_that_was_not_shown_it_is_a_source(scene: Scene) -> None:
+    before = await scene.sources()
+    async with await scene.shown(), scene.world.memory.session() as other:
+        assert (await other.observe(TEXT, claim=CLAIM)).decision is Decision.ADD
+    assert await scene.sources() == before + 1
+
+
+async def test_what_was_said_before_it_was_shown_counts(scene: Scene) -> None:
+    before = await scene.sources()
+    async with scene.world.memory.session() as session:
+        assert (await session.observe(TEXT, claim=CLAIM)).decision is Decision.ADD
+        await session.context(QUESTION)
+    assert await scene.sources() == before + 1
+
+
+async def test_what_a_session_holds_itself_is_shown_too(scene: Scene) -> None:
+    """Two threads of a session are two sources, unless one only repeats the other."""
+    async with scene.world.memory.session() as session:
+        async with session.interaction() as turn:
+            await turn.observe("The printer in branch 9 jams on Mondays.")
+        (compounded,) = await session.list()
+        async with session.interaction() as turn:
+            await turn.context("the printer")
+            told = await turn.observe("The printer in branch 9 jams on mondays!")
+        assert echoes(told, compounded.id)
+        assert len(await session.list()) == 1
+        assert await scene.world.operator.lineage(compounded.id) != []
+
+
+async def test_a_dumped_context_repeats_every_entry_in_it(scene: Scene) -> None:
+    async with scene.world.memory.session() as session:
+        noted = await session.observe("The clerk of branch 9 is away.")
+        context = await session.context(QUESTION)
+        quoted = [line for line in context.text.split("\n") if line[:1] in ("[", ">", "#")]
+        told = await session.observe("\n".join(quoted))
+        assert told.decision is Decision.NOOP
+        assert set(told.detail["echo_of"]) == {str(noted.entry_id), str(scene.fact.id)}
+        assert told.detail["why"] == "each of its lines"
+        more = await session.observe("\n".join([*quoted, "> And the vault is open."]))
+        assert more.decision is Decision.ADD
+
+
+async def test_many_at_once_and_by_key(scene: Scene) -> None:
+    session = await scene.shown()
+    many = [Observation(f"Note {n}.") for n in range(1_500)]
+    many[3] = many[1_200] = Observation(TEXT)
+    many[7] = Observation(TEXT.upper(), idempotency_key="k")
+    receipts = await session.observe_many(many)
+    told = [n for n, receipt in enumerate(receipts) if receipt.decision is Decision.NOOP]
+    assert told == [3, 7, 1_200]
+    positions = [receipt.position for receipt in receipts]
+    assert positions == list(range(positions[0], positions[0] + 1_500))
+    again = await session.observe(TEXT.upper(), idempotency_key="k")
+    assert (again, again.replayed) == (receipts[7], True)
+    assert len(await session.list(limit=1_000, before=None)) == 1_000
+    await session.close()
+    assert (await scene.world.bind(Principal.auditor("ben")).verify()).problems == ()
+
+
+async def test_a_write_that_was_acknowledged_stays_so_when_it_is_retried(scene: Scene) -> None:
+    """Shown only after it was written, and sent again because the answer was lost."""
+    async with scene.world.memory.session() as session:
+        first = await session.observe("The vault is open.", idempotency_key="once")
+        await session.context("the vault")
+        again = await session.observe("The vault is open.", idempotency_key="once")
+        assert (again, again.replayed) == (first, True)
+
+
+async def test_an_erased_entry_is_no_longer_compared_with(scene: Scene) -> None:
+    session = await scene.shown()
+    await scene.world.operator.erase("Fridays", reason="asked to")
+    assert (await session.observe(TEXT)).decision is Decision.ADD
+
+
+async def test_control_without_the_rule_an_agent_would_confirm_what_it_read(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await scene.sources()
+    monkeypatch.setattr(Echoes, "of", lambda *_: None)
+    async with await scene.shown() as session:
+        assert (await session.observe(TEXT, claim=CLAIM)).decision is Decision.ADD
+    assert await scene.sources() == before + 1
+
+
+async def test_control_without_receipts_of_reads_nothing_is_recognised(scene: Scene) -> None:
+    session = await scene.shown()
+    with psycopg.connect(scene.database.admin_dsn) as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("DELETE FROM worlds.world_agent_memory_reads")
+    assert (await session.observe(TEXT)).decision is Decision.ADD
