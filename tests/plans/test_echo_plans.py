@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from idetic import Idetic
+from idetic import Idetic, Observation
 from idetic.model import Place, Scope
 from idetic.store import shown as shown_module
 from idetic.store.family import Family
@@ -21,7 +21,7 @@ INSERT INTO worlds.world_agent_memory_reads
     (org_id, domain_id, read_id, memory_id, session_id, interaction_id, read_at, read_by)
 SELECT m.org_id, m.domain_id, gen_random_uuid(), m.memory_id,
     CASE WHEN n <= 200 THEN m.session_id ELSE md5(n::text)::uuid END, NULL, now(), 'agent:x'
-FROM worlds.world_agent_memory m, generate_series(1, 400) n
+FROM worlds.world_agent_memory m, generate_series(1, 400) n WHERE m.body_text LIKE 'Note %'
 """
 
 
@@ -29,8 +29,9 @@ async def test_one_look_into_the_index_for_each_entry(database: TestDatabase) ->
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
         world = await make_world(db, await db.agent("world_agent"))
         session = await world.memory.session().open()
-        for n in range(10):
-            await session.observe(f"Note {n}.")
+        await session.observe_many([Observation(f"Note {n}.") for n in range(10)])
+        other = await world.memory.session().open()
+        await other.observe_many([Observation(f"Another note {n}.") for n in range(1_500)])
         with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
             admin.execute(_READS)
             admin.execute("VACUUM ANALYZE")

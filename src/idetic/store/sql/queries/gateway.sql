@@ -22,6 +22,6 @@ WITH RECURSIVE shown (memory_id) AS (
                 AND r.memory_id < shown.memory_id ORDER BY r.memory_id DESC LIMIT 1)
     FROM shown WHERE shown.memory_id IS NOT NULL)
 SELECT m.memory_id, m.body_text, m.envelope -> 'claim'
-FROM (SELECT shown.memory_id FROM shown LIMIT {limit}) shown
-JOIN {memory} m ON {scope_m} AND m.memory_id = shown.memory_id
-WHERE m.digest_salt IS NOT NULL ORDER BY m.memory_id DESC
+FROM {memory} m
+WHERE {scope_m} AND m.memory_id = ANY (ARRAY(SELECT shown.memory_id FROM shown LIMIT {limit}))
+  AND m.digest_salt IS NOT NULL ORDER BY m.memory_id DESC
