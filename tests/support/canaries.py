@@ -11,7 +11,7 @@ import logging
 import random
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
@@ -31,7 +31,7 @@ from idetic import (
     runner,
 )
 from idetic.context.worlds import Worlds
-from idetic.evidence import SourceType
+from idetic.evidence import Outcome, SourceType
 from idetic.library.handles import Agent, Memory, Session
 
 CANARY = re.compile(r"kanarie[a-z]{12}")
@@ -68,26 +68,37 @@ def canary(rng: random.Random) -> str:
 
 async def settle(db: Idetic, agent: Agent, count: int, seed: int) -> list[Tenant]:
     """Tenants, each with a rule, an API key, two facts and a preference."""
-    rng, worlds, tenants = random.Random(seed), Worlds(db), []  # noqa: S311 - not for secrets
-    for _ in range(count):
-        word, anchor = canary(rng), {"org_id": uuid4(), "domain_id": uuid4()}
-        world = await worlds.register(anchor["org_id"], anchor["domain_id"], word)
-        text = f"Desk 1 of {word} releases a wire only after two clerks have compared it, " * 2
-        rule = await worlds.put_rule(anchor["org_id"], world, text)
-        principal = Principal.operator(f"operator {word}")
-        made = await db.keys.create("world_agent", principal, anchor)
-        tenant = Tenant(word, anchor, rule, made.key)
-        tenants.append(tenant)
-        for _ in range(2):
-            async with tenant.bind(agent).session() as session:
-                for _ in range(2):
-                    async with session.interaction() as turn:
-                        await turn.observe_many([_fact(tenant, desk) for desk in (1, 2)])
-        stated = await tenant.bind(agent, "operator").prefer(f"Call desk 1 {word}.")
-        held = await tenant.bind(agent).list(tier=Tier.PERSISTENT)
-        tenant.entries += [entry.id for entry in held]
-        tenant.receipts.append(stated)
-    return tenants
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
+    tenants: list[Tenant] = []
+
+    async def one(words: Iterator[str]) -> None:
+        tenants.extend([await _tenant(db, agent, word) for word in words])
+
+    waiting = iter([canary(rng) for _ in range(count)])
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(one, waiting)
+    return sorted(tenants, key=lambda tenant: tenant.canary)
+
+
+async def _tenant(db: Idetic, agent: Agent, word: str) -> Tenant:
+    worlds, anchor = Worlds(db), {"org_id": uuid4(), "domain_id": uuid4()}
+    world = await worlds.register(anchor["org_id"], anchor["domain_id"], word)
+    text = f"Desk 1 of {word} releases a wire only after two clerks have compared it, " * 2
+    rule = await worlds.put_rule(anchor["org_id"], world, text)
+    principal = Principal.operator(f"operator {word}")
+    made = await db.keys.create(agent="world_agent", principal=principal, anchor=anchor)
+    tenant = Tenant(word, anchor, rule, made.key)
+    async with tenant.bind(agent).session() as session:
+        await session.observe_many([_fact(tenant, desk) for desk in (1, 2)])
+    operator = tenant.bind(agent, "operator")
+    candidates = [entry.id for entry in await operator.list(tier=Tier.PERSISTENT)]
+    await operator.dispose(candidates, Outcome.PROMOTE, reason=f"{word} knows it")
+    stated = await operator.prefer(f"Call desk 1 {word}.")
+    assert stated.entry_id
+    tenant.entries += [*candidates, stated.entry_id]
+    tenant.receipts.append(stated)
+    return tenant
 
 
 def _fact(tenant: Tenant, desk: int) -> Observation:
@@ -214,13 +225,15 @@ def operation(weight: float) -> Callable[[Operation], Operation]:
 
 
 async def _session(fleet: Fleet, tenant: Tenant) -> Session:
-    if tenant.open is None:
-        tenant.open = tenant.bind(fleet.agent).session()
-        await tenant.open.open()
-        assert tenant.open.id
-        tenant.sessions = [*tenant.sessions[-5:], tenant.open.id]
-        fleet.owner[str(tenant.open.id)] = tenant.canary
-    return tenant.open
+    if tenant.open is not None:
+        return tenant.open
+    # Two workers may come for one tenant at once; then one of the sessions stays open, unused.
+    opened = await tenant.bind(fleet.agent).session().open()
+    assert opened.id
+    tenant.sessions = [*tenant.sessions[-5:], opened.id]
+    fleet.owner[str(opened.id)] = tenant.canary
+    tenant.open = opened
+    return opened
 
 
 def _note(fleet: Fleet, tenant: Tenant) -> Observation:
@@ -243,14 +256,14 @@ async def observe(fleet: Fleet, tenant: Tenant) -> Any:
     return fleet.keep(tenant, receipt)
 
 
-@operation(3)
+@operation(1)
 async def observe_in_a_thread(fleet: Fleet, tenant: Tenant) -> Any:
     async with (await _session(fleet, tenant)).interaction() as turn:
         receipts = await turn.observe_many([_note(fleet, tenant) for _ in range(4)])
         return receipts, await turn.context(f"what did desk {fleet.rng.randint(1, DESKS)} tell")
 
 
-@operation(3)
+@operation(2)
 async def close(fleet: Fleet, tenant: Tenant) -> Any:
     session, tenant.open = await _session(fleet, tenant), None
     return await session.close(f"closed by {tenant.canary}")
@@ -300,11 +313,15 @@ async def as_of(fleet: Fleet, tenant: Tenant) -> Any:
     return await tenant.bind(fleet.agent).as_of(fleet.db.clock.now(), limit=30)
 
 
+_BEHIND = ("lineage", "corroborations", "gates", "contradictions", "disposition", "overdue")
+
+
 @operation(4)
 async def evidence(fleet: Fleet, tenant: Tenant) -> Any:
-    memory, entry = tenant.bind(fleet.agent), fleet.rng.choice(tenant.entries)
-    told = await memory.lineage(entry), await memory.corroborations(entry)
-    return told, await memory.contradictions(limit=20), await memory.disposition(limit=20)
+    memory, verb = tenant.bind(fleet.agent), fleet.rng.choice(_BEHIND)
+    if verb in ("contradictions", "disposition", "overdue"):
+        return await getattr(memory, verb)(limit=20)
+    return await getattr(memory, verb)(fleet.rng.choice(tenant.entries))
 
 
 @operation(3)
@@ -371,8 +388,10 @@ async def audit(fleet: Fleet, tenant: Tenant) -> Any:
     verified = await memory.verify(await memory.head())
     # What is not its own is a fault of its chain.
     fleet.leaks += [f"audit: {problem.why}" for problem in verified.problems]
-    action = [await memory.explain_action(fleet.rng.choice(tenant.actions))] * bool(tenant.actions)
-    return verified, [(one.explain(), one.as_data()) for one in action]
+    if not tenant.actions:
+        return verified
+    action = await memory.explain_action(fleet.rng.choice(tenant.actions))
+    return verified, action.explain(), action.as_data()
 
 
 @operation(1)
