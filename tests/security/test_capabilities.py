@@ -68,7 +68,7 @@ def left(world: World, *capabilities: Capability) -> Memory:
     return Memory(world.agent, scope)
 
 
-@pytest.mark.parametrize("verb", verbs(Memory))
+@pytest.mark.parametrize("verb", list(verbs(Memory)))
 async def test_without_any_capability_memory_does_nothing(world: World, verb: str) -> None:
     called = getattr(left(world), verb)
     with pytest.raises(errors.CapabilityRefused):

@@ -70,7 +70,7 @@ ENTRY_FLIPS = {
     "created_by": ["'operator:nobody'"],
     "created_at": ["t.created_at - interval '1 microsecond'"],
     "origin": [_OTHER_ENUM.format("origin", "origin")],
-    "trust": ["(t.trust + 1) % 101", "CASE t.trust WHEN 100 THEN 0 ELSE 100 END"],
+    "trust": ["abs(t.trust - 1)", "CASE t.trust WHEN 100 THEN 0 ELSE 100 END"],
     # The other way round no row could stand: a transient one has a session.
     "tier": ["CASE t.tier WHEN 'session' THEN 'persistent' ELSE t.tier END"],
     "typology": [_OTHER_ENUM.format("typology", "typology")],
