@@ -156,6 +156,8 @@ class Fleet:
                 raise AssertionError(f"{name}: {error!r}") from error
             said = error
         self.done[name] += 1
+        if self.done.total() % 10_000 == 0:
+            print(f"{self.done.total():,} operations, {len(self.leaks)} leaks", flush=True)
         self.look(name, tenant, told(said), ids=name != "probe")
 
     def look(self, name: str, tenant: Tenant, text: str, *, ids: bool) -> None:
