@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from idetic import AgentRunner, Answered, Capability, Idetic, Mode, Principal, errors, runner
+from idetic.library.answering import DONT_KNOW
 from idetic.library.handles import Memory
-from idetic.library.runner import DONT_KNOW
 from idetic.spec.loader import load
 from idetic.spec.primitives import SourceStrength
 from tests.conftest import TestDatabase, World, make_world
