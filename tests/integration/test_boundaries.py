@@ -20,14 +20,14 @@ NOTE = "Wires over the limit wait for a second approver, ticket PAY-4711 says."
 
 
 def gate(boundary: str, *kinds: str) -> dict[str, Any]:
-    return {"boundary": boundary, "apply": list(kinds), "because": "a test"}
+    return {"boundary": boundary, "apply": list(kinds), "because": "A test wants to see it stand here."}
 
 
 async def gated(db: Idetic, *gates: dict[str, Any], without: str = "") -> World:
     """The world agent with other gates."""
     data = load("world_agent").as_data()
     data["gates"] = [each for each in data["gates"] if each["boundary"] != without] + list(gates)
-    return await make_world(db, await db.agent(load(data)))
+    return await make_world(db, await db.agent(load(data), apply=True))
 
 
 # --- the ends of an interaction and of a session --------------------------------------------------
@@ -48,7 +48,7 @@ async def test_what_means_nothing_without_its_names_ends_with_its_interaction(db
     thread = await session.interaction().open()
     said = (await thread.observe("See PAY-4711.")).entry_id
     closed = await thread.close()
-    assert [one.transition for one in closed.decided] == ["compounding_refused"]
+    assert closed.decided[0].transition == "compounding_refused"
     assert await session.list() == []
     assert said is not None
     story = [link.transition for link in await world.operator.history(said)]

@@ -122,6 +122,8 @@ async def test_a_note_stays_quoted_line_by_line(world: World) -> None:
 
 async def test_the_gate_changes_what_crosses_and_holds_back_the_rest(db: Idetic) -> None:
     spec = load("world_agent").as_data()
+    # Nothing stands at ingest, so that there is something left to hold back.
+    spec["gates"] = [gate for gate in spec["gates"] if gate["boundary"] != "ingest"]
     for gate in spec["gates"]:
         if gate["boundary"] == "customer":
             gate["apply"] += ["pii", "secrets"]
