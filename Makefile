@@ -16,6 +16,7 @@ help:
 	@echo "make lint            only lint, types and layers"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
 	@echo "                     start, close, gates), or all"
+	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make lock            renew requirements.lock (needs uv)"
 	@echo "make clean           remove the virtual environment and caches"
 

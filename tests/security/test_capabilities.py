@@ -27,6 +27,7 @@ pytestmark = pytest.mark.anyio
 GIVEN: dict[str, Any] = {
     "text": "Said.",
     "query": "what",
+    "question": "what",
     "seen": [],
     "moment": datetime(2026, 3, 1, tzinfo=UTC),
     "entry_id": uuid4(),

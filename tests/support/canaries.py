@@ -338,6 +338,12 @@ async def asked_from_outside(fleet: Fleet, tenant: Tenant) -> Any:
     return await runner(tenant.bind(fleet.agent, kind)).ask("who runs desk 2", Mode(kind))
 
 
+@operation(0.5)
+async def patterns(fleet: Fleet, tenant: Tenant) -> Any:
+    memory, entry = tenant.bind(fleet.agent, "operator"), fleet.rng.choice(tenant.entries)
+    return await memory.patterns([entry], reason=f"{tenant.canary} lets it go")
+
+
 @operation(2)
 async def prefer(fleet: Fleet, tenant: Tenant) -> Any:
     desk = fleet.rng.randint(1, DESKS)
