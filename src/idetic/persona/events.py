@@ -26,6 +26,7 @@ __all__ = [
     "Event",
     "EventKind",
     "LtmEntry",
+    "LtmHit",
     "Persona",
     "StmEntry",
     "Visibility",
@@ -88,8 +89,13 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class LtmEntry:
-    """The long-term entry of one event: compacted, graded, and with a vector sooner or later."""
+    """The long-term entry of one event: compacted, graded, and with a vector sooner or later.
 
+    `agent_id` and `persona` say whose it is, as the row it was read from says it.
+    """
+
+    agent_id: str = field(kw_only=True)
+    persona: Persona = field(kw_only=True)
     id: UUID
     event_id: UUID
     loop_id: UUID
@@ -108,15 +114,26 @@ class StmEntry:
     """The short-term entry of one loop.
 
     `ltm_ids`, `kinds` and `visibilities` have one item per event, in the loop's order: a boost
-    is an event's kind times its visibility, so the two must stay paired.
+    is an event's kind times its visibility, so the two must stay paired. `agent_id` and
+    `persona` say whose it is, as the row it was read from says it.
     """
 
+    agent_id: str = field(kw_only=True)
+    persona: Persona = field(kw_only=True)
     loop_id: UUID
     ts: datetime
     summary: str = field(repr=False)
     ltm_ids: tuple[UUID, ...] = ()
     kinds: tuple[EventKind, ...] = ()
     visibilities: tuple[Visibility, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LtmHit:
+    """A long-term entry that answers a query, and how well: the larger, the better."""
+
+    entry: LtmEntry
+    score: float
 
 
 def kind_of(value: object) -> EventKind:
