@@ -24,7 +24,7 @@ APP_ROLE = "idetic_app"
 
 
 class Database:
-    """One PostgreSQL database: a pool that acts as one role, the application's unless said otherwise.
+    """One PostgreSQL database: a pool that acts as one role, by default the application's.
 
     Every pooled statement carries a scope. Administration (migrations, applying a spec) takes
     its own connection and never the pool's.

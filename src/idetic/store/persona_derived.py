@@ -75,7 +75,11 @@ class DerivedRows:
 
     def _settled(self, ltm_ids: Sequence[UUID], status: str, error: str | None) -> Composable:
         return self._tables.compose(
-            _FILE, "settle", status=literal(status), error=literal(error), ids=literal(list(ltm_ids))
+            _FILE,
+            "settle",
+            status=literal(status),
+            error=literal(error),
+            ids=literal(list(ltm_ids)),
         )
 
     def _vector_row(self, profile_id: UUID, ltm_id: UUID, vector: Sequence[float]) -> Composable:
@@ -104,7 +108,7 @@ class DerivedRows:
         summary: str,
         paired: Sequence[tuple[UUID, str, str]],
     ) -> None:
-        """The one short-term entry of a loop: with id, kind and visibility of each of its events."""
+        """The one short-term entry of a loop, with id, kind and visibility of each event."""
         kinds, shown = [kind for _, kind, _ in paired], [visible for _, _, visible in paired]
         await self._tables.rows(
             _FILE,

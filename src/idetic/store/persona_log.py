@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from idetic.store.database import Rows
@@ -15,16 +15,25 @@ _FILE = "persona_log"
 _BEFORE_ALL = "'-infinity'::timestamptz"
 
 
+class Appended(NamedTuple):
+    """Where an event stands, and whether its long-term entry was written with it."""
+
+    position: int
+    digest: bytes
+    ts: datetime
+    derived: bool
+
+
 class LogRows:
     """Appends to a log and reads it; an event is a row, in the order of `Event`'s columns."""
 
     def __init__(self, tables: PersonaTables):
         self._tables = tables
 
-    async def append(self, events: Sequence[dict[str, Any]]) -> list[tuple[int, bytes, bool]]:
-        """Write events in one transaction: position, hash, and whether they were derived."""
+    async def append(self, events: Sequence[dict[str, Any]]) -> list[Appended]:
+        """Write events in one transaction, or find them written already."""
         rows = await self._tables.rows(_FILE, "append", events=as_json(list(events)))
-        return [(position, bytes(digest), derived) for position, digest, derived in rows]
+        return [Appended(place, bytes(digest), ts, derived) for place, digest, ts, derived in rows]
 
     async def get(self, event_id: UUID) -> Rows:
         """One event, or nothing."""

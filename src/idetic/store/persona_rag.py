@@ -147,7 +147,9 @@ class _Statement:
     def _filters(self) -> Composable:
         wanted = self._asked.filters.items()
         parts = [
-            raw(f" AND {_FILTERS[name]}").format(sql.Literal(v)) for name, v in wanted if v is not None
+            raw(f" AND {_FILTERS[name]}").format(sql.Literal(v))
+            for name, v in wanted
+            if v is not None
         ]
         return raw("").join(parts)
 

@@ -18,13 +18,12 @@ from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import Database, Rows
 from idetic.store.family import Names
+from idetic.store.plan import extensions_of
 from idetic.store.templates import raw
 
 _TABLES = ("log", "heads", "ltm", "vectors", "stm")
 _ALIASES = {"l": "log", "h": "heads", "m": "ltm", "v": "vectors", "s": "stm", "n": "notes"}
-_EVENT = (
-    "event_id ts loop_id kind::text visibility::text content metadata position hash".split()
-)
+_EVENT = "event_id ts loop_id kind::text visibility::text content metadata position hash".split()
 _ENTRY = (
     "ltm_id event_id loop_id ts kind::text visibility::text summary importance status::text "
     "attempts last_error".split()
@@ -42,6 +41,12 @@ def scope_of(tenant: str, agent_id: str) -> Scope:
     """The scope of one agent's persona memory; the same for both personas."""
     anchor = {"tenant": tenant, "agent_id": agent_id}
     return Scope("persona", anchor, Principal.agent(agent_id))
+
+
+async def vector_schema(database: Database) -> str:
+    """The schema that pgvector lives in."""
+    async with database.reading() as connection:
+        return (await extensions_of(connection)).vector
 
 
 class PersonaTables:

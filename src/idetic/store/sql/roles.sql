@@ -33,6 +33,13 @@ BEGIN
         GRANT idetic_curator, idetic_auditor, idetic_worker, idetic_actor, idetic_subconscious
             TO idetic_app;
     END IF;
+    -- Persona memory is part of the core and holds vectors; pgvector may live in an odd schema.
+    FOR wanted IN SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+        WHERE e.extname = 'vector' AND NOT has_schema_privilege('idetic_actor', n.oid, 'USAGE')
+    LOOP
+        EXECUTE format(
+            'GRANT USAGE ON SCHEMA %I TO idetic_owner, idetic_actor, idetic_subconscious', wanted);
+    END LOOP;
     EXECUTE format('GRANT CREATE ON DATABASE %I TO idetic_owner', current_database());
 END
 $$;

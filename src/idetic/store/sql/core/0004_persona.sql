@@ -23,12 +23,12 @@ CREATE DOMAIN idetic.ltm_summary AS text CONSTRAINT ltm_summary_bounded
 -- What a link of a log's chain says. The content enters by its salted hash, as in every ledger:
 -- whoever empties a content later leaves a chain that still verifies.
 CREATE FUNCTION idetic.event_link_v1(
-    pos bigint, event uuid, at timestamptz, loop uuid, kind idetic.event_kind,
+    pos bigint, event uuid, at timestamptz, loop_id uuid, kind idetic.event_kind,
     visibility idetic.event_visibility, content_hash bytea
 ) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT convert_to(jsonb_build_array(
-        pos, event, (extract(epoch FROM at) * 1000000)::bigint, loop, kind, visibility,
+        pos, event, (extract(epoch FROM at) * 1000000)::bigint, loop_id, kind, visibility,
         encode(content_hash, 'hex'))::text, 'UTF8')
 $$;
 
@@ -169,12 +169,12 @@ DECLARE
 BEGIN
     -- One by one and not INSERT … SELECT, which Citus refuses under row-level security.
     FOR item IN SELECT * FROM jsonb_to_recordset(p_items) AS x(ltm uuid, id uuid, position bigint,
-        loop uuid, ts timestamptz, kind idetic.event_kind, visibility idetic.event_visibility,
+        loop_id uuid, ts timestamptz, kind idetic.event_kind, visibility idetic.event_visibility,
         summary text, substance smallint, importance float8, derivation text)
     LOOP
         INSERT INTO @family.ltm AS l (tenant, agent_id, ltm_id, event_id, position, loop_id, ts, kind,
             visibility, summary, lexemes, substance, importance, derivation)
-        VALUES (p_tenant, p_agent, item.ltm, item.id, item.position, item.loop, item.ts, item.kind,
+        VALUES (p_tenant, p_agent, item.ltm, item.id, item.position, item.loop_id, item.ts, item.kind,
             item.visibility, item.summary, to_tsvector('pg_catalog.english', item.summary),
             item.substance, item.importance, item.derivation)
         ON CONFLICT (tenant, agent_id, event_id) DO UPDATE
@@ -192,7 +192,7 @@ $$;
 -- with another content it is refused. Then the long-term entries, in a savepoint: if deriving
 -- fails, the events are kept all the same, and a dream derives them later.
 CREATE FUNCTION @family.append_v1(p_tenant text, p_agent text, p_events jsonb)
-RETURNS TABLE (r_position bigint, r_hash bytea, r_derived boolean)
+RETURNS TABLE (r_position bigint, r_hash bytea, r_at timestamptz, r_derived boolean)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -206,6 +206,7 @@ DECLARE
     items jsonb[] := '{}';
     positions bigint[] := '{}';
     hashes bytea[] := '{}';
+    moments timestamptz[] := '{}';
 BEGIN
     SELECT h.position, h.hash INTO last, link FROM @family.heads AS h
     WHERE h.tenant = p_tenant AND h.agent_id = p_agent FOR UPDATE;
@@ -217,14 +218,14 @@ BEGIN
         SELECT h.position, h.hash INTO last, link FROM @family.heads AS h
         WHERE h.tenant = p_tenant AND h.agent_id = p_agent FOR UPDATE;
     END IF;
-    FOR item IN SELECT * FROM jsonb_to_recordset(p_events) AS x(id uuid, ts timestamptz, loop uuid,
+    FOR item IN SELECT * FROM jsonb_to_recordset(p_events) AS x(id uuid, ts timestamptz, loop_id uuid,
         kind idetic.event_kind, visibility idetic.event_visibility, content text, metadata jsonb,
         salt text, given boolean, ltm jsonb)
     LOOP
         IF item.given THEN
-            SELECT l.position, l.hash, l.content = item.content AND l.metadata = item.metadata
+            SELECT l.position, l.hash, l.ts, l.content = item.content AND l.metadata = item.metadata
                 AND l.kind = item.kind AND l.visibility = item.visibility
-                AND l.loop_id = item.loop AND l.ts = item.ts AS same
+                AND l.loop_id = item.loop_id AS same
             INTO held FROM @family.log AS l
             WHERE l.tenant = p_tenant AND l.agent_id = p_agent AND l.event_id = item.id;
             IF FOUND AND NOT held.same THEN
@@ -233,6 +234,7 @@ BEGIN
             ELSIF FOUND THEN
                 positions := array_append(positions, held.position);
                 hashes := array_append(hashes, held.hash);
+                moments := array_append(moments, held.ts);
                 CONTINUE;
             END IF;
         END IF;
@@ -240,14 +242,15 @@ BEGIN
         before := link;
         content_hash := sha256(decode(item.salt, 'hex') || convert_to(item.content, 'UTF8')
             || '\x00'::bytea || convert_to(item.metadata::text, 'UTF8'));
-        link := sha256(before || idetic.event_link_v1(last, item.id, item.ts, item.loop, item.kind,
+        link := sha256(before || idetic.event_link_v1(last, item.id, item.ts, item.loop_id, item.kind,
             item.visibility, content_hash));
         INSERT INTO @family.log (tenant, agent_id, position, event_id, ts, loop_id, kind, visibility,
             content, metadata, salt, content_hash, prev_hash, hash)
-        VALUES (p_tenant, p_agent, last, item.id, item.ts, item.loop, item.kind, item.visibility,
+        VALUES (p_tenant, p_agent, last, item.id, item.ts, item.loop_id, item.kind, item.visibility,
             item.content, item.metadata, decode(item.salt, 'hex'), content_hash, before, link);
         positions := array_append(positions, last);
         hashes := array_append(hashes, link);
+        moments := array_append(moments, item.ts);
         IF item.ltm IS NOT NULL THEN
             items := array_append(items, item.ltm || jsonb_build_object('position', last));
         END IF;
@@ -262,7 +265,7 @@ BEGIN
             derived := false;
         END;
     END IF;
-    RETURN QUERY SELECT a.p, a.h, derived FROM unnest(positions, hashes) AS a(p, h);
+    RETURN QUERY SELECT a.p, a.h, a.t, derived FROM unnest(positions, hashes, moments) AS a(p, h, t);
 END
 $$;
 REVOKE ALL ON FUNCTION @family.derive_v1(text, text, jsonb),

@@ -1,7 +1,7 @@
 -- The perfect log of one persona. Every statement carries tenant and agent.
 
 -- query: append
-SELECT r_position, r_hash, r_derived FROM {append}({tenant}, {agent_id}, {events})
+SELECT r_position, r_hash, r_at, r_derived FROM {append}({tenant}, {agent_id}, {events})
 
 -- query: get
 SELECT {columns} FROM {log} l WHERE {scope_l} AND l.event_id = {event_id}
