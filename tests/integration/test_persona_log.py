@@ -28,7 +28,7 @@ from idetic.persona.identity import Identity
 from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
 from tests.support.fake_embedder import FakeEmbedder
-from tests.support.persona import TENANT, remembering, task, thought
+from tests.support.persona import TENANT, pool_of, remembering, task, thought
 
 pytestmark = pytest.mark.anyio
 
@@ -248,10 +248,15 @@ async def test_the_identity_is_one(db: Idetic) -> None:
 async def test_a_loop_closes_with_an_error_event_when_its_body_raises(
     memory: PersonaMemory,
 ) -> None:
-    with pytest.raises(ZeroDivisionError):
-        async with memory.loop("divide") as loop:
+    loop = memory.loop("divide")
+
+    async def divide() -> None:
+        async with loop:
             await loop.append(EventKind.USER_INPUT, "one by zero")
             _ = 1 / 0
+
+    with pytest.raises(ZeroDivisionError):
+        await divide()
     events = await memory.actor.loop(loop.id)
     assert [event.kind for event in events] == [EventKind.USER_INPUT, EventKind.ERROR]
     assert events[1].content == "ZeroDivisionError: division by zero"
@@ -274,11 +279,14 @@ async def test_a_cancelled_loop_closes_too(memory: PersonaMemory) -> None:
 
 
 async def test_the_bodys_own_error_is_what_comes_out(db: Idetic, memory: PersonaMemory) -> None:
-    with pytest.raises(ZeroDivisionError) as raised:
+    async def divide() -> None:
         async with memory.loop() as loop:
             await loop.append(EventKind.USER_INPUT, "x")
-            await memory._layers[Persona.ACTOR].rows._tables.database.close()
+            await pool_of(memory, Persona.ACTOR).close()
             _ = 1 / 0
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        await divide()
     assert "could not be written" in raised.value.__notes__[0]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -187,8 +188,10 @@ def reached(admin: psycopg.Connection, role: str, schema: str) -> set[str]:
         admin.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(role)))
         try:
             admin.execute(statement)
-        except pg.InsufficientPrivilege:
-            continue
+        except pg.InsufficientPrivilege as error:
+            # A policy refuses a row to somebody who has the right to write one.
+            if "row-level security" in str(error):
+                found.add(name)
         except psycopg.Error:
             found.add(name)
         else:
@@ -355,7 +358,7 @@ async def test_ids_say_nothing_but_the_time(memory: PersonaMemory) -> None:
     """Random parts of neighbouring ids are unrelated, within a persona and between them."""
     ids = [event.id for event in [*await memory.actor.tail(), *await memory.subconscious.tail()]]
     tails = [one.int & (2**62 - 1) for one in ids]
-    gaps = {b - a for a, b in zip(tails, tails[1:], strict=False)}
+    gaps = {b - a for a, b in pairwise(tails)}
     assert len(gaps) == len(tails) - 1
     assert min(map(abs, gaps)) > 2**32
     assert all(isinstance(one, UUID) and one.version == 7 for one in ids)

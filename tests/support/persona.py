@@ -18,6 +18,8 @@ from tests.support.fake_embedder import FakeEmbedder
 
 TENANT = "acme"
 INTERNAL = Visibility.INTERNAL
+# Longer than the patience of those who test with it.
+HANG = 0.25
 
 
 async def remembering(
@@ -78,7 +80,7 @@ class UnreliableEmbedder(FakeEmbedder):
         if way == "raise":
             raise RuntimeError(texts[0])
         if way == "hang":
-            self._freed.wait(60)
+            self._freed.wait(HANG)
         elif way == "nan":
             made[0, 3] = np.nan
         else:
