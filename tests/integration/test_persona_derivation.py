@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from random import Random
+from typing import Any
 
 import anyio
 import pytest
@@ -24,10 +25,10 @@ pytestmark = pytest.mark.anyio
 
 @asynccontextmanager
 async def opened(
-    database: TestDatabase, embedder: Embedder, **options: object
+    database: TestDatabase, embedder: Embedder, **options: Any
 ) -> AsyncIterator[PersonaMemory]:
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder) as db:
-        yield await remembering(db, **options)  # type: ignore[arg-type]
+        yield await remembering(db, **options)
 
 
 async def busy(memory: PersonaMemory, loops: int, seed: int = 7) -> list[Event]:
@@ -76,10 +77,10 @@ async def test_what_failed_says_so_and_how_often(database: TestDatabase) -> None
     class Raising(FakeEmbedder):
         broken = True
 
-        def embed(self, texts: object, *, query: bool = False) -> object:
+        def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
             if self.broken:
                 raise ValueError("a text that nobody may read in an error")
-            return super().embed(texts, query=query)  # type: ignore[arg-type]
+            return super().embed(texts, query=query)
 
     embedder = Raising()
     async with opened(database, embedder) as memory:
