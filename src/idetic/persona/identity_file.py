@@ -6,8 +6,6 @@ rewrites `instructions` and `version` where they stand, so that an author's comm
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from idetic.persona.identity import Identity, refuse_untunable
 from idetic.persona.identity_text import text_of
 from idetic.persona.identity_yaml import rewritten
 from idetic.store.embedded.durable import write_durably
+from idetic.store.embedded.locks import FileLock
 
 _VERSION = re.compile(r"(\d{6})\.yaml\Z")
 
@@ -73,7 +72,6 @@ class IdentityFile:
     def _write(self, old: Identity, instructions: str) -> Identity:
         new, text = old.tuned(instructions), text_of(self.path)
         # The past first: a crash between the two leaves a copy too many, never one too few.
-        self.folder.mkdir(exist_ok=True)
         mode = self.path.stat().st_mode & 0o777
         write_durably(self._kept(old.version), text, mode)
         write_durably(self.path, rewritten(text, new), mode)
@@ -85,17 +83,17 @@ class IdentityFile:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """One change at a time, also between processes."""
+        if not self.path.is_file():
+            raise IdentityError(f"There is no file `{self.path}`.", remedy="Check the path.")
+        self.folder.mkdir(exist_ok=True)
+        # Not on the file itself: it is replaced, and its lock would go with it.
+        lock = FileLock(self.folder / ".lock")
         try:
-            fd = os.open(self.path, os.O_RDONLY)
-        except OSError:
-            raise IdentityError(
-                f"The file `{self.path}` cannot be opened.", remedy="Check the path."
-            ) from None
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            if not lock.try_alone():
+                raise IdentityChanged("Someone else is changing the identity at this moment.")
             yield
         finally:
-            os.close(fd)
+            lock.close()
 
 
 def _listed(folder: Path) -> list[Path]:

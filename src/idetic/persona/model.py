@@ -47,13 +47,22 @@ class Reply:
 Talk: TypeAlias = Callable[[list[Message], list[Message]], Any]
 """A callable that gets messages and declared tools, and returns text, a `Reply`, or a message."""
 
-Llm: TypeAlias = Endpoint | Talk
+Llm: TypeAlias = Endpoint | Talk | str
+"""An endpoint, such a callable, or a server's address: the model is then the identity's."""
+
 Ask: TypeAlias = Callable[[list[Message], list[Message]], Awaitable[Reply]]
 
 
 @asynccontextmanager
-async def conversation(llm: Llm) -> AsyncIterator[Ask]:
-    """A way to ask the model, open for one loop."""
+async def conversation(llm: Llm, model: str | None = None) -> AsyncIterator[Ask]:
+    """A way to ask the model, open for one loop; `model` is the one of a bare address."""
+    if isinstance(llm, str):
+        if model is None:
+            raise InputError(
+                "An address alone does not say which model to ask.",
+                remedy="Name one under `model` in the identity, or give an `Endpoint`.",
+            )
+        llm = Endpoint(model, llm)
     if isinstance(llm, Endpoint):
         async with Chat(llm) as chat:
 
