@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from idetic.errors import InputError
 from idetic.persona import tools as toolbox
+from idetic.persona.compactor import extract
 from idetic.persona.errors import ModelMalformed, TooManyRounds
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
@@ -20,7 +21,7 @@ from idetic.persona.identity_file import IdentityFile
 from idetic.persona.learning import Learned, Lesson, Proposer
 from idetic.persona.model import Ask, Llm, Message, Reply, conversation
 from idetic.persona.ports import OpenLoop, PersonaMemory
-from idetic.persona.prompt import ActorPrompt, Recalled, build
+from idetic.persona.prompt import ActorPrompt, Recalled, build, note_part
 from idetic.persona.rubric import Rubric, small_and_grounded
 from idetic.persona.tools import Tool, checked_tools, storable
 from idetic.reason.reply import ToolCall
@@ -28,6 +29,9 @@ from idetic.recall.tokens import ConservativeCounter, TokenCounter
 
 MAX_ROUNDS = 8
 _CALLS_MAX = 16
+_NOTES_MAX = 5
+# A question of this length finds what a longer one would; models embed little more.
+_QUERY_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +128,21 @@ class PersonaAgent:
 
     async def _prompt(self, task: str, loop_id: UUID) -> ActorPrompt:
         view, heuristics = self.memory.actor, self.identity.actor
+        query = extract(task, _QUERY_MAX)
+        notes = await view.operational_notes(limit=_NOTES_MAX)
         recalled = Recalled(
-            loops=await view.fuzzy_query(task, heuristics),
-            entries=await view.rag_query(task, limit=heuristics.top_k),
+            loops=await view.fuzzy_query(query, heuristics),
+            entries=await view.rag_query(query, limit=heuristics.top_k),
+            notes=[note_part(note.id, note.ts, note.text, view) for note in notes],
         )
-        declared = self._declared()
-        return build(self.identity, task, recalled, self._counter, tools=declared, loop_id=loop_id)
+        return build(
+            self.identity,
+            task,
+            recalled,
+            self._counter,
+            tools=self._declared(),
+            loop_id=loop_id,
+        )
 
     async def _talk(self, ask: Ask, messages: list[Message], loop: OpenLoop) -> tuple[str, int]:
         """The answer, and how many times the model was asked for it."""

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from idetic.errors import IdeticError
+from idetic.persona.compactor import extract
 from idetic.persona.errors import ModelMalformed
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity, refuse_untunable
@@ -22,6 +23,7 @@ Proposer: TypeAlias = Callable[[Identity, Evidence], Identity | Awaitable[Identi
 Apply: TypeAlias = Callable[[Identity, Identity], Awaitable[Identity]]
 
 _REMEMBERED = 3
+_QUERY_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ class Lesson:
         What is proposed here ends up in the Actor's prompt. Whoever proposes it is therefore
         shown nothing that the Subconscious alone remembers, and cannot pass it on.
         """
-        found = await self.memory.actor.fuzzy_query(feedback, self.identity.subconscious)
+        query = extract(feedback, _QUERY_MAX)
+        found = await self.memory.actor.fuzzy_query(query, self.identity.subconscious)
         return Evidence(feedback, tuple(one.entry.summary for one in found[:_REMEMBERED]))
 
     async def _proposed(self, evidence: Evidence, loop: OpenLoop) -> Identity:

@@ -19,6 +19,7 @@ from idetic.persona.errors import PromptTooSmall
 from idetic.persona.events import LtmHit, Persona, Visibility
 from idetic.persona.hygiene import RECALLED, Part, Source, check_hygiene
 from idetic.persona.identity import Identity
+from idetic.persona.ports import ActorView
 from idetic.persona.scoring import Scored
 from idetic.recall.evidence import FOOTER, HEADER, QUOTE, short_id, visible
 from idetic.recall.tokens import TokenCounter
@@ -34,7 +35,7 @@ _PER_PROMPT = 16
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What the Actor's view returned for a task. `notes` are the sanctioned channel's parts."""
+    """What the Actor's view returned for a task, notes through the one sanctioned channel."""
 
     loops: Sequence[Scored] = ()
     entries: Sequence[LtmHit] = ()
@@ -130,6 +131,12 @@ def _ranked(recalled: Recalled, loop_id: UUID | None) -> Iterator[tuple[datetime
             what = f"{entry.kind}{inside}; {_minute(entry.ts)}"
             head = f"[event {short_id(entry.event_id)}; {what}] In short:"
             yield entry.ts, Part.of_entry(entry, quoted(head, entry.summary))
+
+
+def note_part(note_id: UUID, ts: datetime, text: str, view: ActorView) -> Part:
+    """An operational note as a part: it is whose view it was read through."""
+    head = f"[note {short_id(note_id)}; {_minute(ts)}] From your own maintenance:"
+    return Part(Source.NOTE, quoted(head, text), view.agent_id, view.persona, (note_id,))
 
 
 def quoted(head: str, text: str) -> str:
