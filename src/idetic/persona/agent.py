@@ -14,6 +14,7 @@ from anyio import to_thread
 from idetic.errors import InputError
 from idetic.persona import tools as toolbox
 from idetic.persona.compactor import extract
+from idetic.persona.dream import Dreamed, Progress
 from idetic.persona.errors import ModelMalformed, TooManyRounds
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
@@ -107,6 +108,10 @@ class PersonaAgent:
         learned = await lesson.learn(storable(feedback))
         self.identity = learned.identity
         return learned
+
+    async def dream(self, progress: Progress | None = None) -> Dreamed:
+        """Backfill what long-term and short-term memory lack, and say what they cover."""
+        return await self.memory.dream(progress)
 
     async def roll_back(self, to: int | None = None) -> Identity:
         """Take back the instructions of an earlier version, by default the one before."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from idetic.persona.errors import IdentityChanged, IdentityError
 from idetic.persona.identity import Identity, refuse_untunable
 from idetic.persona.identity_text import text_of
-from idetic.persona.identity_yaml import rewritten
 from idetic.store.embedded.durable import write_durably
 from idetic.store.embedded.locks import FileLock
 
@@ -70,6 +69,9 @@ class IdentityFile:
             return self._write(now, then.instructions)
 
     def _write(self, old: Identity, instructions: str) -> Identity:
+        # PyYAML is a tenth of what importing Idetic costs.
+        from idetic.persona.identity_yaml import rewritten  # noqa: PLC0415
+
         new, text = old.tuned(instructions), text_of(self.path)
         # The past first: a crash between the two leaves a copy too many, never one too few.
         mode = self.path.stat().st_mode & 0o777

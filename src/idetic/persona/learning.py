@@ -50,8 +50,9 @@ class Lesson:
     async def learn(self, feedback: str) -> Learned:
         """Record the feedback, propose a change, and apply it only if it is judged better."""
         async with self.memory.loop("learn", Persona.SUBCONSCIOUS) as loop:
-            await loop.append(EventKind.FEEDBACK, feedback)
-            evidence = await self._evidence(feedback)
+            # As it passed the ingest gate: no secret of a feedback gets into an identity.
+            told = await loop.append(EventKind.FEEDBACK, feedback)
+            evidence = await self._evidence(told.content)
             try:
                 proposed = await self._proposed(evidence, loop)
                 refuse_untunable(self.identity, proposed)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+from idetic.persona.dream import Dreamed, Progress
 from idetic.persona.events import Event, EventKind, LtmHit, Persona, Visibility
 from idetic.persona.identity import Heuristics
 from idetic.persona.scoring import Scored
@@ -92,4 +93,8 @@ class PersonaMemory(Protocol):
         self, task: str | None = None, persona: Persona = Persona.ACTOR
     ) -> AbstractAsyncContextManager[OpenLoop]:
         """A new loop of one persona; it always closes."""
+        ...
+
+    async def dream(self, progress: Progress | None = None) -> Dreamed:
+        """Backfill what the derived layers of both personas lack, and say what they cover."""
         ...
