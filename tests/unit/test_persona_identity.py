@@ -134,9 +134,10 @@ def test_every_problem_is_said_at_once_with_its_line() -> None:
 
 
 def test_an_identity_made_in_python_is_checked_too() -> None:
-    for wrong in ({"agent_id": ""}, {"agent_id": "a", "prompt_tokens": 1}):
+    wrongs: list[dict[str, Any]] = [{"agent_id": ""}, {"agent_id": "a", "prompt_tokens": 1}]
+    for wrong in wrongs:
         with pytest.raises(IdentityInvalid):
-            Identity(**wrong)  # type: ignore[arg-type]
+            Identity(**wrong)
     with pytest.raises(IdentityInvalid, match="NUL"):
         Identity("a", instructions="\x00")
 
