@@ -132,5 +132,8 @@ def test_no_prompt_can_be_made_around_the_check() -> None:
     with pytest.raises(HygieneBroken) as caught:
         ActorPrompt(AGENT, (part,), 10, 100)
     assert caught.value.detail["ids"] == [str(part.ids[0])]
-    with pytest.raises(HygieneBroken, match="without provenance"):
+    assert "subconscious" in caught.value.detail["why"]
+    assert "subconscious" not in str(caught.value).lower(), "it ends up in the Actor's log"
+    with pytest.raises(HygieneBroken) as caught:
         check_hygiene([CANARY], AGENT)  # type: ignore[list-item]
+    assert "without provenance" in caught.value.detail["why"]

@@ -62,9 +62,10 @@ def check_hygiene(parts: Sequence[Part], agent_id: str) -> None:
     """Raise `HygieneBroken` unless every part is the Actor's own, of this agent."""
     for part in parts:
         if wrong := _wrong(part, agent_id):
-            # Ids and no words: an error must not say what the prompt may not.
+            # Ids and no words, and nothing of it in the message: that goes to the Actor's own log,
+            # where it would tell that there is something to know.
             ids = [str(one) for one in getattr(part, "ids", ())]
-            raise HygieneBroken(f"The Actor's prompt was refused: {wrong}.", ids=ids)
+            raise HygieneBroken(why=wrong, ids=ids)
 
 
 def _wrong(part: object, agent_id: str) -> str | None:
