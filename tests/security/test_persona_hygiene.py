@@ -122,7 +122,7 @@ async def test_sabotage_a_view_that_peeks_gets_an_error_and_nothing_is_sent(
     assert "Zebulon" not in str(caught.value)
     last = (await memory.subconscious.tail(0, Persona.ACTOR))[-1]
     assert last.kind is EventKind.ERROR
-    for told in ("Zebulon", "subconscious", "persona"):
+    for told in ("zebulon", "subconscious", "persona"):
         assert told not in last.content.lower(), "the Actor's own log tells nothing to infer from"
 
 

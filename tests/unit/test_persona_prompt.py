@@ -114,9 +114,15 @@ def test_what_this_loop_wrote_is_no_memory() -> None:
     ],
 )
 def test_a_part_that_is_not_the_actors_breaks_the_prompt(recalled: Recalled) -> None:
-    with pytest.raises((HygieneBroken, AttributeError)) as caught:
+    with pytest.raises(HygieneBroken) as caught:
         build(WHO, "What sings?", recalled, COUNTER)
     assert CANARY not in str(caught.value)
+
+
+def test_a_part_that_would_not_fit_breaks_the_prompt_too() -> None:
+    alien = hit("word " * 2_000, persona=Persona.SUBCONSCIOUS)
+    with pytest.raises(HygieneBroken):
+        build(WHO, "What sings?", Recalled(entries=[alien]), COUNTER)
 
 
 def test_control_without_the_check_the_canary_is_in_the_prompt(

@@ -95,16 +95,18 @@ class PersonaAgent:
         *,
         llm: Llm | None = None,
         propose: Proposer | None = None,
-        rubric: Rubric = small_and_grounded,
+        rubric: Rubric | None = None,
     ) -> Learned:
         """Propose a small change to the instructions, and apply it if the rubric says better.
 
-        Without `llm` and `propose` the proposal is the feedback itself as a guideline. Hand in
+        Without `llm` and `propose` the proposal is the feedback itself as a guideline; without
+        `rubric` the one that ships judges, `idetic.persona.rubric.small_and_grounded`. Hand in
         feedback only from those who may instruct this agent: it may become an instruction.
         """
         if not isinstance(feedback, str) or not feedback.strip():
             raise InputError("Feedback is a text.", remedy="Say how it did; nothing was written.")
-        lesson = Lesson(self.memory, self.identity, rubric, self._apply, llm, propose)
+        judge = rubric or small_and_grounded
+        lesson = Lesson(self.memory, self.identity, judge, self._apply, llm, propose)
         learned = await lesson.learn(storable(feedback))
         self.identity = learned.identity
         return learned

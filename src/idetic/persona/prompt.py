@@ -95,6 +95,8 @@ def build(
             f"{identity.prompt_tokens:,}."
         )
     ranked = list(_ranked(recalled, loop_id))
+    # Also what will not fit: that it was handed in at all is the fault.
+    check_hygiene([part for _, part in ranked], identity.agent_id)
     kept: list[tuple[datetime | None, Part]] = []
     tokens = least
     for candidate in ranked:
