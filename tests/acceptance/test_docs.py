@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 import idetic
-from idetic import Answered, ApiKey, CreatedKey, Idetic, IdeticError, errors, model
+from idetic import Answered, ApiKey, CreatedKey, Idetic, IdeticError, PersonaAgent, errors, model
 from idetic.context.operations import Runbooks
 from idetic.context.worlds import Worlds
 from idetic.library.handles import Agent, Interaction, Memory, Session
@@ -39,6 +39,7 @@ from tests.support.docs import (
 
 README = ROOT / "README.md"
 TUTORIAL = DOCS / "tutorial" / "first-memory.md"
+PERSONA = DOCS / "tutorial" / "persona-agent.md"
 AUDIT = DOCS / "how-to" / "audit.md"
 OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
 PYTHON = DOCS / "reference" / "python.md"
@@ -63,7 +64,9 @@ def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("reader")
-@pytest.mark.parametrize("page", [README, TUTORIAL, PYTHON, SCHEMA, ERRORS, AUDIT], ids=named)
+@pytest.mark.parametrize(
+    "page", [README, TUTORIAL, PERSONA, PYTHON, SCHEMA, ERRORS, AUDIT], ids=named
+)
 def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(page: Path) -> None:
     assert follow(page) > 0
 
@@ -76,7 +79,7 @@ def test_a_spec_can_be_pointed_at_ones_own_tables(
     assert follow(OWN_TABLES) > 5
 
 
-@pytest.mark.parametrize("page", [README, TUTORIAL], ids=named)
+@pytest.mark.parametrize("page", [README, TUTORIAL, PERSONA], ids=named)
 def test_every_python_block_can_be_pasted_at_a_prompt(page: Path) -> None:
     """At a prompt an empty line ends a block, so there is none inside one."""
     for block in blocks(page):
@@ -163,7 +166,7 @@ def public_methods(kind: type) -> Iterator[Callable[..., Any]]:
             yield member
 
 
-HANDLES = [Idetic, Keys, Agent, Memory, Session, Interaction, Worlds, Runbooks]
+HANDLES = [Idetic, Keys, Agent, Memory, Session, Interaction, PersonaAgent, Worlds, Runbooks]
 
 
 @pytest.mark.parametrize("kind", HANDLES, ids=lambda kind: str(kind.__name__))

@@ -19,13 +19,17 @@ from idetic.library.keys import Keys
 from idetic.library.persona import PersonaMemory, PersonaPools, compose_persona
 from idetic.library.rooms import Rooms, compose
 from idetic.lifecycle.consolidation import ReasonerFactory
+from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
 from idetic.persona.deriving import Derivation
 from idetic.persona.embedding import PATIENCE
 from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
+from idetic.persona.identity_file import IdentityFile
+from idetic.persona.tools import Tool
 from idetic.ports import Clock, SystemClock
 from idetic.recall.model import Model
 from idetic.recall.rerank import Reranker
+from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.connect import Opened, open_database, open_role
@@ -185,6 +189,25 @@ class Idetic:
             pools, tenant, identity, self.model, self.clock, await vector_schema(self.database),
             derivation=derivation, derive=derive, patience=patience,
         )  # fmt: skip
+
+    async def persona_agent(
+        self,
+        identity: Identity | str | Path,
+        *,
+        tenant: str | UUID,
+        tools: Mapping[str, Tool] | None = None,
+        counter: TokenCounter | None = None,
+        max_rounds: int = MAX_ROUNDS,
+    ) -> PersonaAgent:
+        """An agent that does tasks, learns and dreams with persona memory, within one tenant.
+
+        `identity` is an identity or the path of its file; `tools` are what a model may call;
+        `counter` is its tokenizer; `max_rounds` is how often it may be asked for one task.
+        """
+        held = identity if isinstance(identity, Identity) else IdentityFile(identity)
+        known = held if isinstance(held, Identity) else held.read()
+        memory = await self.persona(known, tenant=tenant)
+        return PersonaAgent(held, memory, tools=tools, counter=counter, max_rounds=max_rounds)
 
     async def _persona_pools(self) -> PersonaPools:
         """A pool for each persona's role, opened when persona memory is first asked for."""

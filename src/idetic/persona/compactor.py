@@ -4,8 +4,8 @@ The rules, in full:
 
 - `compact`: white space is collapsed; JSON becomes `key: value; …`. What fits is kept as it is.
   Of a longer text the sentences are kept that weigh most, in their order, up to the bound; a
-  sentence weighs what its words do in the whole text, the first and the last a little more. A
-  sentence too long to keep keeps its two ends.
+  sentence weighs what its words do in the whole text, the first and the last a little more; one
+  that is repeated counts once. A sentence too long to keep keeps its two ends.
 - `summarise_loop`: the task (the first `user_input`), errors, feedback, the outcome (the last
   `actor_output`), the tools used; then what else happened, most important first.
 - `importance`: where an event starts by its kind, a little more for each word that is specific,
@@ -125,7 +125,8 @@ def extract(text: str, most: int) -> str:
     text = " ".join(text.split())
     if len(text) <= most:
         return text
-    sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    # What is said again is said once: repetition would outweigh everything else.
+    sentences = list(dict.fromkeys(part for part in _SENTENCE_END.split(text) if part.strip()))
     weights = _weights(sentences)
     kept: dict[int, str] = {}
     room = most

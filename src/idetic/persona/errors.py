@@ -70,6 +70,15 @@ class PromptTooSmall(InputError):
     remedy = "Raise `prompt_tokens` in the identity, or shorten the instructions or the task."
 
 
+class TooManyRounds(IdeticError):
+    """The model kept calling tools and gave no answer."""
+
+    code = "too_many_rounds"
+    remedy = "Raise `max_rounds`, or look at the loop's tool results for what it was missing."
+    http_status = 502
+    exit_code = 8
+
+
 class ModelMalformed(IdeticError):
     """What the model replied is not a reply."""
 

@@ -139,7 +139,7 @@ class LtmHit:
 def kind_of(value: object) -> EventKind:
     """The kind that a caller named; an unknown one is refused."""
     try:
-        return EventKind(value)  # type: ignore[arg-type] - refusing is what it is for
+        return EventKind(value)  # type: ignore[arg-type]  # to be refused
     except ValueError:
         shown = f"`{value[:40]}`" if isinstance(value, str) else f"A `{type(value).__name__}`"
         raise KindUnknown(
@@ -151,7 +151,7 @@ def kind_of(value: object) -> EventKind:
 def persona_of(value: object) -> Persona:
     """The persona that a caller named."""
     try:
-        return Persona(value)  # type: ignore[arg-type] - refusing is what it is for
+        return Persona(value)  # type: ignore[arg-type]  # to be refused
     except ValueError:
         raise EventRefused(f"A persona is one of {', '.join(Persona)}.") from None
 
@@ -159,7 +159,7 @@ def persona_of(value: object) -> Persona:
 def visibility_of(value: object) -> Visibility:
     """The visibility that a caller named."""
     try:
-        return Visibility(value)  # type: ignore[arg-type] - refusing is what it is for
+        return Visibility(value)  # type: ignore[arg-type]  # to be refused
     except ValueError:
         raise EventRefused(f"A visibility is one of {', '.join(Visibility)}.") from None
 

@@ -136,8 +136,7 @@ class Identity:
                 findings += fitted
         if findings:
             raise invalid(findings, source, document)
-        said = {key: value for key, value in readable.items() if key not in heuristics}
-        return cls(**said, **heuristics)
+        return cls(**{**readable, **heuristics})
 
 
 def refuse_untunable(old: Identity, proposed: Identity) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+from idetic.persona.dream import Dreamed, Progress
 from idetic.persona.events import Event, EventKind, LtmHit, Persona, Visibility
 from idetic.persona.identity import Heuristics
 from idetic.persona.scoring import Scored
@@ -32,8 +34,27 @@ class OpenLoop(Protocol):
         ...
 
 
-class PersonaView(Protocol):
-    """What one persona may ask. The Actor's view reaches the Actor's tables and no others."""
+class LeftNote(Protocol):
+    """An operational note, as the Actor finds it."""
+
+    @property
+    def id(self) -> UUID:
+        """The note's id."""
+        ...
+
+    @property
+    def ts(self) -> datetime:
+        """When it was left."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        ...
+
+
+class ActorView(Protocol):
+    """What the Actor may ask. It reaches the Actor's tables and no others."""
 
     @property
     def agent_id(self) -> str:
@@ -55,22 +76,25 @@ class PersonaView(Protocol):
         """Loop summaries of the rolling window that resemble a text, best first."""
         ...
 
-
-class PersonaMemory(Protocol):
-    """One agent's persona memory: its two views, and the loops that write."""
-
-    @property
-    def actor(self) -> PersonaView:
-        """What the Actor may ask."""
+    async def operational_notes(self, *, limit: int = 20) -> Sequence[LeftNote]:
+        """What the Subconscious told the Actor through the gate, newest first."""
         ...
 
+
+class PersonaMemory(Protocol):
+    """One agent's persona memory: what the Actor may ask, and the loops that write."""
+
     @property
-    def subconscious(self) -> PersonaView:
-        """What the Subconscious may ask: both personas."""
+    def actor(self) -> ActorView:
+        """What the Actor may ask."""
         ...
 
     def loop(
         self, task: str | None = None, persona: Persona = Persona.ACTOR
     ) -> AbstractAsyncContextManager[OpenLoop]:
         """A new loop of one persona; it always closes."""
+        ...
+
+    async def dream(self, progress: Progress | None = None) -> Dreamed:
+        """Backfill what the derived layers of both personas lack, and say what they cover."""
         ...
