@@ -56,7 +56,8 @@ class PersonaMemory:
 
     async def dream(self, progress: Progress | None = None) -> Dreamed:
         """Backfill what the derived layers of both personas lack, and say what they cover."""
-        return await Dream(*self._layers.values(), progress).run()
+        actors, own = self._layers[Persona.ACTOR], self._layers[Persona.SUBCONSCIOUS]
+        return await Dream(actors, own, progress).run()
 
     async def note(self, text: str) -> Note:
         """Leave the Actor an operational note; refused if it overlaps with what the Subconscious

@@ -10,6 +10,7 @@ import asyncio
 import math
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -91,20 +92,16 @@ class PersonaEmbedder:
 def _answer(
     call: Callable[[], Found], loop: asyncio.AbstractEventLoop, done: asyncio.Future[Found]
 ) -> None:
-    def tell(found: Found | None, error: Exception | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(found)  # type: ignore[arg-type] - None only beside an error
+    def tell(settle: Callable[[], None]) -> None:
+        if not done.done():
+            settle()
 
     try:
-        found, error = call(), None
+        settle = partial(done.set_result, call())
     except Exception as raised:  # noqa: BLE001 - an embedder is anybody's code
-        found, error = None, raised
+        settle = partial(done.set_exception, raised)
     try:
-        loop.call_soon_threadsafe(tell, found, error)
+        loop.call_soon_threadsafe(tell, settle)
     except RuntimeError:
         return  # the program has ended meanwhile
 
