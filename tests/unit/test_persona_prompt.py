@@ -14,7 +14,7 @@ from idetic.persona.hygiene import Part, Source, check_hygiene
 from idetic.persona.identity import Identity
 from idetic.persona.prompt import ActorPrompt, Recalled, build
 from idetic.recall.tokens import ConservativeCounter
-from tests.support.personas import AGENT, hit, scored, stm
+from tests.support.persona_nouns import AGENT, hit, scored, stm
 
 COUNTER = ConservativeCounter()
 WHO = Identity(AGENT, "Help Desk", "Answer in one sentence.\n", prompt_tokens=1_000)
