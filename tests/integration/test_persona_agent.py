@@ -14,6 +14,7 @@ import pytest
 from idetic import Identity, Idetic, PersonaAgent, Tool, open_sync
 from idetic.embed import BgeSmall
 from idetic.errors import InputError
+from idetic.library.persona import PersonaMemory
 from idetic.persona.errors import IdentityChanged, ModelMalformed, TooManyRounds
 from idetic.persona.events import Event, EventKind, Persona, Visibility
 from idetic.persona.proposal import Evidence
@@ -64,7 +65,9 @@ class Desk:
         return (await self.agent.do(task, llm=self.llm)).text
 
     async def log(self, persona: Persona = Persona.ACTOR) -> list[Event]:
-        return await self.agent.memory.subconscious.tail(0, persona)  # type: ignore[attr-defined]
+        memory = self.agent.memory
+        assert isinstance(memory, PersonaMemory)
+        return await memory.subconscious.tail(0, persona)
 
     async def last_loop(self, persona: Persona = Persona.ACTOR) -> list[Event]:
         events = await self.log(persona)

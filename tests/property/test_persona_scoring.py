@@ -15,7 +15,7 @@ from idetic.persona.events import EventKind, Persona, StmEntry, Visibility
 from idetic.persona.identity import Heuristics, default_heuristics
 from idetic.persona.scoring import rank, score
 from idetic.persona.words import normalised
-from tests.support.personas import NOW, stm
+from tests.support.persona_nouns import NOW, stm
 
 getcontext().prec = 40
 

@@ -17,7 +17,7 @@ from idetic.persona.compactor import (
     summarise_loop,
 )
 from idetic.persona.events import EventKind, Visibility
-from tests.support.personas import event
+from tests.support.persona_nouns import event
 
 LONG = (
     "The invoice of March was paid twice. "

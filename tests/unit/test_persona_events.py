@@ -20,7 +20,7 @@ from idetic.persona.events import (
     persona_of,
     visibility_of,
 )
-from tests.support.personas import event
+from tests.support.persona_nouns import event
 
 DOCUMENT = (
     "user_input actor_output tool_call tool_result subconscious_prompt subconscious_output "

@@ -14,7 +14,7 @@ from idetic.persona.hygiene import Part, Source, check_hygiene
 from idetic.persona.identity import Identity
 from idetic.persona.prompt import ActorPrompt, Recalled, build
 from idetic.recall.tokens import ConservativeCounter
-from tests.support.personas import AGENT, hit, scored, stm
+from tests.support.persona_nouns import AGENT, hit, scored, stm
 
 COUNTER = ConservativeCounter()
 WHO = Identity(AGENT, "Help Desk", "Answer in one sentence.\n", prompt_tokens=1_000)
@@ -143,3 +143,20 @@ def test_no_prompt_can_be_made_around_the_check() -> None:
     with pytest.raises(HygieneBroken) as caught:
         check_hygiene([CANARY], AGENT)  # type: ignore[list-item]
     assert "without provenance" in caught.value.detail["why"]
+
+
+class Greedy:
+    """A counter whose whole is more than its parts."""
+
+    name = "greedy"
+
+    def count(self, text: str) -> int:
+        return len(text) ** 2 // 400
+
+
+def test_the_budget_holds_with_a_counter_that_does_not_add_up() -> None:
+    loops = [scored(stm(f"loop {i} " + "word " * 10, age=i)) for i in range(30)]
+    made = build(WHO, "Hello?", Recalled(loops), Greedy())
+    counted = sum(Greedy().count(message["content"]) for message in made.messages())
+    assert counted <= made.tokens <= made.budget
+    assert made.recalled

@@ -15,7 +15,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    style = "|" if "\n" in value else None
+    # What YAML takes for a line break, or cannot print, survives in quotes alone.
+    plain = all(c == "\n" or c.isprintable() for c in value)
+    style = '"' if not plain else "|" if "\n" in value else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 

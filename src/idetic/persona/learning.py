@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from idetic.errors import IdeticError
 from idetic.persona.compactor import extract
-from idetic.persona.errors import ModelMalformed
+from idetic.persona.errors import IdentityError, ModelMalformed, NotTunable
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity, refuse_untunable
 from idetic.persona.model import Llm, conversation
@@ -57,10 +56,9 @@ class Lesson:
                 proposed = await self._proposed(evidence, loop)
                 refuse_untunable(self.identity, proposed)
                 verdict = await self._verdict(proposed, evidence)
-            except (IdeticError, ValueError) as error:
-                # A proposal that cannot be is no reason to stop: it is on record, and refused.
-                said = error.message if isinstance(error, IdeticError) else type(error).__name__
-                proposed, verdict = self.identity, Verdict(False, said)
+            except (NotTunable, IdentityError, ModelMalformed) as error:
+                # A proposal that cannot be is an answer too: it is on record, and refused.
+                proposed, verdict = self.identity, Verdict(False, error.message)
             await _note(loop, "verdict", _as_data(verdict))
             if verdict.better:
                 proposed = await self.apply(self.identity, proposed)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from idetic.persona.errors import PromptTooSmall
@@ -31,6 +31,9 @@ _HEADINGS = {
 }
 # What the chat format wraps around two messages.
 _PER_PROMPT = 16
+
+_Dated: TypeAlias = tuple[datetime | None, Part]
+"""A part that may go in, and when it happened; a note is timeless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +100,27 @@ def build(
     ranked = list(_ranked(recalled, loop_id))
     # Also what will not fit: that it was handed in at all is the fault.
     check_hygiene([part for _, part in ranked], identity.agent_id)
-    kept: list[tuple[datetime | None, Part]] = []
-    tokens = least
-    for candidate in ranked:
-        # Counted as a whole, because a counter need not add up.
-        cost = _tokens(_ordered(fixed, [*kept, candidate]), counter) + overhead
-        if cost <= identity.prompt_tokens:
-            kept.append(candidate)
-            tokens = cost
-    parts = _ordered(fixed, kept)
+    kept = _fitting(ranked, identity.prompt_tokens - least, counter)
+    # Pieces need not add up to the whole with every counter: the whole is what the budget is for.
+    while (tokens := _tokens(_ordered(fixed, kept), counter) + overhead) > identity.prompt_tokens:
+        kept.pop()
     left = len(ranked) - len(kept)
+    parts = _ordered(fixed, kept)
     return ActorPrompt(identity.agent_id, parts, tokens, identity.prompt_tokens, left)
+
+
+def _fitting(ranked: Sequence[_Dated], room: int, counter: TokenCounter) -> list[_Dated]:
+    """As many candidates as there is room for, in their order; a large one may be passed over."""
+    room -= counter.count(HEADER + FOOTER)
+    kept: list[_Dated] = []
+    for candidate in ranked:
+        part = candidate[1]
+        new = all(part.source is not other.source for _, other in kept)
+        cost = counter.count((_HEADINGS[part.source] if new else "") + part.text)
+        if cost <= room:
+            kept.append(candidate)
+            room -= cost
+    return kept
 
 
 def _fixed(identity: Identity, task: str) -> tuple[Part, ...]:
@@ -118,7 +131,7 @@ def _fixed(identity: Identity, task: str) -> tuple[Part, ...]:
     )
 
 
-def _ranked(recalled: Recalled, loop_id: UUID | None) -> Iterator[tuple[datetime | None, Part]]:
+def _ranked(recalled: Recalled, loop_id: UUID | None) -> Iterator[_Dated]:
     """Candidates in the order in which they may claim room."""
     for note in recalled.notes:
         yield None, note
@@ -147,9 +160,7 @@ def quoted(head: str, text: str) -> str:
     return f"{visible(head)}\n{body}\n"
 
 
-def _ordered(
-    fixed: Sequence[Part], kept: Sequence[tuple[datetime | None, Part]]
-) -> tuple[Part, ...]:
+def _ordered(fixed: Sequence[Part], kept: Sequence[_Dated]) -> tuple[Part, ...]:
     """Identity, notes, loops and entries by time, the task."""
     by_time = sorted(kept, key=lambda one: (one[0].timestamp() if one[0] else 0.0, one[1].ids))
     places = {source: place for place, source in enumerate(Source)}
