@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         Tier,
         Typology,
     )
+    from idetic.persona.agent import PersonaAgent
+    from idetic.persona.identity import Identity
+    from idetic.persona.tools import Tool
     from idetic.recall.explanation import explain
     from idetic.spec.memory_spec import MemorySpec
 
@@ -48,6 +51,7 @@ __all__ = [
     "Entry",
     "EntryState",
     "Erased",
+    "Identity",
     "Idetic",
     "IdeticError",
     "LedgerRecord",
@@ -56,6 +60,7 @@ __all__ = [
     "Observation",
     "Origin",
     "Outcome",
+    "PersonaAgent",
     "Principal",
     "Receipt",
     "Ref",
@@ -64,6 +69,7 @@ __all__ = [
     "SourceType",
     "Subject",
     "Tier",
+    "Tool",
     "Typology",
     "explain",
     "open_sync",
@@ -88,7 +94,10 @@ _ELSEWHERE = {
     "SourceType": "idetic.evidence",
     "Subject": "idetic.erasure",
     "explain": "idetic.recall.explanation",
+    "Identity": "idetic.persona.identity",
     "MemorySpec": "idetic.spec.memory_spec",
+    "PersonaAgent": "idetic.persona.agent",
+    "Tool": "idetic.persona.tools",
     "open_sync": "idetic.library.sync",
 }
 

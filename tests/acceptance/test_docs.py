@@ -15,11 +15,14 @@ import psycopg
 import pytest
 
 import idetic
-from idetic import Answered, ApiKey, CreatedKey, Idetic, IdeticError, errors, model
+from idetic import Answered, ApiKey, CreatedKey, Idetic, IdeticError, PersonaAgent, errors, model
 from idetic.context.operations import Runbooks
 from idetic.context.worlds import Worlds
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.keys import Keys
+from idetic.library.persona import PersonaMemory
+from idetic.persona.loops import Loop
+from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 from idetic.spec.loader import load
 from idetic.spec.problems import PRIMITIVES
 from idetic.store.embedded import EmbeddedServer
@@ -39,7 +42,9 @@ from tests.support.docs import (
 
 README = ROOT / "README.md"
 TUTORIAL = DOCS / "tutorial" / "first-memory.md"
+PERSONA = DOCS / "tutorial" / "persona-agent.md"
 AUDIT = DOCS / "how-to" / "audit.md"
+PERSONAS = DOCS / "how-to" / "persona-memory.md"
 OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
 PYTHON = DOCS / "reference" / "python.md"
 SCHEMA = DOCS / "reference" / "schema.md"
@@ -63,7 +68,9 @@ def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("reader")
-@pytest.mark.parametrize("page", [README, TUTORIAL, PYTHON, SCHEMA, ERRORS, AUDIT], ids=named)
+@pytest.mark.parametrize(
+    "page", [README, TUTORIAL, PERSONA, PYTHON, SCHEMA, ERRORS, AUDIT, PERSONAS], ids=named
+)
 def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(page: Path) -> None:
     assert follow(page) > 0
 
@@ -76,7 +83,7 @@ def test_a_spec_can_be_pointed_at_ones_own_tables(
     assert follow(OWN_TABLES) > 5
 
 
-@pytest.mark.parametrize("page", [README, TUTORIAL], ids=named)
+@pytest.mark.parametrize("page", [README, TUTORIAL, PERSONA], ids=named)
 def test_every_python_block_can_be_pasted_at_a_prompt(page: Path) -> None:
     """At a prompt an empty line ends a block, so there is none inside one."""
     for block in blocks(page):
@@ -163,7 +170,10 @@ def public_methods(kind: type) -> Iterator[Callable[..., Any]]:
             yield member
 
 
-HANDLES = [Idetic, Keys, Agent, Memory, Session, Interaction, Worlds, Runbooks]
+HANDLES = [
+    *(Idetic, Keys, Agent, Memory, Session, Interaction, Worlds, Runbooks),
+    *(PersonaAgent, PersonaMemory, Loop, ActorMemoryView, SubconsciousMemoryView),
+]
 
 
 @pytest.mark.parametrize("kind", HANDLES, ids=lambda kind: str(kind.__name__))

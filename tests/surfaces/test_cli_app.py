@@ -39,7 +39,8 @@ def test_the_tree_has_every_command() -> None:
         "demo month", "list", "history", "db start", "db stop", "db status", "spec check",
         "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list", "recall",
         "embed", "model install", "model status", "model verify", "worker", "doctor", "keys create",
-        "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase",
+        "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream",
+        "persona check",
     }  # fmt: skip
 
 
@@ -53,7 +54,7 @@ def test_every_command_explains_itself_with_an_example_and_speaks_json(
     assert "--json" in ran.out
 
 
-@pytest.mark.parametrize("path", [(), ("spec",), ("db",), ("keys",)], ids=str)
+@pytest.mark.parametrize("path", [(), ("spec",), ("db",), ("keys",), ("persona",)], ids=str)
 def test_a_group_alone_shows_its_commands(path: tuple[str, ...]) -> None:
     ran = called(*path)
     assert ran.code == 0

@@ -7,23 +7,34 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from uuid import UUID
 
-from anyio import to_thread
+from anyio import Lock, to_thread
 
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
 from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
+from idetic.library.persona import PersonaMemory, PersonaPools, compose_persona
 from idetic.library.rooms import Rooms, compose
 from idetic.lifecycle.consolidation import ReasonerFactory
+from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
+from idetic.persona.deriving import Derivation
+from idetic.persona.embedding import PATIENCE
+from idetic.persona.events import Persona
+from idetic.persona.identity import Identity
+from idetic.persona.identity_file import IdentityFile
+from idetic.persona.tools import Tool
 from idetic.ports import Clock, SystemClock
 from idetic.recall.model import Model
 from idetic.recall.rerank import Reranker
+from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.connect import Opened, open_database
+from idetic.store.connect import Opened, open_database, open_role
 from idetic.store.database import Database
+from idetic.store.persona_tables import role_of, vector_schema
 from idetic.store.plan import Plan
 from idetic.store.registry import Registry, SpecVersion
 
@@ -56,6 +67,8 @@ class Idetic:
         self.model = Model(embedder)
         self.keys = Keys(self)
         self._opened: Opened | None = None
+        self._personas: PersonaPools | None = None
+        self._opening = Lock()
 
     @classmethod
     def open(
@@ -98,6 +111,8 @@ class Idetic:
     async def close(self) -> None:
         """Close the pool; the last one out stops an embedded server that is not kept."""
         if self._opened is not None:
+            if self._personas is not None:
+                await self._personas.close()
             await self._opened.database.close()
             if self._opened.server is not None:
                 await to_thread.run_sync(self._opened.server.release)
@@ -154,6 +169,56 @@ class Idetic:
     async def authenticate(self, key: str) -> Memory:
         """The memory that an API key stands for: its scope is the key's, whatever is asked."""
         return await self.keys.authenticate(key)
+
+    async def persona(
+        self,
+        identity: Identity,
+        *,
+        tenant: str | UUID,
+        derivation: Derivation | None = None,
+        derive: bool = True,
+        patience: float = PATIENCE,
+    ) -> PersonaMemory:
+        """Persona memory of the agent whose identity this is, within one tenant.
+
+        `derivation` replaces the shipped compactor; `derive=False` writes the log alone and leaves
+        the rest to a dream; `patience` is how many seconds an embedder may take.
+        """
+        pools = await self._persona_pools()
+        return compose_persona(
+            pools, tenant, identity, self.model, self.clock, await vector_schema(self.database),
+            derivation=derivation, derive=derive, patience=patience,
+        )  # fmt: skip
+
+    async def persona_agent(
+        self,
+        identity: Identity | str | Path,
+        *,
+        tenant: str | UUID,
+        tools: Mapping[str, Tool] | None = None,
+        counter: TokenCounter | None = None,
+        max_rounds: int = MAX_ROUNDS,
+    ) -> PersonaAgent:
+        """An agent that does tasks, learns and dreams with persona memory, within one tenant.
+
+        `identity` is an identity or the path of its file; `tools` are what a model may call;
+        `counter` is its tokenizer; `max_rounds` is how often it may be asked for one task.
+        """
+        held = identity if isinstance(identity, Identity) else IdentityFile(identity)
+        known = held if isinstance(held, Identity) else held.read()
+        memory = await self.persona(known, tenant=tenant)
+        return PersonaAgent(held, memory, tools=tools, counter=counter, max_rounds=max_rounds)
+
+    async def _persona_pools(self) -> PersonaPools:
+        """A pool for each persona's role, opened when persona memory is first asked for."""
+        database = self.database
+        async with self._opening:
+            if self._personas is None and self._opened is not None:
+                actor, own = [await open_role(self._opened, role_of(p)) for p in Persona]
+                self._personas = PersonaPools(database, actor, own)
+        if self._personas is None:
+            raise DatabaseClosed
+        return self._personas
 
     def _rooms(self, spec: MemorySpec, plan: Plan) -> Rooms:
         """Compose the rooms of one agent: the only place where they meet."""

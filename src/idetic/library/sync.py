@@ -18,8 +18,15 @@ from idetic.errors import DatabaseClosed
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
+from idetic.library.persona import PersonaMemory
+from idetic.persona.agent import PersonaAgent
+from idetic.persona.loops import Loop
+from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 
-_HANDLES = (Idetic, Keys, Agent, Memory, Session, Interaction)
+_HANDLES = (
+    *(Idetic, Keys, Agent, Memory, Session, Interaction),
+    *(PersonaMemory, ActorMemoryView, SubconsciousMemoryView, Loop, PersonaAgent),
+)
 
 
 class Sync:

@@ -8,6 +8,7 @@ newer one), and whether the temperature may be set. Each is given up at most onc
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +31,7 @@ class Dialect:
         self, endpoint: Endpoint, question: Question, messages: list[Message]
     ) -> dict[str, Any]:
         """The body of one request."""
-        body: dict[str, Any] = {"model": endpoint.model, self.limit: endpoint.answer_tokens}
-        if self.steady:
-            body |= {"temperature": 0, "seed": _SEED}
+        body = self._settings(endpoint)
         schema = question.schema()
         if self.schema:
             named = {"name": question.name, "strict": True, "schema": schema}
@@ -43,6 +42,20 @@ class Dialect:
         told = f"{first['content']}\nThe JSON object fits this schema: {json.dumps(schema)}\n"
         shown = [{**first, "content": told}, *rest]
         return {**body, "messages": shown, "response_format": {"type": "json_object"}}
+
+    def chat(
+        self,
+        endpoint: Endpoint,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+    ) -> dict[str, Any]:
+        """The body of one request of a conversation; it asks for no form."""
+        body = {**self._settings(endpoint), "messages": list(messages)}
+        return {**body, "tools": list(tools)} if tools else body
+
+    def _settings(self, endpoint: Endpoint) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": endpoint.model, self.limit: endpoint.answer_tokens}
+        return {**body, "temperature": 0, "seed": _SEED} if self.steady else body
 
     def concede(self, parameter: str | None) -> bool:
         """Give up what the server turned away; False if there is nothing left to give up."""
@@ -61,7 +74,9 @@ class Dialect:
 _PER_MESSAGE = " . . . . . . . ."
 
 
-def prompt_of(request: dict[str, Any]) -> str:
+def prompt_of(request: Mapping[str, Any]) -> str:
     """All of a request that a server may count as prompt."""
-    said = [message["content"] + _PER_MESSAGE for message in request["messages"]]
-    return "\n".join([*said, json.dumps(request["response_format"])])
+    said = [(message.get("content") or "") + _PER_MESSAGE for message in request["messages"]]
+    called = [message["tool_calls"] for message in request["messages"] if "tool_calls" in message]
+    told = [request[key] for key in ("response_format", "tools") if key in request]
+    return "\n".join([*said, *map(json.dumps, (*called, *told))])

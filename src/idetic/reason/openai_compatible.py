@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 
@@ -43,6 +43,44 @@ _LONGEST_WAIT = 30.0
 _A = TypeVar("_A", MergeAnswered, SummaryAnswered, ConflictAnswered)
 
 
+class Asking:
+    """Requests to one endpoint: metered, repeated where that may help, in the server's dialect."""
+
+    def __init__(self, endpoint: Endpoint, meter: Meter, dialect: Dialect):
+        self._endpoint, self._meter, self._dialect = endpoint, meter, dialect
+        self._line = Line(endpoint, meter.caps.seconds_per_call)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._line.close()
+
+    async def reply(self, request: Callable[[Dialect], dict[str, Any]]) -> tuple[Reply, Usage]:
+        """A reply to this request, past limits, faults and what the server does not take."""
+        dialect, usage, failures = replace(self._dialect), Usage(), 0
+        while True:
+            got, spent = await self._send(request(dialect))
+            usage += spent
+            if isinstance(got, Reply):
+                self._dialect = dialect  # kept only now: a 400 may have been about something else
+                return got, usage
+            if got.turned_away and dialect.concede(got.parameter):
+                continue
+            if not got.again or failures >= self._endpoint.retries:
+                raise got.error(got.message, remedy=got.remedy)
+            await anyio.sleep(_pause(got, failures))
+            failures += 1
+
+    async def _send(self, request: dict[str, Any]) -> tuple[Reply | Failed, Usage]:
+        with self._meter.call(prompt_of(request), self._endpoint.answer_tokens) as call:
+            got = await self._line.send(request)
+            if isinstance(got, Reply):
+                if got.tokens is not None:
+                    call.counted(*got.tokens)
+            elif not got.spent:
+                call.free()
+        return got, call.usage
+
+
 class OpenAICompatible:
     """A `Reasoner` for one run: what it may take is its meter's, and is spent by its calls.
 
@@ -52,8 +90,7 @@ class OpenAICompatible:
     def __init__(self, endpoint: Endpoint, meter: Meter | None = None):
         self.meter = meter or Meter()
         self._endpoint = endpoint
-        self._line = Line(endpoint, self.meter.caps.seconds_per_call)
-        self._dialect = Dialect()
+        self._asking = Asking(endpoint, self.meter, Dialect())
 
     async def __aenter__(self) -> Self:
         return self
@@ -68,7 +105,7 @@ class OpenAICompatible:
 
     async def close(self) -> None:
         """Close the connections; the meter can still be read."""
-        await self._line.close()
+        await self._asking.close()
 
     async def merge(self, asked: MergeAsked) -> MergeAnswered:
         """What should become of entries that speak of the same thing."""
@@ -95,33 +132,9 @@ class OpenAICompatible:
         return replace(read(content_of(reply)), usage=usage + more)
 
     async def _reply(self, question: Question, messages: list[Message]) -> tuple[Reply, Usage]:
-        """A reply to these messages, past limits, faults and what the server does not take."""
-        dialect, usage, failures = replace(self._dialect), Usage(), 0
-        while True:
-            got, spent = await self._send(dialect, question, messages)
-            usage += spent
-            if isinstance(got, Reply):
-                self._dialect = dialect  # kept only now: a 400 may have been about something else
-                return got, usage
-            if got.turned_away and dialect.concede(got.parameter):
-                continue
-            if not got.again or failures >= self._endpoint.retries:
-                raise got.error(got.message, remedy=got.remedy)
-            await anyio.sleep(_pause(got, failures))
-            failures += 1
-
-    async def _send(
-        self, dialect: Dialect, question: Question, messages: list[Message]
-    ) -> tuple[Reply | Failed, Usage]:
-        request = dialect.request(self._endpoint, question, messages)
-        with self.meter.call(prompt_of(request), self._endpoint.answer_tokens) as call:
-            got = await self._line.send(request)
-            if isinstance(got, Reply):
-                if got.tokens is not None:
-                    call.counted(*got.tokens)
-            elif not got.spent:
-                call.free()
-        return got, call.usage
+        return await self._asking.reply(
+            lambda dialect: dialect.request(self._endpoint, question, messages)
+        )
 
 
 def _pause(failed: Failed, failures: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,15 @@ _LATER = "Try again later."
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a model wants called; the arguments are JSON, as the model wrote them."""
+
+    id: str
+    name: str
+    arguments: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What a model said."""
 
@@ -33,6 +43,7 @@ class Reply:
     cut: bool
     tokens: tuple[int, int] | None
     """Prompt and completion, as the server counted them."""
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +93,20 @@ def _seconds(said: str | None) -> float | None:
     return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
+class _Function(BaseModel):
+    name: str
+    arguments: str | dict[str, Any] | None = None
+
+
+class _ToolCall(BaseModel):
+    id: str | None = None
+    function: _Function
+
+
 class _Message(BaseModel):
     content: str | None = None
     refusal: str | None = None
+    tool_calls: list[_ToolCall] | None = None
 
 
 class _Choice(BaseModel):
@@ -115,7 +137,15 @@ def by_body(host: str, body: bytes, content_type: str) -> Reply | Failed:
         refused=bool(choice.message.refusal) or choice.finish_reason == "content_filter",
         cut=choice.finish_reason == "length",
         tokens=_counted(completion.usage),
+        calls=tuple(map(_called, range(1, 1_000), choice.message.tool_calls or ())),
     )
+
+
+def _called(place: int, call: _ToolCall) -> ToolCall:
+    """A call as we read it: some servers give it no id, others the arguments as an object."""
+    arguments = call.function.arguments
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return ToolCall(call.id or f"call_{place}", call.function.name, text)
 
 
 def _counted(usage: object) -> tuple[int, int] | None:

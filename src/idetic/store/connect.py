@@ -62,8 +62,21 @@ async def _connect(dsn: str) -> psycopg.AsyncConnection[tuple[object, ...]]:
         raise DatabaseUnavailable(f"{str(error).strip().splitlines()[0].rstrip('.')}.") from None
 
 
-async def _serve(dsn: str, admin_dsn: str) -> Database:
-    database = Database(dsn, admin_dsn)
+async def open_role(opened: Opened, role: str) -> Database:
+    """The same database as another role of ours: a pool of its own, which can act as nobody else.
+
+    On the embedded server the role logs in itself, so that the server refuses to let it become any
+    other. With a DSN the login is the operator's, and every connection takes the role at once.
+    """
+    dsn, server = opened.database.dsn, opened.server
+    if server is not None:
+        await to_thread.run_sync(server.ensure_login, role)
+        dsn = server.dsn(user=role)
+    return await _serve(dsn, opened.database.admin_dsn, role)
+
+
+async def _serve(dsn: str, admin_dsn: str, role: str = APP_ROLE) -> Database:
+    database = Database(dsn, admin_dsn, role=role)
     try:
         await database.open()
         await _check_role(database)
@@ -82,6 +95,6 @@ async def _check_role(database: Database) -> None:
         row = await cursor.fetchone()
     if row is None or row[0]:
         raise DatabaseUnsupported(
-            f"The role {APP_ROLE} bypasses row-level security.",
-            remedy=f"ALTER ROLE {APP_ROLE} NOSUPERUSER NOBYPASSRLS;",
+            f"The role {database.role} bypasses row-level security.",
+            remedy=f"ALTER ROLE {database.role} NOSUPERUSER NOBYPASSRLS;",
         )

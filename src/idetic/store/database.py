@@ -24,15 +24,24 @@ APP_ROLE = "idetic_app"
 
 
 class Database:
-    """One PostgreSQL database: a pool that can only act as the application role.
+    """One PostgreSQL database: a pool that acts as one role, by default the application's.
 
     Every pooled statement carries a scope. Administration (migrations, applying a spec) takes
     its own connection and never the pool's.
     """
 
-    def __init__(self, dsn: str, admin_dsn: str, *, pool_size: int = 10, timeout: float = 30.0):
+    def __init__(
+        self,
+        dsn: str,
+        admin_dsn: str,
+        *,
+        role: str = APP_ROLE,
+        pool_size: int = 10,
+        timeout: float = 30.0,
+    ):
         self.dsn = dsn
         self.admin_dsn = admin_dsn
+        self.role = role
         self._closed = False
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             dsn,
@@ -41,7 +50,7 @@ class Database:
             max_size=pool_size,
             timeout=timeout,
             kwargs={"autocommit": True},
-            configure=_become_application,
+            configure=self._become,
         )
 
     async def open(self) -> None:
@@ -98,6 +107,15 @@ class Database:
             async with self._pool.connection() as connection:
                 yield connection
 
+    async def _become(self, connection: Connection) -> None:
+        # One statement, so that opening a pool costs one round trip per connection. The Citus
+        # setting makes SET LOCAL reach the workers; a plain server keeps it as a placeholder.
+        await connection.execute(
+            sql.SQL("SET ROLE {}; SET citus.propagate_set_commands = 'local'").format(
+                sql.Identifier(self.role)
+            )
+        )
+
     @asynccontextmanager
     async def administration(self) -> AsyncIterator[Connection]:
         """A connection of its own with the login's rights, for migrations and specs."""
@@ -114,13 +132,3 @@ async def _last_rows(connection: Connection, query: sql.SQL) -> Rows:
     while cursor.nextset():
         pass
     return await cursor.fetchall() if cursor.description else []
-
-
-async def _become_application(connection: Connection) -> None:
-    # One statement, so that opening a pool costs one round trip per connection. The Citus
-    # setting makes SET LOCAL reach the workers; a plain server keeps it as a placeholder.
-    await connection.execute(
-        sql.SQL("SET ROLE {}; SET citus.propagate_set_commands = 'local'").format(
-            sql.Identifier(APP_ROLE)
-        )
-    )

@@ -33,6 +33,21 @@ class Pending:
     body_text: str
 
 
+async def register(database: Database, name: str, dimensions: int, fingerprint: str) -> UUID:
+    """The profile of a model, made known to the database if it is not yet."""
+    values: dict[str, Any] = {"name": name, "fingerprint": fingerprint}
+    async with database.reading() as connection:
+        found = await connection.execute(raw(templates.query(_FILE, "find")), values)
+        row = await found.fetchone()
+        if row is None:
+            values |= {"profile_id": uuid7(), "dimensions": dimensions}
+            await connection.execute(raw(templates.query(_FILE, "register")), values)
+            found = await connection.execute(raw(templates.query(_FILE, "find")), values)
+            row = await found.fetchone()
+    profile_id: UUID = row[0] if row else uuid7()
+    return profile_id
+
+
 class Embeddings:
     """The retrievable table of one family, and the profiles its tenants use."""
 
@@ -43,17 +58,7 @@ class Embeddings:
 
     async def register(self, name: str, dimensions: int, fingerprint: str) -> UUID:
         """The profile of a model, made known if it is not yet."""
-        values: dict[str, Any] = {"name": name, "fingerprint": fingerprint}
-        async with self._database.reading() as connection:
-            found = await connection.execute(raw(templates.query(_FILE, "find")), values)
-            row = await found.fetchone()
-            if row is None:
-                values |= {"profile_id": uuid7(), "dimensions": dimensions}
-                await connection.execute(raw(templates.query(_FILE, "register")), values)
-                found = await connection.execute(raw(templates.query(_FILE, "find")), values)
-                row = await found.fetchone()
-        profile_id: UUID = row[0] if row else uuid7()
-        return profile_id
+        return await register(self._database, name, dimensions, fingerprint)
 
     async def active(self, scope: Scope) -> UUID | None:
         """The profile this tenant's recalls use, if any."""

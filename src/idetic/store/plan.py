@@ -74,7 +74,7 @@ async def make_plan(connection: Connection, spec: MemorySpec, contexts: Sequence
     known = await _known(connection, spec.agent)
     version, digest = await latest_version(connection, spec.agent)
     wanted = [c for c in contexts if c.schema in _schemas(spec)]
-    extensions = await _extensions(connection)
+    extensions = await extensions_of(connection)
     new_contexts = await _context_steps(connection, wanted)
     provided = {step.name for step in new_contexts}
     steps = [
@@ -170,7 +170,8 @@ async def latest_version(connection: Connection, agent: str) -> tuple[int | None
     return (row[0], row[1]) if row else (None, None)
 
 
-async def _extensions(connection: Connection) -> Extensions:
+async def extensions_of(connection: Connection) -> Extensions:
+    """Where this database keeps the extensions that we name."""
     cursor = await connection.execute(
         """SELECT e.extname, n.nspname FROM pg_extension e
            JOIN pg_namespace n ON n.oid = e.extnamespace

@@ -27,10 +27,10 @@ POOL = 100
 _FILE = "queries/recall.sql"
 # Cosines of the pinned model lie between about 0.4 (unrelated) and 0.8 (the same thing said
 # otherwise); stretched to 0..1 so that a weighted sum can compare them with other signals.
-_COSINE = (
+COSINE = (
     "CASE WHEN m.distance IS NOT NULL THEN greatest(0, least(1, (-m.distance - 0.4) / 0.4)) END"
 )
-_SUBSTANCE = "CASE WHEN m.substance IS NOT NULL THEN least(1, ln(1 + m.substance) / ln(65)) END"
+SUBSTANCE = "CASE WHEN m.substance IS NOT NULL THEN least(1, ln(1 + m.substance) / ln(65)) END"
 
 
 class Statement:
@@ -76,9 +76,9 @@ class Statement:
             "lexical": self._part("lexical") if Signal.LEXICAL in weighted else raw(""),
             "kept": raw(", ").join(self._kept(columns)),
             "joined": self._joined(),
-            "values": _listed(_named({s.value: self._value(s) for s in weighted})),
+            "values": listed(named({s.value: self._value(s) for s in weighted})),
             "nominated": self._nominated(),
-            "ranks": _listed(_named({f"{s.value}_rank": _rank(s) for s in weighted})),
+            "ranks": listed(named({f"{s.value}_rank": rank_of(s) for s in weighted})),
             "reach": self._reach(),
             "fusion": raw(" + ").join(self._contribution(signal) for signal in Signal),
             "outcomes": raw(", ").join(self._outcomes()),
@@ -132,7 +132,7 @@ class Statement:
     def _base(self, columns: Names) -> Composable:
         """What may be recalled, with the words that count, those of neighbours included."""
         if Signal.LEXICAL not in self._weighted:
-            return self._part("base", read=_listed(_named(columns)), **self._seen)
+            return self._part("base", read=listed(named(columns)), **self._seen)
         window = self._family.spec.retrieval.neighbours
         around = [
             raw("{}(m.words, {}, '') OVER w").format(raw(side), sql.Literal(distance))
@@ -140,7 +140,7 @@ class Statement:
             for distance in range(1, count + 1)
         ]
         words = [self._part("words"), *([self._part("place")] if around else [])]
-        base = self._part("base", read=_listed([*_named(columns), *words]), **self._seen)
+        base = self._part("base", read=listed([*named(columns), *words]), **self._seen)
         if not around:
             return base
         names = [sql.Identifier("m", name) for name in ("memory_id", "tier", *columns)]
@@ -193,7 +193,7 @@ class Statement:
         if signal is Signal.ENVELOPE:
             return raw("m.envelope")
         if signal is Signal.SEMANTIC:
-            return raw(_COSINE)
+            return raw(COSINE)
         if signal is Signal.LEXICAL:
             return raw("m.words / (SELECT max(score) FROM lex)")
         return self._plain_value(signal)
@@ -204,7 +204,7 @@ class Statement:
             return self._envelope()
         if signal is Signal.DECAY:
             return freshness(self._family, self._scope, self._parameters["moment"])
-        return raw(_SUBSTANCE) if signal is Signal.SUBSTANCE else raw("NULL::float8")
+        return raw(SUBSTANCE) if signal is Signal.SUBSTANCE else raw("NULL::float8")
 
     def _nominated(self) -> Composable:
         """Who may be a candidate: the best of each weighted signal. Substance names nobody."""
@@ -275,17 +275,18 @@ class Statement:
         return raw("least({})::text").format(raw(", ").join(found)) if found else raw("NULL::text")
 
 
-def _named(columns: Names) -> Iterator[Composable]:
+def named(columns: Names) -> Iterator[Composable]:
+    """Each value under its name."""
     for name, value in columns.items():
         yield raw("{} AS {}").format(value, sql.Identifier(name))
 
 
-def _listed(columns: Iterable[Composable]) -> Composable:
+def listed(columns: Iterable[Composable]) -> Composable:
     """The columns as the rest of a list that has begun."""
     return raw("").join(raw(", {}").format(column) for column in columns)
 
 
-def _rank(signal: Signal) -> Composable:
+def rank_of(signal: Signal) -> Composable:
     """An entry's rank among the candidates, by one signal."""
     if signal is Signal.SEMANTIC:
         # By distance: the value is cut off at both ends.

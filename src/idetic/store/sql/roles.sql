@@ -8,13 +8,15 @@
 --   idetic_keeper   removes what the close of a scope leaves behind, through its function only
 --   idetic_worker   sees which anchors and scopes wait for background work, and no memory
 --   idetic_keys     answers whether an API key holds, through its function only
+--   idetic_actor    the Actor's memory, and nothing of the Subconscious's
+--   idetic_subconscious  its own memory; reads the Actor's, and may leave it notes
 DO $$
 DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY[
         'idetic_owner', 'idetic_app', 'idetic_guard', 'idetic_curator', 'idetic_auditor',
-        'idetic_keeper', 'idetic_worker', 'idetic_keys']
+        'idetic_keeper', 'idetic_worker', 'idetic_keys', 'idetic_actor', 'idetic_subconscious']
     LOOP
         BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN
@@ -27,9 +29,17 @@ BEGIN
             EXECUTE format('GRANT %I TO CURRENT_USER', wanted);
         END IF;
     END LOOP;
-    IF NOT pg_has_role('idetic_app', 'idetic_worker', 'MEMBER') THEN
-        GRANT idetic_curator, idetic_auditor, idetic_worker TO idetic_app;
+    IF NOT pg_has_role('idetic_app', 'idetic_subconscious', 'MEMBER') THEN
+        GRANT idetic_curator, idetic_auditor, idetic_worker, idetic_actor, idetic_subconscious
+            TO idetic_app;
     END IF;
+    -- Persona memory is part of the core and holds vectors; pgvector may live in an odd schema.
+    FOR wanted IN SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+        WHERE e.extname = 'vector' AND NOT has_schema_privilege('idetic_actor', n.oid, 'USAGE')
+    LOOP
+        EXECUTE format(
+            'GRANT USAGE ON SCHEMA %I TO idetic_owner, idetic_actor, idetic_subconscious', wanted);
+    END LOOP;
     EXECUTE format('GRANT CREATE ON DATABASE %I TO idetic_owner', current_database());
 END
 $$;

@@ -1,0 +1,199 @@
+"""A small agent loop: do a task, learn from feedback, dream. Everything it does is an event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from anyio import to_thread
+
+from idetic.errors import InputError
+from idetic.persona import tools as toolbox
+from idetic.persona.compactor import extract
+from idetic.persona.dream import Dreamed, Progress
+from idetic.persona.errors import ModelMalformed, TooManyRounds
+from idetic.persona.events import EventKind, Persona, Visibility
+from idetic.persona.identity import Identity
+from idetic.persona.identity_file import IdentityFile
+from idetic.persona.learning import Learned, Lesson, Proposer
+from idetic.persona.model import Ask, Llm, Message, Reply, conversation
+from idetic.persona.ports import OpenLoop, PersonaMemory
+from idetic.persona.prompt import ActorPrompt, Recalled, build, note_part
+from idetic.persona.rubric import Rubric, small_and_grounded
+from idetic.persona.tools import Tool, checked_tools, storable
+from idetic.reason.reply import ToolCall
+from idetic.recall.tokens import ConservativeCounter, TokenCounter
+
+MAX_ROUNDS = 8
+_CALLS_MAX = 16
+_NOTES_MAX = 5
+# A question of this length finds what a longer one would; models embed little more.
+_QUERY_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a task came to: the answer, the loop it was done in, and the prompt it began with."""
+
+    text: str = field(repr=False)
+    loop_id: UUID
+    rounds: int
+    prompt: ActorPrompt = field(repr=False)
+
+
+class PersonaAgent:
+    """One agent with persona memory: the Actor does tasks, the Subconscious learns and dreams.
+
+    `identity` is an identity, or the path of its file; only in a file does what it learns last.
+    """
+
+    def __init__(
+        self,
+        identity: Identity | IdentityFile | str | Path,
+        memory: PersonaMemory,
+        *,
+        tools: Mapping[str, Tool] | None = None,
+        counter: TokenCounter | None = None,
+        max_rounds: int = MAX_ROUNDS,
+    ):
+        if isinstance(identity, str | Path):
+            identity = IdentityFile(identity)
+        self.file = identity if isinstance(identity, IdentityFile) else None
+        self.identity = identity.read() if isinstance(identity, IdentityFile) else identity
+        if memory.actor.agent_id != self.identity.agent_id:
+            raise InputError("The memory belongs to another agent than the identity.")
+        if type(max_rounds) is not int or max_rounds < 1:
+            raise InputError("max_rounds is a whole number above 0.")
+        self.memory = memory
+        self._tools = checked_tools(tools)
+        self._counter = counter or ConservativeCounter()
+        self._max_rounds = max_rounds
+
+    async def do(self, task: str, *, llm: Llm) -> Done:
+        """Do one task in one loop: recall, ask the model, run its tools, answer.
+
+        The loop always closes; if anything was raised, its last event says so.
+        """
+        if not isinstance(task, str) or not task.strip():
+            raise InputError("A task is a text.", remedy="Say what to do; nothing was written.")
+        task = storable(task)
+        async with self.memory.loop(task, Persona.ACTOR) as loop:
+            await loop.append(EventKind.USER_INPUT, task)
+            prompt = await self._prompt(task, loop.id)
+            async with conversation(llm, self.identity.model) as ask:
+                text, rounds = await self._talk(ask, prompt.messages(), loop)
+            await loop.append(EventKind.ACTOR_OUTPUT, text)
+            return Done(text, loop.id, rounds, prompt)
+
+    async def learn(
+        self,
+        feedback: str,
+        *,
+        llm: Llm | None = None,
+        propose: Proposer | None = None,
+        rubric: Rubric | None = None,
+    ) -> Learned:
+        """Propose a small change to the instructions, and apply it if the rubric says better.
+
+        Without `llm` and `propose` the proposal is the feedback itself as a guideline; without
+        `rubric` the one that ships judges, `idetic.persona.rubric.small_and_grounded`. Hand in
+        feedback only from those who may instruct this agent: it may become an instruction.
+        """
+        if not isinstance(feedback, str) or not feedback.strip():
+            raise InputError("Feedback is a text.", remedy="Say how it did; nothing was written.")
+        judge = rubric or small_and_grounded
+        lesson = Lesson(self.memory, self.identity, judge, self._apply, llm, propose)
+        learned = await lesson.learn(storable(feedback))
+        self.identity = learned.identity
+        return learned
+
+    async def dream(self, progress: Progress | None = None) -> Dreamed:
+        """Backfill what long-term and short-term memory lack, and say what they cover."""
+        return await self.memory.dream(progress)
+
+    async def roll_back(self, to: int | None = None) -> Identity:
+        """Take back the instructions of an earlier version, by default the one before."""
+        if self.file is None:
+            raise InputError(
+                "This identity has no file, so there is nothing to go back to.",
+                remedy="Make the agent with the path of its identity file.",
+            )
+        async with self.memory.loop("roll back", Persona.SUBCONSCIOUS) as loop:
+            self.identity = await to_thread.run_sync(self.file.roll_back, to)
+            said = json.dumps({"rolled_back_to": to, "version": self.identity.version})
+            await loop.append(EventKind.SYSTEM_EVENT, said, visibility=Visibility.INTERNAL)
+        return self.identity
+
+    async def _apply(self, old: Identity, new: Identity) -> Identity:
+        if self.file is None:
+            return new
+        return await to_thread.run_sync(self.file.replace, old, new)
+
+    async def _prompt(self, task: str, loop_id: UUID) -> ActorPrompt:
+        view, heuristics = self.memory.actor, self.identity.actor
+        query = extract(task, _QUERY_MAX)
+        notes = await view.operational_notes(limit=_NOTES_MAX)
+        recalled = Recalled(
+            loops=await view.fuzzy_query(query, heuristics),
+            entries=await view.rag_query(query, limit=heuristics.top_k),
+            notes=[note_part(note.id, note.ts, note.text, view) for note in notes],
+        )
+        return build(
+            self.identity,
+            task,
+            recalled,
+            self._counter,
+            tools=self._declared(),
+            loop_id=loop_id,
+        )
+
+    async def _talk(self, ask: Ask, messages: list[Message], loop: OpenLoop) -> tuple[str, int]:
+        """The answer, and how many times the model was asked for it."""
+        for asked in range(1, self._max_rounds + 1):
+            reply = await ask(list(messages), self._declared())
+            if not reply.calls:
+                return reply.text, asked
+            if len(reply.calls) > _CALLS_MAX:
+                raise ModelMalformed(f"The model called more than {_CALLS_MAX} tools at once.")
+            messages += [reply.message(), *await self._run(reply, loop)]
+        raise TooManyRounds(f"The model called tools {self._max_rounds} times without an answer.")
+
+    async def _run(self, reply: Reply, loop: OpenLoop) -> list[Message]:
+        """Run what the model called, each call and result an event; what the model is shown."""
+        if reply.text.strip():
+            await loop.append(EventKind.ACTOR_OUTPUT, reply.text, visibility=Visibility.INTERNAL)
+        results = []
+        for call in reply.calls:
+            about: dict[str, Any] = {
+                "tool": storable(call.name[:64]),
+                "call": storable(call.id[:100]),
+            }
+            await loop.append(
+                EventKind.TOOL_CALL, _called(call), visibility=Visibility.INTERNAL, metadata=about
+            )
+            outcome = await toolbox.call(self._tools, call.name, call.arguments)
+            await loop.append(
+                EventKind.TOOL_RESULT,
+                outcome.content,
+                visibility=Visibility.INTERNAL,
+                metadata={**about, "failed": outcome.failed},
+            )
+            results.append({"role": "tool", "tool_call_id": call.id, "content": outcome.shown})
+        return results
+
+    def _declared(self) -> list[Message]:
+        return [tool.declared(name) for name, tool in self._tools.items()]
+
+
+def _called(call: ToolCall) -> str:
+    """A call as its event holds it."""
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        arguments = call.arguments
+    said = json.dumps({"tool": call.name, "arguments": arguments}, ensure_ascii=False)
+    return storable(said)[: toolbox.LOGGED_MAX]

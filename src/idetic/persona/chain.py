@@ -1,0 +1,93 @@
+"""What a log's hashes are over, computed here from the rows alone.
+
+The database computes the same when it appends. It is not asked again: whoever can rewrite rows can
+replace a function too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+_text = json.JSONEncoder(ensure_ascii=False).encode
+PROBLEMS_KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class LogHead:
+    """Where a log ends. Kept elsewhere, it shows a cut tail."""
+
+    position: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LogVerified:
+    """What verifying a log found: nothing, or where it is not as it was written."""
+
+    events: int
+    head: LogHead
+    problems: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether every event is as it was written, and none is missing."""
+        return not self.problems
+
+
+@dataclass(slots=True)
+class LogWalk:
+    """Walks a log link by link, and keeps what is wrong with it."""
+
+    genesis: bytes
+    kept: LogHead | None = None
+    events: int = 0
+    problems: list[str] = field(default_factory=list)
+    _end: LogHead | None = None
+
+    @property
+    def end(self) -> LogHead:
+        """The last link so far."""
+        return self._end or LogHead(0, self.genesis)
+
+    def take(self, row: tuple[Any, ...]) -> None:
+        """The next link, as the query `chain` gives it."""
+        position, *said, content, metadata, salt, content_hash, prev_hash, digest = row
+        last = self.end
+        if position != last.position + 1:
+            self.tell(f"position {last.position + 1} is missing; {position} follows")
+        if bytes(prev_hash) != last.digest:
+            self.tell(f"position {position} does not follow from the one before")
+        if hashed(bytes(salt), content, metadata) != bytes(content_hash):
+            self.tell(f"position {position} has another content than was written")
+        words = _text([position, *said, bytes(content_hash).hex()])
+        if hashlib.sha256(bytes(prev_hash) + words.encode()).digest() != bytes(digest):
+            self.tell(f"position {position} has another hash than its link")
+        self._end = LogHead(position, bytes(digest))
+        self.events += 1
+        if self.kept and self.kept.position == position and self.kept.digest != bytes(digest):
+            self.tell(f"position {position} has another hash than the head that was kept")
+
+    def settle(self, head: LogHead | None) -> None:
+        """Compare the end of the walk with the log's own row, and with the head that was kept."""
+        if head is not None and head != self.end:
+            self.tell(f"the log's own row says that it ends at {head.position}")
+        if self.kept and self.kept.position > self.end.position:
+            self.tell(f"the log ended at {self.kept.position} once, and now at {self.end.position}")
+
+    def tell(self, problem: str) -> None:
+        """Keep a problem; beyond some hundred, more of them say nothing more."""
+        if len(self.problems) < PROBLEMS_KEPT:
+            self.problems.append(problem)
+
+
+def genesis_hash(schema: str, tenant: str, agent_id: str) -> bytes:
+    """What a log starts from: whose it is, so that it cannot be moved."""
+    return hashlib.sha256(_text([schema, [tenant, agent_id]]).encode()).digest()
+
+
+def hashed(salt: bytes, content: str, metadata: str) -> bytes:
+    """The salted hash of what an event says; `metadata` is the database's own text of it."""
+    return hashlib.sha256(salt + content.encode() + b"\x00" + metadata.encode()).digest()

@@ -1,0 +1,161 @@
+"""Events in fewer words, without a model: sentences are chosen, never written.
+
+The rules, in full:
+
+- `compact`: white space is collapsed; JSON becomes `key: value; …`. What fits is kept as it is.
+  Of a longer text the sentences are kept that weigh most, in their order, up to the bound; a
+  sentence weighs what its words do in the whole text, the first and the last a little more; one
+  that is repeated counts once. A sentence too long to keep keeps its two ends.
+- `summarise_loop`: the task (the first `user_input`), errors, feedback, the outcome (the last
+  `actor_output`), the tools used; then what else happened, most important first.
+- `importance`: where an event starts by its kind, a little more for each word that is specific,
+  less when it is internal or says hardly anything.
+
+The same event always gives the same text, so a dream can derive again what was lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from idetic.persona.events import Event, EventKind, Visibility
+from idetic.persona.flattening import flattened
+from idetic.persona.words import normalised
+
+COMPACT_MAX = 600
+"""The most characters of a long-term entry."""
+SUMMARY_MAX = 1_500
+"""The most characters of a short-term entry."""
+
+_TASK_MAX, _OUTCOME_MAX, _OTHER_MAX = 400, 400, 200
+_GAP = " … "
+_NOTHING = "(a loop without events)"
+# Less than this is no sentence.
+_WORTHWHILE = 40
+
+_START = {
+    EventKind.ERROR: 0.8,
+    EventKind.FEEDBACK: 0.8,
+    EventKind.USER_INPUT: 0.6,
+    EventKind.ACTOR_OUTPUT: 0.5,
+    EventKind.SUBCONSCIOUS_OUTPUT: 0.5,
+    EventKind.TOOL_RESULT: 0.4,
+    EventKind.SUBCONSCIOUS_PROMPT: 0.3,
+    EventKind.TOOL_CALL: 0.3,
+    EventKind.SYSTEM_EVENT: 0.2,
+}
+# A number, or a capitalised word that does not begin a sentence.
+_SPECIFIC = re.compile(r"\d[\d.,:/%-]*|(?<=[\w,;] )[^\W\d_a-z][\w'-]+")
+# Chinese and Japanese put no space after theirs.
+_SENTENCE_END = re.compile("(?<=[.!?\u2026])[\"')\\]»”]*\\s+|(?<=[\u3002\uff01\uff1f])")
+
+
+def compact(event: Event) -> str:
+    """The event's content in at most `COMPACT_MAX` characters; never empty."""
+    return extract(flattened(event.content), COMPACT_MAX) or f"({event.kind} without content)"
+
+
+def importance(event: Event) -> float:
+    """How much an event matters, from 0 to 1."""
+    text = flattened(event.content)
+    words = len(text.split())
+    value = _START[event.kind]
+    value += min(0.2, 0.04 * len(set(_SPECIFIC.findall(text))))
+    value -= 0.1 if event.visibility is Visibility.INTERNAL else 0.0
+    value -= 0.2 if words < 3 else 0.0
+    return round(min(1.0, max(0.0, value)), 4)
+
+
+def summarise_loop(events: Sequence[Event]) -> str:
+    """One loop in at most `SUMMARY_MAX` characters; never empty."""
+    chosen = _chosen(events)
+    lines = [f"{label}: {extract(flattened(e.content), most)}" for label, e, most in chosen]
+    if tools := _tools(events):
+        lines.append(f"Tools: {tools}")
+    taken = {event.id for _, event, _ in chosen}
+    rest = [event for event in events if event.id not in taken and event.content.strip()]
+    room = SUMMARY_MAX - sum(len(line) + 1 for line in lines)
+    lines += [text for _, text in sorted(_others(rest, room))]
+    text = "\n".join(lines)
+    return (text if len(text) <= SUMMARY_MAX else extract(text, SUMMARY_MAX)) or _NOTHING
+
+
+def _chosen(events: Sequence[Event]) -> list[tuple[str, Event, int]]:
+    """What a summary never does without, with its label and its room."""
+    asked = [e for e in events if e.kind is EventKind.USER_INPUT][:1]
+    failed = [e for e in events if e.kind is EventKind.ERROR][-2:]
+    told = [e for e in events if e.kind is EventKind.FEEDBACK][-2:]
+    said = [e for e in events if e.kind is EventKind.ACTOR_OUTPUT][-1:]
+    groups = (
+        ("Task", asked, _TASK_MAX),
+        ("Error", failed, _OTHER_MAX),
+        ("Feedback", told, _OTHER_MAX),
+        ("Outcome", said, _OUTCOME_MAX),
+    )
+    found = [(label, event, most) for label, group, most in groups for event in group]
+    return [one for one in found if one[1].content.strip()]
+
+
+def _tools(events: Sequence[Event]) -> str:
+    called = Counter(
+        str(event.metadata["tool"])[:60]
+        for event in events
+        if event.kind is EventKind.TOOL_CALL and "tool" in event.metadata
+    )
+    return ", ".join(f"{name} x{times}" if times > 1 else name for name, times in called.items())
+
+
+def _others(events: Sequence[Event], room: int) -> list[tuple[int, str]]:
+    """As many further events as there is room for, most important first, with their places."""
+    best = sorted(enumerate(events), key=lambda one: (-importance(one[1]), one[0]))
+    found = []
+    for place, event in best:
+        if room < _WORTHWHILE:
+            break
+        text = extract(flattened(event.content), min(_OTHER_MAX, room - 1))
+        room -= len(text) + 1
+        found.append((place, text))
+    return found
+
+
+def extract(text: str, most: int) -> str:
+    """The sentences of a text that weigh most, in their order, in at most `most` characters."""
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    # What is said again is said once: repetition would outweigh everything else.
+    sentences = list(dict.fromkeys(part for part in _SENTENCE_END.split(text) if part.strip()))
+    weights = _weights(sentences)
+    kept: dict[int, str] = {}
+    room = most
+    for i in sorted(range(len(sentences)), key=lambda i: (-weights[i], i)):
+        if room <= _WORTHWHILE and kept:
+            break
+        kept[i] = _ends(sentences[i], room)
+        room -= len(kept[i]) + 1
+    return " ".join(kept[i] for i in sorted(kept))
+
+
+def _weights(sentences: Sequence[str]) -> list[float]:
+    """What each sentence weighs: how common its words are in the text, and where it stands."""
+    words = [[w for w in normalised(s).split() if len(w) > 3 or w.isdigit()] for s in sentences]
+    counts = Counter(word for of_one in words for word in of_one)
+    weights = [sum(counts[w] for w in set(of_one)) / (len(of_one) + 3) for of_one in words]
+    ends = {0: 1.5, len(sentences) - 1: 1.2}
+    return [weight * ends.get(i, 1.0) + 1e-6 for i, weight in enumerate(weights)]
+
+
+def _ends(text: str, most: int) -> str:
+    """A sentence, or if it is too long, its beginning and its end."""
+    if len(text) <= most:
+        return text
+    room = most - len(_GAP)
+    if room < 20:
+        return text[: max(0, most)]
+    first, last = text[: room * 2 // 3], text[-(room - room * 2 // 3) :]
+    # Whole words, where there are any.
+    first = first.rsplit(" ", 1)[0] if " " in first else first
+    last = last.split(" ", 1)[1] if " " in last else last
+    return f"{first}{_GAP}{last}"

@@ -1,0 +1,80 @@
+"""From an event to its long-term entry: pure, and never in the way of the log.
+
+A compactor may be anybody's code, a model behind it even. Whatever it does wrong costs an event its
+entry until the next dream, and never the event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from idetic.gateway.substance import substance
+from idetic.ids import uuid7_text
+from idetic.persona.compactor import compact, importance, summarise_loop
+from idetic.persona.events import Event
+
+_SUMMARY_MAX = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How entries are derived, under a name: with a new name, a dream derives them all again."""
+
+    name: str = "extractive-1"
+    compact: Callable[[Event], str] = compact
+    grade: Callable[[Event], float] = importance
+    summarise: Callable[[Sequence[Event]], str] = summarise_loop
+
+
+class Deriver:
+    """Derives the entries of one persona."""
+
+    def __init__(self, derivation: Derivation):
+        self._derivation = derivation
+
+    @property
+    def name(self) -> str:
+        """Which way of deriving this is."""
+        return self._derivation.name
+
+    def item(self, event: Event, ltm_id: UUID | None = None) -> dict[str, Any] | None:
+        """The long-term entry of an event, as the database takes it; None if that failed."""
+        try:
+            summary = self._derivation.compact(event)
+            grade = float(self._derivation.grade(event))
+            said = substance(summary)
+        except Exception:  # noqa: BLE001 - a compactor is anybody's code, and the log goes on
+            return None
+        if not _storable(summary) or not 0.0 <= grade <= 1.0:
+            return None
+        return {
+            "ltm": str(ltm_id) if ltm_id else uuid7_text(),
+            "id": str(event.id),
+            "position": event.position,
+            "loop_id": str(event.loop_id),
+            "ts": event.ts.isoformat(),
+            "kind": event.kind.value,
+            "visibility": event.visibility.value,
+            "summary": summary,
+            "substance": said,
+            "importance": grade,
+            "derivation": self.name,
+        }
+
+    def summary(self, events: Sequence[Event]) -> str:
+        """A loop in few words; the shipped way, where the given one fails."""
+        try:
+            made = self._derivation.summarise(events)
+        except Exception:  # noqa: BLE001 - as above: a loop always gets its entry
+            made = ""
+        return made if _storable(made) else summarise_loop(events)
+
+
+def _storable(text: object) -> bool:
+    """Whether the database can hold it as a summary."""
+    if not isinstance(text, str) or not text.strip() or len(text) > _SUMMARY_MAX or "\x00" in text:
+        return False
+    return not any("\ud800" <= c <= "\udfff" for c in text)

@@ -1,0 +1,105 @@
+"""The dream: whatever the derived layers lack, they get; then it says whether they cover the log.
+
+All its work is found by state: events without an entry, entries without a vector, loops without a
+summary. So it is idempotent, and one that was killed is simply dreamt again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from idetic.persona.coverage import Coverage, cover
+from idetic.persona.embedding import BATCH, embed
+from idetic.persona.errors import EmbedderHangs
+from idetic.persona.events import EventKind, Visibility
+from idetic.persona.layers import Layers
+from idetic.persona.loops import Loop
+
+Progress = Callable[[str, int, int], None]
+_BATCH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Dreamed:
+    """What a dream did, in a loop of its own, and what the layers cover since."""
+
+    loop_id: UUID
+    derived: int
+    embedded: int
+    summarised: int
+    coverage: tuple[Coverage, Coverage]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both personas' derived layers cover their logs."""
+        return all(coverage.equal for coverage in self.coverage)
+
+
+class Dream:
+    """Backfills both personas' layers, each through its own role."""
+
+    def __init__(self, actors: Layers, own: Layers, progress: Progress | None = None):
+        self._actors = actors
+        self._own = own
+        self._progress = progress
+
+    async def run(self) -> Dreamed:
+        """Dream. Its own loop is the Subconscious's, and is covered as any other."""
+        both: Sequence[Layers] = (self._actors, self._own)
+        async with Loop(self._own, "dream") as loop:
+            await loop.append(
+                EventKind.SUBCONSCIOUS_PROMPT, "Dream begins.", visibility=Visibility.INTERNAL
+            )
+            derived = sum([await self._derive(layers) for layers in both])
+            embedded = sum([await self._embed(layers) for layers in both])
+            summarised = sum([await self._summarise(layers, loop.id) for layers in both])
+            await loop.append(
+                EventKind.SUBCONSCIOUS_OUTPUT,
+                f"Dream ends: {derived} entries derived, {embedded} embedded, {summarised} loops "
+                "summarised.",
+                visibility=Visibility.INTERNAL,
+            )
+        covered = (await cover(self._actors), await cover(self._own))
+        return Dreamed(loop.id, derived, embedded, summarised, covered)
+
+    async def _derive(self, layers: Layers) -> int:
+        """Entries for events that have none, or one that another way of deriving made."""
+        deriver, rows, after, done = layers.common.deriver, layers.rows, 0, 0
+        while found := await rows.underived(deriver.name, after, _BATCH):
+            events = [layers.log.event(row) for row in found]
+            items = [item for event in events if (item := deriver.item(event)) is not None]
+            if items:
+                await rows.derive(items)
+            done += len(items)
+            after = events[-1].position
+            self._tell(f"{layers.persona} entries", done, done)
+        return done
+
+    async def _embed(self, layers: Layers) -> int:
+        """Vectors in the profile of the model at hand; an embedder that hangs ends it for now."""
+        embedder, rows = layers.common.embedder, layers.rows
+        profile_id, after, done = await embedder.profile(), 0, 0
+        if profile_id is None:
+            return 0
+        while found := await rows.waiting(profile_id, after, BATCH):
+            try:
+                done += await embed(embedder, rows, found)
+            except EmbedderHangs:
+                break
+            after = found[-1].position
+            self._tell(f"{layers.persona} vectors", done, done)
+        return done
+
+    async def _summarise(self, layers: Layers, own_loop: UUID) -> int:
+        """Summaries for loops that have none, or one from before their entries were whole."""
+        strays = [loop_id for loop_id in await layers.rows.stray_loops() if loop_id != own_loop]
+        for done, loop_id in enumerate(strays, start=1):
+            await layers.stm.close(loop_id, layers.common.deriver)
+            self._tell(f"{layers.persona} loops", done, len(strays))
+        return len(strays)
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(what, done, total)

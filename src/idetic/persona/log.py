@@ -1,0 +1,164 @@
+"""The perfect log of one persona: append, look up literally, tail, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from idetic.errors import InputError
+from idetic.gateway.content import check_uuid
+from idetic.gateway.items import check_moment
+from idetic.persona.chain import LogHead, LogVerified, LogWalk, genesis_hash
+from idetic.persona.deriving import Deriver
+from idetic.persona.drafts import Draft, DraftCheck, as_item
+from idetic.persona.events import Event, EventKind, Persona, Visibility
+from idetic.ports import Clock
+from idetic.store.persona_log import LogRows
+from idetic.store.persona_tables import role_of
+
+MOST = 10_000
+CHUNK = 1_000
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some events of a span of time, and where the next page begins; None after the last."""
+
+    events: tuple[Event, ...]
+    next: tuple[datetime, int] | None
+
+
+class Log:
+    """One persona's log of one agent. Nothing changes an event once it is written."""
+
+    def __init__(self, rows: LogRows, agent_id: str, persona: Persona, tenant: str):
+        self._rows = rows
+        self._agent_id = agent_id
+        self._persona = persona
+        self._tenant = tenant
+
+    def event(self, row: tuple[Any, ...]) -> Event:
+        """An event from its columns."""
+        event_id, ts, loop_id, kind, visibility, content, metadata, position, digest = row
+        return Event(
+            event_id, ts, self._agent_id, self._persona, loop_id, EventKind(kind),
+            Visibility(visibility), content, metadata, position, bytes(digest),
+        )  # fmt: skip
+
+    async def get_by_id(self, event_id: UUID) -> Event | None:
+        """One event, literally; None if this persona wrote no such event."""
+        rows = await self._rows.get(check_uuid(event_id, "id"))
+        return self.event(rows[0]) if rows else None
+
+    async def get_range(
+        self,
+        start: datetime,
+        end: datetime,
+        *,
+        limit: int = 1_000,
+        after: tuple[datetime, int] | None = None,
+    ) -> Page:
+        """The events from `start` up to, and without, `end`; `after` is a page's `next`."""
+        for moment, what in ((start, "start_ts"), (end, "end_ts")):
+            if check_moment(moment, what) is None:
+                raise InputError(f"{what} is missing.")
+        _check_after(after)
+        most = check_limit(limit)
+        found = [self.event(row) for row in await self._rows.range(start, end, after, most + 1)]
+        more = found[most - 1] if len(found) > most else None
+        return Page(tuple(found[:most]), (more.ts, more.position) if more else None)
+
+    async def tail(self, after: int = 0, *, limit: int = 1_000) -> list[Event]:
+        """The events after a position, in the order of their commits, none of them twice."""
+        if type(after) is not int or not 0 <= after < 2**63:
+            raise InputError("after is a position: a whole number, 0 for the beginning.")
+        rows = await self._rows.tail(after, check_limit(limit))
+        return [self.event(row) for row in rows]
+
+    async def loop(self, loop_id: UUID) -> list[Event]:
+        """The events of one loop, in order."""
+        return [self.event(row) for row in await self._rows.loop(check_uuid(loop_id, "loop_id"))]
+
+    async def head(self) -> LogHead:
+        """Where the log ends now, to be kept elsewhere."""
+        found = await self._rows.head()
+        return LogHead(*found) if found else LogHead(0, self._genesis)
+
+    async def verify(
+        self, head: LogHead | None = None, progress: Progress | None = None
+    ) -> LogVerified:
+        """Recompute every link; problems are told, not raised. A kept `head` shows a cut tail."""
+        ends = await self._rows.head()
+        walk = LogWalk(self._genesis, head)
+        while rows := await self._rows.chain(walk.end.position, CHUNK):
+            for row in rows:
+                walk.take(row)
+            if progress is not None:
+                progress("verify", walk.events, max(walk.events, ends[0] if ends else 0))
+        # The log may have grown since its end was read; only then read it again.
+        if ends is not None and ends[0] < walk.end.position:
+            ends = await self._rows.head()
+        walk.settle(LogHead(*ends) if ends else None)
+        return LogVerified(walk.events, walk.end, tuple(walk.problems))
+
+    @property
+    def _genesis(self) -> bytes:
+        return genesis_hash(role_of(self._persona), self._tenant, self._agent_id)
+
+
+class LogWriter:
+    """Appends to one persona's log, and derives what it can on the way."""
+
+    def __init__(self, rows: LogRows, check: DraftCheck, deriver: Deriver | None, clock: Clock):
+        self._rows = rows
+        self._check = check
+        self._deriver = deriver
+        self._clock = clock
+
+    async def append(self, loop_id: UUID, drafts: Iterable[Draft]) -> list[Event]:
+        """Write events, each chunk of 1,000 in one transaction; committed when this returns.
+
+        All of them are checked before the first is written.
+        """
+        asked = list(islice(drafts, MOST + 1))
+        if len(asked) > MOST:
+            raise InputError(f"At most {MOST:,} events are written at once.")
+        now = self._clock.now()
+        events = [self._check.event(draft, loop_id, now) for draft in asked]
+        given = [draft.id is not None for draft in asked]
+        written: list[Event] = []
+        for first in range(0, len(events), CHUNK):
+            part = slice(first, first + CHUNK)
+            written += await self._chunk(events[part], given[part])
+        return written
+
+    async def _chunk(self, events: Sequence[Event], given: Sequence[bool]) -> list[Event]:
+        items = [
+            as_item(event, given=known, ltm=self._deriver.item(event) if self._deriver else None)
+            for event, known in zip(events, given, strict=True)
+        ]
+        answers = await self._rows.append(items)
+        return [
+            replace(event, position=told.position, digest=told.digest, ts=told.ts)
+            for event, told in zip(events, answers, strict=True)
+        ]
+
+
+def check_limit(limit: object) -> int:
+    """How many at most: a whole number from 1 to 10,000."""
+    if type(limit) is not int or not 1 <= limit <= MOST:
+        raise InputError(f"limit is a whole number from 1 to {MOST:,}.")
+    return limit
+
+
+def _check_after(after: object) -> None:
+    if after is None:
+        return
+    if not (isinstance(after, tuple) and len(after) == 2 and type(after[1]) is int):
+        raise InputError("after is the `next` of a page.")
+    check_moment(after[0], "after")

@@ -1,0 +1,58 @@
+"""Operational notes: the one channel from the Subconscious to the Actor, behind a gate.
+
+A note tells the Actor how to work, never what the Subconscious saw or thought. The gate compares
+it with all that the Subconscious ever said and kept, and refuses what overlaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from idetic.errors import GateRefused
+from idetic.gateway.content import check_text
+from idetic.ids import uuid7
+from idetic.persona.errors import NoteRefused
+from idetic.persona.layers import Layers
+from idetic.persona.note_gate import NoteGate
+
+NOTE_MAX = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note as the Actor finds it."""
+
+    id: UUID
+    ts: datetime
+    text: str = field(repr=False)
+
+
+class NoteBoard:
+    """The notes of one agent, through the layers of whoever asks."""
+
+    def __init__(self, layers: Layers):
+        self._layers = layers
+
+    async def latest(self, limit: int) -> list[Note]:
+        """The last notes, newest first."""
+        return [Note(*row) for row in await self._layers.notes.latest(limit)]
+
+    async def leave(self, text: str) -> Note:
+        """Leave a note to the Actor, if the gate lets it pass. For the Subconscious alone."""
+        check_text(text, NOTE_MAX, "text")
+        common = self._layers.common
+        passed = common.ingest.apply(text)
+        gate = NoteGate(passed.text)
+        if passed.refused or not gate.says_something:
+            raise GateRefused(passed.refused or "The note has no words.")
+        if gate.names_ids:
+            raise NoteRefused("The note names an id.", remedy="Leave ids out; nothing was written.")
+        async for said in self._layers.notes.said():
+            if gate.overlaps(said):
+                # Not with what: whoever reads the error need not be allowed to know.
+                raise NoteRefused
+        note = Note(uuid7(), common.clock.now(), passed.text)
+        await self._layers.notes.put(note.id, note.ts, note.text)
+        return note

@@ -1,0 +1,81 @@
+-- What is derived from one persona's log: long-term entries, vectors, short-term entries.
+
+-- query: derive
+SELECT {derive}({tenant}, {agent_id}, {items})
+
+-- query: underived
+-- Events without a long-term entry, or with one that another way of deriving made.
+SELECT {columns} FROM {log} l LEFT JOIN {ltm} m ON {scope_m} AND m.event_id = l.event_id
+WHERE {scope_l} AND l.position > {after} AND (m.ltm_id IS NULL OR m.derivation <> {derivation})
+ORDER BY l.position LIMIT {limit}
+
+-- query: waiting
+-- Entries without a vector of this profile, and those that say something else than when they got
+-- theirs.
+SELECT m.ltm_id, m.summary, m.position FROM {ltm} m
+WHERE {scope_m} AND m.position > {after} AND (m.status <> 'embedded' OR NOT EXISTS (
+    SELECT FROM {vectors} v WHERE {scope_v} AND v.profile_id = {profile} AND v.ltm_id = m.ltm_id))
+ORDER BY m.position LIMIT {limit}
+
+-- query: waiting_in_loop
+-- The same for a loop that ends: found by its index, whatever else waits.
+SELECT m.ltm_id, m.summary, m.position FROM {ltm} m
+WHERE {scope_m} AND m.loop_id = {loop_id} AND m.position > {after} AND m.status <> 'embedded'
+ORDER BY m.position LIMIT {limit}
+
+-- query: store_vectors
+INSERT INTO {vectors} (tenant, agent_id, ltm_id, profile_id, embedding) VALUES {rows}
+ON CONFLICT (tenant, agent_id, profile_id, ltm_id) DO UPDATE SET embedding = EXCLUDED.embedding
+
+-- query: settle
+-- What became of an attempt to embed.
+UPDATE {ltm} m SET status = {status}, attempts = m.attempts + 1, last_error = {error}
+WHERE {scope_m} AND m.ltm_id = ANY ({ids})
+
+-- query: entry
+SELECT {entry_columns} FROM {ltm} m WHERE {scope_m} AND m.ltm_id = {ltm_id}
+
+-- query: of_event
+SELECT {entry_columns} FROM {ltm} m WHERE {scope_m} AND m.event_id = {event_id}
+
+-- query: loop_entries
+-- A loop's events with the long-term entry of each, in order.
+SELECT m.ltm_id, {columns} FROM {log} l LEFT JOIN {ltm} m ON {scope_m} AND m.event_id = l.event_id
+WHERE {scope_l} AND l.loop_id = {loop_id} ORDER BY l.position
+
+-- query: put_stm
+-- A loop's one entry; writing the same again changes nothing.
+INSERT INTO {stm} AS s (tenant, agent_id, loop_id, ts, summary, ltm_ids, kinds, visibilities)
+VALUES ({tenant}, {agent_id}, {loop_id}, {ts}, {summary}, {ltm_ids}, {kinds}, {visibilities})
+ON CONFLICT (tenant, agent_id, loop_id) DO UPDATE
+    SET ts = EXCLUDED.ts, summary = EXCLUDED.summary, ltm_ids = EXCLUDED.ltm_ids,
+        kinds = EXCLUDED.kinds, visibilities = EXCLUDED.visibilities
+    WHERE (s.ts, s.summary, s.ltm_ids, s.kinds, s.visibilities)
+        IS DISTINCT FROM (EXCLUDED.ts, EXCLUDED.summary, EXCLUDED.ltm_ids, EXCLUDED.kinds,
+                          EXCLUDED.visibilities)
+
+-- query: window
+-- The rolling window: the last loops, newest first.
+SELECT s.loop_id, s.ts, s.summary, s.ltm_ids, s.kinds::text[], s.visibilities::text[] FROM {stm} s
+WHERE {scope_s} ORDER BY s.ts DESC, s.loop_id DESC LIMIT {limit}
+
+-- query: stray_loops
+-- Loops without a short-term entry, or with one that does not name their long-term entries.
+SELECT g.loop_id FROM (
+    SELECT l.loop_id, min(l.position) AS first,
+        coalesce(array_agg(m.ltm_id ORDER BY l.position) FILTER (WHERE m.ltm_id IS NOT NULL), '{{}}')
+            AS ltm_ids
+    FROM {log} l LEFT JOIN {ltm} m ON {scope_m} AND m.event_id = l.event_id
+    WHERE {scope_l} GROUP BY l.loop_id) g
+LEFT JOIN {stm} s ON {scope_s} AND s.loop_id = g.loop_id
+WHERE s.ltm_ids IS DISTINCT FROM g.ltm_ids
+ORDER BY g.first
+
+-- query: coverage
+-- How many there are of each, side by side: equal, if everything is derived.
+SELECT
+    (SELECT count(*) FROM {log} l WHERE {scope_l}),
+    (SELECT count(*) FROM {ltm} m WHERE {scope_m}),
+    (SELECT count(*) FROM {vectors} v WHERE {scope_v} AND v.profile_id = {profile}),
+    (SELECT count(DISTINCT l.loop_id) FROM {log} l WHERE {scope_l}),
+    (SELECT count(*) FROM {stm} s WHERE {scope_s})

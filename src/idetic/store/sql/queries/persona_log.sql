@@ -1,0 +1,32 @@
+-- The perfect log of one persona. Every statement carries tenant and agent.
+
+-- query: append
+SELECT r_position, r_hash, r_at, r_derived FROM {append}({tenant}, {agent_id}, {events})
+
+-- query: get
+SELECT {columns} FROM {log} l WHERE {scope_l} AND l.event_id = {event_id}
+
+-- query: range
+-- A span of time, from its start up to its end, which does not belong to it; `after` goes on where
+-- the last page ended.
+SELECT {columns} FROM {log} l
+WHERE {scope_l} AND l.ts >= {start} AND l.ts < {until} AND (l.ts, l.position) > ({after_ts}, {after})
+ORDER BY l.ts, l.position LIMIT {limit}
+
+-- query: tail
+-- In the order of commits: positions are given under a lock that is held to the commit.
+SELECT {columns} FROM {log} l WHERE {scope_l} AND l.position > {after}
+ORDER BY l.position LIMIT {limit}
+
+-- query: loop
+SELECT {columns} FROM {log} l WHERE {scope_l} AND l.loop_id = {loop_id} ORDER BY l.position
+
+-- query: head
+SELECT h.position, h.hash FROM {heads} h WHERE {scope_h}
+
+-- query: chain
+-- All that a link's hash is over, as texts: it is recomputed away from the database.
+SELECT l.position, l.event_id::text, (extract(epoch FROM l.ts) * 1000000)::bigint, l.loop_id::text,
+    l.kind::text, l.visibility::text, l.content, l.metadata::text, l.salt, l.content_hash,
+    l.prev_hash, l.hash
+FROM {log} l WHERE {scope_l} AND l.position > {after} ORDER BY l.position LIMIT {limit}

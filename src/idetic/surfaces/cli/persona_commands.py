@@ -1,0 +1,61 @@
+"""`idetic persona … | dream`: how they are called; their work is imported when run."""
+
+# ruff: noqa: PLC0415
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from idetic.surfaces.cli.commands import help_if_alone
+from idetic.surfaces.cli.options import Dsn, Json, examples
+
+DREAM = examples(
+    "idetic dream help-desk.yaml --tenant acme", "idetic dream help-desk.yaml --tenant acme --json"
+)
+
+app = typer.Typer(
+    help="Agents with persona memory: check their identity files.",
+    epilog=examples("idetic persona check help-desk.yaml"),
+)
+
+
+@app.callback(invoke_without_command=True)
+def _persona(context: typer.Context) -> None:
+    help_if_alone(context)
+
+
+@app.command(
+    "check",
+    epilog=examples(
+        "idetic persona check help-desk.yaml", "idetic persona check agents/*.yaml --json"
+    ),
+)
+def check(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", show_default=False, help="Identity files.")
+    ],
+    json: Json = False,
+) -> None:
+    """Check identity files: every problem with its place and its remedy."""
+    from idetic.surfaces.cli.persona import check_identities
+
+    check_identities(files, json)
+
+
+def dream(
+    identity: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="The agent's identity file.")
+    ],
+    tenant: Annotated[str, typer.Option(metavar="NAME", help="Whose agent it is.")],
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Backfill an agent's long-term and short-term memory from its log, for both personas.
+
+    Can be stopped and run again: it takes up what is missing. Progress is on stderr. Ends with 1
+    if something is still not covered, and says what.
+    """
+    from idetic.surfaces.cli.persona import run_dream
+
+    run_dream(identity, tenant, dsn, json)
