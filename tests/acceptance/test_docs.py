@@ -20,6 +20,9 @@ from idetic.context.operations import Runbooks
 from idetic.context.worlds import Worlds
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.keys import Keys
+from idetic.library.persona import PersonaMemory
+from idetic.persona.loops import Loop
+from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 from idetic.spec.loader import load
 from idetic.spec.problems import PRIMITIVES
 from idetic.store.embedded import EmbeddedServer
@@ -41,6 +44,7 @@ README = ROOT / "README.md"
 TUTORIAL = DOCS / "tutorial" / "first-memory.md"
 PERSONA = DOCS / "tutorial" / "persona-agent.md"
 AUDIT = DOCS / "how-to" / "audit.md"
+PERSONAS = DOCS / "how-to" / "persona-memory.md"
 OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
 PYTHON = DOCS / "reference" / "python.md"
 SCHEMA = DOCS / "reference" / "schema.md"
@@ -65,7 +69,7 @@ def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize(
-    "page", [README, TUTORIAL, PERSONA, PYTHON, SCHEMA, ERRORS, AUDIT], ids=named
+    "page", [README, TUTORIAL, PERSONA, PYTHON, SCHEMA, ERRORS, AUDIT, PERSONAS], ids=named
 )
 def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(page: Path) -> None:
     assert follow(page) > 0
@@ -166,7 +170,10 @@ def public_methods(kind: type) -> Iterator[Callable[..., Any]]:
             yield member
 
 
-HANDLES = [Idetic, Keys, Agent, Memory, Session, Interaction, PersonaAgent, Worlds, Runbooks]
+HANDLES = [
+    *(Idetic, Keys, Agent, Memory, Session, Interaction, Worlds, Runbooks),
+    *(PersonaAgent, PersonaMemory, Loop, ActorMemoryView, SubconsciousMemoryView),
+]
 
 
 @pytest.mark.parametrize("kind", HANDLES, ids=lambda kind: str(kind.__name__))

@@ -14,10 +14,10 @@ from idetic.embed import BgeSmall
 from idetic.errors import GateRefused, InputError, TextRefused
 from idetic.library.persona import PersonaMemory
 from idetic.persona.drafts import Draft
+from idetic.persona.errors import NoteRefused
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import default_heuristics
 from idetic.persona.note_gate import NoteGate
-from idetic.persona.notes import NoteRefused
 from idetic.persona.rag import RagFilters
 from idetic.spec.primitives import Signal
 from tests.conftest import TestDatabase

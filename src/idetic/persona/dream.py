@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from idetic.persona.coverage import Coverage, cover
-from idetic.persona.embedding import BATCH, EmbedderHangs, embed
+from idetic.persona.embedding import BATCH, embed
+from idetic.persona.errors import EmbedderHangs
 from idetic.persona.events import EventKind, Visibility
 from idetic.persona.layers import Layers
 from idetic.persona.loops import Loop

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from idetic.embed.errors import EmbeddingFailed
 from idetic.errors import IdeticError
+from idetic.persona.errors import EmbedderHangs
 from idetic.recall.model import Model, fingerprint
 from idetic.store.asked import DIMENSIONS
 from idetic.store.database import Database
@@ -26,13 +27,6 @@ BATCH = 64
 PATIENCE = 30.0
 Vector = list[float]
 Found = TypeVar("Found")
-
-
-class EmbedderHangs(EmbeddingFailed):
-    """The embedding model did not answer in time."""
-
-    code = "embedder_hangs"
-    remedy = "Look at what the embedder waits for; the entries stay pending until a dream."
 
 
 class PersonaEmbedder:

@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from idetic.gateway.content import check_text, check_uuid
-from idetic.persona.embedding import EmbedderHangs, PersonaEmbedder, Vector
+from idetic.persona.embedding import PersonaEmbedder, Vector
+from idetic.persona.errors import EmbedderHangs
 from idetic.persona.events import EmbedStatus, EventKind, LtmEntry, Persona, Visibility
 from idetic.persona.log import check_limit
 from idetic.persona.rag import RagAnswer, RagFilters, RagHit

@@ -13,6 +13,7 @@ from uuid import UUID
 from idetic.errors import GateRefused
 from idetic.gateway.content import check_text
 from idetic.ids import uuid7
+from idetic.persona.errors import NoteRefused
 from idetic.persona.layers import Layers
 from idetic.persona.note_gate import NoteGate
 
@@ -26,13 +27,6 @@ class Note:
     id: UUID
     ts: datetime
     text: str = field(repr=False)
-
-
-class NoteRefused(GateRefused):
-    """The note overlaps with what the Subconscious remembers."""
-
-    code = "note_refused"
-    remedy = "Say what the Actor shall do, in words of its own; nothing was written."
 
 
 class NoteBoard:
