@@ -119,7 +119,8 @@ NATIONAL: dict[str, Make] = {
 def generated(seed: int, count: int) -> Iterable[tuple[str, str, str]]:
     """(type, text, number), the same for the same seed."""
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
-    for kind, make in (("card", card), ("iban", account)):
+    plain: dict[str, Make] = {"card": card, "iban": account}
+    for kind, make in plain.items():
         for _ in range(count):
             number = make(chance)
             yield kind, _sentence(chance, kind, number), number
