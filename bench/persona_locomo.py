@@ -50,7 +50,9 @@ async def main() -> int:
                 for name, told in (await _sessions(memory, conversation)).items():
                     sessions.setdefault(name, []).extend(told)
                 print(f"conversation {conversation.number} replayed and asked", flush=True)
-    rows = [{"unit": "turns", "arm": name, **_mean(told)} for name, told in turns.items()]
+    rows: list[dict[str, Any]] = [
+        {"unit": "turns", "arm": name, **_mean(told)} for name, told in turns.items()
+    ]
     rows += [{"unit": "sessions", "arm": name, **_mean(told)} for name, told in sessions.items()]
     report("persona_locomo", rows, {
         "questions": asked,
