@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from idetic.erasure import Subject
 from idetic.errors import AnchorRefused, InputError, TextRefused
 from idetic.gates.gate import Gates
 from idetic.gateway.content import SHORT, check_text
+from idetic.library.persona_erasing import PersonaErased, PersonaErasure
 from idetic.persona.deriving import Derivation, Deriver
 from idetic.persona.dream import Dream, Dreamed, Progress
 from idetic.persona.embedding import PATIENCE, PersonaEmbedder
@@ -43,12 +46,15 @@ class PersonaPools:
 class PersonaMemory:
     """Persona memory of one agent: two views, loops that write, the dream, and notes."""
 
-    def __init__(self, identity: Identity, actors: Layers, own: Layers, seen: Layers):
+    def __init__(
+        self, identity: Identity, actors: Layers, own: Layers, seen: Layers, erasure: PersonaErasure
+    ):
         self.identity = identity
         self.agent_id = identity.agent_id
         self.actor = ActorMemoryView(identity.agent_id, actors, identity)
         self.subconscious = SubconsciousMemoryView(identity.agent_id, own, seen, identity)
         self._layers = {Persona.ACTOR: actors, Persona.SUBCONSCIOUS: own}
+        self._erasure = erasure
 
     def loop(self, task: str | None = None, persona: Persona = Persona.ACTOR) -> Loop:
         """A new loop of one persona, with an id of its own; it always closes."""
@@ -63,6 +69,10 @@ class PersonaMemory:
         """Leave the Actor an operational note; refused if it overlaps with what the Subconscious
         remembers."""
         return await NoteBoard(self._layers[Persona.SUBCONSCIOUS]).leave(text)
+
+    async def erase(self, subject: Subject | str | Iterable[str], *, reason: str) -> PersonaErased:
+        """Empty all that names a subject, in both logs and what was derived; this is for good."""
+        return await self._erasure.erase(subject, reason=reason)
 
 
 def compose_persona(
@@ -94,12 +104,16 @@ def compose_persona(
         vector_schema=vector_schema,
         derive=derive,
     )
+    actors = layers(common, Persona.ACTOR, pools.actor)
+    own = layers(common, Persona.SUBCONSCIOUS, pools.subconscious)
+    databases = {Persona.ACTOR: pools.actor, Persona.SUBCONSCIOUS: pools.subconscious}
     return PersonaMemory(
         identity,
-        layers(common, Persona.ACTOR, pools.actor),
-        layers(common, Persona.SUBCONSCIOUS, pools.subconscious),
+        actors,
+        own,
         # The Actor's tables through the Subconscious's role, which may only read them.
         layers(common, Persona.ACTOR, pools.subconscious),
+        PersonaErasure((actors, own), databases, pools.application),
     )
 
 

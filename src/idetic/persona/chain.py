@@ -13,6 +13,10 @@ from typing import Any
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
 PROBLEMS_KEPT = 100
+EMPTIED = "[erased]"
+"""What an erased event says, and all that is derived from it."""
+ERASED = "erased"
+"""Where the event that records an erasure names the events that it emptied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class LogWalk:
     events: int = 0
     problems: list[str] = field(default_factory=list)
     _end: LogHead | None = None
+    _emptied: dict[str, int] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
 
     @property
     def end(self) -> LogHead:
@@ -60,18 +66,28 @@ class LogWalk:
             self.tell(f"position {last.position + 1} is missing; {position} follows")
         if bytes(prev_hash) != last.digest:
             self.tell(f"position {position} does not follow from the one before")
-        if hashed(bytes(salt), content, metadata) != bytes(content_hash):
+        if not salt and content == EMPTIED:
+            self._emptied[said[0]] = position
+        elif hashed(bytes(salt), content, metadata) != bytes(content_hash):
             self.tell(f"position {position} has another content than was written")
         words = _text([position, *said, bytes(content_hash).hex()])
         if hashlib.sha256(bytes(prev_hash) + words.encode()).digest() != bytes(digest):
             self.tell(f"position {position} has another hash than its link")
+        if said[3] == "system_event" and ERASED in metadata:
+            self._told.update(map(str, json.loads(metadata).get(ERASED, ())))
         self._end = LogHead(position, bytes(digest))
         self.events += 1
         if self.kept and self.kept.position == position and self.kept.digest != bytes(digest):
             self.tell(f"position {position} has another hash than the head that was kept")
 
     def settle(self, head: LogHead | None) -> None:
-        """Compare the end of the walk with the log's own row, and with the head that was kept."""
+        """Compare the end of the walk with the log's own row, and with the head that was kept.
+
+        What is empty must have been erased: a later event says so, and only Idetic writes those.
+        """
+        for event_id, position in self._emptied.items():
+            if event_id not in self._told:
+                self.tell(f"position {position} is empty, and nothing says that it was erased")
         if head is not None and head != self.end:
             self.tell(f"the log's own row says that it ends at {head.position}")
         if self.kept and self.kept.position > self.end.position:

@@ -44,7 +44,7 @@ ORIGINAL_KIND = "original_kind"
 
 RESERVED = frozenset(
     "id ts agent_id persona loop_id kind visibility content metadata position digest "
-    "event_id ltm_id ltm_ids collection importance".split()
+    "event_id ltm_id ltm_ids collection importance erased".split()
 ) | {ORIGINAL_KIND}
 """Metadata keys that only Idetic writes: each would pass for a field of the event."""
 

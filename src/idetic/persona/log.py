@@ -137,6 +137,11 @@ class LogWriter:
             written += await self._chunk(events[part], given[part])
         return written
 
+    async def record(self, event: Event) -> Event:
+        """Write an event of Idetic's own making, as it is."""
+        (written,) = await self._chunk([event], [False])
+        return written
+
     async def _chunk(self, events: Sequence[Event], given: Sequence[bool]) -> list[Event]:
         items = [
             as_item(event, given=known, ltm=self._deriver.item(event) if self._deriver else None)

@@ -22,6 +22,7 @@ from idetic.store.plan import extensions_of
 from idetic.store.templates import raw
 
 _TABLES = ("log", "heads", "ltm", "vectors", "stm")
+_FUNCTIONS = ("append", "derive", "erase")
 _ALIASES = {"l": "log", "h": "heads", "m": "ltm", "v": "vectors", "s": "stm", "n": "notes"}
 _EVENT = "event_id ts loop_id kind::text visibility::text content metadata position hash".split()
 _ENTRY = (
@@ -64,7 +65,10 @@ class PersonaTables:
         tables["notes"] = sql.Identifier(role_of("actor"), "operational_notes")
         return {
             **tables,
-            **{name: sql.Identifier(schema, f"{name}_v1") for name in ("append", "derive")},
+            **{
+                name: sql.Identifier(schema, f"{name}_v1") for name in ("append", "derive", "erase")
+            },
+            "erase_notes": sql.Identifier(role_of("actor"), "erase_notes_v1"),
             **{f"scope_{alias}": scoping.predicate(scope, alias) for alias in _ALIASES},
             **{key: sql.Literal(value) for key, value in scope.anchor.items()},
             "columns": raw(", ").join(raw(f"l.{column}") for column in _EVENT),

@@ -34,6 +34,36 @@ $$;
 
 GRANT USAGE ON SCHEMA idetic TO idetic_actor, idetic_subconscious;
 
+-- The one change that an event may see: it is emptied, by the keeper, because it named somebody who
+-- is to be forgotten. Its hash stays, so the chain verifies; its salt goes, so the hash cannot be
+-- guessed at. For the owner too.
+CREATE FUNCTION idetic.event_emptied_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+DECLARE
+    may text[] := ARRAY['content', 'metadata', 'salt'];
+BEGIN
+    IF current_user = 'idetic_keeper' AND NEW.content = '[erased]' AND NEW.metadata = '{}'
+       AND NEW.salt = '' AND to_jsonb(NEW) - may = to_jsonb(OLD) - may THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+        USING ERRCODE = 'ID001';
+END
+$$;
+
+-- The same for a note to the Actor.
+CREATE FUNCTION idetic.note_emptied_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_user = 'idetic_keeper' AND NEW.body = '[erased]'
+       AND to_jsonb(NEW) - 'body' = to_jsonb(OLD) - 'body' THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+        USING ERRCODE = 'ID001';
+END
+$$;
+
 -- One text for both families, so that they cannot drift apart.
 DO $do$
 DECLARE
@@ -139,8 +169,10 @@ CREATE TABLE @family.stm (
 CREATE INDEX stm_window ON @family.stm (tenant, agent_id, ts, loop_id);
 
 -- What is written once stays, for the owner too; what is derived may change and never goes.
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON @family.log
+CREATE TRIGGER append_only BEFORE DELETE ON @family.log
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER only_emptied BEFORE UPDATE ON @family.log
+    FOR EACH ROW EXECUTE FUNCTION idetic.event_emptied_v1();
 CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON @family.log
     FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
 CREATE TRIGGER append_only BEFORE DELETE ON @family.heads
@@ -182,10 +214,79 @@ BEGIN
                 substance = EXCLUDED.substance, importance = EXCLUDED.importance,
                 derivation = EXCLUDED.derivation,
                 status = CASE WHEN l.summary = EXCLUDED.summary THEN l.status ELSE 'pending' END
-            WHERE l.derivation <> EXCLUDED.derivation;
+            WHERE l.derivation <> EXCLUDED.derivation AND l.summary <> '[erased]';
     END LOOP;
 END
 $$;
+
+-- A vector says what its entry says: one that was computed before its entry was emptied, and comes
+-- to be stored after it, is emptied too. The row's lock makes the two wait for each other.
+CREATE FUNCTION @family.vector_kept_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM @family.ltm AS m
+    WHERE m.tenant = NEW.tenant AND m.agent_id = NEW.agent_id AND m.ltm_id = NEW.ltm_id
+      AND m.summary = '[erased]' FOR NO KEY UPDATE;
+    IF FOUND THEN
+        NEW.embedding := array_fill(0, ARRAY[384])::@vector.halfvec;
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER vector_kept BEFORE INSERT OR UPDATE ON @family.vectors
+    FOR EACH ROW EXECUTE FUNCTION @family.vector_kept_v1();
+
+-- Empty events for good, with all that was derived from them, and say what went from where. Only
+-- the application may ask for it, never a persona. An event without an entry gets an empty one, so
+-- that a dream which read the event before cannot write what it said.
+GRANT USAGE, CREATE ON SCHEMA @family TO idetic_keeper;
+GRANT SELECT ON @family.log, @family.ltm, @family.vectors, @family.stm TO idetic_keeper;
+GRANT UPDATE (content, metadata, salt) ON @family.log TO idetic_keeper;
+GRANT INSERT, UPDATE ON @family.ltm TO idetic_keeper;
+GRANT UPDATE (embedding) ON @family.vectors TO idetic_keeper;
+GRANT UPDATE (summary) ON @family.stm TO idetic_keeper;
+SET LOCAL ROLE idetic_keeper;
+CREATE FUNCTION @family.erase_v1(p_tenant text, p_agent text, p_events uuid[])
+RETURNS TABLE (r_table text, r_ids uuid[])
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    event record;
+    gone uuid[] := '{}';
+    entries uuid[] := '{}';
+    loops uuid[] := '{}';
+    entry uuid;
+BEGIN
+    FOR event IN SELECT l.* FROM @family.log AS l
+        WHERE l.tenant = p_tenant AND l.agent_id = p_agent AND l.event_id = ANY (p_events)
+        ORDER BY l.position
+    LOOP
+        UPDATE @family.log AS l SET content = '[erased]', metadata = '{}', salt = ''
+        WHERE l.tenant = p_tenant AND l.agent_id = p_agent AND l.position = event.position;
+        INSERT INTO @family.ltm AS m (tenant, agent_id, ltm_id, event_id, position, loop_id, ts, kind,
+            visibility, summary, lexemes, substance, importance, derivation)
+        VALUES (p_tenant, p_agent, gen_random_uuid(), event.event_id, event.position, event.loop_id,
+            event.ts, event.kind, event.visibility, '[erased]', '', 0, 0, 'erased')
+        ON CONFLICT (tenant, agent_id, event_id) DO UPDATE
+            SET summary = '[erased]', lexemes = '', substance = 0, importance = 0,
+                derivation = 'erased', last_error = NULL
+        RETURNING m.ltm_id INTO entry;
+        gone := gone || event.event_id;
+        entries := entries || entry;
+        loops := loops || event.loop_id;
+    END LOOP;
+    UPDATE @family.vectors AS v SET embedding = array_fill(0, ARRAY[384])::@vector.halfvec
+    WHERE v.tenant = p_tenant AND v.agent_id = p_agent AND v.ltm_id = ANY (entries);
+    UPDATE @family.stm AS s SET summary = '[erased]'
+    WHERE s.tenant = p_tenant AND s.agent_id = p_agent AND s.loop_id = ANY (loops);
+    RETURN QUERY SELECT 'log', gone UNION ALL SELECT 'ltm', entries
+        UNION ALL SELECT 'stm', ARRAY(SELECT DISTINCT unnest(loops));
+END
+$$;
+REVOKE ALL ON FUNCTION @family.erase_v1(text, text, uuid[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @family.erase_v1(text, text, uuid[]) TO idetic_app;
+SET LOCAL ROLE idetic_owner;
+REVOKE CREATE ON SCHEMA @family FROM idetic_keeper;
+GRANT USAGE ON SCHEMA @family TO idetic_app;
 
 -- Append events: the one way a row of the log comes to be. The lock on the chain's end is held to
 -- the commit. An event whose id the caller gave, and that is there already, is not written twice;
@@ -297,8 +398,10 @@ CREATE TABLE idetic_actor.operational_notes (
     body idetic.ltm_summary NOT NULL,
     CONSTRAINT operational_notes_pkey PRIMARY KEY (tenant, agent_id, note_id)
 );
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic_actor.operational_notes
+CREATE TRIGGER append_only BEFORE DELETE ON idetic_actor.operational_notes
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER only_emptied BEFORE UPDATE ON idetic_actor.operational_notes
+    FOR EACH ROW EXECUTE FUNCTION idetic.note_emptied_v1();
 CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic_actor.operational_notes
     FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
 
@@ -309,6 +412,22 @@ GRANT SELECT ON idetic_actor.operational_notes TO idetic_actor;
 GRANT USAGE ON SCHEMA idetic_actor TO idetic_subconscious;
 GRANT SELECT ON ALL TABLES IN SCHEMA idetic_actor TO idetic_subconscious;
 GRANT INSERT ON idetic_actor.operational_notes TO idetic_subconscious;
+
+-- Notes that name somebody who is to be forgotten are emptied like events.
+GRANT CREATE ON SCHEMA idetic_actor TO idetic_keeper;
+GRANT SELECT, UPDATE (body) ON idetic_actor.operational_notes TO idetic_keeper;
+SET LOCAL ROLE idetic_keeper;
+CREATE FUNCTION idetic_actor.erase_notes_v1(p_tenant text, p_agent text, p_notes uuid[])
+RETURNS SETOF uuid
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    UPDATE idetic_actor.operational_notes AS n SET body = '[erased]'
+    WHERE n.tenant = p_tenant AND n.agent_id = p_agent AND n.note_id = ANY (p_notes)
+    RETURNING n.note_id
+$$;
+REVOKE ALL ON FUNCTION idetic_actor.erase_notes_v1(text, text, uuid[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION idetic_actor.erase_notes_v1(text, text, uuid[]) TO idetic_app;
+SET LOCAL ROLE idetic_owner;
+REVOKE CREATE ON SCHEMA idetic_actor FROM idetic_keeper;
 
 -- Row-level security, as in every family: the scope's tenant and agent, and nothing when it is
 -- unset. What the Subconscious may do in the Actor's tables is the grants' business.
@@ -329,7 +448,8 @@ BEGIN
         EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', found.named);
         EXECUTE format('CREATE POLICY agent_scope ON %s FOR ALL TO %s USING (%s) WITH CHECK (%s)',
             found.named, CASE found.nspname WHEN 'idetic_actor'
-                THEN 'idetic_actor, idetic_subconscious' ELSE 'idetic_subconscious' END, bound, bound);
+                THEN 'idetic_actor, idetic_subconscious, idetic_keeper'
+                ELSE 'idetic_subconscious, idetic_keeper' END, bound, bound);
     END LOOP;
 END
 $do$;

@@ -4,9 +4,11 @@
 SELECT {derive}({tenant}, {agent_id}, {items})
 
 -- query: underived
--- Events without a long-term entry, or with one that another way of deriving made.
+-- Events without a long-term entry, or with one that another way of deriving made. What was erased
+-- stays so.
 SELECT {columns} FROM {log} l LEFT JOIN {ltm} m ON {scope_m} AND m.event_id = l.event_id
-WHERE {scope_l} AND l.position > {after} AND (m.ltm_id IS NULL OR m.derivation <> {derivation})
+WHERE {scope_l} AND l.position > {after}
+  AND (m.ltm_id IS NULL OR (m.derivation <> {derivation} AND m.summary <> '[erased]'))
 ORDER BY l.position LIMIT {limit}
 
 -- query: waiting

@@ -30,3 +30,15 @@ SELECT l.position, l.event_id::text, (extract(epoch FROM l.ts) * 1000000)::bigin
     l.kind::text, l.visibility::text, l.content, l.metadata::text, l.salt, l.content_hash,
     l.prev_hash, l.hash
 FROM {log} l WHERE {scope_l} AND l.position > {after} ORDER BY l.position LIMIT {limit}
+
+-- query: erase
+SELECT r_table, r_ids FROM {erase}({tenant}, {agent_id}, {events})
+
+-- query: derived_texts
+-- What each event says and what was made of it, in pages: where erasure looks.
+SELECT l.position, l.event_id, l.content, l.metadata, m.summary FROM {log} l
+LEFT JOIN {ltm} m ON {scope_m} AND m.event_id = l.event_id
+WHERE {scope_l} AND l.position > {after} ORDER BY l.position LIMIT {limit}
+
+-- query: loop_texts
+SELECT s.loop_id, s.summary FROM {stm} s WHERE {scope_s}

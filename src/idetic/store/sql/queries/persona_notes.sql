@@ -17,3 +17,9 @@ WHERE {scope_l} AND l.position > {after} ORDER BY l.position LIMIT {limit}
 
 -- query: said_of_loops
 SELECT s.summary FROM {stm} s WHERE {scope_s}
+
+-- query: erase_notes
+SELECT e FROM {erase_notes}({tenant}, {agent_id}, {ids}) e
+
+-- query: note_texts
+SELECT n.note_id, n.body FROM {notes} n WHERE {scope_n}
