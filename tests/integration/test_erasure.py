@@ -93,7 +93,7 @@ async def test_every_tier_and_state_is_looked_at_and_what_was_made_of_it_goes_to
     await house.operator.archive(archived, reason="old")
     buried = await house.entry("Zora Quell is back.", Claim("d", "e", "f"))
     await house.operator.tombstone(buried, reason="wrong")
-    superseded = await house.entry("zora@quell.example it is.", Claim("g", "h", "i"))
+    superseded = await house.entry("The counterparty is Zora Quell now.", Claim("g", "h", "i"))
     await house.entry("Something else.", Claim("g", "h", "j"))
     claim = Claim("reviewer zq", "wants", "figures")
     session = await house.world.memory.session().open()

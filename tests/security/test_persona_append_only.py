@@ -102,7 +102,7 @@ async def test_the_personas_own_role_has_no_right_to(
 async def test_control_without_the_trigger_a_change_goes_through(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    admin.execute("ALTER TABLE idetic_actor.log DISABLE TRIGGER append_only")
+    admin.execute("ALTER TABLE idetic_actor.log DISABLE TRIGGER only_emptied")
     assert admin.execute("UPDATE idetic_actor.log SET content = 'x'").rowcount == 4
 
 

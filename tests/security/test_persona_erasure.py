@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import psycopg
 import pytest
 
@@ -23,7 +25,7 @@ TABLES = [
 
 
 @pytest.fixture
-async def memory(database: TestDatabase) -> PersonaMemory:
+async def memory(database: TestDatabase) -> AsyncIterator[PersonaMemory]:
     async with Idetic.open(
         database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder()
     ) as db:

@@ -232,11 +232,11 @@ async def test_the_subconscious_role_reads_both_and_writes_its_own_and_notes(
         await memory._layers[Persona.ACTOR].notes.put(uuid4(), START, "from the Actor to itself")
 
 
-async def test_the_application_role_itself_reaches_neither(
+async def test_the_application_role_itself_reaches_neither_but_to_erase(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    for schema in (ACTOR, SUBCONSCIOUS):
-        assert reached(admin, "idetic_app", schema) == set()
+    assert reached(admin, "idetic_app", ACTOR) == {"erase_v1", "erase_notes_v1"}
+    assert reached(admin, "idetic_app", SUBCONSCIOUS) == {"erase_v1"}
 
 
 async def test_what_the_role_is_told_does_not_depend_on_what_exists(

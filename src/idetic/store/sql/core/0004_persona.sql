@@ -233,6 +233,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
+REVOKE ALL ON FUNCTION @family.vector_kept_v1() FROM PUBLIC;
 CREATE TRIGGER vector_kept BEFORE INSERT OR UPDATE ON @family.vectors
     FOR EACH ROW EXECUTE FUNCTION @family.vector_kept_v1();
 
