@@ -21,7 +21,8 @@ from idetic.store.family import Names
 from idetic.store.plan import extensions_of
 from idetic.store.templates import raw
 
-_TABLES = ("log", "heads", "ltm", "vectors", "stm")
+PERSONAS = ("actor", "subconscious")
+TABLES = ("log", "heads", "ltm", "vectors", "stm")
 _ALIASES = {"l": "log", "h": "heads", "m": "ltm", "v": "vectors", "s": "stm", "n": "notes"}
 _EVENT = "event_id ts loop_id kind::text visibility::text content metadata position hash".split()
 _ENTRY = (
@@ -60,7 +61,7 @@ class PersonaTables:
     @cached_property
     def _names(self) -> Names:
         schema, scope = role_of(self.persona), self.scope
-        tables = {name: sql.Identifier(schema, name) for name in _TABLES}
+        tables = {name: sql.Identifier(schema, name) for name in TABLES}
         tables["notes"] = sql.Identifier(role_of("actor"), "operational_notes")
         return {
             **tables,
