@@ -23,7 +23,7 @@ from idetic.store.templates import raw
 
 PERSONAS = ("actor", "subconscious")
 TABLES = ("log", "heads", "ltm", "vectors", "stm")
-_ALIASES = {"l": "log", "h": "heads", "m": "ltm", "v": "vectors", "s": "stm", "n": "notes"}
+_ALIASES = ("l", "h", "m", "v", "s", "n")
 _EVENT = "event_id ts loop_id kind::text visibility::text content metadata position hash".split()
 _ENTRY = (
     "ltm_id event_id loop_id ts kind::text visibility::text summary importance status::text "
