@@ -16,6 +16,16 @@ from idetic.embed.port import Embedder
 from idetic.library.persona import PersonaMemory
 from idetic.persona.deriving import Derivation
 from idetic.persona.events import EmbedStatus, Event, EventKind, Persona
+from idetic.reason.errors import ReasonerRefused
+from idetic.reason.port import (
+    ConflictAnswered,
+    ConflictAsked,
+    MergeAnswered,
+    MergeAsked,
+    SummaryAnswered,
+    SummaryAsked,
+    Usage,
+)
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import HANG, UnreliableEmbedder, remembering, task, thought
@@ -171,3 +181,54 @@ async def test_both_personas_are_dreamt_through_their_own_roles(database: TestDa
         await memory.dream()
         roles = {p: memory._layers[p].rows._tables.database.role for p in Persona}
     assert roles == {Persona.ACTOR: "idetic_actor", Persona.SUBCONSCIOUS: "idetic_subconscious"}
+
+
+class Terse:
+    """A reasoner that says little, and refuses what is not for it."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    async def summarise(self, asked: SummaryAsked) -> SummaryAnswered:
+        (entry,) = asked.entries
+        self.shown.append(entry.text)
+        if "unspeakable" in entry.text:
+            raise ReasonerRefused
+        said = f"In short: {entry.text.split()[0]}."
+        return SummaryAnswered(said, (entry.id,), "shorter", Usage(calls=1))
+
+    async def merge(self, asked: MergeAsked) -> MergeAnswered:
+        raise NotImplementedError
+
+    async def judge(self, asked: ConflictAsked) -> ConflictAnswered:
+        raise NotImplementedError
+
+
+async def test_a_reasoner_compacts_in_a_dream_what_is_too_long_to_be_kept_whole(
+    database: TestDatabase,
+) -> None:
+    terse = Terse()
+
+    @asynccontextmanager
+    async def reasoners() -> AsyncIterator[Terse]:
+        yield terse
+
+    async with opened(database, FakeEmbedder()) as memory:
+        async with memory.loop() as loop:
+            long = await loop.append(EventKind.TOOL_RESULT, "Timetable. " + "A train leaves. " * 99)
+            await loop.append(EventKind.ACTOR_OUTPUT, "Kept as it is.")
+            never = await loop.append(EventKind.TOOL_RESULT, "unspeakable words follow. " * 99)
+        assert terse.shown == [], "nobody is asked while an event is written"
+        dreamt = await memory.dream(reasoner=reasoners)
+        assert (dreamt.reasoned, dreamt.usage.calls, dreamt.equal) == (1, 1, True)
+        entry, other = [await memory.actor.entry_of(event.id) for event in (long, never)]
+        assert entry is not None
+        assert other is not None
+        assert entry.summary == "In short: Timetable.."
+        assert other.summary.startswith("unspeakable"), "what it refused stays as extracted"
+        assert entry.id in [hit.entry.id for hit in await memory.actor.rag_query("Timetable")]
+        again = await memory.dream()
+        assert (again.derived, again.equal) == (0, True), "a plain dream leaves it"
+        kept = await memory.actor.entry_of(long.id)
+        assert kept is not None
+        assert kept.summary == entry.summary

@@ -20,6 +20,7 @@ from idetic.persona.identity import default_heuristics
 from idetic.persona.note_gate import NoteGate
 from idetic.persona.rag import RagFilters
 from idetic.spec.primitives import Signal
+from idetic.store import persona_rag
 from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
 from tests.support.persona import remembering, task, thought
@@ -105,6 +106,22 @@ async def test_filters_narrow(memory: PersonaMemory, clock: SettableClock) -> No
     early = RagFilters(until=START + timedelta(hours=1), min_importance=0.6)
     assert {hit.entry.kind for hit in await memory.actor.rag_query("dog", early)} == {"user_input"}
     assert list(await memory.actor.rag_query("dog", RagFilters(loop_ids=[uuid4()]))) == []
+
+
+async def test_a_large_memory_is_asked_through_its_index(
+    memory: PersonaMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the exact comparison the same is found, filters included."""
+    questions = ("pets on trains", "corrected bill", "dark screen")
+    outside = RagFilters(visibilities=[Visibility.EXTERNAL])
+    ways = [(text, filters) for text in questions for filters in (None, outside)]
+    exact = [await memory.actor.rag_query(*way, limit=16) for way in ways]
+    monkeypatch.setattr(persona_rag, "EXACT_BELOW", 0)
+    monkeypatch.setattr(memory.actor._layers.ltm._asking, "_forms", {})
+    indexed = [await memory.actor.rag_query(*way, limit=16) for way in ways]
+    for one, other in zip(exact, indexed, strict=True):
+        assert [hit.entry.id for hit in one] == [hit.entry.id for hit in other]
+        assert len(other) == other.considered
 
 
 @pytest.mark.parametrize(

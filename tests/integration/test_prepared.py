@@ -40,7 +40,7 @@ async def names_on(connection: Connection) -> set[str]:
 async def told(world: World) -> Database:
     """A world with a note, asked once on each of several connections."""
     await world.operator.prefer("Answer in one sentence.")
-    database = recalls_of(world)._database
+    database = recalls_of(world)._prepared._database
     async with pooled(database):
         pass
     await ask_at_once(world)
@@ -79,10 +79,12 @@ async def test_a_recall_answers_when_the_server_knows_a_name_that_the_client_for
     db: Idetic, world: World
 ) -> None:
     database = await told(world)
-    recalls_of(world)._prepared.clear()
+    recalls_of(world)._prepared._known.clear()
     await ask_at_once(world)
     async with pooled(database) as connections:
-        known = [recalls_of(world)._prepared.get(connection, set()) for connection in connections]
+        known = [
+            recalls_of(world)._prepared._known.get(connection, set()) for connection in connections
+        ]
         there = [await names_on(connection) for connection in connections]
     assert any(known)
     assert all(names <= found for names, found in zip(known, there, strict=True))

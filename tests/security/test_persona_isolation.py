@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from psycopg import errors as pg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic, IdeticError
 from idetic.errors import CapabilityRefused
@@ -27,6 +28,7 @@ from idetic.persona.events import EventKind, Persona
 from idetic.persona.identity import default_heuristics
 from idetic.persona.views import ActorMemoryView
 from idetic.store import scope as scoping
+from idetic.store.embedded import EmbeddedServer
 from idetic.store.persona_tables import scope_of
 from tests.conftest import TestDatabase
 from tests.support.catalog import functions_of, relations_of, tables_of
@@ -237,6 +239,35 @@ async def test_the_application_role_itself_reaches_neither_but_to_erase(
 ) -> None:
     assert reached(admin, "idetic_app", ACTOR) == {"erase_v1", "erase_notes_v1"}
     assert reached(admin, "idetic_app", SUBCONSCIOUS) == {"erase_v1"}
+
+
+async def test_a_login_of_its_own_cannot_become_the_other(
+    memory: PersonaMemory, server: EmbeddedServer, database: TestDatabase
+) -> None:
+    """As on the embedded server. With a login that may become both, it could: the control."""
+    server.ensure_login(ACTOR)
+    name = str(conninfo_to_dict(database.dsn)["dbname"])
+    with psycopg.connect(server.dsn(user=ACTOR, dbname=name)) as connection:
+        for role in (SUBCONSCIOUS, "idetic_app", "idetic_owner"):
+            with pytest.raises(pg.InsufficientPrivilege):
+                connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+            connection.rollback()
+    with psycopg.connect(database.dsn) as connection:
+        connection.execute(f"SET ROLE {ACTOR}")
+        connection.execute(f"SET ROLE {SUBCONSCIOUS}")
+
+
+async def test_a_role_outside_reaches_neither(
+    memory: PersonaMemory, admin: psycopg.Connection
+) -> None:
+    role = f"outsider_{uuid4().hex[:12]}"
+    admin.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(role)))
+    admin.commit()
+    try:
+        assert [reached(admin, role, schema) for schema in (ACTOR, SUBCONSCIOUS)] == [set(), set()]
+    finally:
+        admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+        admin.commit()
 
 
 async def test_what_the_role_is_told_does_not_depend_on_what_exists(

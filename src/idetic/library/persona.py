@@ -12,7 +12,7 @@ from idetic.gates.gate import Gates
 from idetic.gateway.content import SHORT, check_text
 from idetic.library.persona_erasing import PersonaErased, PersonaErasure
 from idetic.persona.deriving import Derivation, Deriver
-from idetic.persona.dream import Dream, Dreamed, Progress
+from idetic.persona.dream import Dream, Dreamed, Progress, Reasoners
 from idetic.persona.embedding import PATIENCE, PersonaEmbedder
 from idetic.persona.events import Persona, persona_of
 from idetic.persona.identity import Identity
@@ -60,10 +60,15 @@ class PersonaMemory:
         """A new loop of one persona, with an id of its own; it always closes."""
         return Loop(self._layers[persona_of(persona)], task)
 
-    async def dream(self, progress: Progress | None = None) -> Dreamed:
-        """Backfill what the derived layers of both personas lack, and say what they cover."""
+    async def dream(
+        self, progress: Progress | None = None, *, reasoner: Reasoners | None = None
+    ) -> Dreamed:
+        """Backfill what the derived layers of both personas lack, and say what they cover.
+
+        `reasoner` makes a reasoner that compacts what was too long to be kept whole.
+        """
         actors, own = self._layers[Persona.ACTOR], self._layers[Persona.SUBCONSCIOUS]
-        return await Dream(actors, own, progress).run()
+        return await Dream(actors, own, progress, reasoner).run()
 
     async def note(self, text: str) -> Note:
         """Leave the Actor an operational note; refused if it overlaps with what the Subconscious

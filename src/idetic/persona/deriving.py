@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from idetic.gateway.substance import substance
 from idetic.ids import uuid7_text
@@ -40,10 +39,18 @@ class Deriver:
         """Which way of deriving this is."""
         return self._derivation.name
 
-    def item(self, event: Event, ltm_id: UUID | None = None) -> dict[str, Any] | None:
-        """The long-term entry of an event, as the database takes it; None if that failed."""
+    @property
+    def reasoned(self) -> str:
+        """The same, where a reasoner compacted."""
+        return f"{self.name}+reasoned"
+
+    def item(self, event: Event, reasoned: str | None = None) -> dict[str, Any] | None:
+        """The long-term entry of an event, as the database takes it; None if that failed.
+
+        `reasoned` is a reasoner's text, in the place of the compactor's.
+        """
         try:
-            summary = self._derivation.compact(event)
+            summary = self._derivation.compact(event) if reasoned is None else reasoned
             grade = float(self._derivation.grade(event))
             said = substance(summary)
         except Exception:  # noqa: BLE001 - a compactor is anybody's code, and the log goes on
@@ -51,7 +58,7 @@ class Deriver:
         if not _storable(summary) or not 0.0 <= grade <= 1.0:
             return None
         return {
-            "ltm": str(ltm_id) if ltm_id else uuid7_text(),
+            "ltm": uuid7_text(),
             "id": str(event.id),
             "position": event.position,
             "loop_id": str(event.loop_id),
@@ -61,7 +68,7 @@ class Deriver:
             "summary": summary,
             "substance": said,
             "importance": grade,
-            "derivation": self.name,
+            "derivation": self.name if reasoned is None else self.reasoned,
         }
 
     def summary(self, events: Sequence[Event]) -> str:

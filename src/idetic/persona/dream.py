@@ -7,17 +7,22 @@ summary. So it is idempotent, and one that was killed is simply dreamt again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from uuid import UUID
 
+from idetic.persona.compactor import COMPACT_MAX
 from idetic.persona.coverage import Coverage, cover
 from idetic.persona.embedding import BATCH, embed
 from idetic.persona.errors import EmbedderHangs
 from idetic.persona.events import EventKind, Visibility
 from idetic.persona.layers import Layers
 from idetic.persona.loops import Loop
+from idetic.reason.errors import ReasonerError
+from idetic.reason.port import Evidence, Reasoner, SummaryAsked, Usage
 
 Progress = Callable[[str, int, int], None]
+Reasoners = Callable[[], AbstractAsyncContextManager[Reasoner]]
 _BATCH = 200
 
 
@@ -30,6 +35,9 @@ class Dreamed:
     embedded: int
     summarised: int
     coverage: tuple[Coverage, Coverage]
+    reasoned: int = 0
+    usage: Usage = field(default_factory=Usage)
+    """What a reasoner took."""
 
     @property
     def equal(self) -> bool:
@@ -40,10 +48,17 @@ class Dreamed:
 class Dream:
     """Backfills both personas' layers, each through its own role."""
 
-    def __init__(self, actors: Layers, own: Layers, progress: Progress | None = None):
+    def __init__(
+        self,
+        actors: Layers,
+        own: Layers,
+        progress: Progress | None = None,
+        reasoner: Reasoners | None = None,
+    ):
         self._actors = actors
         self._own = own
         self._progress = progress
+        self._reasoner = reasoner
 
     async def run(self) -> Dreamed:
         """Dream. Its own loop is the Subconscious's, and is covered as any other."""
@@ -53,6 +68,7 @@ class Dream:
                 EventKind.SUBCONSCIOUS_PROMPT, "Dream begins.", visibility=Visibility.INTERNAL
             )
             derived = sum([await self._derive(layers) for layers in both])
+            reasoned, usage = await self._reason(both)
             embedded = sum([await self._embed(layers) for layers in both])
             summarised = sum([await self._summarise(layers, loop.id) for layers in both])
             await loop.append(
@@ -62,12 +78,13 @@ class Dream:
                 visibility=Visibility.INTERNAL,
             )
         covered = (await cover(self._actors), await cover(self._own))
-        return Dreamed(loop.id, derived, embedded, summarised, covered)
+        return Dreamed(loop.id, derived, embedded, summarised, covered, reasoned, usage)
 
     async def _derive(self, layers: Layers) -> int:
         """Entries for events that have none, or one that another way of deriving made."""
         deriver, rows, after, done = layers.common.deriver, layers.rows, 0, 0
-        while found := await rows.underived(deriver.name, after, _BATCH):
+        ways = (deriver.name, deriver.reasoned)
+        while found := await rows.underived(ways, after, _BATCH):
             events = [layers.log.event(row) for row in found]
             items = [item for event in events if (item := deriver.item(event)) is not None]
             if items:
@@ -76,6 +93,30 @@ class Dream:
             after = events[-1].position
             self._tell(f"{layers.persona} entries", done, done)
         return done
+
+    async def _reason(self, both: Sequence[Layers]) -> tuple[int, Usage]:
+        """Have a reasoner compact what was too long to be kept whole, one event at a time: it never
+        sees two personas together. Where it fails, the extracted entry stays, for the next time."""
+        done, usage = 0, Usage()
+        if self._reasoner is None:
+            return done, usage
+        async with self._reasoner() as reasoner:
+            for layers in both:
+                deriver, rows, after = layers.common.deriver, layers.rows, 0
+                while found := await rows.unreasoned(deriver.name, COMPACT_MAX, after, _BATCH):
+                    for event in map(layers.log.event, found):
+                        after = event.position
+                        shown = Evidence(event.id, event.content)
+                        try:
+                            answer = await reasoner.summarise(SummaryAsked((shown,), COMPACT_MAX))
+                        except ReasonerError:
+                            continue
+                        usage += answer.usage
+                        if item := deriver.item(event, answer.text):
+                            await rows.derive([item])
+                            done += 1
+                            self._tell(f"{layers.persona} reasoned", done, done)
+        return done, usage
 
     async def _embed(self, layers: Layers) -> int:
         """Vectors in the profile of the model at hand; an embedder that hangs ends it for now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -114,6 +115,13 @@ class Form:
             for v in _values(scope, asked)
         )
         return f"EXECUTE {self.name} ({values})"
+
+
+def prepared(text: str, types: Sequence[str]) -> Form:
+    """A statement with parameters as a form, under a name that is the hash of its text."""
+    listed = ", ".join(types)
+    name = f"idetic_{hashlib.sha256(f'{listed} {text}'.encode()).hexdigest()[:32]}"
+    return Form(name, f"PREPARE {name} ({listed}) AS {text}")
 
 
 def _values(scope: Scope, asked: Asked) -> Iterator[Any]:

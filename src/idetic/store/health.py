@@ -11,11 +11,12 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
 from idetic.store.database import Database, Rows
 from idetic.store.family import Family
+from idetic.store.persona_tables import PERSONAS, TABLES, role_of
 from idetic.store.templates import raw
 
 _FILE = "queries/health.sql"
 ROLES = ("idetic_owner", "idetic_app", "idetic_guard", "idetic_curator", "idetic_auditor",
-         "idetic_keeper", "idetic_worker")  # fmt: skip
+         "idetic_keeper", "idetic_worker", *map(role_of, PERSONAS))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class ServerFacts:
 async def facts(database: Database, specs: list[MemorySpec]) -> ServerFacts:
     """Ask the catalog; nothing of any tenant is read."""
     tables = [f"{f.schema}.{table}" for f in map(Family, specs) for table in f.tables()]
+    tables += [f"{role_of(persona)}.{table}" for persona in PERSONAS for table in TABLES]
     listed = raw("{}::text[]").format(sql.Literal(tables))
     ((version, bypasses, role),) = await _rows(database, "server")
     return ServerFacts(

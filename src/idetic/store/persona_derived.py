@@ -38,11 +38,18 @@ class DerivedRows:
         """Put long-term entries; an entry that an older way made is replaced."""
         await self._tables.rows(_FILE, "derive", items=as_json(list(items)))
 
-    async def underived(self, derivation: str, after: int, limit: int) -> Rows:
-        """Events whose long-term entry is missing, or made another way."""
+    async def underived(self, derivations: Sequence[str], after: int, limit: int) -> Rows:
+        """Events whose long-term entry is missing, or made in another way than these."""
         return await self._tables.rows(
-            _FILE, "underived", derivation=derivation, after=after, limit=limit
+            _FILE, "underived", derivations=list(derivations), after=after, limit=limit
         )
+
+    async def unreasoned(self, derivation: str, longer_than: int, after: int, limit: int) -> Rows:
+        """Long events whose entry was only extracted."""
+        return await self._tables.rows(
+            _FILE, "unreasoned", derivation=derivation, longer_than=longer_than, after=after,
+            limit=limit,
+        )  # fmt: skip
 
     async def waiting(self, profile_id: UUID, after: int, limit: int) -> list[Waiting]:
         """Entries without a vector of this profile."""

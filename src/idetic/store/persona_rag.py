@@ -12,8 +12,10 @@ from psycopg.sql import Composable
 
 from idetic.spec.primitives import Fusion, FusionMethod, Neighbours, Signal
 from idetic.store import templates
+from idetic.store.asked import MARKED, Form, marked, prepared
 from idetic.store.family import Names
 from idetic.store.persona_tables import PersonaTables
+from idetic.store.prepared import Prepared
 from idetic.store.recall_statement import (
     COSINE,
     EXACT_BELOW,
@@ -34,12 +36,25 @@ _VALUES = {
 }
 # What narrows a question: the name of a filter, and what it asks of an entry.
 _FILTERS = {
-    "kinds": "m.kind = ANY ({}::idetic.event_kind[])",
-    "visibilities": "m.visibility = ANY ({}::idetic.event_visibility[])",
-    "loop_ids": "m.loop_id = ANY ({}::uuid[])",
+    "kinds": "m.kind = ANY ({})",
+    "visibilities": "m.visibility = ANY ({})",
+    "loop_ids": "m.loop_id = ANY ({})",
     "since": "m.ts >= {}",
     "until": "m.ts < {}",
     "min_importance": "m.importance >= {}",
+}
+# The parameters of every form of the statement, used or not, after tenant and agent.
+_TYPES = {
+    "text": "text",
+    "vector": '"{vector}".halfvec',
+    "profile": "uuid",
+    "limit": "integer",
+    "kinds": "idetic.event_kind[]",
+    "visibilities": "idetic.event_visibility[]",
+    "loop_ids": "uuid[]",
+    "since": "timestamptz",
+    "until": "timestamptz",
+    "min_importance": "float8",
 }
 
 
@@ -72,12 +87,31 @@ class RagRows:
     def __init__(self, tables: PersonaTables, vector_schema: str):
         self._tables = tables
         self._vector_schema = vector_schema
+        self._prepared = Prepared(tables.database)
+        self._forms: dict[tuple[Any, ...], Form] = {}
+
+    def _form(self, asked: RagAsked) -> Form:
+        """The statement for this form of question: what is asked are its parameters."""
+        set_ones = tuple(name for name, value in asked.filters.items() if value is not None)
+        key = (asked.vector is None, tuple(asked.weights.items()), set_ones)
+        if key not in self._forms:
+            tables = PersonaTables(
+                self._tables.database, self._tables.persona, marked(self._tables.scope)
+            )
+            statement = _Statement(tables, asked, self._vector_schema).compose().as_string(None)
+            self._forms[key] = prepared(
+                MARKED.sub(r"$\1", statement),
+                ["text", "text", *(t.format(vector=self._vector_schema) for t in _TYPES.values())],
+            )
+        return self._forms[key]
 
     async def ask(self, asked: RagAsked) -> tuple[int, int, int, list[RagFound]]:
         """How many were considered, candidates, and with a vector; and the best of them."""
-        statement = _Statement(self._tables, asked, self._vector_schema).compose()
-        settings = raw(templates.query(_RECALL, "settings"))
-        rows = await self._tables.run(settings, statement)
+        scope = self._tables.scope
+        values = list(map(sql.Literal, [*scope.anchor.values(), *_values(asked)]))
+        form = self._form(asked)
+        execute = raw("EXECUTE {} ({})").format(raw(form.name), raw(", ").join(values))
+        rows = await self._prepared.run(scope, form, execute.as_string(None))
         considered, candidates, embedded = rows[0][:3]
         return considered, candidates, embedded, [_found(r[3:]) for r in rows if r[3] is not None]
 
@@ -100,19 +134,18 @@ class _Statement:
         self._weighted = [
             s for s in SIGNALS if asked.weights.get(s) and (compared or s is not Signal.SEMANTIC)
         ]
+        # Tenant and agent are the first two.
+        self._parameters: Names = {n: raw(f"${at}") for at, n in enumerate(_TYPES, start=3)}
         self._names: Names = {
             "pool": sql.Literal(POOL),
             "exact_below": sql.Literal(EXACT_BELOW),
             "vector_schema": sql.Identifier(vector_schema),
-            "vector": raw("{}::{}").format(
-                sql.Literal(_numbers(asked.vector or ())), sql.Identifier(vector_schema, "halfvec")
-            ),
-            "profile": sql.Literal(asked.profile_id),
-            "filters": self._filters(),
+            **self._parameters,
             "terms": raw(
                 "(SELECT tsvector_to_array(to_tsvector('pg_catalog.english', {})))"
-            ).format(sql.Literal(asked.text)),
+            ).format(self._parameters["text"]),
         }
+        self._names["filters"] = self._filters()
         self._names["small"] = self._part("small")
 
     def compose(self) -> Composable:
@@ -134,7 +167,6 @@ class _Statement:
                 [raw("0.0::float8"), *(self._contribution(s, "r") for s in self._weighted)]
             ),
             outcomes=raw(", ").join(self._outcomes()),
-            limit=sql.Literal(self._asked.limit),
         )
 
     def _part(self, name: str, **more: Composable) -> Composable:
@@ -145,13 +177,10 @@ class _Statement:
         return raw(templates.query(_RECALL, name)).format(**self._names)
 
     def _filters(self) -> Composable:
-        wanted = self._asked.filters.items()
-        parts = [
-            raw(f" AND {_FILTERS[name]}").format(sql.Literal(v))
-            for name, v in wanted
-            if v is not None
-        ]
-        return raw("").join(parts)
+        wanted = [name for name, value in self._asked.filters.items() if value is not None]
+        return raw("").join(
+            raw(f" AND {_FILTERS[name]}").format(self._parameters[name]) for name in wanted
+        )
 
     def _base(self) -> Composable:
         near = self._asked.neighbours
@@ -200,5 +229,8 @@ class _Statement:
             yield self._contribution(signal, "top")
 
 
-def _numbers(vector: Sequence[float]) -> str:
-    return "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
+def _values(asked: RagAsked) -> list[Any]:
+    """The parameters, in the order of `_TYPES`."""
+    numbers = "[" + ",".join(f"{x:.6g}" for x in asked.vector) + "]" if asked.vector else None
+    filters = [asked.filters.get(name) for name in _FILTERS]
+    return [asked.text, numbers, asked.profile_id, asked.limit, *filters]

@@ -21,9 +21,10 @@ from idetic.store.family import Names
 from idetic.store.plan import extensions_of
 from idetic.store.templates import raw
 
-_TABLES = ("log", "heads", "ltm", "vectors", "stm")
+PERSONAS = ("actor", "subconscious")
+TABLES = ("log", "heads", "ltm", "vectors", "stm")
 _FUNCTIONS = ("append", "derive", "erase")
-_ALIASES = {"l": "log", "h": "heads", "m": "ltm", "v": "vectors", "s": "stm", "n": "notes"}
+_ALIASES = ("l", "h", "m", "v", "s", "n")
 _EVENT = "event_id ts loop_id kind::text visibility::text content metadata position hash".split()
 _ENTRY = (
     "ltm_id event_id loop_id ts kind::text visibility::text summary importance status::text "
@@ -61,7 +62,7 @@ class PersonaTables:
     @cached_property
     def _names(self) -> Names:
         schema, scope = role_of(self.persona), self.scope
-        tables = {name: sql.Identifier(schema, name) for name in _TABLES}
+        tables = {name: sql.Identifier(schema, name) for name in TABLES}
         tables["notes"] = sql.Identifier(role_of("actor"), "operational_notes")
         return {
             **tables,

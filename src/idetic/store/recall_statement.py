@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 
 from psycopg import sql
@@ -12,7 +11,7 @@ from idetic.model import Scope, Tier
 from idetic.spec.primitives import EnvelopeType, FusionMethod, Signal
 from idetic.store import scope as scoping
 from idetic.store import templates
-from idetic.store.asked import MARKED, TYPES, Asked, Form, marked
+from idetic.store.asked import MARKED, TYPES, Asked, Form, marked, prepared
 from idetic.store.canonical import canonical_names
 from idetic.store.decay import freshness
 from idetic.store.entries import Entries
@@ -86,9 +85,8 @@ class Statement:
         }
         statement = raw(templates.query(_FILE, "recall")).format(**(self._names | parts))
         text = MARKED.sub(r"$\1", statement.as_string(None))
-        types = ", ".join([*self._types, *(["text[]"] * len(asked.envelope))])
-        name = f"idetic_{hashlib.sha256(f'{types} {text}'.encode()).hexdigest()[:32]}"
-        return Form(name, f"PREPARE {name} ({types}) AS {text}")
+        types = [*self._types, *(["text[]"] * len(asked.envelope))]
+        return prepared(text, types)
 
     def _part(self, name: str, **more: Composable) -> Composable:
         return raw(templates.query(_FILE, name)).format(**(self._names | more))

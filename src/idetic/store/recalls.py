@@ -6,24 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
-from psycopg import errors as pg
-
-from idetic.errors import Busy
 from idetic.model import Entry, Scope
 from idetic.spec.primitives import Signal
-from idetic.store import scope as scoping
-from idetic.store import templates
 from idetic.store.asked import Asked, Form, form_of
-from idetic.store.database import Connection, Database, Rows
+from idetic.store.database import Database
 from idetic.store.entries import Entries
 from idetic.store.family import Family
+from idetic.store.prepared import Prepared
 from idetic.store.recall_statement import Statement
-from idetic.store.templates import raw
-
-_FILE = "queries/recall.sql"
-_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +46,11 @@ class Recalls:
     """
 
     def __init__(self, database: Database, family: Family, entries: Entries, vector_schema: str):
-        self._database = database
         self._family = family
         self._entries = entries
         self._vector_schema = vector_schema
         self._forms: dict[tuple[Any, ...], Form] = {}
-        self._prepared: WeakKeyDictionary[Connection, set[str]] = WeakKeyDictionary()
+        self._prepared = Prepared(database)
 
     async def ask(self, scope: Scope, asked: Asked) -> Answer:
         """One round trip: question in, explained hits out."""
@@ -69,33 +59,10 @@ class Recalls:
         if form is None:
             statement = Statement(self._family, scope, asked, self._vector_schema)
             form = self._forms[key] = statement.compose(self._entries)
-        rows = await self._run(scope, form, form.execute(scope, asked))
+        rows = await self._prepared.run(scope, form, form.execute(scope, asked))
         considered, candidates, embedded, profile = rows[0][:4]
         found = [self._found(row[4:]) for row in rows if row[4] is not None]
         return Answer(tuple(found), considered, candidates, embedded, profile)
-
-    async def _run(self, scope: Scope, form: Form, execute: str) -> Rows:
-        """Settings, statement and, where it is new, its preparation, as one message.
-
-        Behind a pooler the server may differ from message to message and know more or fewer
-        names than we think; since a name is its text's hash, either is put right by asking again.
-        """
-        run = f"{templates.query(_FILE, 'settings')}; {execute}"
-        async with self._database.reading() as connection:
-            known = self._prepared.setdefault(connection, set())
-            for _ in range(_ATTEMPTS):
-                prepare = "" if form.name in known else f"{form.prepare}; "
-                message = f"{prepare}{scoping.settings(scope)}; {run}"
-                try:
-                    rows = await _last_rows(connection, message)
-                except pg.InvalidSqlStatementName:
-                    known.discard(form.name)
-                except pg.DuplicatePreparedStatement:
-                    known.add(form.name)
-                else:
-                    known.add(form.name)
-                    return rows
-        raise Busy("The recall statement could not be prepared.")
 
     def _found(self, row: tuple[Any, ...]) -> Found:
         score, *rest = row
@@ -106,11 +73,3 @@ class Recalls:
         width = 3 * len(Signal)
         strength, entry = rest[width], self._entries.entry(tuple(rest[width + 1 :]))
         return Found(entry, score, signals, strength)
-
-
-async def _last_rows(connection: Connection, message: str) -> Rows:
-    # prepare=False: several statements cannot be prepared as one, so the driver need not count.
-    cursor = await connection.execute(raw(message), prepare=False)
-    while cursor.nextset():
-        pass
-    return await cursor.fetchall()

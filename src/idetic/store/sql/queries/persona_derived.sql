@@ -4,11 +4,18 @@
 SELECT {derive}({tenant}, {agent_id}, {items})
 
 -- query: underived
--- Events without a long-term entry, or with one that another way of deriving made. What was erased
--- stays so.
+-- Events without a long-term entry, or with one that was made in another way than these. What was
+-- erased stays so.
 SELECT {columns} FROM {log} l LEFT JOIN {ltm} m ON {scope_m} AND m.event_id = l.event_id
 WHERE {scope_l} AND l.position > {after}
-  AND (m.ltm_id IS NULL OR (m.derivation <> {derivation} AND m.summary <> '[erased]'))
+  AND (m.ltm_id IS NULL OR (m.derivation <> ALL ({derivations}) AND m.summary <> '[erased]'))
+ORDER BY l.position LIMIT {limit}
+
+-- query: unreasoned
+-- Events that are too long to be kept whole, whose entry was extracted and not thought about.
+SELECT {columns} FROM {log} l JOIN {ltm} m ON {scope_m} AND m.event_id = l.event_id
+WHERE {scope_l} AND l.position > {after} AND m.derivation = {derivation}
+  AND char_length(l.content) > {longer_than}
 ORDER BY l.position LIMIT {limit}
 
 -- query: waiting
