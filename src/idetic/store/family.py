@@ -39,7 +39,7 @@ _FUNCTIONS = {
     "replay": "replay_v1",
     "check_scope": "check_scope_v1",
     "admit": "admit_v1",
-    "answer": "answer_v1",
+    "answer": "answer_v2",
     "refer": "refer_v1",
     "turn": "turn_v1",
     "link_action": "link_v1",
@@ -54,6 +54,12 @@ _FUNCTIONS = {
     "erasable": "erasable_v1",
     "forgotten": "forgotten_v1",
     "vector_kept": "vector_kept_v1",
+    "spelled": "spelled_v1",
+    "readings": "readings_v1",
+    "pieces": "pieces_v1",
+    "repeated": "repeated_v1",
+    "together": "together_v1",
+    "spent": "spent_v1",
 }
 
 
