@@ -26,7 +26,7 @@ FROM pg_constraint c WHERE c.conrelid = %s::regclass AND c.contype = 'f' ORDER B
 _TEXT_COLUMNS = """
 SELECT a.attname, t.typtype, t.typname FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped
-  AND (t.typcategory = 'S' OR t.typname = 'jsonb')
+  AND (t.typcategory = 'S' OR t.typname IN ('jsonb', 'envelope'))
 """
 _SEEN = """
 SELECT rule_body_text, rule_source_strength::text, pinned_version, current_version
@@ -48,8 +48,8 @@ async def test_a_note_is_bounded_by_the_schema_itself(database: TestDatabase, wo
     """
     with psycopg.connect(database.admin_dsn) as connection:
         for made, bound in (
-            ("""{"body_text": "%s"}""" % ("x" * 2_001), "note_bounded"),  # noqa: UP031
-            ("""{"envelope": {"a": "%s"}}""" % ("x" * 20_000), "envelope_bounded"),  # noqa: UP031
+            ("""{"body_text": "%s"}""" % ("x" * 2_001), "note_bounded"),
+            ("""{"envelope": {"a": "%s"}}""" % ("x" * 20_000), "envelope_bounded"),
         ):
             with pytest.raises(pg.CheckViolation) as caught:
                 connection.execute(copy, (made, entry))
@@ -72,9 +72,8 @@ async def test_no_wide_text_on_the_memory_table(
         ).fetchall()
     wide = {column for column, kind, _ in found if kind != "d"}
     # A claim is a part of the envelope again, within its bound; the others the store fills itself.
-    assert wide <= {
-        "claim_subject", "claim_attribute", "claim_value", "created_by", *load(name).anchor.provenance,
-    }  # fmt: skip
+    told = {"claim_subject", "claim_attribute", "claim_value", "created_by"}
+    assert wide <= told | set(load(name).anchor.provenance)
     assert {column for column, kind, _ in found if kind == "d"} == {"body_text", "envelope"}
 
 
@@ -125,8 +124,11 @@ async def test_what_memory_refers_to_cannot_be_deleted(
     async with world.memory.session() as session:
         await session.observe("It was applied.", refs=[world.rule])
         with psycopg.connect(database.admin_dsn) as connection:
-            with pytest.raises(pg.ForeignKeyViolation):
-                connection.execute("DELETE FROM worlds.rules WHERE rule_id = %s", (world.rule.id,))
+            # Without the version's own protection: what is left is the reference.
+            connection.execute("ALTER TABLE worlds.rule_versions DISABLE TRIGGER USER")
+            with pytest.raises(pg.RestrictViolation) as caught:
+                connection.execute("DELETE FROM worlds.rule_versions")
+    assert caught.value.diag.constraint_name == "world_agent_rule_refs_version"
 
 
 # --- views ----------------------------------------------------------------------------------------
@@ -159,7 +161,8 @@ async def test_a_view_shows_canonical_content_beside_memory_as_it_reads_now(
         assert seen(stranger) == []
     with psycopg.connect(database.admin_dsn) as connection:
         kinds = connection.execute(
-            """SELECT relkind FROM pg_class WHERE oid = 'worlds.world_agent_memory_with_rule'::regclass
+            """SELECT relkind FROM pg_class
+               WHERE oid = 'worlds.world_agent_memory_with_rule'::regclass
                UNION SELECT 'm' FROM pg_matviews"""
         ).fetchall()
     assert kinds == [("v",)], "joined when read, materialised nowhere"

@@ -26,7 +26,8 @@ RACES = {
     "a short rule, word for word": (SHORT, None, SHORT),
 }
 _WRITE_RULE = """
-INSERT INTO worlds.rules (org_id, rule_id, world_id, version, body_text, source_strength, changed_at)
+INSERT INTO worlds.rules (org_id, rule_id, world_id, version, body_text, source_strength,
+                          changed_at)
 VALUES (%s, %s, %s, 1, %s, 'curated', now())
 """
 _WAITING = """

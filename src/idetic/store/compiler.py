@@ -186,6 +186,7 @@ def _canonicals(family: Family, names: Names) -> Iterator[DatabaseObject]:
             yield from _render("contradictions.sql", more, family, **titles)
         if canonical.body:
             yield from _render("guard.sql", more, family, **titles)
+            yield from _render("prints.sql", more, family, **titles)
             yield from _render("restated.sql", more, family, **titles)
         yield from _render("canonical_view.sql", more, family, **titles)
 

@@ -56,7 +56,8 @@ _FUNCTIONS = {
     "vector_kept": "vector_kept_v1",
     "spelled": "spelled_v1",
     "readings": "readings_v1",
-    "pieces": "pieces_v1",
+    "prints": "prints_v1",
+    "compared": "compared_v1",
     "repeated": "repeated_v1",
     "together": "together_v1",
     "spent": "spent_v1",
@@ -86,6 +87,10 @@ class Family:
         """The junction of one canonical noun."""
         return f"{self.name}_memory_{canonical.noun}_refs"
 
+    def prints_table(self, canonical: Canonical) -> str:
+        """The runs of words that occur in one canonical noun's texts."""
+        return f"{self.name}_{canonical.noun}_prints"
+
     def contradictions_table(self, canonical: Canonical) -> str:
         """The contradictions with one canonical noun."""
         return f"{self.name}_{canonical.noun}_contradictions"
@@ -99,6 +104,8 @@ class Family:
             names.append(self.refs_table(canonical))
             if canonical.contradictions:
                 names.append(self.contradictions_table(canonical))
+            if canonical.body:
+                names.append(self.prints_table(canonical))
         return tuple(names)
 
     def qualified(self, name: str) -> sql.Identifier:

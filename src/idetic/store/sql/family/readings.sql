@@ -3,24 +3,31 @@
 -- combining marks removed, marks of emphasis inside words taken out, letters that stand apart
 -- drawn together, and everything between words one space. What pg_trgm overlooks by itself (case,
 -- punctuation) is overlooked here too; what it does not is what a copy is decorated with.
+-- Plain ASCII without any of it, which is nearly every note, takes no regular expression: they
+-- were most of the cost.
 CREATE OR REPLACE FUNCTION {spelled}(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    said text := p_text;
+    said text := lower(p_text);
+    plain text;
 BEGIN
-    IF octet_length(said) <> char_length(said) THEN
-        said := regexp_replace(normalize(said, NFKC),
+    IF octet_length(said) = char_length(said) THEN
+        plain := translate(said, E'\t\n\r\v\f!"#$%&''()*+,-./:;<=>?@[\\]^_`{{|}}~', repeat(' ', 37));
+        WHILE strpos(plain, '  ') > 0 LOOP
+            plain := replace(plain, '  ', ' ');
+        END LOOP;
+        IF translate(said, '*~`|^\<', '') = said AND ' ' || plain || ' ' NOT LIKE '% _ _ _ %' THEN
+            RETURN btrim(plain);
+        END IF;
+    ELSE
+        said := lower(regexp_replace(normalize(p_text, NFKC),
             '[\u00AD\u0300-\u036F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u1AB0-\u1AFF'
             '\u1DC0-\u1DFF\u200B-\u200F\u202A-\u202E\u2060-\u206F\u20D0-\u20FF\u3164'
-            '\uFE00-\uFE0F\uFE20-\uFE2F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]', '', 'g');
+            '\uFE00-\uFE0F\uFE20-\uFE2F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]', '', 'g'));
     END IF;
-    said := lower(said);
-    IF said ~ '[[:alnum:]][*~`|^\\]+[[:alnum:]]|</?[a-z]|\m[[:alnum:]][^[:alnum:]][[:alnum:]]\M' THEN
-        said := regexp_replace(said, '</?[a-z][^<>]{{0,80}}>', '', 'g');
-        said := regexp_replace(said, '(?<=[[:alnum:]])[*~`|^\\]+(?=[[:alnum:]])', '', 'g');
-        said := regexp_replace(said,
-            '(?<=\m[[:alnum:]])[^[:alnum:]](?=[[:alnum:]]\M)', '', 'g');
-    END IF;
+    said := regexp_replace(said, '</?[a-z][^<>]{{0,80}}>', '', 'g');
+    said := regexp_replace(said, '(?<=[[:alnum:]])[*~`|^\\]+(?=[[:alnum:]])', '', 'g');
+    said := regexp_replace(said, '(?<=\m[[:alnum:]])[^[:alnum:]](?=[[:alnum:]]\M)', '', 'g');
     RETURN btrim(regexp_replace(said,
         '[^0-9a-z\u00C0-\u1FFF\u2070-\u2FFF\u3040-\U0010FFFF]+', ' ', 'g'));
 END
@@ -53,13 +60,25 @@ BEGIN
 END
 $$;
 
--- object: function {family}_pieces_v1
--- A reading in pieces of at most 50 characters: whatever 100 characters of it were taken from
--- somewhere hold at least one whole piece. The last and shortest says too little to be asked about.
-CREATE OR REPLACE FUNCTION {pieces}(p_reading text) RETURNS SETOF text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 6 AS $$
-    SELECT m[1] FROM regexp_matches(p_reading, '(.{{1,49}})(?: |$)', 'g') m
-    WHERE char_length(m[1]) >= 20
+-- object: function {family}_prints_v1
+-- The fingerprints of a text in its bare words, within a scope: one of the whole, and those of
+-- half its runs of five words. Which half is decided by the print itself, so two texts that share a
+-- run agree about it; whatever 100 characters they share hold a dozen runs and more.
+CREATE OR REPLACE FUNCTION {prints}(p_spelled text, p_scope text) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    words text[] := string_to_array(p_spelled, ' ');
+    found bigint[] := ARRAY[hashtextextended(p_scope || '=' || p_spelled, 0)];
+    print bigint;
+BEGIN
+    FOR n IN 1 .. cardinality(words) - 4 LOOP
+        print := hashtextextended(p_scope || array_to_string(words[n:n + 4], ' '), 0);
+        IF print & 1 = 0 THEN
+            found := found || print;
+        END IF;
+    END LOOP;
+    RETURN found;
+END
 $$;
 
 -- object: function {family}_repeated_v1
@@ -107,6 +126,33 @@ BEGIN
             SELECT jsonb_agg(e.key) FROM jsonb_each_text(p_earlier) e
             WHERE {repeated}(p_row, ARRAY[e.value]) <> ''));
     END IF;
+    RETURN NULL;
+END
+$$;
+
+-- object: function {family}_compared_v1
+-- How a note, in each of its readings, repeats one canonical text, if it does.
+CREATE OR REPLACE FUNCTION {compared}(p_row text, p_readings text[], p_primary boolean) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    reading text;
+    said real;
+BEGIN
+    FOREACH reading IN ARRAY p_readings LOOP
+        IF reading = p_row THEN
+            RETURN jsonb_build_object('similarity', 1, 'how',
+                CASE WHEN char_length(reading) < 100 THEN 'verbatim' ELSE 'decorated' END);
+        END IF;
+        said := {trgm_schema}.similarity(p_row, reading);
+        IF said > 0.85 AND char_length(reading) >= 100 THEN
+            RETURN jsonb_build_object('similarity', said, 'how', 'decorated');
+        END IF;
+        CONTINUE WHEN NOT p_primary OR char_length(p_row) < 100;
+        said := {trgm_schema}.word_similarity(p_row, reading);
+        IF said > 0.85 THEN
+            RETURN jsonb_build_object('similarity', said, 'how', 'quoted');
+        END IF;
+    END LOOP;
     RETURN NULL;
 END
 $$;
