@@ -1,13 +1,20 @@
-"""Made-up rules and notes for the guard's benchmark: one vocabulary, so that they look alike.
+"""Rules and notes for the guard's benchmark, of two sorts.
 
-That is the hard case for a trigram index. Rules come from a few sentence shapes and some hundred
-words, as the rules of one business do, and notes use the very same words in other shapes.
+Sentences: halves of the public sentences of MRPC and STS-B put together anew, so that words and
+their frequencies are those of real text. Templates: made up of a few sentence shapes and some
+hundred words, so that every rule looks like every other; the hard case for a trigram index.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from bench.common import data_file
+from bench.dedup import mrpc
+from bench.sts import pairs
 
 _WHEN = (
     "When {object} is {state}", "If {number} {objects} are {state} within a {span}",
@@ -96,7 +103,7 @@ def _filled(shape: str, rng: random.Random) -> str:
     return shape.format(number=rng.randint(2, 99), number2=rng.randint(2, 99), **chosen)
 
 
-def rules(count: int) -> list[str]:
+def _template_rules(count: int) -> list[str]:
     """So many different rules of 100 characters and more, the same ones every time."""
     rng = seeded(2026)
     found: dict[str, None] = {}
@@ -108,45 +115,91 @@ def rules(count: int) -> list[str]:
     return list(found)
 
 
-def _note(rng: random.Random, least: int) -> str:
+def _template_note(rng: random.Random, least: int) -> str:
     text = _filled(rng.choice(_SAID), rng)
     while len(text) < least:
         text += " " + _filled(rng.choice(_SAID), rng)
-    return text[:2000]
+    return text
 
 
-def _near(rng: random.Random, known: Sequence[str]) -> str:
+@cache
+def _sentences() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Public sentences: those that rules are made of, and others for notes."""
+    said = {one for split in ("train", "test") for pair in mrpc(split) for one in pair[1:]}
+    for part in ("train", "dev", "test"):
+        said |= {one for pair in pairs(data_file(f"stsb/sts-{part}.csv")) for one in pair[1:]}
+    ordered = sorted(said)
+    seeded(1).shuffle(ordered)
+    return tuple(ordered[3000:]), tuple(ordered[:3000])
+
+
+def _joined(rng: random.Random, sentences: Sequence[str], least: int) -> str:
+    text = ""
+    while len(text) < least:
+        words = rng.choice(sentences).split(" ")
+        middle = len(words) // 2
+        text += " ".join(words[:middle] if rng.random() < 0.5 else words[middle:]) + " "
+    return text.strip()
+
+
+def _sentence_rules(count: int) -> list[str]:
+    rng, (sentences, _) = seeded(2026), _sentences()
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found.setdefault(_joined(rng, sentences, 105))
+    return list(found)
+
+
+def _sentence_note(rng: random.Random, least: int) -> str:
+    return _joined(rng, _sentences()[1], least)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Where rules and notes of one sort come from."""
+
+    name: str
+    rules: Callable[[int], list[str]]
+    note: Callable[[random.Random, int], str]
+
+
+CORPORA = (
+    Corpus("sentences", _sentence_rules, _sentence_note),
+    Corpus("templates", _template_rules, _template_note),
+)
+
+
+def _near(rng: random.Random, rule: str, _: Corpus) -> str:
     """A rule with one of its words exchanged: most are above the bound."""
-    words = rng.choice(known).split(" ")
-    place = rng.randrange(1, len(words) - 1)
-    words[place] = rng.choice(_WORDS["state"])
+    words = rule.split(" ")
+    words[rng.randrange(1, len(words) - 1)] = rng.choice(_WORDS["state"])
     return " ".join(words)
 
 
-def _loose(rng: random.Random, known: Sequence[str]) -> str:
-    """A rule with every third word exchanged: below the bound, and near enough to be looked at."""
-    words = rng.choice(known).split(" ")
+def _loose(rng: random.Random, rule: str, _: Corpus) -> str:
+    """A rule with every sixth word exchanged: below the bound, and near enough to be looked at."""
     return " ".join(
-        rng.choice(_WORDS["infinitive"]) if n % 3 == 2 else word for n, word in enumerate(words)
+        rng.choice(_WORDS["infinitive"]) if n % 6 == 5 else word
+        for n, word in enumerate(rule.split(" "))
     )
 
 
-def _spaced(rng: random.Random, known: Sequence[str]) -> str:
-    return "\u200b".join(rng.choice(known))
+def _quoting(rng: random.Random, rule: str, corpus: Corpus) -> str:
+    return f"{corpus.note(rng, 150)} {rule} {corpus.note(rng, 150)}"
 
 
-def _quoting(rng: random.Random, known: Sequence[str]) -> str:
-    return f"{_note(rng, 150)} {rng.choice(known)} {_note(rng, 150)}"
+def _new(least: int, most: int = 2000) -> Make:
+    return lambda rng, _, corpus: corpus.note(rng, least)[:most]
 
 
-Make = Callable[[random.Random, Sequence[str]], str]
+Make = Callable[[random.Random, str, Corpus], str]
 KINDS: Mapping[str, Make] = {
-    "new text": lambda rng, _: _note(rng, 150),
-    "new text, short": lambda rng, _: _filled(rng.choice(_SAID), rng)[:99],
-    "new text, 1,000": lambda rng, _: _note(rng, 950),
-    "new text, 2,000": lambda rng, _: _note(rng, 2000),
+    "new text": _new(150),
+    "new text, short": _new(50, 99),
+    "new text, 1,000": _new(950),
+    "new text, 2,000": _new(2000),
     "near-duplicate": _near,
     "loosely rewritten": _loose,
-    "decorated copy": _spaced,
+    "decorated copy": lambda _, rule, __: "\u200b".join(rule),
     "quoted in a note": _quoting,
 }

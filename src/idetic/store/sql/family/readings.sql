@@ -100,24 +100,55 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     WHERE EXISTS (SELECT FROM told WHERE word.n BETWEEN told.n AND told.n + 2)
 $$;
 
--- object: function {family}_together_v1
--- Whether a note, alone or with earlier ones (id to bare words), repeats a canonical text in
--- pieces. What is compared is what they repeat of it, with the guard's own measure and bound: the
--- order of the pieces and what stands between them does not matter. The note itself has to bring
--- a fifth, or a word in passing would be refused for what was written before it.
-CREATE OR REPLACE FUNCTION {together}(p_row text, p_readings text[], p_earlier jsonb) RETURNS jsonb
+-- object: function {family}_compared_v1
+-- How a note, in each of its readings, repeats one canonical text, if it does; `p_own` is what it
+-- repeats of it in runs. Word similarity is asked last, of notes that repeat two fifths at least:
+-- it takes a millisecond and more for a long note.
+CREATE OR REPLACE FUNCTION {compared}(p_row text, p_own text, p_readings text[], p_primary boolean)
+RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    own text := {repeated}(p_row, p_readings);
+    reading text;
+    long integer := char_length(p_row);
+    said real;
+BEGIN
+    FOREACH reading IN ARRAY p_readings LOOP
+        IF reading = p_row THEN
+            RETURN jsonb_build_object('similarity', 1, 'how',
+                CASE WHEN char_length(reading) < 100 THEN 'verbatim' ELSE 'decorated' END);
+        END IF;
+        CONTINUE WHEN char_length(reading) < 100 OR char_length(reading) > long * 1.5;
+        said := {trgm_schema}.similarity(p_row, reading);
+        IF said > 0.85 THEN
+            RETURN jsonb_build_object('similarity', said, 'how', 'decorated');
+        END IF;
+    END LOOP;
+    IF NOT p_primary OR long < 100 OR char_length(p_own) < 0.4 * long THEN
+        RETURN NULL;
+    END IF;
+    -- In pieces: their order and what stands between them does not matter.
+    said := {trgm_schema}.similarity(p_own, p_row);
+    FOREACH reading IN ARRAY p_readings LOOP
+        EXIT WHEN said > 0.85;
+        said := {trgm_schema}.word_similarity(p_row, reading);
+    END LOOP;
+    RETURN CASE WHEN said > 0.85 THEN jsonb_build_object('similarity', said, 'how', 'quoted') END;
+END
+$$;
+
+-- object: function {family}_together_v1
+-- Whether a note and earlier ones (id to bare words) together repeat a canonical text. What is
+-- compared is what they repeat of it, with the guard's own measure and bound. The note itself has
+-- to bring a fifth, or a word in passing would be refused for what was written before it.
+CREATE OR REPLACE FUNCTION {together}(p_row text, p_own text, p_readings text[], p_earlier jsonb)
+RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
     others text[];
     said real;
 BEGIN
-    IF char_length(own) < 0.2 * char_length(p_row) THEN
+    IF p_earlier = '{{}}' OR char_length(p_own) < 0.2 * char_length(p_row) THEN
         RETURN NULL;
-    END IF;
-    said := {trgm_schema}.similarity(own, p_row);
-    IF said > 0.85 THEN
-        RETURN jsonb_build_object('similarity', said, 'how', 'quoted');
     END IF;
     SELECT array_agg(e.value) INTO others FROM jsonb_each_text(p_earlier) e;
     said := {trgm_schema}.similarity({repeated}(p_row, p_readings || others), p_row);
@@ -126,33 +157,6 @@ BEGIN
             SELECT jsonb_agg(e.key) FROM jsonb_each_text(p_earlier) e
             WHERE {repeated}(p_row, ARRAY[e.value]) <> ''));
     END IF;
-    RETURN NULL;
-END
-$$;
-
--- object: function {family}_compared_v1
--- How a note, in each of its readings, repeats one canonical text, if it does.
-CREATE OR REPLACE FUNCTION {compared}(p_row text, p_readings text[], p_primary boolean) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-    reading text;
-    said real;
-BEGIN
-    FOREACH reading IN ARRAY p_readings LOOP
-        IF reading = p_row THEN
-            RETURN jsonb_build_object('similarity', 1, 'how',
-                CASE WHEN char_length(reading) < 100 THEN 'verbatim' ELSE 'decorated' END);
-        END IF;
-        said := {trgm_schema}.similarity(p_row, reading);
-        IF said > 0.85 AND char_length(reading) >= 100 THEN
-            RETURN jsonb_build_object('similarity', said, 'how', 'decorated');
-        END IF;
-        CONTINUE WHEN NOT p_primary OR char_length(p_row) < 100;
-        said := {trgm_schema}.word_similarity(p_row, reading);
-        IF said > 0.85 THEN
-            RETURN jsonb_build_object('similarity', said, 'how', 'quoted');
-        END IF;
-    END LOOP;
     RETURN NULL;
 END
 $$;

@@ -73,13 +73,15 @@ BEGIN
                          WHERE c.{tenant} = {tenant_p} AND c.print = p.print LIMIT 64) AS c
             GROUP BY c.id ORDER BY runs DESC LIMIT 8
         )
-        SELECT c.{canonical_id} AS id, {spelled}(c.{canonical_body}) AS spelled, s.places,
-            s.runs
-        FROM shared s, {canonical} c
-        WHERE c.{tenant} = {tenant_p} {shadow_scope_is} AND c.{canonical_id} = s.id
+        SELECT c.id, c.spelled, s.places, {repeated}(c.spelled, readings) AS own
+        FROM shared s, LATERAL (
+            SELECT c.{canonical_id} AS id, {spelled}(c.{canonical_body}) AS spelled FROM {canonical} c
+            WHERE c.{tenant} = {tenant_p} {shadow_scope_is} AND c.{canonical_id} = s.id OFFSET 0) AS c
+        -- A run or two of a long text is a turn of phrase.
+        WHERE s.runs * 40 >= char_length(c.spelled) * 0.15
     LOOP
         common := common OR known.places = 64;
-        hit := {compared}(known.spelled, readings, {primary});
+        hit := {compared}(known.spelled, known.own, readings, {primary});
         IF hit IS NULL AND {primary} AND char_length(known.spelled) >= 100 THEN
             IF earlier IS NULL THEN
                 -- The latest notes of this writer here; the anchor's last 64 are looked through.
@@ -93,7 +95,7 @@ BEGIN
                         AND m.deleted_at IS NULL
                       LIMIT 8) AS b;
             END IF;
-            hit := {together}(known.spelled, readings, earlier);
+            hit := {together}(known.spelled, known.own, readings, earlier);
         END IF;
         IF hit IS NOT NULL THEN
             RETURN hit || jsonb_build_object('noun', {noun}, 'id', known.id);
