@@ -39,8 +39,7 @@ FROM worlds.world_agent_memory_with_rule WHERE memory_id = %s
 
 async def test_a_note_is_bounded_by_the_schema_itself(database: TestDatabase, world: World) -> None:
     """Whoever writes past the gateway meets the column's own bound, and so does the envelope."""
-    async with world.memory.session() as session:
-        entry = (await session.observe("A plain note.")).entry_id
+    kept = await world.operator.prefer("A plain note.")
     copy = """
         INSERT INTO worlds.world_agent_memory
         SELECT (jsonb_populate_record(m, jsonb_build_object('memory_id', gen_random_uuid())
@@ -52,11 +51,11 @@ async def test_a_note_is_bounded_by_the_schema_itself(database: TestDatabase, wo
             ("""{"envelope": {"a": "%s"}}""" % ("x" * 20_000), "envelope_bounded"),
         ):
             with pytest.raises(pg.CheckViolation) as caught:
-                connection.execute(copy, (made, entry))
+                connection.execute(copy, (made, kept.entry_id))
             assert caught.value.diag.constraint_name == bound
             connection.rollback()
         # Control: within the bounds the very same statement writes.
-        connection.execute(copy, ("{}", entry))
+        assert connection.execute(copy, ("{}", kept.entry_id)).rowcount == 1
 
 
 @pytest.mark.parametrize("name", ["world_agent", "operator_agent"])

@@ -74,7 +74,7 @@ def _objects(value: Any) -> Iterator[Fields]:
 def _fields(text: str) -> bool:
     """Lines of `name: value`, `name = value` or `name | value`, an id among them."""
     lines = [line for line in text.splitlines() if line.strip()]
-    found = [match.groups() for line in lines if (match := _FIELD.match(line))]
+    found = [(match[1], match[2]) for line in lines if (match := _FIELD.match(line))]
     return len(found) >= SHARE * len(lines) and _is_record(dict(found))
 
 
