@@ -552,7 +552,7 @@ def test_each_canonical_body_has_its_trigram_index(
         lead = ", ".join(filter(None, (spec.anchor.tenant.name, canonical.scope)))
         size = f"cardinality(show_trgm({canonical.body}))"
         assert f"USING gist ({lead}, {size}, {canonical.body} " in index
-        assert "siglen='256'" in index
+        assert "siglen='1024'" in index
     assert bool(guarded) == (name != "persona_agent")
 
 

@@ -48,7 +48,7 @@ async def test_a_note_is_bounded_by_the_schema_itself(database: TestDatabase, wo
     with psycopg.connect(database.admin_dsn) as connection:
         for made, bound in (
             ("""{"body_text": "%s"}""" % ("x" * 2_001), "note_bounded"),
-            ("""{"envelope": {"a": "%s"}}""" % ("x" * 20_000), "envelope_bounded"),
+            ("""{"envelope": {"a": "%s"}}""" % ("x" * 40_000), "envelope_bounded"),
         ):
             with pytest.raises(pg.CheckViolation) as caught:
                 connection.execute(copy, (made, kept.entry_id))
