@@ -15,7 +15,7 @@ help:
 	@echo "make test            lint, types, layers and the whole test suite"
 	@echo "make lint            only lint, types and layers"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
-	@echo "                     start, close, gates, persona, persona_locomo), or all"
+	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo), or all"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make lock            renew requirements.lock (needs uv)"
 	@echo "make clean           remove the virtual environment and caches"
@@ -51,7 +51,8 @@ lint: setup
 test: lint model
 	$(BIN)/python -m pytest -n 3 --dist loadfile
 
-TASKS := locomo sts dedup write recall threshold growth start close gates persona persona_locomo
+TASKS := locomo sts dedup write recall threshold growth start close gates guard shadow persona \
+	persona_locomo
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done

@@ -141,6 +141,25 @@ class ShadowRefused(Refused):
     http_status = 422
 
 
+class RetriesSpent(ShadowRefused):
+    """This scope was refused too often over the same canonical row."""
+
+    code = "shadow_retries"
+    remedy = (
+        "Reference the canonical row and leave its words; this session takes no further note "
+        "that comes near them."
+    )
+    http_status = 429
+
+
+class RecordRefused(Refused):
+    """The note is a record written out, not a conclusion about one."""
+
+    code = "record"
+    remedy = "Reference the record, and write only what you concluded about it."
+    http_status = 422
+
+
 class GateRefused(Refused):
     """The gate at this boundary leaves nothing of it that could be kept."""
 

@@ -550,8 +550,9 @@ def test_each_canonical_body_has_its_trigram_index(
         ).fetchall()
         (index,) = [text for (text,) in found if "gist_trgm_ops" in text]
         lead = ", ".join(filter(None, (spec.anchor.tenant.name, canonical.scope)))
-        assert f"USING gist ({lead}, {canonical.body} " in index
-        assert "siglen='256'" in index
+        size = f"cardinality(show_trgm({canonical.body}))"
+        assert f"USING gist ({lead}, {size}, {canonical.body} " in index
+        assert "siglen='1024'" in index
     assert bool(guarded) == (name != "persona_agent")
 
 

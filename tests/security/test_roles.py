@@ -102,9 +102,12 @@ def test_a_row_of_another_tenant_cannot_be_inserted(guarded: Populated, name: st
             insert = sql.SQL(
                 "INSERT INTO {} SELECT * FROM jsonb_populate_record(NULL::{}, {})"
             ).format(named, named, sql.Literal(row[0]))
-            with pytest.raises(pg.InsufficientPrivilege, match="row-level security"):
+            # The guard's prints are written by the guard alone.
+            hints = table.endswith("_prints")
+            why = "permission denied" if hints else "row-level security"
+            with pytest.raises(pg.InsufficientPrivilege, match=why):
                 under(connection, mine.scope, insert)
-            with pytest.raises(pg.UniqueViolation):
+            with pytest.raises(pg.InsufficientPrivilege if hints else pg.UniqueViolation):
                 under(connection, theirs.scope, insert)
 
 

@@ -8,17 +8,17 @@ from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from idetic.errors import InputError, ShadowRefused, WritePolicyRefused
+from idetic.errors import InputError, WritePolicyRefused
 from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
 from idetic.gateway.echoes import EchoCheck
 from idetic.gateway.items import ItemMaker, with_key
+from idetic.gateway.refusals import passed
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
 from idetic.model import (
     Capability,
-    Decision,
     Observation,
     Place,
     Receipt,
@@ -62,7 +62,7 @@ class Gateway:
     ) -> Receipt:
         """Write one observation. A refusal by the guard is an error that carries its receipt."""
         (receipt,) = await self.observe_many(scope, place, [seen], typology)
-        return _refuse_shadow(receipt)
+        return passed(receipt)
 
     async def observe_many(
         self, scope: Scope, place: Place, seen: Sequence[Observation], typology: Typology
@@ -80,7 +80,7 @@ class Gateway:
             scope, Place(place.session_id), [stated], Typology.PROCEDURAL, "preferred",
             tier=Tier.PERSISTENT,
         )  # fmt: skip
-        return _refuse_shadow(receipt)
+        return passed(receipt)
 
     async def _admit(
         self,
@@ -245,18 +245,3 @@ def _kept(items: Iterable[Item], made: list[Item]) -> Iterator[Item]:
 
 def _replayed(receipt: Receipt, asked: str) -> Receipt:
     return receipt if str(receipt.id) == asked else replace(receipt, replayed=True)
-
-
-def _refuse_shadow(receipt: Receipt) -> Receipt:
-    if receipt.decision is not Decision.REJECT:
-        return receipt
-    noun, canonical = receipt.detail["noun"], receipt.detail["id"]
-    raise ShadowRefused(
-        f"The note restates {noun} {canonical} "
-        f"(similarity {receipt.detail['similarity']:.2f}, the bound is 0.85).",
-        remedy=f"Reference the {noun} and write only what you concluded about it.",
-        noun=noun,
-        id=canonical,
-        similarity=receipt.detail["similarity"],
-        receipt=receipt,
-    )

@@ -17,6 +17,7 @@ from idetic.gateway.content import (
     check_refs,
     check_text,
 )
+from idetic.gateway.records import record_form
 from idetic.gateway.substance import substance
 from idetic.ids import random_bytes, uuid7_text
 from idetic.model import Claim, Observation, Origin, Scope, Tier, Typology
@@ -60,6 +61,8 @@ class ItemMaker:
             raise InputError(f"A {type(seen).__name__} is not an Observation.")
         spec = self._spec
         body = check_text(seen.text, spec.backend.body_text_max)
+        # Asked of what was said: the gate may take away the very ids that make it a record.
+        form = record_form(body)
         envelope = check_envelope(spec, seen.envelope, seen.claim)
         body, envelope, removed = self._pass(body, envelope)
         refs = check_refs(spec, seen.refs)
@@ -82,6 +85,8 @@ class ItemMaker:
         }
         if removed:
             item["detail"]["removed"] = removed
+        if form is not None:
+            item["form"] = form
         if self._weighs_substance:
             item["substance"] = substance(body)
         if "claim" in envelope:

@@ -22,8 +22,8 @@ STATE = {
 def access_names(family: Family, table: str) -> Names:
     """The names that the access templates of one table need."""
     spec = family.spec
-    # A profile is a tenant's, whatever the rest of the anchor.
-    own = table == family.table_name("profiles")
+    # A profile is a tenant's, whatever the rest of the anchor; canonical rows are too.
+    own = table in (family.table_name("profiles"), *_prints(family))
     keys = spec.anchor.keys[:1] if own else spec.anchor.keys
     return {
         "table": family.qualified(table),
@@ -68,8 +68,15 @@ def belongings(family: Family) -> list[str]:
     return [*tables, *(family.refs_table(c) for c in family.spec.references.canonical)]
 
 
+def _prints(family: Family) -> list[str]:
+    return [family.prints_table(c) for c in family.spec.references.canonical if c.body]
+
+
 def write_grants(family: Family, table: str) -> str:
     """What the application may do beyond reading. Append-only tables get INSERT and no more."""
+    if table in _prints(family):
+        # Not even that: whoever could add hints could bury one.
+        return "SELECT"
     updates = {
         family.table_name("memory"): f"({', '.join(STATE)}, embedding_id)",
         family.table_name("anchors"): "(position, hash, at)",

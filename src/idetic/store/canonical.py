@@ -5,7 +5,7 @@ from __future__ import annotations
 from psycopg import sql
 
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Canonical
+from idetic.spec.primitives import Canonical, GuardRole
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
@@ -13,7 +13,7 @@ _EMPTY = raw("")
 _CONSTRAINTS = (
     *("refs_pkey", "refs_once", "refs_memory", "refs_version", "refs_canonical"),
     *("contradictions_notes", "contradictions_pkey", "contradictions_memory"),
-    "contradictions_canonical",
+    *("contradictions_canonical", "prints_pkey"),
 )
 
 
@@ -73,6 +73,12 @@ def canonical_names(family: Family, canonical: Canonical) -> Names:
         "contradictions": family.qualified(family.contradictions_table(canonical)),
         "shadow": family.qualified(f"{prefix}_shadow_v1"),
         "guard": family.qualified(f"{prefix}_guard_v1"),
+        "suspects": family.qualified(f"{prefix}_suspects_v1"),
+        "restated": family.qualified(f"{prefix}_restated_v1"),
+        "prints_table": family.qualified(family.prints_table(canonical)),
+        "print_row": family.qualified(f"{prefix}_print_v1"),
+        "t_print": sql.Identifier(f"{family.name}_print"),
+        "primary": sql.Literal(family.spec.leak_defence.guard is GuardRole.PRIMARY),
         "contradiction_turn": family.qualified(f"{prefix}_contradiction_turn_v1"),
         "t_guard": sql.Identifier(f"{canonical.noun}_shadow_guard"),
         "v_canonical": family.qualified(f"{family.name}_memory_with_{canonical.noun}"),
@@ -124,15 +130,30 @@ def _scope_names(family: Family, canonical: Canonical) -> Names:
             "shadow_scope_is",
             "shadow_scope_new",
             "shadow_scope_root",
+            "shadow_scope_value",
             "ref_scope_is",
         )
-        return {**dict.fromkeys(empty, _EMPTY), "shadow_lead": tenant}
+        none = dict.fromkeys(("print_scope_new", "print_scope_c", "print_scope_p"), raw("''"))
+        body = sql.Identifier(canonical.body or canonical.key)
+        return {
+            **dict.fromkeys(empty, _EMPTY),
+            **none,
+            "print_columns": body,
+            "shadow_lead": tenant,
+        }
     column = sql.Identifier(canonical.scope)
     return {
+        "print_columns": raw("{}, {}").format(
+            sql.Identifier(canonical.body or canonical.key), column
+        ),
+        "print_scope_new": raw("NEW.{}::text").format(column),
+        "print_scope_c": raw("c.{}::text").format(column),
+        "print_scope_p": raw("p_root::text"),
         "shadow_scope_param": raw("p_root uuid,"),
         "shadow_scope_is": raw("AND c.{} = p_root").format(column),
         "shadow_scope_new": raw("NEW.{},").format(sql.Identifier(root.key)),
         "shadow_scope_root": raw("root_key,"),
+        "shadow_scope_value": raw("p_root,"),
         "ref_scope_is": raw("AND c.{} = root_key").format(column),
         "shadow_lead": raw("{}, {}").format(tenant, column),
     }

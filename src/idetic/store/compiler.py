@@ -66,6 +66,7 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
         *_cells(family, names),
         *_render("ledger.sql", names, family),
         *(_render("corroborations.sql", names, family) if spec.references.corroborations else ()),
+        *(_render("readings.sql", names, family) if _guarded(family) else ()),
         *_canonicals(family, names),
         *_provenance(family, names),
         *_render("immutable.sql", names | provenance_names(family), family),
@@ -112,7 +113,7 @@ def _common_names(family: Family, extensions: Extensions) -> Names:
         names[f"c_{constraint}"] = sql.Identifier(f"{family.name}_{constraint}")
     for index in (
         "current claim actions_memory ledger_entry reads_session reads_memory transient "
-        "scopes_open lineage_source alike superseded tombstones"
+        "scopes_open lineage_source alike superseded tombstones ledger_refused"
     ).split():
         names[f"i_{index}"] = sql.Identifier(f"{family.name}_{index}_idx")
     return names
@@ -171,6 +172,11 @@ def _close(family: Family, names: Names) -> Iterator[DatabaseObject]:
     yield from _render("close.sql", names | more, family)
 
 
+def _guarded(family: Family) -> bool:
+    """Whether there is any canonical text that a note could restate."""
+    return any(canonical.body for canonical in family.spec.references.canonical)
+
+
 def _canonicals(family: Family, names: Names) -> Iterator[DatabaseObject]:
     for canonical in family.spec.references.canonical:
         more = names | canonical_names(family, canonical)
@@ -180,6 +186,8 @@ def _canonicals(family: Family, names: Names) -> Iterator[DatabaseObject]:
             yield from _render("contradictions.sql", more, family, **titles)
         if canonical.body:
             yield from _render("guard.sql", more, family, **titles)
+            yield from _render("prints.sql", more, family, **titles)
+            yield from _render("restated.sql", more, family, **titles)
         yield from _render("canonical_view.sql", more, family, **titles)
 
 

@@ -39,7 +39,7 @@ _FUNCTIONS = {
     "replay": "replay_v1",
     "check_scope": "check_scope_v1",
     "admit": "admit_v1",
-    "answer": "answer_v1",
+    "answer": "answer_v2",
     "refer": "refer_v1",
     "turn": "turn_v1",
     "link_action": "link_v1",
@@ -54,6 +54,13 @@ _FUNCTIONS = {
     "erasable": "erasable_v1",
     "forgotten": "forgotten_v1",
     "vector_kept": "vector_kept_v1",
+    "spelled": "spelled_v1",
+    "readings": "readings_v1",
+    "prints": "prints_v1",
+    "compared": "compared_v1",
+    "repeated": "repeated_v1",
+    "together": "together_v1",
+    "spent": "spent_v1",
 }
 
 
@@ -80,6 +87,10 @@ class Family:
         """The junction of one canonical noun."""
         return f"{self.name}_memory_{canonical.noun}_refs"
 
+    def prints_table(self, canonical: Canonical) -> str:
+        """The runs of words that occur in one canonical noun's texts."""
+        return f"{self.name}_{canonical.noun}_prints"
+
     def contradictions_table(self, canonical: Canonical) -> str:
         """The contradictions with one canonical noun."""
         return f"{self.name}_{canonical.noun}_contradictions"
@@ -93,6 +104,8 @@ class Family:
             names.append(self.refs_table(canonical))
             if canonical.contradictions:
                 names.append(self.contradictions_table(canonical))
+            if canonical.body:
+                names.append(self.prints_table(canonical))
         return tuple(names)
 
     def qualified(self, name: str) -> sql.Identifier:

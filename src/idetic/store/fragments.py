@@ -65,6 +65,7 @@ def admit_names(family: Family, names: Names, *, citus: bool) -> Names:
     return {
         **names,
         "plain_lane": raw("") if citus else lane,
+        "suspect_items": _per_canonical(family, names, "suspect_items.sql", guarded=True),
         "careful_guard": _per_canonical(family, names, "careful_guard.sql", guarded=True),
         "insert_refs": _per_canonical(family, names, "insert_refs.sql", guarded=False),
         **{name: _link(names, "item.memory", parts) for name, parts in _LINKS.items()},

@@ -24,7 +24,7 @@ from idetic.store.templates import raw
 Item = dict[str, Any]
 CHUNK = 1000
 # What keeps an item from being simply added: it has to be looked into first.
-_SPECIAL = {"key", "refs", "supersede", "echo"}
+_SPECIAL = {"key", "refs", "supersede", "echo", "form"}
 
 
 class Unjudged(Exception):

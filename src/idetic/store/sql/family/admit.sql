@@ -26,6 +26,8 @@ DECLARE
     head_hash bytea;
     last_position bigint;
     stamp timestamptz;
+    suspects integer[] := '{{}}';
+    spent uuid[];
     {root_declare}
 BEGIN
     PERFORM pg_advisory_xact_lock({lock_key});
@@ -54,19 +56,23 @@ BEGIN
         RETURN;
     END IF;
 
+    {suspect_items}
+    SELECT array_agg(s.id) INTO spent FROM {spent}({anchor_p}, p_at, p_kind, p_name, p_session) s(id);
+    p_plain := p_plain AND suspects = '{{}}' AND spent IS NULL;
     {plain_lane}
-    FOR item IN SELECT x.*, coalesce(
-            x.key IS NOT NULL OR x.refs IS NOT NULL OR x.supersede OR x.echo IS NOT NULL OR p_careful,
-            false) AS special
+    FOR item IN SELECT x.*, row_number() OVER () = ANY (suspects) OR spent IS NOT NULL AS suspect,
+            coalesce(x.key IS NOT NULL OR x.refs IS NOT NULL OR x.supersede OR x.echo IS NOT NULL
+                     OR x.form IS NOT NULL OR p_careful, false) AS special
         FROM {items}    LOOP
-        IF NOT item.special THEN
+        IF NOT (item.special OR item.suspect) THEN
             {add}
             RETURN NEXT;
             CONTINUE;
         END IF;
 
         SELECT a.* INTO known
-        FROM {answer}({anchor_p}, to_jsonb(item), {root_or_null}, coalesce(p_careful, false)) a;
+        FROM {answer}({anchor_p}, to_jsonb(item), {root_or_null}, coalesce(p_careful, false),
+                      item.suspect, p_kind || ':' || p_name, p_session, spent) a;
         last_position := r_position;
         stamp := r_at;
         IF known.replay IS NOT NULL THEN
@@ -111,10 +117,11 @@ BEGIN
 END
 $$;
 
--- object: function {family}_answer_v1
+-- object: function {family}_answer_v2
 -- What is already decided about an item before it is written: a replay, a NOOP, a refusal, or
 -- only which entry it will supersede.
-CREATE OR REPLACE FUNCTION {answer}({anchor_params}, item jsonb, root_key uuid, careful boolean)
+CREATE OR REPLACE FUNCTION {answer}({anchor_params}, item jsonb, root_key uuid, careful boolean,
+    suspect boolean, writer text, session uuid, spent uuid[])
 RETURNS TABLE (replay bigint, decision idetic.decision, reason text, same_id uuid, state text,
                detail jsonb, old_id uuid)
 LANGUAGE plpgsql AS $$
@@ -162,16 +169,33 @@ BEGIN
             old_id := prior.memory_id;
         END IF;
     END IF;
-    IF careful THEN
-        {careful_guard}
-        IF hit IS NOT NULL THEN
-            decision := 'REJECT';
-            reason := 'shadow';
-            detail := hit || jsonb_build_object('length', char_length(item ->> 'body'));
-        END IF;
+    IF item ->> 'form' IS NOT NULL THEN
+        hit := jsonb_build_object('form', item ->> 'form');
+    END IF;
+    {careful_guard}
+    IF hit IS NOT NULL THEN
+        decision := 'REJECT';
+        reason := CASE WHEN hit ? 'form' THEN 'record'
+                       WHEN (hit ->> 'id')::uuid = ANY (spent) THEN 'retries'
+                       WHEN hit ->> 'how' = 'verbatim' THEN 'record' ELSE 'shadow' END;
+        detail := hit || jsonb_build_object('length', char_length(item ->> 'body'),
+                                            'session', session);
     END IF;
     RETURN NEXT;
 END
+$$;
+
+-- object: function {family}_spent_v1
+-- The canonical rows over which a writer was refused three times in this session, or without one
+-- within a day: whoever tries on is paraphrasing until it passes (decision 0019).
+CREATE OR REPLACE FUNCTION {spent}({anchor_params}, p_at timestamptz, p_kind idetic.principal,
+                                   p_name text, p_session uuid) RETURNS SETOF uuid
+LANGUAGE sql STABLE AS $$
+    SELECT (l.detail ->> 'id')::uuid FROM {ledger} l
+    WHERE {anchor_is_p_l} AND l.transition = 'refused' AND l.at > p_at - interval '1 day'
+      AND l.actor_kind = p_kind AND l.actor = p_name AND l.detail ->> 'id' IS NOT NULL
+      AND (l.detail ->> 'session')::uuid IS NOT DISTINCT FROM p_session
+    GROUP BY 1 HAVING count(*) >= 3
 $$;
 
 -- object: function {family}_refer_v1

@@ -24,6 +24,11 @@ CREATE TABLE {ledger} (
 -- One entry's history, and the state of every entry as of a moment.
 CREATE INDEX {i_ledger_entry} ON {ledger} ({anchor}, memory_id, position);
 
+-- object: index {family}_memory_ledger_refused
+-- What was refused lately: asked before every write, to see over which canonical rows a scope has
+-- spent its retries. Nearly always empty.
+CREATE INDEX {i_ledger_refused} ON {ledger} ({anchor}, at) WHERE transition = 'refused';
+
 -- object: table {family}_memory_anchors
 -- The anchors that have memory: the end of each one's chain, found by primary key (the ledger's
 -- own last row is not: under RLS the planner misjudges it and sorts the whole chain), and the

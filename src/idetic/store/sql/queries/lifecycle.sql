@@ -195,11 +195,14 @@ ORDER BY m.memory_id LIMIT {limit}
 
 -- query: shadows
 -- Entries that restate a canonical row as it reads now: the guard's own numbers, the other way round.
-SELECT m.memory_id, c.{canonical_id}, {trgm_schema}.similarity(c.{canonical_body}, m.body_text)
-FROM {memory} m JOIN {canonical} c ON c.{tenant} = m.{tenant} {shadow_scope_m}
+-- For one row, and where the guard is the primary defence, those that quote it as well.
+SELECT m.memory_id, c.{canonical_id}, n.nearness
+FROM {memory} m JOIN {canonical} c ON c.{tenant} = m.{tenant} {shadow_scope_m},
+    LATERAL (SELECT greatest({trgm_schema}.similarity(c.{canonical_body}, m.body_text),
+        CASE WHEN {primary} AND {ref_id}::uuid IS NOT NULL AND char_length(c.{canonical_body}) >= 100
+             THEN {trgm_schema}.word_similarity(c.{canonical_body}, m.body_text) END) AS nearness) n
 WHERE {scope_m} AND {live} AND char_length(m.body_text) >= 100
-  AND ({ref_id}::uuid IS NULL OR c.{canonical_id} = {ref_id})
-  AND {trgm_schema}.similarity(c.{canonical_body}, m.body_text) > 0.85
+  AND ({ref_id}::uuid IS NULL OR c.{canonical_id} = {ref_id}) AND n.nearness > 0.85
 ORDER BY m.memory_id LIMIT {limit}
 
 -- query: changed_facts
