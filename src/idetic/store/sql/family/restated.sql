@@ -34,7 +34,8 @@ GRANT EXECUTE ON FUNCTION {suspects} TO idetic_app;
 
 -- object: function {family}_{noun}_restated_v1
 -- as: guard
--- The canonical row that a note restates in any way beyond the trigger's, if there is one:
+-- The canonical row that a note restates, if there is one, and how:
+--   copied     as the trigger would find it
 --   verbatim   it is a row's text, word for word and nothing else, however short
 --   decorated  its bare words are a copy, with the trigger's own measure, bound and floor
 --   quoted     a part of it is a copy of a row of 100 characters or more (word similarity)
@@ -58,6 +59,8 @@ DECLARE
     known record;
     earlier jsonb;
     common boolean := false;
+    -- Whether the trigger would see the same words.
+    plain boolean := {trgm_schema}.similarity(readings[1], p_body) = 1;
     hit jsonb;
 BEGIN
     IF NOT coalesce({anchor_is_bound}, false) THEN
@@ -97,11 +100,14 @@ BEGIN
             END IF;
             hit := {together}(known.spelled, known.own, readings, earlier);
         END IF;
+        IF hit ->> 'how' = 'decorated' AND plain THEN
+            hit := hit || jsonb_build_object('how', 'copied');
+        END IF;
         IF hit IS NOT NULL THEN
             RETURN hit || jsonb_build_object('noun', {noun}, 'id', known.id);
         END IF;
     END LOOP;
-    IF common AND {trgm_schema}.similarity(readings[1], p_body) < 1 THEN
+    IF common AND NOT plain THEN
         hit := {shadow}({tenant_p}, {shadow_scope_value} readings[1]);
         IF hit IS NOT NULL THEN
             RETURN hit || jsonb_build_object('how', 'decorated');
