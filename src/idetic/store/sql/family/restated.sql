@@ -76,16 +76,18 @@ BEGIN
                          WHERE c.{tenant} = {tenant_p} AND c.print = p.print LIMIT 64) AS c
             GROUP BY c.id ORDER BY runs DESC LIMIT 8
         )
-        SELECT c.id, c.spelled, s.places, {repeated}(c.spelled, readings) AS own
+        SELECT c.id, c.spelled, c.long, s.places, {repeated}(c.spelled, readings) AS own
         FROM shared s, LATERAL (
-            SELECT c.{canonical_id} AS id, {spelled}(c.{canonical_body}) AS spelled FROM {canonical} c
+            SELECT c.{canonical_id} AS id, {spelled}(c.{canonical_body}) AS spelled,
+                char_length(c.{canonical_body}) >= 100 AS long
+            FROM {canonical} c
             WHERE c.{tenant} = {tenant_p} {shadow_scope_is} AND c.{canonical_id} = s.id OFFSET 0) AS c
         -- A run or two of a long text is a turn of phrase.
         WHERE s.runs * 40 >= char_length(c.spelled) * 0.15
     LOOP
         common := common OR known.places = 64;
-        hit := {compared}(known.spelled, known.own, readings, {primary});
-        IF hit IS NULL AND {primary} AND char_length(known.spelled) >= 100 THEN
+        hit := {compared}(known.spelled, known.own, readings, {primary} AND known.long);
+        IF hit IS NULL AND {primary} AND known.long THEN
             IF earlier IS NULL THEN
                 -- The latest notes of this writer here; the anchor's last 64 are looked through.
                 SELECT coalesce(jsonb_object_agg(b.memory_id, b.said), '{{}}') INTO earlier
