@@ -186,7 +186,7 @@ async def written(memory: Any, place: Place, kind: str, notes: int) -> dict[str,
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.guard")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--notes", type=int, default=200, help="per kind and size")
+    parser.add_argument("--notes", type=int, default=100, help="per kind and size")
     names = [corpus.name for corpus in CORPORA]
     parser.add_argument("--corpora", nargs="+", choices=names, default=names)
     chosen = parser.parse_args()

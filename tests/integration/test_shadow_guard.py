@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 
 from idetic import Decision, Idetic, Observation, Principal, Ref, errors
@@ -44,6 +45,17 @@ async def refused(world: World, *texts: str) -> errors.Refused:
         with pytest.raises(errors.Refused) as caught:
             await session.observe(texts[-1])
     return caught.value
+
+
+async def attempts(session: object, texts: Sequence[str]) -> list[str]:
+    """What each attempt is answered with."""
+    told = []
+    for text in texts:
+        try:
+            told.append((await session.observe(text)).decision.value)  # type: ignore[attr-defined]
+        except errors.Refused as error:
+            told.append(error.code)
+    return told
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -162,6 +174,40 @@ async def test_a_refusal_names_the_row_and_its_text_is_nowhere(library: Library)
             assert receipt.detail["similarity"] > 0.85
 
 
+_BLIND = """
+CREATE OR REPLACE FUNCTION worlds.world_agent_rule_suspects_v1(
+    p_tenant uuid, p_root uuid, p_items jsonb) RETURNS integer[]
+LANGUAGE sql AS 'SELECT NULL::integer[]'
+"""
+
+
+async def test_control_without_the_closer_look_only_the_trigger_is_left(
+    database: TestDatabase, library: Library
+) -> None:
+    rule = shadows.RULES[0]
+    with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
+        connection.execute(_BLIND)
+    async with library.world.memory.session() as session:
+        disguised = ["\u200b".join(rule), shadows.LEAD + rule + shadows.TAIL, *shadows.halves(rule)]
+        assert await attempts(session, disguised) == ["ADD"] * 4
+        assert await attempts(session, [rule, rule.upper()]) == ["shadow"] * 2
+
+
+async def test_control_without_the_count_a_reworded_copy_passes(
+    database: TestDatabase, library: Library
+) -> None:
+    with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
+        connection.execute(
+            """CREATE OR REPLACE FUNCTION worlds.world_agent_spent_v1(p_org_id uuid,
+                   p_domain_id uuid, p_at timestamptz, p_kind idetic.principal, p_name text,
+                   p_session uuid) RETURNS SETOF uuid
+               LANGUAGE sql STABLE AS 'SELECT NULL::uuid WHERE false'"""
+        )
+    async with library.world.memory.session() as session:
+        assert await attempts(session, [shadows.RULES[0]] * 5) == ["shadow"] * 5
+        assert await attempts(session, [NEAR]) == ["ADD"]
+
+
 # --- what passes ----------------------------------------------------------------------------------
 
 
@@ -207,17 +253,6 @@ async def test_as_a_backstop_the_guard_refuses_copies_and_leaves_quotes(db: Idet
 
 
 # --- capped retries -------------------------------------------------------------------------------
-
-
-async def attempts(session: object, texts: Sequence[str]) -> list[str]:
-    """What each attempt is answered with."""
-    told = []
-    for text in texts:
-        try:
-            told.append((await session.observe(text)).decision.value)  # type: ignore[attr-defined]
-        except errors.Refused as error:
-            told.append(error.code)
-    return told
 
 
 async def test_a_writer_cannot_paraphrase_until_it_passes(library: Library) -> None:

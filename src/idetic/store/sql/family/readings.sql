@@ -102,9 +102,9 @@ $$;
 
 -- object: function {family}_compared_v1
 -- How a note, in each of its readings, repeats one canonical text, if it does; `p_own` is what it
--- repeats of it in runs. Word similarity is asked last, of notes that repeat two fifths at least:
--- it takes a millisecond and more for a long note.
-CREATE OR REPLACE FUNCTION {compared}(p_row text, p_own text, p_readings text[], p_primary boolean)
+-- repeats of it in runs, `p_quotes` whether a part of the note counts. Word similarity is asked
+-- last, of notes that repeat two fifths at least: it takes a millisecond and more for a long note.
+CREATE OR REPLACE FUNCTION {compared}(p_row text, p_own text, p_readings text[], p_quotes boolean)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -123,7 +123,7 @@ BEGIN
             RETURN jsonb_build_object('similarity', said, 'how', 'decorated');
         END IF;
     END LOOP;
-    IF NOT p_primary OR long < 100 OR char_length(p_own) < 0.4 * long THEN
+    IF NOT p_quotes OR char_length(p_own) < 0.4 * long THEN
         RETURN NULL;
     END IF;
     -- In pieces: their order and what stands between them does not matter.

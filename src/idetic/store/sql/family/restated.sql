@@ -34,7 +34,8 @@ GRANT EXECUTE ON FUNCTION {suspects} TO idetic_app;
 
 -- object: function {family}_{noun}_restated_v1
 -- as: guard
--- The canonical row that a note restates in any way beyond the trigger's, if there is one:
+-- The canonical row that a note restates, if there is one, and how:
+--   copied     as the trigger would find it
 --   verbatim   it is a row's text, word for word and nothing else, however short
 --   decorated  its bare words are a copy, with the trigger's own measure, bound and floor
 --   quoted     a part of it is a copy of a row of 100 characters or more (word similarity)
@@ -58,6 +59,8 @@ DECLARE
     known record;
     earlier jsonb;
     common boolean := false;
+    -- Whether the trigger would see the same words.
+    plain boolean := {trgm_schema}.similarity(readings[1], p_body) = 1;
     hit jsonb;
 BEGIN
     IF NOT coalesce({anchor_is_bound}, false) THEN
@@ -73,16 +76,18 @@ BEGIN
                          WHERE c.{tenant} = {tenant_p} AND c.print = p.print LIMIT 64) AS c
             GROUP BY c.id ORDER BY runs DESC LIMIT 8
         )
-        SELECT c.id, c.spelled, s.places, {repeated}(c.spelled, readings) AS own
+        SELECT c.id, c.spelled, c.long, s.places, {repeated}(c.spelled, readings) AS own
         FROM shared s, LATERAL (
-            SELECT c.{canonical_id} AS id, {spelled}(c.{canonical_body}) AS spelled FROM {canonical} c
+            SELECT c.{canonical_id} AS id, {spelled}(c.{canonical_body}) AS spelled,
+                char_length(c.{canonical_body}) >= 100 AS long
+            FROM {canonical} c
             WHERE c.{tenant} = {tenant_p} {shadow_scope_is} AND c.{canonical_id} = s.id OFFSET 0) AS c
         -- A run or two of a long text is a turn of phrase.
         WHERE s.runs * 40 >= char_length(c.spelled) * 0.15
     LOOP
         common := common OR known.places = 64;
-        hit := {compared}(known.spelled, known.own, readings, {primary});
-        IF hit IS NULL AND {primary} AND char_length(known.spelled) >= 100 THEN
+        hit := {compared}(known.spelled, known.own, readings, {primary} AND known.long);
+        IF hit IS NULL AND {primary} AND known.long THEN
             IF earlier IS NULL THEN
                 -- The latest notes of this writer here; the anchor's last 64 are looked through.
                 SELECT coalesce(jsonb_object_agg(b.memory_id, b.said), '{{}}') INTO earlier
@@ -97,11 +102,14 @@ BEGIN
             END IF;
             hit := {together}(known.spelled, known.own, readings, earlier);
         END IF;
+        IF hit ->> 'how' = 'decorated' AND plain THEN
+            hit := hit || jsonb_build_object('how', 'copied');
+        END IF;
         IF hit IS NOT NULL THEN
             RETURN hit || jsonb_build_object('noun', {noun}, 'id', known.id);
         END IF;
     END LOOP;
-    IF common AND {trgm_schema}.similarity(readings[1], p_body) < 1 THEN
+    IF common AND NOT plain THEN
         hit := {shadow}({tenant_p}, {shadow_scope_value} readings[1]);
         IF hit IS NOT NULL THEN
             RETURN hit || jsonb_build_object('how', 'decorated');
