@@ -128,13 +128,16 @@ class Fleet:
                 self.owner[str(known)] = tenant.canary
 
     async def run(self, times: int) -> None:
-        """So many operations, by many workers at once over the pool's few connections."""
-        left = iter(range(times))
-        names, weights = zip(*((op, weight) for op, weight in MIX.items()), strict=True)
+        """So many operations, by many workers at once over the pool's few connections.
+
+        Each kind once, and then as they come.
+        """
+        names, weights = zip(*MIX.items(), strict=True)
+        left = iter([*names, *self.rng.choices(names, weights, k=times - len(names))])
 
         async def work() -> None:
-            for _ in left:
-                await self.one(self.rng.choices(names, weights)[0])
+            for name in left:
+                await self.one(name)
                 if self.control and self.leaks:
                     return
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from psycopg import sql
@@ -114,6 +115,11 @@ class Family:
 
     def names(self) -> Names:
         """Everything the SQL templates may name that depends only on the family."""
+        return dict(self._names)
+
+    @cached_property
+    def _names(self) -> Names:
+        # Every pass over an anchor asks for them, and composing them takes longer than a query.
         tables = {t: self.qualified(self.table_name(t)) for t in (*_TABLES, "corroborations")}
         functions = {k: self.qualified(f"{self.name}_{v}") for k, v in _FUNCTIONS.items()}
         views = {
