@@ -104,9 +104,6 @@ async def _sessions(memory: PersonaMemory, conversation: Conversation) -> dict[s
     summaries = [entry.summary for entry in reversed(window)]
     every = {"window": len(window), "top_k": 50, "threshold": 0}
     shipped = default_heuristics(Persona.ACTOR).model_copy(update=every)
-    alike = shipped.model_copy(
-        update={"weights": shipped.weights.model_copy(update={"recency": 0.0})}
-    )
 
     async def fuzzy(heuristics: Heuristics) -> list[Ranking]:
         return [
@@ -119,8 +116,8 @@ async def _sessions(memory: PersonaMemory, conversation: Conversation) -> dict[s
         return [search(q.text, LIMIT) for q in conversation.questions]
 
     found = {
+        # Sessions are a week apart and the half-life is a day, so recency counts for nothing.
         "fuzzy_query, shipped weights": await fuzzy(shipped),
-        "fuzzy_query, similarity alone": await fuzzy(alike),
         "BM25 over the same summaries": bm25(summaries),
         "BM25 over whole sessions": bm25([" ".join(turns) for turns in conversation.sessions]),
     }
