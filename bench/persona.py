@@ -135,9 +135,9 @@ async def _fuzzy(db: Idetic) -> list[dict[str, Any]]:
     layers = memory._layers[Persona.ACTOR]  # noqa: SLF001 - to write summaries without vectors
     for number in range(LOOPS):
         about = f"{WORDS[number % 12]} {WORDS[number * 7 % 11]} number {number}"
-        loop = memory.loop()
-        await loop.append(EventKind.USER_INPUT, f"Where do I take the {about} to? {SAID}")
-        await layers.stm.close(loop.id, layers.common.deriver)
+        summary = f"Task: Where do I take the {about} to?\nOutcome: {SAID}"
+        paired = [(uuid4(), "user_input", "external"), (uuid4(), "actor_output", "external")]
+        await layers.rows.put_stm(uuid4(), db.clock.now(), summary, paired)
     rows = []
     for window in (20, 1_000, LOOPS):
         heuristics = default_heuristics(Persona.ACTOR).model_copy(update={"window": window})
