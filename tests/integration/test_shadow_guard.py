@@ -208,6 +208,22 @@ async def test_control_without_the_count_a_reworded_copy_passes(
         assert await attempts(session, [NEAR]) == ["ADD"]
 
 
+async def test_rules_that_were_there_before_are_printed_when_the_spec_is_applied(
+    database: TestDatabase, db: Idetic, library: Library
+) -> None:
+    rule = shadows.RULES[1]
+    quote = shadows.LEAD + rule + shadows.TAIL
+    with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
+        connection.execute("ALTER TABLE worlds.world_agent_rule_prints DISABLE TRIGGER USER")
+        connection.execute("DELETE FROM worlds.world_agent_rule_prints")
+        connection.execute("ALTER TABLE worlds.world_agent_rule_prints ENABLE TRIGGER USER")
+        connection.execute("DELETE FROM idetic.compiled_objects WHERE kind = 'prints'")
+    async with library.world.memory.session() as session:
+        assert await attempts(session, [quote]) == ["ADD"], "control: nothing is known of them"
+    await db.agent("world_agent", apply=True)
+    assert (await refused(library.world, quote)).detail["id"] == library.id_of(rule)
+
+
 # --- what passes ----------------------------------------------------------------------------------
 
 
