@@ -40,7 +40,7 @@ def test_the_tree_has_every_command() -> None:
         "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list", "recall",
         "embed", "model install", "model status", "model verify", "worker", "doctor", "keys create",
         "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream",
-        "persona check",
+        "persona check", "persona import",
     }  # fmt: skip
 
 

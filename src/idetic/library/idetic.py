@@ -17,6 +17,8 @@ from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
 from idetic.library.persona import PersonaMemory, PersonaPools, compose_persona
+from idetic.library.persona_import.importing import PersonaImport, Progress
+from idetic.library.persona_import.report import ImportReport
 from idetic.library.rooms import Rooms, compose
 from idetic.lifecycle.consolidation import ReasonerFactory
 from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
@@ -25,6 +27,7 @@ from idetic.persona.embedding import PATIENCE
 from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
 from idetic.persona.identity_file import IdentityFile
+from idetic.persona.layers import Layers
 from idetic.persona.tools import Tool
 from idetic.ports import Clock, SystemClock
 from idetic.recall.model import Model
@@ -208,6 +211,27 @@ class Idetic:
         known = held if isinstance(held, Identity) else held.read()
         memory = await self.persona(known, tenant=tenant)
         return PersonaAgent(held, memory, tools=tools, counter=counter, max_rounds=max_rounds)
+
+    async def import_personas(
+        self,
+        file: str | Path,
+        *,
+        tenant: str | UUID,
+        agent: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Bring a CHAOS layout, a SQLite file, into the persona memory of its agents.
+
+        `agent` takes the events of one agent alone, or names it where the file does not;
+        `dry_run` writes nothing. Run it again after an interruption: nothing comes twice.
+        """
+
+        async def layers(agent_id: str) -> Mapping[Persona, Layers]:
+            return (await self.persona(Identity(agent_id), tenant=tenant)).layers
+
+        importing = PersonaImport(layers, agent=agent, write=not dry_run, progress=progress)
+        return await importing.run(file)
 
     async def _persona_pools(self) -> PersonaPools:
         """A pool for each persona's role, opened when persona memory is first asked for."""

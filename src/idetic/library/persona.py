@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -55,6 +55,11 @@ class PersonaMemory:
         self.subconscious = SubconsciousMemoryView(identity.agent_id, own, seen, identity)
         self._layers = {Persona.ACTOR: actors, Persona.SUBCONSCIOUS: own}
         self._erasure = erasure
+
+    @property
+    def layers(self) -> Mapping[Persona, Layers]:
+        """Each persona's layers, for the rooms that work on both."""
+        return self._layers
 
     def loop(self, task: str | None = None, persona: Persona = Persona.ACTOR) -> Loop:
         """A new loop of one persona, with an id of its own; it always closes."""

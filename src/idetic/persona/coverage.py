@@ -39,9 +39,8 @@ async def cover(layers: Layers) -> Coverage:
     """Count and compare. Vectors are those of the model at hand; without one there are none."""
     rows, common = layers.rows, layers.common
     profile_id = await common.embedder.profile()
-    ways = (common.deriver.name, common.deriver.reasoned)
     events, ltm, vectors, loops, stm = await rows.coverage(profile_id)
-    underived = await rows.underived(ways, 0, LISTED)
+    underived = await rows.underived(common.deriver.settled, 0, LISTED)
     # An id that no profile has finds every entry: that is what is missing without a model.
     waiting = await rows.waiting(profile_id or UUID(int=0), 0, LISTED)
     strays = await rows.stray_loops()

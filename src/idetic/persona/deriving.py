@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from idetic.gateway.substance import substance
 from idetic.ids import uuid7_text
@@ -28,6 +29,19 @@ class Derivation:
     summarise: Callable[[Sequence[Event]], str] = summarise_loop
 
 
+IMPORTED = "imported"
+"""The name of the way of entries whose summary came with an import: no dream replaces it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEntry:
+    """A long-term entry that was made elsewhere: its id, and as much else as is known of it."""
+
+    id: UUID
+    summary: str | None = None
+    importance: float | None = None
+
+
 class Deriver:
     """Derives the entries of one persona."""
 
@@ -44,6 +58,11 @@ class Deriver:
         """The same, where a reasoner compacted."""
         return f"{self.name}+reasoned"
 
+    @property
+    def settled(self) -> tuple[str, ...]:
+        """The ways of entries that need not be derived again."""
+        return (self.name, self.reasoned, IMPORTED)
+
     def item(self, event: Event, reasoned: str | None = None) -> dict[str, Any] | None:
         """The long-term entry of an event, as the database takes it; None if that failed.
 
@@ -55,7 +74,7 @@ class Deriver:
             said = substance(summary)
         except Exception:  # noqa: BLE001 - a compactor is anybody's code, and the log goes on
             return None
-        if not _storable(summary) or not 0.0 <= grade <= 1.0:
+        if not storable(summary) or not 0.0 <= grade <= 1.0:
             return None
         return {
             "ltm": uuid7_text(),
@@ -71,16 +90,31 @@ class Deriver:
             "derivation": self.name if reasoned is None else self.reasoned,
         }
 
+    def kept(self, event: Event, entry: KeptEntry | None) -> dict[str, Any] | None:
+        """The long-term entry of an event that was made elsewhere: under its own id, saying what
+        it said there; what is not known of it is derived."""
+        made = self.item(event)
+        if entry is None or made is None:
+            return made
+        made["ltm"] = str(entry.id)
+        if entry.summary is not None and storable(entry.summary):
+            said = {"summary": entry.summary, "substance": substance(entry.summary)}
+            made |= {**said, "derivation": IMPORTED}
+            made["importance"] = (
+                made["importance"] if entry.importance is None else entry.importance
+            )
+        return made
+
     def summary(self, events: Sequence[Event]) -> str:
         """A loop in few words; the shipped way, where the given one fails."""
         try:
             made = self._derivation.summarise(events)
         except Exception:  # noqa: BLE001 - as above: a loop always gets its entry
             made = ""
-        return made if _storable(made) else summarise_loop(events)
+        return made if storable(made) else summarise_loop(events)
 
 
-def _storable(text: object) -> bool:
+def storable(text: object) -> bool:
     """Whether the database can hold it as a summary."""
     if not isinstance(text, str) or not text.strip() or len(text) > _SUMMARY_MAX or "\x00" in text:
         return False

@@ -21,6 +21,7 @@ from idetic.persona.events import (
     Visibility,
     checked_metadata,
     kind_of,
+    plain_metadata,
     visibility_of,
 )
 
@@ -28,7 +29,8 @@ CONTENT_MAX = 1_000_000
 REDACTED = "redacted"
 """Where an event's metadata say how much of what the ingest gate removed."""
 
-_ACTORS_OWN = frozenset({EventKind.SUBCONSCIOUS_PROMPT, EventKind.SUBCONSCIOUS_OUTPUT})
+NEVER_THE_ACTORS = frozenset({EventKind.SUBCONSCIOUS_PROMPT, EventKind.SUBCONSCIOUS_OUTPUT})
+"""Kinds that the Actor's log does not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +56,26 @@ class DraftCheck:
         self._persona = persona
         self._ingest = ingest
 
-    def event(self, draft: Draft, loop_id: UUID, now: datetime) -> Event:
-        """The event that a draft becomes; its position and digest come from the database."""
+    def event(
+        self,
+        draft: Draft,
+        loop_id: UUID,
+        now: datetime,
+        own: Mapping[str, Any] | None = None,
+    ) -> Event:
+        """The event that a draft becomes; its position and digest come from the database.
+
+        `own` are metadata that only Idetic writes, such as what an import could not take over.
+        """
         if not isinstance(draft, Draft):
             raise EventRefused(f"A {type(draft).__name__} is not a Draft.")
         kind = kind_of(draft.kind)
-        if self._persona is Persona.ACTOR and kind in _ACTORS_OWN:
+        if self._persona is Persona.ACTOR and kind in NEVER_THE_ACTORS:
             raise EventRefused(
                 f"The Actor writes no `{kind}`.",
                 remedy="Open a loop with persona=Persona.SUBCONSCIOUS; nothing was written.",
             )
-        content, metadata = self._gated(check_content(draft.content), draft.metadata)
+        content, metadata = self._gated(check_content(draft.content), draft.metadata, own or {})
         check_moment(draft.ts, "ts")
         return Event(
             uuid7() if draft.id is None else check_uuid(draft.id, "id"),
@@ -78,13 +89,21 @@ class DraftCheck:
             metadata,
         )
 
+    def gated(self, text: str) -> tuple[str, bool]:
+        """A text that was made elsewhere, past the ingest gate; and whether that changed it."""
+        if not self._ingest.transforms:
+            return text, False
+        passed = self._ingest.apply(text)
+        return passed.text, bool(passed.changes)
+
     def _gated(
-        self, content: str, metadata: Mapping[str, Any] | None
+        self, content: str, metadata: Mapping[str, Any] | None, own: Mapping[str, Any]
     ) -> tuple[str, dict[str, Any]]:
         """What crosses the ingest boundary. A log refuses nothing; what goes leaves a mark."""
         plain = checked_metadata(metadata)
         if REDACTED in plain:
             raise MetadataReserved(f"`{REDACTED}` is a key that only Idetic writes.")
+        plain |= plain_metadata(own)
         if not self._ingest.transforms:
             return content, plain
         passed = self._ingest.apply(content)

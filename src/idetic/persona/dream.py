@@ -83,8 +83,7 @@ class Dream:
     async def _derive(self, layers: Layers) -> int:
         """Entries for events that have none, or one that another way of deriving made."""
         deriver, rows, after, done = layers.common.deriver, layers.rows, 0, 0
-        ways = (deriver.name, deriver.reasoned)
-        while found := await rows.underived(ways, after, _BATCH):
+        while found := await rows.underived(deriver.settled, after, _BATCH):
             events = [layers.log.event(row) for row in found]
             items = [item for event in events if (item := deriver.item(event)) is not None]
             if items:

@@ -27,6 +27,16 @@ class MetadataReserved(EventRefused):
     remedy = "Name the key differently; nothing was written."
 
 
+class LayoutUnusable(InputError):
+    """The file is not a CHAOS layout that can be read."""
+
+    code = "layout_unusable"
+    remedy = (
+        "Give a SQLite file with the table `idetic_events`; what was imported before stays, and "
+        "importing again goes on from there."
+    )
+
+
 class IdentityError(SpecError):
     """The identity is not usable."""
 

@@ -20,6 +20,7 @@ from idetic.spec.primitives import EventKind
 from idetic.spec.primitives import EventVisibility as Visibility
 
 __all__ = [
+    "IMPORTED",
     "ORIGINAL_KIND",
     "RESERVED",
     "EmbedStatus",
@@ -34,6 +35,7 @@ __all__ = [
     "imported_kind",
     "kind_of",
     "persona_of",
+    "plain_metadata",
     "visibility_of",
 ]
 
@@ -42,10 +44,13 @@ METADATA_MAX_BYTES = 16_384
 ORIGINAL_KIND = "original_kind"
 """Where an import keeps the kind that it did not know."""
 
+IMPORTED = "imported"
+"""Where an import keeps whatever else it could not take over as it was."""
+
 RESERVED = frozenset(
     "id ts agent_id persona loop_id kind visibility content metadata position digest "
     "event_id ltm_id ltm_ids collection importance erased".split()
-) | {ORIGINAL_KIND}
+) | {ORIGINAL_KIND, IMPORTED}
 """Metadata keys that only Idetic writes: each would pass for a field of the event."""
 
 
@@ -186,6 +191,11 @@ def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         raise EventRefused("Metadata are a mapping from text to values.")
     if taken := sorted(RESERVED & metadata.keys()):
         raise MetadataReserved(f"`{taken[0]}` is a key that only Idetic writes.")
+    return plain_metadata(metadata)
+
+
+def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata as plain JSON: bounded and storable."""
     try:
         text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):

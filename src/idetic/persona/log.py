@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -54,6 +54,10 @@ class Log:
         """One event, literally; None if this persona wrote no such event."""
         rows = await self._rows.get(check_uuid(event_id, "id"))
         return self.event(rows[0]) if rows else None
+
+    async def held(self, ids: Sequence[UUID]) -> dict[UUID, Event]:
+        """Those of these events that this persona has."""
+        return {event.id: event for event in map(self.event, await self._rows.held(ids))}
 
     async def get_range(
         self,
@@ -136,6 +140,22 @@ class LogWriter:
             part = slice(first, first + CHUNK)
             written += await self._chunk(events[part], given[part])
         return written
+
+    def checked(self, draft: Draft, loop_id: UUID, own: Mapping[str, Any]) -> Event:
+        """The event that a draft from elsewhere becomes, past the ingest gate."""
+        return self._check.event(draft, loop_id, self._clock.now(), own)
+
+    def gated(self, text: str) -> tuple[str, bool]:
+        """A text from elsewhere, past the ingest gate; and whether that changed it."""
+        return self._check.gated(text)
+
+    async def bring(self, brought: Sequence[tuple[Event, Mapping[str, Any] | None]]) -> bool:
+        """Write events of any loops, each with its long-term entry, in one transaction.
+
+        Says whether the entries are there, too; otherwise a dream derives them.
+        """
+        items = [as_item(event, given=True, ltm=ltm) for event, ltm in brought]
+        return all(told.derived for told in await self._rows.append(items))
 
     async def record(self, event: Event) -> Event:
         """Write an event of Idetic's own making, as it is."""

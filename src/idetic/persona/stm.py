@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from idetic.gateway.content import check_text
+from idetic.persona.chain import EMPTIED
 from idetic.persona.deriving import Deriver
 from idetic.persona.events import EventKind, Persona, StmEntry, Visibility
 from idetic.persona.identity import Heuristics
@@ -47,8 +48,10 @@ class Stm:
         entries = await self.window(window or heuristics.window)
         return rank(text, entries, heuristics, self._clock.now())
 
-    async def close(self, loop_id: UUID, deriver: Deriver) -> None:
+    async def close(self, loop_id: UUID, deriver: Deriver, summary: str | None = None) -> None:
         """Write the one entry of a loop from its events; again is fine, and changes nothing.
+
+        `summary` is one that was made elsewhere; it is not taken where an event was erased since.
 
         An event that has no long-term entry yet is in the summary all the same, and the dream that
         derives its entry writes this one again.
@@ -63,4 +66,6 @@ class Stm:
             if row[0] is not None
         ]
         ended = max(event.ts for event in events)
-        await self._rows.put_stm(loop_id, ended, deriver.summary(events), paired)
+        if summary is None or any(event.content == EMPTIED for event in events):
+            summary = deriver.summary(events)
+        await self._rows.put_stm(loop_id, ended, summary, paired)

@@ -39,6 +39,10 @@ class LogRows:
         """One event, or nothing."""
         return await self._tables.rows(_FILE, "get", event_id=event_id)
 
+    async def held(self, ids: Sequence[UUID]) -> Rows:
+        """Those of these events that are there."""
+        return await self._tables.rows(_FILE, "held", ids=list(ids))
+
     async def range(
         self, start: datetime, end: datetime, after: tuple[datetime, int] | None, limit: int
     ) -> Rows:

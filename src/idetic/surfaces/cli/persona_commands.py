@@ -15,8 +15,10 @@ DREAM = examples(
 )
 
 app = typer.Typer(
-    help="Agents with persona memory: check their identity files.",
-    epilog=examples("idetic persona check help-desk.yaml"),
+    help="Agents with persona memory: check their identity files, import what they remember.",
+    epilog=examples(
+        "idetic persona check help-desk.yaml", "idetic persona import chaos.db --tenant acme"
+    ),
 )
 
 
@@ -41,6 +43,44 @@ def check(
     from idetic.surfaces.cli.persona import check_identities
 
     check_identities(files, json)
+
+
+@app.command(
+    "import",
+    epilog=examples(
+        "idetic persona import chaos.db --tenant acme --dry-run",
+        "idetic persona import chaos.db --tenant acme --agent help-desk --json",
+    ),
+)
+def import_layout(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", show_default=False, help="A CHAOS layout: a SQLite file."),
+    ],
+    tenant: Annotated[str, typer.Option(metavar="NAME", help="Whose agents they are.")],
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            show_default=False,
+            help="Take this agent's events alone; names it where the file does not.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing; say what would be written.")
+    ] = False,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Import an existing CHAOS layout into persona memory, with its ids.
+
+    Reads the tables idetic_events, ltm_entries, stm_entries and stm_ltm_map, and changes nothing
+    in the file. Can be stopped and run again: nothing comes twice. Progress is on stderr. Ends
+    with 1 if an event of the file is not in the log, and says which. Dream afterwards, for vectors.
+    """
+    from idetic.surfaces.cli.persona_import import run_import
+
+    run_import(file, tenant, dsn, json, agent=agent, dry_run=dry_run)
 
 
 def dream(

@@ -6,6 +6,10 @@ SELECT r_position, r_hash, r_at, r_derived FROM {append}({tenant}, {agent_id}, {
 -- query: get
 SELECT {columns} FROM {log} l WHERE {scope_l} AND l.event_id = {event_id}
 
+-- query: held
+-- What is there already of an import.
+SELECT {columns} FROM {log} l WHERE {scope_l} AND l.event_id = ANY ({ids})
+
 -- query: range
 -- A span of time, from its start up to its end, which does not belong to it; `after` goes on where
 -- the last page ended.

@@ -1,0 +1,1 @@
+"""Bringing an existing CHAOS layout, a SQLite file, into persona memory."""
