@@ -14,9 +14,10 @@ _REASONING = {
     Reasons.WITH: "The agent reasons with canonical content, through tools.",
 }
 _GUARDING = {
-    GuardRole.PRIMARY: "The shadow guard is the primary defence.",
+    GuardRole.PRIMARY: "The shadow guard is the primary defence. It refuses copies, quotes, and "
+    "notes that together restate.",
     GuardRole.BACKSTOP: "The shadow guard is a backstop; workshop discipline is the primary "
-    "defence.",
+    "defence. It refuses copies.",
 }
 
 
