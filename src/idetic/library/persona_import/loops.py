@@ -77,7 +77,9 @@ class ImportedLoops:
         if loop_id not in open_loops[whose]:
             return 0
         open_loops[whose].discard(loop_id)
-        text, _ = self._layers[whose].writer.gated(row.summary)
+        text, redacted = self._layers[whose].writer.gated(row.summary)
+        if redacted:
+            self._tally.find("stm_redacted", shown([row.loop_id]))
         await self._put(whose, loop_id, text)
         self._tally.add("stm_kept")
         return 1

@@ -13,6 +13,7 @@ FINDINGS: Mapping[str, str] = {
     "repeated": "events whose id the file has more than once; the first was taken",
     "erased": "events that were erased since they were imported, and stay empty",
     "redacted": "events of which the ingest gate removed something",
+    "stm_redacted": "short-term entries of which the ingest gate removed something",
     "unknown_kind": "events of an unknown kind, kept as system_event",
     "misfiled": "events of the Actor that are the Subconscious's by their kind, filed there",
     "other_id": "events whose id or loop is no UUID, under one made from it",

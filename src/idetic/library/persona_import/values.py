@@ -45,8 +45,10 @@ def as_written(raw: Any) -> Any:
 
 def moment_of(raw: Any) -> Moment | None:
     """A moment from ISO 8601, or from seconds or milliseconds since 1970; None if it is none."""
+    # Eight digits are a date; more of them count since 1970.
+    dated = isinstance(raw, str) and len(raw.strip()) == 8
     try:
-        number = float(raw) if isinstance(raw, int | float | str) else None
+        number = float(raw) if isinstance(raw, int | float | str) and not dated else None
     except ValueError:
         number = None
     try:
