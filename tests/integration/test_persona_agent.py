@@ -19,7 +19,17 @@ from idetic.persona.errors import IdentityChanged, ModelMalformed, TooManyRounds
 from idetic.persona.events import Event, EventKind, Persona, Visibility
 from idetic.persona.proposal import Evidence
 from idetic.persona.rubric import Verdict
-from idetic.reason import Endpoint, ReasonerError, openai_compatible
+from idetic.reason import (
+    Caps,
+    Chat,
+    Endpoint,
+    Meter,
+    ReasonerCapped,
+    ReasonerError,
+    ReasonerMalformed,
+    ReasonerRefused,
+    openai_compatible,
+)
 from tests.conftest import TestDatabase
 from tests.support import llm_server
 from tests.support.chat import answering_with, calling, system_of, texts
@@ -217,6 +227,35 @@ async def test_a_model_may_be_a_callable_or_the_address_of_a_server(desk: Desk) 
     desk.server.script(answering_with("Hello from afar."))
     assert (await desk.agent.do("Hello?", llm=desk.server.url)).text == "Hello from afar."
     assert desk.server.requests[-1].body["model"] == "any-model"
+
+
+async def test_a_chat_brings_caps_of_its_own(desk: Desk) -> None:
+    async with Chat(desk.llm, Meter(Caps(tokens_per_call=10))) as chat:
+        with pytest.raises(ReasonerCapped, match="tokens_per_call"):
+            await desk.agent.do("Hello?", llm=chat)
+    assert desk.server.requests == []
+
+
+@pytest.mark.parametrize("parameter", ["max_tokens", "temperature", "seed"])
+async def test_a_server_that_does_not_take_a_parameter_is_asked_without_it(
+    desk: Desk, parameter: str
+) -> None:
+    turn_away, answer = failing(400, parameter), answering_with("Hello.")
+    particular: llm_server.Behaviour = lambda asked: (  # noqa: E731
+        turn_away(asked) if parameter in asked.body else answer(asked)
+    )
+    assert await desk.do("Hello?", particular) == "Hello."
+
+
+async def test_an_answer_that_was_cut_off_and_a_refusal_without_words_are_errors(
+    desk: Desk,
+) -> None:
+    with pytest.raises(ReasonerMalformed, match="cut off"):
+        await desk.do("Hello?", llm_server.saying(lambda asked: "Hel", finish="length"))
+    with pytest.raises(ReasonerRefused):
+        await desk.do("Hello?", lambda asked: llm_server.completion(None, refusal="No."))
+    said = await desk.do("Hello?", answering_with("I'm sorry, but I can't help with that."))
+    assert said.startswith("I'm sorry"), "declining in words is an answer"
 
 
 @pytest.mark.parametrize("task", ["", "  ", None, 3])

@@ -105,6 +105,12 @@ def test_the_rubric_refuses(instructions: str, why: str) -> None:
     assert why in verdict.why
 
 
+@pytest.mark.parametrize("told", ["Do not lie.", "要有礼貌", "Be ok."])
+def test_feedback_of_small_words_or_of_other_scripts_can_be_learned(told: str) -> None:
+    evidence = Evidence(told)
+    assert small_and_grounded(OLD, guideline(OLD, evidence).to(OLD), evidence).better
+
+
 def test_feedback_that_is_covered_already_changes_nothing() -> None:
     once = guideline(OLD, TOLD).to(OLD)
     verdict = small_and_grounded(once, guideline(once, TOLD).to(once), TOLD)
@@ -195,6 +201,23 @@ def test_of_many_changes_at_once_each_version_is_written_once(file: IdentityFile
         thread.join()
     assert len(set(done)) == len(done) >= 1
     assert file.read().version == max(done) == 4 + len(done)
+
+
+def test_a_link_stays_a_link(tmp_path: Path, file: IdentityFile) -> None:
+    link = tmp_path / "link.yaml"
+    link.symlink_to(file.path)
+    old = IdentityFile(link).read()
+    IdentityFile(link).replace(old, old.tuned("two\n"))
+    assert link.is_symlink()
+    assert file.read().instructions == "two\n"
+
+
+def test_what_cannot_be_written_is_a_clear_error(file: IdentityFile) -> None:
+    file.folder.write_text("in the way", encoding="utf-8")
+    old = file.read()
+    with pytest.raises(IdentityError, match="cannot be written"):
+        file.replace(old, old.tuned("two\n"))
+    assert file.read() == old
 
 
 def test_a_file_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class IdentityError(SpecError):
     remedy = "Run `idetic persona check FILE` and follow the remedies."
 
 
-class IdentityInvalid(SpecInvalid, IdentityError):
+class IdentityInvalid(SpecInvalid):
     """The identity has problems."""
 
     code = "identity_invalid"

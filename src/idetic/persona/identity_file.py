@@ -24,7 +24,8 @@ class IdentityFile:
     """One identity file and its versions."""
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        # Resolved: a link is kept, and what it leads to is replaced.
+        self.path = Path(path).resolve()
         self.folder = self.path.with_name(self.path.stem + ".versions")
 
     def read(self) -> Identity:
@@ -87,15 +88,21 @@ class IdentityFile:
         """One change at a time, also between processes."""
         if not self.path.is_file():
             raise IdentityError(f"There is no file `{self.path}`.", remedy="Check the path.")
-        self.folder.mkdir(exist_ok=True)
-        # Not on the file itself: it is replaced, and its lock would go with it.
-        lock = FileLock(self.folder / ".lock")
         try:
-            if not lock.try_alone():
-                raise IdentityChanged("Someone else is changing the identity at this moment.")
-            yield
-        finally:
-            lock.close()
+            self.folder.mkdir(exist_ok=True)
+            # Not on the file itself: it is replaced, and its lock would go with it.
+            lock = FileLock(self.folder / ".lock")
+            try:
+                if not lock.try_alone():
+                    raise IdentityChanged("Someone else is changing the identity at this moment.")
+                yield
+            finally:
+                lock.close()
+        except OSError as error:
+            raise IdentityError(
+                f"The identity cannot be written to `{self.path}`: {error.strerror}.",
+                remedy="Check that you may write there and that the disk has room.",
+            ) from None
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from idetic.persona.errors import IdentityError
+from idetic.persona.errors import IdentityInvalid
 from idetic.persona.identity import Identity
 
 
@@ -46,7 +46,7 @@ def rewritten(text: str, new: Identity) -> str:
         changed = _with(_with(text, "instructions", new.instructions), "version", new.version)
         if Identity.parse(changed) == new:
             return changed
-    except (IdentityError, yaml.YAMLError):
+    except (IdentityInvalid, yaml.YAMLError):
         pass  # an author may write what this does not foresee; then the file is written anew
     return dumped(new)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from idetic.persona.compactor import extract
-from idetic.persona.errors import IdentityError, ModelMalformed, NotTunable
+from idetic.persona.errors import IdentityInvalid, ModelMalformed, NotTunable
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity, refuse_untunable
 from idetic.persona.model import Llm, conversation
@@ -56,7 +56,7 @@ class Lesson:
                 proposed = await self._proposed(evidence, loop)
                 refuse_untunable(self.identity, proposed)
                 verdict = await self._verdict(proposed, evidence)
-            except (NotTunable, IdentityError, ModelMalformed) as error:
+            except (NotTunable, IdentityInvalid, ModelMalformed) as error:
                 # A proposal that cannot be is an answer too: it is on record, and refused.
                 proposed, verdict = self.identity, Verdict(False, error.message)
             await _note(loop, "verdict", _as_data(verdict))

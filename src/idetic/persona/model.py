@@ -14,12 +14,16 @@ from anyio import to_thread
 from idetic.errors import InputError
 from idetic.persona.errors import ModelMalformed
 from idetic.persona.tools import storable
+from idetic.reason.caps import Caps, Meter
 from idetic.reason.chat import Chat
 from idetic.reason.endpoint import Endpoint
 from idetic.reason.reply import Reply as ServerReply
 from idetic.reason.reply import ToolCall
 
 Message: TypeAlias = dict[str, Any]
+
+CAPS = Caps(tokens_per_call=128_000, tokens_per_run=1_000_000)
+"""What one task may take of an endpoint. For other caps, hand in a `Chat` with its own meter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ async def conversation(llm: Llm, model: str | None = None) -> AsyncIterator[Ask]
             )
         llm = Endpoint(model, llm)
     if isinstance(llm, Endpoint):
-        async with Chat(llm) as chat:
+        async with Chat(llm, Meter(CAPS)) as chat:
 
             async def ask(messages: list[Message], tools: list[Message]) -> Reply:
                 return read_reply(await chat(messages, tools))

@@ -86,5 +86,6 @@ def _share(line: str, known: set[str]) -> float:
 
 
 def _words(text: str) -> set[str]:
-    """Words that carry something: not the small ones that every sentence has."""
-    return {word for word in normalised(text).split() if len(word) > 3 or word.isdigit()}
+    """Words that carry something: the longer ones, or all of them where none is long."""
+    words = set(normalised(text).split())
+    return {word for word in words if len(word) > 3 or word.isdigit()} or words
