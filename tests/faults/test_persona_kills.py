@@ -105,7 +105,11 @@ async def test_appending_survives_kills(database: TestDatabase) -> None:
     stack: list[Idetic] = []
     memory = await remembered(database, stack)
     try:
-        events = {str(event.id) for event in await memory.actor.tail(limit=10_000)}
+        events: set[str] = set()
+        after = 0
+        while page := await memory.actor.tail(after, limit=1_000):
+            events |= {str(event.id) for event in page}
+            after = page[-1].position
         assert len(acknowledged) == len(set(acknowledged))
         assert set(acknowledged) <= events, "all that was acknowledged"
         assert EVENTS <= (await memory.actor.head()).position < EVENTS + 100 * (KILLS + 1)

@@ -133,7 +133,7 @@ def check_content(content: object) -> str:
     return content
 
 
-def as_item(event: Event, *, given: bool, ltm: Mapping[str, Any] | None) -> dict[str, Any]:
+def as_item(event: Event, ltm: Mapping[str, Any] | None) -> dict[str, Any]:
     """An event as the database's append function takes it, with its long-term entry."""
     item = {
         "id": str(event.id),
@@ -145,7 +145,7 @@ def as_item(event: Event, *, given: bool, ltm: Mapping[str, Any] | None) -> dict
         "metadata": dict(event.metadata),
         "salt": random_bytes(16).hex(),
     }
-    return {**item, **({"given": True} if given else {}), **({"ltm": dict(ltm)} if ltm else {})}
+    return {**item, "ltm": dict(ltm)} if ltm else item
 
 
 def _counted(changes: tuple[Change, ...]) -> dict[str, int]:

@@ -134,11 +134,9 @@ class LogWriter:
             raise InputError(f"At most {MOST:,} events are written at once.")
         now = self._clock.now()
         events = [self._check.event(draft, loop_id, now) for draft in asked]
-        given = [draft.id is not None for draft in asked]
         written: list[Event] = []
         for first in range(0, len(events), CHUNK):
-            part = slice(first, first + CHUNK)
-            written += await self._chunk(events[part], given[part])
+            written += await self._chunk(events[first : first + CHUNK])
         return written
 
     def checked(self, draft: Draft, loop_id: UUID, own: Mapping[str, Any]) -> Event:
@@ -154,19 +152,17 @@ class LogWriter:
 
         Says whether the entries are there, too; otherwise a dream derives them.
         """
-        items = [as_item(event, given=True, ltm=ltm) for event, ltm in brought]
+        items = [as_item(event, ltm) for event, ltm in brought]
         return all(told.derived for told in await self._rows.append(items))
 
     async def record(self, event: Event) -> Event:
         """Write an event of Idetic's own making, as it is."""
-        (written,) = await self._chunk([event], [False])
+        (written,) = await self._chunk([event])
         return written
 
-    async def _chunk(self, events: Sequence[Event], given: Sequence[bool]) -> list[Event]:
-        items = [
-            as_item(event, given=known, ltm=self._deriver.item(event) if self._deriver else None)
-            for event, known in zip(events, given, strict=True)
-        ]
+    async def _chunk(self, events: Sequence[Event]) -> list[Event]:
+        deriver = self._deriver
+        items = [as_item(event, deriver.item(event) if deriver else None) for event in events]
         answers = await self._rows.append(items)
         return [
             replace(event, position=told.position, digest=told.digest, ts=told.ts)
