@@ -61,6 +61,7 @@ def test_every_table_of_a_family_is_an_entity(name: str) -> None:
     tables = {family.table_name(e): e for e in known} | {family.table_name("memory"): "memory"}
     tables |= {family.refs_table(c): "references" for c in canonical}
     tables |= {family.contradictions_table(c): "contradictions" for c in canonical}
+    tables |= {family.prints_table(c): "prints" for c in canonical}
     assert [table for table in family.tables() if table not in tables] == []
     assert {tables[table] for table in family.tables()} - {"memory"} == known - set(MEMORY.values())
 

@@ -14,7 +14,7 @@ _MEMORY = (
 _JUNCTIONS = (
     "ref_id action_id action_kind linked_at linked_by corroboration_id source_type source_ref "
     "corroborated_at corroborated_by withdrawn_at notes contradiction_id observed_at observed_by "
-    "status resolution_notes resolved_at resolved_by source_id relation"
+    "status resolution_notes resolved_at resolved_by source_id relation print"
 )
 _EMBEDDINGS = (
     "profile_id embedding embedded_at activation_id activated_at activated_by "

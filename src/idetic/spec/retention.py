@@ -49,6 +49,7 @@ class RetainedEntity(StrEnum):
     ANCHORS = "anchors"
     PROFILES = "profiles"
     MARKS = "marks"
+    PRINTS = "prints"
 
 
 class Disposal(StrEnum):
@@ -121,6 +122,8 @@ RETENTION = complete(
         RetainedEntity.ANCHORS: _policy(None, 0, Disposal.RETAIN_METADATA),
         RetainedEntity.PROFILES: _policy(None, 0, Disposal.RETAIN_METADATA),
         RetainedEntity.MARKS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        # Hashes of canonical texts, which are not ours to delete.
+        RetainedEntity.PRINTS: _policy(None, 0, Disposal.RETAIN_METADATA),
     }
 )
 
@@ -132,5 +135,6 @@ def entities(spec: MemorySpec) -> list[RetainedEntity]:
         RetainedEntity.REFERENCES: bool(canonical),
         RetainedEntity.CORROBORATIONS: spec.references.corroborations,
         RetainedEntity.CONTRADICTIONS: any(c.contradictions for c in canonical),
+        RetainedEntity.PRINTS: any(c.body for c in canonical),
     }
     return [entity for entity in RetainedEntity if there.get(entity, True)]
