@@ -1,4 +1,4 @@
-"""T10, guard: what the shadow guard costs a note, by the number of rules in its world.
+"""T11, guard: what the shadow guard costs a note, by the number of rules in its world.
 
 Asked as the application role, over the same functions in the same order as a write asks them: the
 trigger's look-up, which notes deserve a closer look, and that look where they do. One statement

@@ -1,4 +1,4 @@
-"""T11, shadow: what a threshold of the guard's measure means, on public pairs of sentences.
+"""T12, shadow: what a threshold of the guard's measure means, on public pairs of sentences.
 
 MRPC (same meaning or not) and STS-B test (4.8 of 5 and more the same, up to 4 not), compared by
 the database's own pg_trgm. The guard is after copies, not paraphrases: what it should have is
