@@ -48,7 +48,8 @@ def read(kind: type[T], data: Any) -> T:
 
 
 def _is_plain(kind: Any) -> bool:
-    parts = [part for part in (get_args(kind) or (kind,)) if part is not NoneType]
+    either = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    parts = [part for part in either if part is not NoneType]
     return all(isinstance(part, type) and issubclass(part, _PLAIN) for part in parts)
 
 

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from idetic import wire
 from idetic.errors import IdeticError, InputError
@@ -107,11 +108,19 @@ def refused(found: Sequence[Mapping[str, Any]]) -> InputError:
     )
 
 
-async def _of_the_framework(_: Request, error: Exception) -> Response:
+async def _of_the_framework(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 0
     if status == HTTPStatus.NOT_FOUND:
         return response(RouteNotFound())
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers = getattr(error, "headers", None) or {}
-        return response(MethodRefused(allow=headers.get("Allow", "")))
+        return response(MethodRefused(allow=", ".join(_methods(request))))
     return response(InputError("The request cannot be read."))
+
+
+def _methods(request: Request) -> list[str]:
+    """What an address takes; the framework names the methods of its first route alone."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return sorted(found)
