@@ -29,10 +29,11 @@ def body_rows(api: Api) -> Iterator[str]:
 
 
 def _takes(operation: dict[str, Any]) -> str:
-    parts: list[str] = []
-    for each in operation.get("parameters", ()):
-        if each["in"] == "query":
-            parts.append(f"`{each['name']}`{'' if each['required'] else '?'}")
+    parts = [
+        f"`{each['name']}`{'' if each['required'] else '?'}"
+        for each in operation.get("parameters", ())
+        if each["in"] == "query"
+    ]
     if "requestBody" in operation:
         parts.insert(0, f"`{_named(operation['requestBody'])}`")
     if any(each["name"] == "Idempotency-Key" for each in operation.get("parameters", ())):

@@ -41,9 +41,12 @@ class Door:
         try:
             await self._enter(scope, receive, answered)
         except IdeticError as error:
-            await self._refuse(error, scope, receive, answered)
+            await problems.response(error)(scope, receive, answered)
         except Exception as error:  # noqa: BLE001 - the outermost place; a traceback must not leave
-            await self._refuse(problems.unexpected(error), scope, receive, answered)
+            # The framework answers what its routes did not foresee, and raises it once more.
+            if answered.status is None:
+                refusal = problems.response(problems.unexpected(error))
+                await refusal(scope, receive, answered)
         finally:
             # The route as declared: an address as sent may hold what somebody typed by mistake.
             route = getattr(scope.get("route"), "path", "-")
@@ -58,12 +61,6 @@ class Door:
         body = await _body(scope, receive, self._limits.body_bytes)
         if body is not None:
             await self._app(scope, _replaying(body, receive), send)
-
-    async def _refuse(
-        self, error: IdeticError, scope: Scope, receive: Receive, answered: _Answered
-    ) -> None:
-        if answered.status is None:
-            await problems.response(error)(scope, receive, answered)
 
 
 class _Answered:

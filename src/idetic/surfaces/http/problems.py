@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import compile_path
 
 from idetic import wire
 from idetic.errors import IdeticError, InputError
@@ -54,16 +54,17 @@ def described(error: IdeticError) -> dict[str, Any]:
     }
     if error.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         # A message from below may name hosts, paths or statements: it goes to the log.
-        told |= {"detail": title, "remedy": kind.remedy, "about": {}, "id": str(uuid7())}
-        log.error("%s %s: %s", told["id"], error.code, error.message)
+        number = error.detail.get("problem_id") or str(uuid7())
+        told |= {"detail": title, "remedy": kind.remedy, "about": {}, "id": number}
+        log.error("problem %s, %s: %s", number, error.code, error.message)
     return told
 
 
 def unexpected(error: BaseException) -> IdeticError:
     """What nobody foresaw, as an error of ours. Its message may hold content and is not logged."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    log.error("unexpected %s\n%s", type(error).__name__, frames)
-    return IdeticError()
+    number, frames = str(uuid7()), "".join(traceback.format_tb(error.__traceback__))
+    log.error("problem %s, unexpected %s:\n%s", number, type(error).__name__, frames)
+    return IdeticError(problem_id=number)
 
 
 def response(error: IdeticError) -> Response:
@@ -84,6 +85,7 @@ def handle(app: FastAPI) -> None:
     app.add_exception_handler(IdeticError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_the_framework)
+    app.add_exception_handler(Exception, _ours)
 
 
 async def _ours(_: Request, error: Exception) -> Response:
@@ -120,7 +122,7 @@ async def _of_the_framework(request: Request, error: Exception) -> Response:
 def _methods(request: Request) -> list[str]:
     """What an address takes; the framework names the methods of its first route alone."""
     found: set[str] = set()
-    for route in request.app.routes:
-        if route.matches(request.scope)[0] is not Match.NONE:
-            found |= getattr(route, "methods", None) or set()
+    for path, operations in request.app.openapi()["paths"].items():
+        if compile_path(path)[0].match(request.url.path):
+            found |= {method.upper() for method in operations}
     return sorted(found)

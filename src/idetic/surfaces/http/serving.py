@@ -24,17 +24,17 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class _Server(uvicorn.Server):
     """uvicorn's server, told to stop by us: it would raise the signal again at the end."""
 
+    def stop(self) -> None:
+        """Take no more, and answer what was taken; asked twice, end at once."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop well at the first signal, and at once at the second."""
+        """Listen for the signals that mean to stop."""
         loop = asyncio.get_running_loop()
-
-        def stop() -> None:
-            self.force_exit = self.should_exit
-            self.should_exit = True
-
         for each in _SIGNALS:
-            loop.add_signal_handler(each, stop)
+            loop.add_signal_handler(each, self.stop)
         try:
             yield
         finally:
@@ -60,12 +60,16 @@ async def serve(
         log_config=None,
         access_log=False,
         lifespan="off",
+        ws="none",
         server_header=False,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
     listening = _listen(host, port)
     server, working = _Server(config), Worker(db) if worker else None
     background = asyncio.create_task(working.run()) if working else None
+    if background is not None:
+        # A worker that ends by itself has failed: whoever watches the process must see it end too.
+        background.add_done_callback(lambda _: server.stop())
     try:
         ready(_address(listening))
         await server.serve(sockets=[listening])
