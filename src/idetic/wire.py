@@ -85,11 +85,12 @@ def _read(kind: Any, data: Any) -> Any:
         return {_read(parts[0], key): _read(parts[1], each) for key, each in data.items()}
     if origin in (tuple, list, frozenset):
         return origin(_read(parts[0], each) for each in data)
-    if is_dataclass(kind):
-        names = {each.name for each in fields(kind) if each.init}
-        hints = declared(kind)  # type: ignore[arg-type]
-        return kind(**{name: _read(hints[name], data[name]) for name in names if name in data})
-    return _scalar(kind, data)
+    return _noun(kind, data) if is_dataclass(kind) else _scalar(kind, data)
+
+
+def _noun(kind: Any, data: Any) -> Any:
+    names, hints = {each.name for each in fields(kind) if each.init}, declared(kind)
+    return kind(**{name: _read(hints[name], data[name]) for name in names if name in data})
 
 
 def _scalar(kind: Any, data: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -217,14 +217,15 @@ async def test_auditing(house: House, operator: RemoteMemory, auditor: RemoteMem
 
 async def test_errors_come_back_as_what_they_are(house: House, operator: RemoteMemory) -> None:
     local = house.world.operator
-    for wrong in (
+    attempts: tuple[Callable[[Any], Awaitable[Any]], ...] = (
         lambda memory: memory.get(uuid4()),
         lambda memory: memory.prefer("a\x00b"),
         lambda memory: memory.prefer("Fine.", envelope={"undeclared": 1}),
         lambda memory: memory.observe("Straight into semantic memory.", typology="semantic"),
         lambda memory: memory.verify(),
         lambda memory: memory.link_action(uuid4(), "no_such_kind", [uuid4()]),
-    ):
+    )
+    for wrong in attempts:
         with pytest.raises(errors.IdeticError) as here:
             await wrong(local)
         with pytest.raises(errors.IdeticError) as there:

@@ -67,9 +67,9 @@ async def test_what_nobody_foresaw(
     db: Idetic, key: str, where: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    place = (Memory, "overdue") if where == "route" else (db, "authenticate")
     async with called(db, key) as http:
-        with failing(*place, RuntimeError(SECRET)):
+        place, name = (Memory, "overdue") if where == "route" else (db, "authenticate")
+        with failing(place, name, RuntimeError(SECRET)):
             problem = told(await http.get("/v1/overdue"), caplog, 500)
     assert problem["code"] == "idetic_error"
     assert "RuntimeError" in caplog.text

@@ -23,9 +23,8 @@ from tests.support.http_house import House
 pytestmark = pytest.mark.anyio
 LONG = bool(os.environ.get("IDETIC_FAULTS"))
 # Between them they may do everything; the operator may do the most.
-KINDS = (PrincipalKind.OPERATOR, PrincipalKind.MAINTENANCE, PrincipalKind.AUDITOR)[
-    : 3 if LONG else 1
-]
+ALL = (PrincipalKind.OPERATOR, PrincipalKind.MAINTENANCE, PrincipalKind.AUDITOR)
+KINDS = ALL if LONG else ALL[:1]
 PHASES = ("--max-examples", "50") if LONG else ("--phases", "fuzzing", "--max-examples", "3")
 CONFIG = """
 [checks]

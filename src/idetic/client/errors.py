@@ -63,7 +63,7 @@ def told(problem: Mapping[str, Any]) -> IdeticError:
 
 @cache
 def _by_code() -> dict[str, type[IdeticError]]:
-    return {kind.code: kind for kind in (IdeticError, *_below(IdeticError))}
+    return {kind.code: kind for kind in [IdeticError, *_below(IdeticError)]}
 
 
 def _below(kind: type[IdeticError]) -> Iterator[type[IdeticError]]:

@@ -48,8 +48,8 @@ class RemoteGoverning:
         who = created_by
         if isinstance(who, Principal):
             who = f"{who.kind}:{who.name}"
-        body = {"reason": reason, "origin": origin, "created_by": who, "session_id": session_id}
-        body |= {"since": since}
+        body: dict[str, Any] = {"reason": reason, "origin": origin, "created_by": who}
+        body |= {"session_id": session_id, "since": since}
         return await self._line.write("/v1/quarantines", Quarantined, body, idempotency_key)
 
     async def release(

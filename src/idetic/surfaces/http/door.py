@@ -82,7 +82,7 @@ def _key(scope: Scope) -> str:
         if name == b"authorization":
             kind, _, key = value.decode("latin-1").partition(" ")
             if kind.lower() == "bearer":
-                return key.strip()
+                return str(key.strip())
     raise KeyRefused(
         "This request carries no API key.", remedy="Send it as `Authorization: Bearer idk_…`."
     )

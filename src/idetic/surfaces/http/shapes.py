@@ -36,9 +36,8 @@ def shape(kind: Any) -> Any:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         key = str if parts[0] is UUID else shape(parts[0])
         return dict[key, shape(parts[1])]  # type: ignore[valid-type, misc]
-    if is_dataclass(kind):
-        return _object(kind)
-    return _TEXTS.get(kind, kind)
+    known: Any = _TEXTS.get(kind, kind)
+    return _object(known) if is_dataclass(kind) else known
 
 
 @cache
