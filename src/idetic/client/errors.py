@@ -63,7 +63,8 @@ def told(problem: Mapping[str, Any]) -> IdeticError:
 
 @cache
 def _by_code() -> dict[str, type[IdeticError]]:
-    return {kind.code: kind for kind in [IdeticError, *_below(IdeticError)]}
+    known: list[type[IdeticError]] = [IdeticError, *_below(IdeticError)]
+    return {kind.code: kind for kind in known}
 
 
 def _below(kind: type[IdeticError]) -> Iterator[type[IdeticError]]:
