@@ -170,7 +170,22 @@ async def test_maturing(house: House, operator: RemoteMemory, keeper: RemoteMemo
     assert await keeper.promote() == []
 
 
-async def test_governing(operator: RemoteMemory) -> None:
+async def test_asking_from_outside(house: House, operator: RemoteMemory) -> None:
+    await operator.prefer("Wire releases on Fridays wait for a second desk.")
+    async with connect(house.address, await house.key(Principal.customer("cleo"))) as customer:
+        known = await customer.ask("What do wire releases on Fridays wait for?")
+        assert known.known
+        assert "second desk" in known.text
+        assert not (await customer.ask("Who painted the ceiling?")).known
+        with pytest.raises(errors.CapabilityRefused):
+            await customer.list()
+
+
+async def test_governing(house: House, operator: RemoteMemory) -> None:
+    seen = await operator.prefer("Reports begin with a count.")
+    assert seen.entry_id
+    left = await operator.patterns([seen.entry_id], reason="a proposal")
+    assert [each.text for each in left.patterns] == ["Reports begin with a count."]
     named = await operator.prefer("Ask Zora Quell before a release.")
     done = await operator.erase(["Zora Quell"], reason="request 17")
     assert done.found

@@ -85,6 +85,8 @@ def bodies(planted: Planted) -> dict[str, Any]:
         "resolve": {"status": "dismissed", "notes": "curious"},
         "dispose": {"entries": planted.entries, "outcome": "archive", **why},
         "undo": {"position": planted.position, **why},
+        "ask": {"question": "What sings and is fed?"},
+        "patterns": {"entries": planted.entries, **why},
         "erase": {"identifiers": ["Nobody Atall"], **why},
         "quarantine": {"created_by": "operator:ada", **why},
         "verify": {}, "rescan": {},

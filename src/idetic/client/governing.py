@@ -13,6 +13,7 @@ from idetic.audit.head import ChainHead
 from idetic.client.line import Line, Progress, part
 from idetic.erasure import Erased, Subject
 from idetic.errors import InputError
+from idetic.evidence import Aggregated
 from idetic.lifecycle.quarantining import Quarantined
 from idetic.model import LedgerRecord, Origin, Principal, Receipt
 
@@ -66,6 +67,11 @@ class RemoteGoverning:
             raise InputError("release takes a quarantine, its receipt, or its position.")
         path = f"/v1/quarantines/{position}/release"
         return await self._line.write(path, Receipt, {"reason": reason}, idempotency_key)
+
+    async def patterns(self, entries: Iterable[UUID], *, reason: str) -> Aggregated:
+        """What some entries say without whose they are, for a proposal that leaves this anchor."""
+        body = {"entries": list(entries), "reason": reason}
+        return await self._line.do("/v1/patterns", Aggregated, body)
 
     async def head(self) -> ChainHead:
         """Where the chain of this anchor ends now: keep it elsewhere, for `verify`."""

@@ -16,6 +16,7 @@ from idetic.errors import ScopeClosed
 from idetic.evidence import Closed
 from idetic.gateway.content import check_uuid
 from idetic.ids import uuid7
+from idetic.library.answering import Answered
 from idetic.model import Entry, LedgerRecord, Overdue, Place, Receipt
 
 
@@ -44,6 +45,10 @@ class RemoteMemory(RemotePlace, RemoteMaturing, RemoteGoverning):
         """A session: `async with memory.session() as session`. An id resumes an open one."""
         chosen = uuid7() if session_id is None else check_uuid(session_id, "session_id")
         return RemoteSession(self, self._line, Place(chosen))
+
+    async def ask(self, question: str) -> Answered:
+        """A hedged answer with its evidence, behind the gate of whoever asks; or "I don't know"."""
+        return await self._line.ask("/v1/ask", Answered, {"question": question})
 
     async def get(self, entry_id: UUID) -> Entry:
         """One entry, whatever became of it; raises EntryNotFound outside this scope."""

@@ -14,6 +14,7 @@ from idetic.gateway.binding import bind, require
 from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
+from idetic.library.answering import Answered, answer
 from idetic.library.auditing import Auditable
 from idetic.library.governing import Governing
 from idetic.library.maturing import Maturing
@@ -165,6 +166,10 @@ class Memory(_Writable, Maturing, Governing, Auditable):
         """A session: `async with memory.session() as session`. An id resumes an open one."""
         chosen = uuid7() if session_id is None else check_uuid(session_id, "session_id")
         return Session(self, Place(chosen))
+
+    async def ask(self, question: str) -> Answered:
+        """A hedged answer with its evidence, behind the gate of whoever asks; or "I don't know"."""
+        return await answer(self.agent.spec, self.agent.rooms, self.scope, self.place, question)
 
     async def get(self, entry_id: UUID) -> Entry:
         """One entry, whatever became of it; raises EntryNotFound outside this scope."""

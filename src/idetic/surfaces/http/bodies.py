@@ -152,6 +152,12 @@ class ContextBody(QuestionBody):
     limit: StrictInt = 20
 
 
+class AskBody(Body):
+    """A question from outside: an operator's or a customer's."""
+
+    question: StrictStr
+
+
 class OpenBody(Body):
     """The id of a scope: name it yourself and a repeated request opens it once."""
 
@@ -199,6 +205,12 @@ class DisposeBody(ReasonBody):
 
     entries: list[Id]
     outcome: Outcome
+
+
+class PatternsBody(ReasonBody):
+    """Entries whose pattern is to leave this anchor without whose it is."""
+
+    entries: list[Id]
 
 
 class UndoBody(ReasonBody):

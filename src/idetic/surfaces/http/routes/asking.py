@@ -1,13 +1,14 @@
-"""Asking memory: recall, and the context of a prompt."""
+"""Asking memory: recall, the context of a prompt, and an answer for those outside."""
 
 from __future__ import annotations
 
 from fastapi import Response
 
+from idetic.library.answering import Answered
 from idetic.recall.context import Context
 from idetic.recall.hits import Recall
 from idetic.surfaces.http.answers import Bound, answer, routes
-from idetic.surfaces.http.bodies import ContextBody, RecallBody
+from idetic.surfaces.http.bodies import AskBody, ContextBody, RecallBody
 from idetic.surfaces.http.routes.places import place_of
 from idetic.surfaces.http.shapes import shape
 
@@ -41,3 +42,9 @@ async def context(memory: Bound, body: ContextBody) -> Response:
         body.query, budget=body.budget, limit=body.limit, envelope=body.envelope
     )
     return answer(made)
+
+
+@router.post("/ask", response_model=shape(Answered), operation_id="ask")
+async def ask(memory: Bound, body: AskBody) -> Response:
+    """A hedged answer with its evidence, behind the gate of whoever asks; or "I don't know"."""
+    return answer(await memory.ask(body.question))

@@ -1,4 +1,4 @@
-"""When memory must go or be mistrusted: erasures, quarantines and their release."""
+"""Where memory ends: erasures, quarantines and their release, patterns that leave."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import Path, Response
 
 from idetic.erasure import Erased
+from idetic.evidence import Aggregated
 from idetic.lifecycle.quarantining import Quarantined
 from idetic.model import Receipt
 from idetic.surfaces.http.answers import Bound, IdempotencyKey, answer, routes
-from idetic.surfaces.http.bodies import EraseBody, QuarantineBody, ReasonBody
+from idetic.surfaces.http.bodies import EraseBody, PatternsBody, QuarantineBody, ReasonBody
 from idetic.surfaces.http.shapes import shape
 
 router = routes("governing")
@@ -47,3 +48,9 @@ async def release(
 ) -> Response:
     """Put back what a quarantine took out, as it was."""
     return answer(await memory.release(position, reason=body.reason, idempotency_key=key))
+
+
+@router.post("/patterns", response_model=shape(Aggregated), operation_id="patterns")
+async def patterns(memory: Bound, body: PatternsBody) -> Response:
+    """What some entries say without whose they are, for a proposal that leaves this anchor."""
+    return answer(await memory.patterns(body.entries, reason=body.reason))
