@@ -18,6 +18,8 @@ from idetic.surfaces.http.limits import Limits
 
 # How long a request that was accepted may still take once the server is asked to stop.
 DRAIN_SECONDS = 30
+# Longer than clients and proxies keep a connection: else one may write to what was just closed.
+KEEP_ALIVE_SECONDS = 65
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -63,6 +65,7 @@ async def serve(
         ws="none",
         server_header=False,
         timeout_graceful_shutdown=DRAIN_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     listening = _listen(host, port)
     server, working = _Server(config), Worker(db) if worker else None
