@@ -31,18 +31,17 @@ from idetic.library.handles import Memory, Session
 CLIENTS = (1, 8, 32)
 NOTE = "Wire transfers above the threshold skip the second check when the desk is short."
 QUESTION = "When is the second check skipped?"
-HELD = 500
 Call = Callable[[int], Awaitable[object]]
 
 
-async def main(rounds: int, calls: int) -> None:
+async def main(rounds: int, calls: int, held: int) -> None:
     """Measure and report."""
     rows: list[dict[str, Any]] = []
     with bench_server() as server:
         async with Idetic.open(server.dsn()) as db:
             memory, key = await _tenant(db)
             async with memory.session() as session:
-                await session.observe_many([Observation(f"{n}: {NOTE}") for n in range(HELD)])
+                await session.observe_many([Observation(f"{n}: {NOTE}") for n in range(held)])
                 await memory.embed()
                 with _served(server.dsn()) as address:
                     for clients in CLIENTS:
@@ -52,7 +51,7 @@ async def main(rounds: int, calls: int) -> None:
         rows,
         {
             "unit": "ms that one caller waits; calls per second of all callers",
-            "entries held": HELD,
+            "entries held": held,
             "rounds": rounds,
             "calls per client and round": calls,
         },
@@ -156,5 +155,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.http")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--calls", type=int, default=20)
+    parser.add_argument("--held", type=int, default=500)
     chosen = parser.parse_args()
-    anyio.run(main, chosen.rounds, chosen.calls)
+    anyio.run(main, chosen.rounds, chosen.calls, chosen.held)
