@@ -62,7 +62,7 @@ bench: setup model
 
 # The long form of what kills processes and servers; the short form is part of `make test`.
 faults: setup model
-	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property
+	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property tests/surfaces/test_http_*.py
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
