@@ -1,21 +1,23 @@
-# The two commands of the README, and the few others a developer needs.
+# The commands of the README, and the few others a developer needs.
 #   make demo    the end-to-end story in the terminal
+#   make serve   the HTTP API over a demo world
 #   make test    everything that decides whether the tree is good
-# Both set everything up first: a virtual environment, the locked dependencies, nothing else.
+# They set everything up first: a virtual environment, the locked dependencies, nothing else.
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model demo test faults canaries lint bench lock clean
+.PHONY: help setup model demo serve test faults canaries lint bench lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
+	@echo "make serve           the HTTP API over a demo world, with a worker; Ctrl-C stops it"
 	@echo "make test            lint, types, layers and the whole test suite"
 	@echo "make lint            only lint, types and layers"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
-	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo), or all"
+	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http), or all"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make lock            renew requirements.lock (needs uv)"
 	@echo "make clean           remove the virtual environment and caches"
@@ -41,6 +43,9 @@ model: setup
 demo: setup model
 	@$(BIN)/idetic demo
 
+serve: setup model
+	@$(BIN)/idetic serve --demo
+
 lint: setup
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
@@ -52,14 +57,14 @@ test: lint model
 	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 TASKS := locomo sts dedup write recall threshold growth start close gates guard shadow persona \
-	persona_locomo
+	persona_locomo http
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done
 
 # The long form of what kills processes and servers; the short form is part of `make test`.
 faults: setup model
-	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property
+	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property tests/surfaces/test_http_*.py
 
 # Fifty tenants, a hundred thousand operations; a shorter form is part of `make test`.
 canaries: setup
@@ -67,7 +72,7 @@ canaries: setup
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--extra dev --extra bench --extra llm pyproject.toml -o requirements.lock
+		--extra dev --extra bench --extra llm --extra server --extra client pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -262,6 +262,11 @@ class _Opened(_Writable):
         self._open = True
         return self
 
+    def resume(self) -> Self:
+        """Go on with a scope that was opened elsewhere; a write finds out whether it still is."""
+        self._open = True
+        return self
+
     async def __aenter__(self) -> Self:
         return await self.open()
 
@@ -306,9 +311,10 @@ class Session(_Opened):
         """The session's id."""
         return self.place.session_id
 
-    def interaction(self) -> Interaction:
-        """One chat thread or pass within this session."""
-        return Interaction(self, Place(self.place.session_id, uuid7()))
+    def interaction(self, interaction_id: UUID | None = None) -> Interaction:
+        """One chat thread or pass within this session. An id resumes an open one."""
+        chosen = uuid7() if interaction_id is None else check_uuid(interaction_id, "interaction_id")
+        return Interaction(self, Place(self.place.session_id, chosen))
 
 
 class Interaction(_Opened):

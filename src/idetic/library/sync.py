@@ -10,11 +10,11 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from idetic.errors import DatabaseClosed
+from idetic.errors import DatabaseClosed, IdeticError
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
@@ -23,14 +23,15 @@ from idetic.persona.agent import PersonaAgent
 from idetic.persona.loops import Loop
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 
-_HANDLES = (
-    *(Idetic, Keys, Agent, Memory, Session, Interaction),
-    *(PersonaMemory, ActorMemoryView, SubconsciousMemoryView, Loop, PersonaAgent),
-)
-
 
 class Sync:
     """A handle seen from synchronous code: same names, no `await`."""
+
+    handles: ClassVar[tuple[type, ...]] = (
+        *(Idetic, Keys, Agent, Memory, Session, Interaction),
+        *(PersonaMemory, ActorMemoryView, SubconsciousMemoryView, Loop, PersonaAgent),
+    )
+    closed: ClassVar[type[IdeticError]] = DatabaseClosed
 
     def __init__(self, target: Any, portal: BlockingPortal):
         self._target = target
@@ -57,7 +58,7 @@ class Sync:
         except RuntimeError as error:
             # The portal ends with the `with` block that opened the database.
             if "portal is not running" in str(error):
-                raise DatabaseClosed from None
+                raise self.closed from None
             raise
         return self._wrapped(made)
 
@@ -76,7 +77,8 @@ class Sync:
         return call
 
     def _wrapped(self, value: Any) -> Any:
-        return Sync(value, self._portal) if isinstance(value, _HANDLES) else value
+        handle = isinstance(value, self.handles)
+        return type(self)(value, self._portal) if handle else value
 
 
 @contextmanager

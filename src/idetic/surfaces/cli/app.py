@@ -23,6 +23,7 @@ from idetic.surfaces.cli import (
     key_commands,
     model_commands,
     persona_commands,
+    serve,
     spec_commands,
     worker,
 )
@@ -48,6 +49,7 @@ app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
 app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
 app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)
 app.command("worker", epilog=worker.WORKER)(worker.worker)
+app.command("serve", epilog=serve.SERVE)(serve.serve)
 app.command("list", epilog=commands.LIST)(commands.list_entries)
 app.command("history", epilog=commands.HISTORY)(commands.history)
 app.command("verify", epilog=audit_commands.VERIFY)(audit_commands.verify)
