@@ -84,11 +84,21 @@ class Gateway:
         require_whole_anchor(scope)
         if len(seen) > MAX_BATCH:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
-        ingest = self._gates.at(Boundary.INGEST)
-        maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition, ingest)
+        maker = self._maker(scope, tier or place.tier, typology, transition)
         items = (maker.make(item) for item in seen)
         admitted = await self._writes.admit(scope, place, self._clock.now(), self._version, items)
         return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]
+
+    def check(self, scope: Scope, tier: Tier, seen: Observation, typology: Typology) -> None:
+        """Raise what observing this would raise before the database is asked."""
+        require(self._spec, scope, Capability.OBSERVE)
+        self._check_cell(tier, typology, WriteMode.AUTOMATIC)
+        require_whole_anchor(scope)
+        self._maker(scope, tier, typology, "observed").make(seen)
+
+    def _maker(self, scope: Scope, tier: Tier, typology: Typology, transition: str) -> ItemMaker:
+        ingest = self._gates.at(Boundary.INGEST)
+        return ItemMaker(self._spec, scope, tier, typology, transition, ingest)
 
     def _check_cell(self, tier: Tier, typology: Typology, mode: WriteMode) -> None:
         if typology not in self._spec.typology.at(tier):

@@ -166,6 +166,19 @@ class Memory(_Writable, Maturing, Governing, Auditable):
         chosen = uuid7() if session_id is None else check_uuid(session_id, "session_id")
         return Session(self, Place(chosen))
 
+    def check(
+        self,
+        seen: Observation,
+        *,
+        tier: Tier = Tier.SESSION,
+        typology: Typology = Typology.EPISODIC,
+    ) -> None:
+        """Raise what observing this would raise before the database is asked; writes nothing.
+
+        For whoever opens a session for one observation: a bad one then opens none.
+        """
+        self.agent.rooms.gateway.check(self.scope, _tier(tier), seen, _typology(typology))
+
     async def get(self, entry_id: UUID) -> Entry:
         """One entry, whatever became of it; raises EntryNotFound outside this scope."""
         require(self.agent.spec, self.scope, Capability.READ)
