@@ -17,7 +17,6 @@ from uuid import UUID, uuid4
 
 import anyio
 import httpx2
-import psycopg
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
@@ -25,7 +24,7 @@ from mcp.types import CallToolResult, TextContent
 from idetic import Capability, Idetic, Principal
 from idetic.library.handles import Agent
 from tests.conftest import TestDatabase, World, make_world
-from tests.support.databases import row_counts_on
+from tests.support.databases import row_counts
 
 WAIT = 60
 # What must never be told: a traceback, a statement, the driver's words, a path of the source.
@@ -57,8 +56,7 @@ class House:
 
     def counts(self) -> dict[str, int]:
         """Rows of every table of the agent."""
-        with psycopg.connect(self.database.admin_dsn) as admin:
-            return row_counts_on(admin, "worlds")
+        return row_counts(self.database.admin_dsn, "worlds")
 
 
 async def make_house(database: TestDatabase) -> House:
@@ -97,13 +95,15 @@ async def key_for(
 # --- servers ------------------------------------------------------------------------------------
 
 PROGRAM = ("-m", "idetic")
+# For fixtures of a module, which come before the one that keeps tests out of the user's home.
+NO_HOME = str(Path(tempfile.gettempdir(), f"idetic-no-home-{uuid4().hex}"))
 
 
 def environment(house: House, **more: str) -> dict[str, str]:
     """What a server process is given; nothing of the machine's own Idetic."""
     source = os.pathsep.join(path for path in sys.path if path)
     named = {"IDETIC_DSN": house.database.dsn, "PYTHONPATH": source}
-    return {"IDETIC_HOME": os.environ["IDETIC_HOME"], **named, **more}
+    return {"IDETIC_HOME": os.environ.get("IDETIC_HOME", NO_HOME), **named, **more}
 
 
 @asynccontextmanager
@@ -182,16 +182,15 @@ def _address(process: subprocess.Popen[str]) -> str:
 
 @asynccontextmanager
 async def connected(
-    transport: str, house: House, key: str, mode: str = "auto"
+    house: House, served: Served | None, key: str, mode: str = "auto"
 ) -> AsyncIterator[Client]:
-    """A client over either transport."""
-    if transport == "stdio":
+    """A client of a server at a port, or without one of a server that it starts."""
+    if served is None:
         async with over_stdio(house, key=key, mode=mode) as (client, _):
             yield client
         return
-    with over_http(house) as served:
-        async with served.client(key, mode) as client:
-            yield client
+    async with served.client(key, mode) as client:
+        yield client
 
 
 # --- answers ------------------------------------------------------------------------------------

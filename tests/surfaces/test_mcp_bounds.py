@@ -26,7 +26,7 @@ MORE = re.compile(r"^\d+ more: .*(?:cursor|from)=(\d+)", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def house(server: EmbeddedServer, template: str) -> Iterator[House]:
-    """A tenant with 120 long entries, each contradicted, all resting under one action."""
+    """A tenant with 40 long entries, each contradicted, all resting under one action."""
     with copy_of(server, template) as database:
         yield run(_filled, database)
 
@@ -43,7 +43,7 @@ async def _filled(database: Any) -> House:
             org_id=world.org_id, domain_id=world.domain_id, principal=Principal.operator("ada")
         )
         ids = []
-        for number in range(120):
+        for number in range(40):
             words = " ".join(f"wombat{number} filler{n}" for n in range(60))
             done = await memory.prefer(f"Number {number}: {words}")
             assert done.entry_id
@@ -59,11 +59,11 @@ async def test_nothing_is_longer_than_the_bound_and_pages_lose_nothing(house: Ho
     bound = LEAST_BOUND
     key = house.mine.keys["operator"]
     async with over_stdio(house, "--max-tokens", str(bound), key=key) as (client, _):
-        hits = await walk(client, "recall", bound, query="filler1 filler2", limit=100)
+        hits = await walk(client, "recall", bound, query="filler1 filler2", limit=30)
         numbers = re.findall(r"^(\d+)\. entry", hits, re.MULTILINE)
-        assert numbers == [str(n) for n in range(1, 101)]
+        assert numbers == [str(n) for n in range(1, 31)]
         queue = await walk(client, "list_contradictions", bound)
-        assert len(re.findall(r"^contradiction ", queue, re.MULTILINE)) == 120
+        assert len(re.findall(r"^contradiction ", queue, re.MULTILINE)) == 40
         block = await call(client, "build_context", query="filler1", budget=100_000)
         assert count(block) <= bound
         long = named(await call(client, "prefer", text="龍" * 1_990), "entry")
@@ -78,7 +78,7 @@ async def test_nothing_is_longer_than_the_bound_and_pages_lose_nothing(house: Ho
         _,
     ):
         told = await walk(client, "explain", bound, action_id=ACTION)
-        assert len(re.findall(r"^\d+\. Entry ", told, re.MULTILINE)) == 120
+        assert len(re.findall(r"^\d+\. Entry ", told, re.MULTILINE)) == 40
 
 
 @pytest.mark.anyio
@@ -90,7 +90,7 @@ async def test_by_default_too_and_a_page_of_hits_is_no_dump(house: House) -> Non
             assert MORE.search(text), "the rest is offered, not poured out"
             listed = await client.list_resources()
             assert len(listed.resources) == 21
-            assert count(listed.model_dump_json()) <= 5_000
+            assert count(listed.model_dump_json(exclude_none=True)) <= 5_000
 
 
 async def walk(client: Any, tool: str, bound: int, **arguments: Any) -> str:
@@ -124,7 +124,7 @@ async def pages_of(client: Any, uri: str, bound: int) -> list[str]:
 PIECES = st.lists(st.text(max_size=400), max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(PIECES, st.integers(LEAST_BOUND, 3_000), st.text(max_size=60), st.text(max_size=60))
 def test_no_page_exceeds_its_bound_and_every_piece_has_its_place(
     pieces: list[str], bound: int, head: str, foot: str
@@ -143,7 +143,7 @@ def test_no_page_exceeds_its_bound_and_every_piece_has_its_place(
 
 
 @given(st.text(min_size=1, max_size=3_000), st.integers(60, 400))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_cut_fits_and_says_so(text: str, room: int) -> None:
     short = cut(text, room)
     assert count(short) <= room

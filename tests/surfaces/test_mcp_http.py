@@ -9,10 +9,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
 import httpx2
+import psycopg
 import pytest
 
 from idetic.keys import new_key
@@ -47,7 +49,7 @@ async def test_only_a_key_that_holds_is_let_in(house: House) -> None:
 
     good = house.mine.keys["agent"]
     wrong = [
-        None, "", "Bearer", "Bearer ", f"Basic {good}", f"bearer{good}", f"Bearer {good}x",
+        None, "", "Bearer", f"Basic {good}", f"bearer{good}", f"Bearer {good}x",
         f"Bearer {good[:-1]}", f"Bearer {new_key(uuid4()).key}", "Bearer idk_",
         "Bearer " + "x" * 4_000,
     ]  # fmt: skip
@@ -178,7 +180,17 @@ async def test_a_key_from_a_file_wins_over_settings(house: House, tmp_path: Path
         assert "observed by operator ada" in shown
 
 
-def test_a_signal_ends_a_stdio_server_although_its_stdin_is_open(house: House) -> None:
+STARTED = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    "protocolVersion": "2025-11-25", "capabilities": {},
+    "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+NOTE = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+    "name": "observe", "arguments": {"text": "The last note of this connection."}}}  # fmt: skip
+
+
+@contextmanager
+def noted(house: House) -> Iterator[subprocess.Popen[str]]:
+    """A stdio server that has written one note, and whose stdin is still open."""
     serving = subprocess.Popen(
         [sys.executable, "-m", "idetic", "mcp"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -186,13 +198,39 @@ def test_a_signal_ends_a_stdio_server_although_its_stdin_is_open(house: House) -
     )  # fmt: skip
     assert serving.stdin is not None
     assert serving.stdout is not None
-    started = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
-    serving.stdin.write(json.dumps(started) + "\n")
+    for message in (STARTED, READY, NOTE):
+        serving.stdin.write(json.dumps(message) + "\n")
     serving.stdin.flush()
     assert json.loads(serving.stdout.readline())["id"] == 1
-    serving.send_signal(signal.SIGTERM)
-    assert serving.wait(timeout=60) == 128 + signal.SIGTERM
-    _, err = serving.communicate()
-    assert err == ""
+    answer = json.loads(serving.stdout.readline())["result"]["content"][0]["text"]
+    serving.args = str(named(answer, "session"))
+    try:
+        yield serving
+    finally:
+        serving.kill()
+        serving.communicate()
+
+
+def closed(house: House, session: object) -> bool:
+    with psycopg.connect(house.database.admin_dsn) as admin:
+        row = admin.execute(
+            "SELECT closed_at FROM worlds.world_agent_memory_scopes WHERE scope_id = %s", (session,)
+        ).fetchone()
+    assert row is not None
+    return row[0] is not None
+
+
+def test_when_the_client_leaves_its_own_session_is_closed(house: House) -> None:
+    with noted(house) as serving:
+        assert not closed(house, serving.args)
+        _, err = serving.communicate(timeout=60)
+        assert (serving.returncode, err) == (0, "")
+        assert closed(house, serving.args)
+
+
+def test_a_signal_ends_a_stdio_server_although_its_stdin_is_open(house: House) -> None:
+    with noted(house) as serving:
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait(timeout=60) == 128 + signal.SIGTERM
+        assert serving.stderr is not None
+        assert serving.stderr.read() == ""

@@ -46,11 +46,12 @@ def serve(serving: Serving, dsn: str | None, as_json: bool) -> None:
 
     check_bound(serving.bound)
     # Taken out of the environment: no process that we start needs it.
-    key = _key(serving, os.environ.pop(KEY, None))
+    kept = os.environ.pop(KEY, None)
     if serving.http is not None:
         _over_http(serving, serving.http, dsn, as_json)
-    else:
-        with_database(dsn, lambda db: _over_stdio(db, serving, key))
+        return
+    key = _key(serving, kept)
+    with_database(dsn, lambda db: _over_stdio(db, serving, key))
 
 
 def _over_http(serving: Serving, where: tuple[str, int], dsn: str | None, as_json: bool) -> None:
@@ -91,7 +92,7 @@ def _key(serving: Serving, from_environment: str | None) -> str | None:
     given = from_environment
     if serving.key_file is not None:
         given = read_text(serving.key_file)
-    if given is None or serving.http is not None:
+    if given is None:
         return None
     if serving.typed:
         raise UsageRefused("A key and a scope are given.", remedy=_EITHER)

@@ -45,7 +45,9 @@ def make_app(db: Idetic, *, bound: int = DEFAULT_BOUND, host: str = _HERE[0]) ->
         max_request_body_size=MAX_BODY,
     )
     keyed = _Keyed(StreamableHTTPASGIApp(manager), db)
-    return Starlette(routes=[Route(PATH, endpoint=keyed)], lifespan=lambda _: manager.run())
+    # Nothing to stream between requests and no session to end, so nothing but POST.
+    route = Route(PATH, endpoint=keyed, methods=["POST"])
+    return Starlette(routes=[route], lifespan=lambda _: manager.run())
 
 
 async def serve_http(

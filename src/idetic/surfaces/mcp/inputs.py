@@ -79,8 +79,7 @@ class Observe(Inputs):
     refs: list[RefInput] = []
     provenance: dict[str, str] | None = None
     valid_at: Annotated[
-        datetime | None,
-        Field(strict=False, description="Since when it holds; ISO 8601 with a time zone."),
+        str | None, Field(description="Since when it holds; ISO 8601 with a time zone.")
     ] = None
     heard_from: Annotated[
         Origin | None,
@@ -109,8 +108,7 @@ class RecallInput(Inputs):
     tiers: Annotated[list[Annotated[Tier, Field(strict=False)]] | None, Field(min_length=1)] = None
     min_trust: Annotated[int, Field(description="From 0 to 100.")] = 0
     as_of: Annotated[
-        datetime | None,
-        Field(strict=False, description="What held then; ISO 8601 with a time zone."),
+        str | None, Field(description="What held then; ISO 8601 with a time zone.")
     ] = None
     cursor: Cursor = None
 
@@ -167,6 +165,14 @@ def read(kind: type[Model], given: Mapping[str, Any] | None) -> Model:
         remedy=f"The arguments are: {', '.join(kind.model_fields)}. Whose memory this is comes "
         "with the connection. Nothing was written.",
     )
+
+
+def moment(text: str | None, what: str) -> datetime | None:
+    """A moment as sent; whether it has a time zone is for the library to say."""
+    try:
+        return None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{what} is not a moment.", remedy="As in 2026-01-31T12:00:00Z.") from None
 
 
 def _place(parts: tuple[int | str, ...]) -> str:

@@ -20,10 +20,11 @@ from idetic.errors import IdeticError, NotFound
 from idetic.gateway.binding import allows
 from idetic.surfaces import unforeseen
 from idetic.surfaces.mcp import inputs, resources, telling
+from idetic.surfaces.mcp.calls import Desk
 from idetic.surfaces.mcp.holders import Held, Holder
 from idetic.surfaces.mcp.paging import DEFAULT_BOUND, check_bound, count, cut
 from idetic.surfaces.mcp.sessions import Sessions
-from idetic.surfaces.mcp.tools import TOOLS, Desk, Tool
+from idetic.surfaces.mcp.tools import TOOLS, Tool
 
 Context = ServerRequestContext[Any, Any]
 
@@ -35,9 +36,11 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(holder: Holder, *, bound: int = DEFAULT_BOUND) -> Server[Any]:
+def make_server(
+    holder: Holder, *, bound: int = DEFAULT_BOUND, sessions: Sessions | None = None
+) -> Server[Any]:
     """A server whose every answer is about the memory that `holder` names."""
-    desk = _Answers(holder, check_bound(bound))
+    desk = _Answers(holder, check_bound(bound), sessions or Sessions())
     return Server(
         NAME,
         version=idetic.__version__,
@@ -54,10 +57,10 @@ def make_server(holder: Holder, *, bound: int = DEFAULT_BOUND) -> Server[Any]:
 class _Answers:
     """One handler for each kind of request."""
 
-    def __init__(self, holder: Holder, bound: int):
+    def __init__(self, holder: Holder, bound: int, sessions: Sessions):
         self._holder = holder
         self._bound = bound
-        self._sessions = Sessions()
+        self._sessions = sessions
 
     async def list_tools(
         self, ctx: Context, params: types.PaginatedRequestParams | None

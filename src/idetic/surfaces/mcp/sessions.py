@@ -65,6 +65,11 @@ class Sessions:
         self._forget(held, wanted)
         return closed, wanted
 
+    async def leave(self, held: Held) -> None:
+        """End the holder's own session, if one is open: its connection has ended."""
+        if held.name in self._own:
+            await self.close(held, None, "the connection ended")
+
     async def _own_of(self, held: Held) -> tuple[Session, UUID]:
         async with self._opening:
             known = self._own.get(held.name)

@@ -14,7 +14,7 @@ from idetic.evidence import Closed, Contradiction
 from idetic.model import Entry, LedgerRecord, Receipt
 from idetic.recall.evidence import QUOTE, render, visible
 from idetic.recall.hits import Hit, Recall
-from idetic.spec.primitives import SourceStrength
+from idetic.spec.primitives import Signal, SourceStrength
 from idetic.surfaces.mcp.paging import count
 
 Hedges = Mapping[SourceStrength, str]
@@ -70,8 +70,11 @@ def ranking(recall: Recall, entry_id: UUID) -> list[str]:
 
 
 def not_used(recall: Recall) -> str:
-    """What a recall did without, in one line; the reasons are for whoever runs the server."""
-    missed = "; ".join(one.what for one in recall.not_used)
+    """What a recall did without, in one line; the reasons are for whoever runs the server.
+
+    A question without an envelope is the asker's choice, and no loss to report.
+    """
+    missed = "; ".join(one.what for one in recall.not_used if one.what != Signal.ENVELOPE)
     return f"Recalled without: {_line(missed)[:160]}." if missed else ""
 
 
