@@ -95,7 +95,8 @@ async def test_by_default_too_and_a_page_of_hits_is_no_dump(house: House) -> Non
 
 async def walk(client: Any, tool: str, bound: int, **arguments: Any) -> str:
     """All pages of a tool's answer, each within the bound."""
-    pages, cursor = [], {}
+    pages: list[str] = []
+    cursor: dict[str, str] = {}
     while True:
         text = await call(client, tool, **arguments, **cursor)
         assert count(text) <= bound

@@ -35,7 +35,7 @@ async def observe(desk: Desk, given: inputs.Observe) -> str:
         given.text,
         given.envelope,
         tuple(one.ref() for one in given.refs),
-        given.claim and given.claim.noun(),
+        None if given.claim is None else given.claim.noun(),
         given.provenance,
         inputs.moment(given.valid_at, "valid_at"),
         given.heard_from,
@@ -64,7 +64,7 @@ async def prefer(desk: Desk, given: inputs.Prefer) -> str:
     """A preference, for good."""
     done = await desk.held.memory.prefer(
         given.text,
-        claim=given.claim and given.claim.noun(),
+        claim=None if given.claim is None else given.claim.noun(),
         envelope=given.envelope,
         refs=[one.ref() for one in given.refs],
         idempotency_key=given.idempotency_key,
