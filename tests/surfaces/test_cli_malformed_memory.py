@@ -32,7 +32,8 @@ BAD_WHO = ["", "x", "ada", "pirate:ada", "operator:", ":ada", "operator:a\x00b",
 BAD_ANCHOR = ["", "x", "org_id", "org_id=x", "planet=x", f"org_id={INJECTION}", "org_id=a\x00b",
               "principal=x", "self=x", "=", "domain_id=*"]  # fmt: skip
 CLAIM_PART = ["x", "subject=x", "planet=x", "subject=", "value=a\x00b"]
-ID = str(uuid4())
+# The same in every process of a parallel run: it is part of test ids.
+ID = "7b1f7c0e-6f43-4f0d-9d0e-2f6f1f5f0a11"
 # A command's words, and the values that do not fit at its {}.
 COMMANDS: list[tuple[tuple[str, ...], list[str]]] = [
     (("observe", "{}"), BAD_TEXT),
