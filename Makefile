@@ -15,7 +15,7 @@ help:
 	@echo "make test            lint, types, layers and the whole test suite"
 	@echo "make lint            only lint, types and layers"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
-	@echo "                     start, close), or all"
+	@echo "                     start, close, gates), or all"
 	@echo "make lock            renew requirements.lock (needs uv)"
 	@echo "make clean           remove the virtual environment and caches"
 
@@ -50,7 +50,7 @@ lint: setup
 test: lint model
 	$(BIN)/python -m pytest -n 3 --dist loadfile
 
-TASKS := locomo sts dedup write recall threshold growth start close
+TASKS := locomo sts dedup write recall threshold growth start close gates
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done

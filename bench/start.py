@@ -38,8 +38,8 @@ async def main():
         at = lap("agent", at)
         from uuid import UUID
         memory = agent.bind(operator_id=UUID(int=7), principal=Principal.agent("bench"))
-        async with memory.session() as session:
-            await session.observe("Deployments wait for a second pair of eyes.")
+        session = await memory.session().open()
+        await session.observe("Deployments wait for a second pair of eyes.")
         at = lap("first observe", at)
         await memory.embed()
         at = lap("model and first embed", at)

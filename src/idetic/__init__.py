@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
     from idetic.keys import ApiKey, CreatedKey
+    from idetic.library.answering import Answered, Mode
     from idetic.library.idetic import Idetic
-    from idetic.library.runner import AgentRunner, Answered, Mode, runner
+    from idetic.library.runner import AgentRunner, runner
     from idetic.library.sync import open_sync
     from idetic.model import (
         Capability,
@@ -73,10 +74,10 @@ __all__ = [
 # then cost milliseconds, not the half second that the driver and pydantic take.
 _ELSEWHERE = {
     "AgentRunner": "idetic.library.runner",
-    "Answered": "idetic.library.runner",
+    "Answered": "idetic.library.answering",
     "ApiKey": "idetic.keys",
     "CreatedKey": "idetic.keys",
-    "Mode": "idetic.library.runner",
+    "Mode": "idetic.library.answering",
     "runner": "idetic.library.runner",
     "ChainHead": "idetic.audit.head",
     "Idetic": "idetic.library.idetic",

@@ -202,3 +202,27 @@ class Disposition:
     cause: DispositionCause
     pressure: float
     due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Something known, without whose it is: no id of an entry, an anchor or a person is in it.
+
+    `support` is how many entries say it, `trust` that of the weakest, `refs` the canonical rows
+    they refer to, and `removed` how many identifiers were taken out.
+    """
+
+    text: str
+    support: int
+    trust: int
+    refs: tuple[Ref, ...] = ()
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """What crossed the aggregation gate, and what stays because it means nothing without names."""
+
+    receipt: Receipt
+    patterns: tuple[Pattern, ...] = ()
+    refused: Mapping[UUID, str] = field(default_factory=dict)

@@ -108,7 +108,6 @@ async def test_no_job_is_lost_and_only_a_killed_worker_has_one_done_again(
     assert max(alive.values()) == 1, "no worker that lived did one twice"
 
 
-@pytest.mark.skipif(KILLS < 25, reason="takes a minute; `make faults` runs it")
 async def test_with_the_shipped_times_work_resumes_within_a_minute(
     database: TestDatabase, db: Idetic, world: World
 ) -> None:

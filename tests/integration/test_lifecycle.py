@@ -1143,12 +1143,15 @@ async def test_a_verb_needs_its_capability(house: House) -> None:
         house.operator.rescan,
         house.operator.mark_due,
         lambda: customer.session().__aenter__(),
+        lambda: customer.gates(fact),
+        lambda: customer.corroborations(fact),
+        lambda: house.agent.patterns([fact], reason="no"),
     ]
     for verb in refused:
         with pytest.raises(errors.CapabilityRefused):
             await verb()
-    assert len(await customer.gates(fact)) == 4
-    assert len(await customer.corroborations(fact)) == 3
+    assert len(await house.operator.gates(fact)) == 4
+    assert len(await house.operator.corroborations(fact)) == 3
 
 
 async def test_another_tenants_entries_are_not_there(house: House) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 
@@ -12,7 +12,8 @@ from idetic.keys import key_id_of
 from tests.conftest import TestDatabase
 from tests.surfaces.cli_runner import Ran, called, process
 
-ORG, DOMAIN = str(uuid4()), str(uuid4())
+# Fixed: test ids name them, and every process must collect the same.
+ORG, DOMAIN, NONE = (str(UUID(int=number)) for number in (1, 2, 3))
 SCOPE = ["--agent", "world_agent", "--anchor", f"org_id={ORG}", "--anchor", f"domain_id={DOMAIN}"]
 AS = ["--as", "operator:ada"]
 
@@ -97,9 +98,9 @@ def test_revoking_twice_is_fine(shell: Shell) -> None:
         (("create", *SCOPE, *AS, "--expires-at", "soon"), 2, "--expires-at"),
         (("create", *SCOPE, *AS, "--expires-at", "2020-01-01T00:00:00Z"), 2, "future"),
         (("rotate", "x"), 2, "not a UUID"),
-        (("rotate", str(uuid4())), 4, "no such key"),
-        (("rotate", str(uuid4()), "--grace-hours", "-1"), 2, "grace"),
-        (("revoke", str(uuid4())), 4, "no such key"),
+        (("rotate", NONE), 4, "no such key"),
+        (("rotate", NONE, "--grace-hours", "-1"), 2, "grace"),
+        (("revoke", NONE), 4, "no such key"),
     ],
     ids=str,
 )

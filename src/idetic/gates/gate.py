@@ -124,14 +124,18 @@ class Gates:
         self._kinds = {gate.boundary: frozenset(gate.apply) for gate in spec.gates}
         self._regions = regions
         self._more = tuple(recognisers)
-        self._pipelines: dict[Boundary, Pipeline] = {}
+        self._pipelines: dict[tuple[Boundary, ...], Pipeline] = {}
 
-    def at(self, boundary: Boundary) -> Pipeline:
-        """What happens at a boundary; one without a gate lets everything pass."""
-        if boundary not in self._pipelines:
-            kinds = self._kinds.get(boundary, frozenset())
-            self._pipelines[boundary] = Pipeline(kinds, self._recognisers(kinds))
-        return self._pipelines[boundary]
+    def at(self, *boundaries: Boundary) -> Pipeline:
+        """What happens at a boundary, or at several that are crossed in one step.
+
+        One without a gate lets everything pass.
+        """
+        if boundaries not in self._pipelines:
+            nothing: frozenset[GateKind] = frozenset()
+            kinds = nothing.union(*(self._kinds.get(each, nothing) for each in boundaries))
+            self._pipelines[boundaries] = Pipeline(kinds, self._recognisers(kinds))
+        return self._pipelines[boundaries]
 
     def _recognisers(self, kinds: frozenset[GateKind]) -> tuple[Recogniser, ...]:
         # Together the detectors take 0.2 s to load; an agent without gates never pays it.

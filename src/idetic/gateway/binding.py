@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from idetic.errors import AnchorRefused, CapabilityRefused, InputError, TextRefused
 from idetic.gateway.content import SHORT, check_text, check_uuid
@@ -75,10 +75,22 @@ def allows(spec: MemorySpec, scope: Scope, capability: Capability) -> bool:
 
 
 def require(spec: MemorySpec, scope: Scope, capability: Capability) -> None:
-    """Refuse what the scope's principal may not do, or what the scope was narrowed to leave out."""
+    """Refuse what the scope's principal may not do, or what the scope was narrowed to leave out.
+
+    A customer's `read` is the right to ask: rows, histories and evidence are an operator's tools.
+    """
+    if not allows(spec, scope, capability):
+        refuse(spec, scope, capability)
+    if scope.principal.kind is PrincipalKind.CUSTOMER:
+        raise CapabilityRefused(
+            "A customer does not look into memory: answers come through the customer gate.",
+            remedy="Ask: `await memory.ask(question)`.",
+        )
+
+
+def refuse(spec: MemorySpec, scope: Scope, capability: Capability) -> NoReturn:
+    """Say why a scope may not do something, and who may."""
     kind = scope.principal.kind
-    if allows(spec, scope, capability):
-        return
     if spec.may(kind, capability):
         raise CapabilityRefused(
             f"This scope may not {capability.value.replace('_', ' ')}: it was narrowed.",

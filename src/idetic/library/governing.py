@@ -1,4 +1,4 @@
-"""What a user does when memory must go or be mistrusted: erase a person, quarantine a source."""
+"""What a user does where memory ends: erase a person, quarantine a source, let a pattern out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from idetic.erasure import Erased, Subject
+from idetic.evidence import Aggregated
 from idetic.lifecycle.quarantining import Quarantined, source_of
 from idetic.model import LedgerRecord, Origin, Principal, Receipt, Scope
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Governing:
-    """The verbs of erasure and quarantine, for one agent's memory within one scope."""
+    """The verbs of erasure, quarantine and aggregation, for one agent's memory within one scope."""
 
     agent: Agent
     scope: Scope
@@ -32,6 +33,10 @@ class Governing:
         return await self.agent.rooms.erasure.erase(
             self.scope, subject, reason=reason, key=idempotency_key
         )
+
+    async def patterns(self, entries: Iterable[UUID], *, reason: str) -> Aggregated:
+        """What some entries say without whose they are, for a proposal that leaves this anchor."""
+        return await self.agent.rooms.aggregation.patterns(self.scope, entries, reason=reason)
 
     async def quarantine(
         self,

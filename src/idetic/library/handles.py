@@ -14,6 +14,7 @@ from idetic.gateway.binding import bind, require
 from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
+from idetic.library.answering import Answered, answer
 from idetic.library.auditing import Auditable
 from idetic.library.governing import Governing
 from idetic.library.maturing import Maturing
@@ -178,6 +179,10 @@ class Memory(_Writable, Maturing, Governing, Auditable):
         For whoever opens a session for one observation: a bad one then opens none.
         """
         self.agent.rooms.gateway.check(self.scope, _tier(tier), seen, _typology(typology))
+
+    async def ask(self, question: str) -> Answered:
+        """A hedged answer with its evidence, behind the gate of whoever asks; or "I don't know"."""
+        return await answer(self.agent.spec, self.agent.rooms, self.scope, self.place, question)
 
     async def get(self, entry_id: UUID) -> Entry:
         """One entry, whatever became of it; raises EntryNotFound outside this scope."""

@@ -8,6 +8,7 @@ from idetic.audit.explaining import Explaining
 from idetic.audit.verify import Verifier
 from idetic.gates.gate import Gates
 from idetic.gateway.gateway import Gateway
+from idetic.lifecycle.aggregating import Aggregation
 from idetic.lifecycle.candidates import Candidates
 from idetic.lifecycle.canon import Canon
 from idetic.lifecycle.closing import ScopeCloser
@@ -63,8 +64,10 @@ class Rooms:
     quarantine: Quarantine
     consolidation: Consolidation
     evidence: Looking
+    aggregation: Aggregation
     verifier: Verifier
     explaining: Explaining
+    gates: Gates
     clock: Clock
 
 
@@ -111,7 +114,9 @@ def compose(
         quarantine=Quarantine(spec, gateway, sourcing, undoing, gates, clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
+        aggregation=Aggregation(spec, gateway, holding, gates, clock),
         verifier=Verifier(spec, auditing, clock),
         explaining=Explaining(spec, auditing, clock),
+        gates=gates,
         clock=clock,
     )

@@ -81,7 +81,8 @@ class ScopeCloser:
     async def _compound(self, held: Held, row: ScopeRow) -> list[Step]:
         mine = await held.known("in_interaction", session_id=row.session_id, interaction_id=row.id)
         there = await held.known("in_session", session_id=row.session_id)
-        return compound(self._spec, mine, there, row.session_id)
+        gate = self._gates.at(Boundary.INTERACTION_END)
+        return compound(self._spec, gate, mine, there, row.session_id)
 
     async def _session(
         self,
@@ -113,7 +114,8 @@ class ScopeCloser:
         policy = promotion_gates.policy_of(self._spec)
         matches = {} if plain is None else await reader.matches(heard, plain, policy)
         about = await reader.about(heard, matches)
-        work = PromotionPass(self._spec, self._gates.at(Boundary.PROMOTION), held.at, by)
+        gate = self._gates.at(Boundary.SESSION_END, Boundary.PROMOTION)
+        work = PromotionPass(self._spec, gate, held.at, by)
         for number, one in enumerate(heard):
             match = matches.get(number)
             claim = one.claim if match is None else match.entry.claim

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from idetic.evidence import Relation
+from idetic.gates.gate import Pipeline
 from idetic.gateway import steps
 from idetic.gateway.steps import Step
 from idetic.lifecycle.sameness import Statement, group
 from idetic.lifecycle.sources import Inherited, itself
-from idetic.model import Entry, EntryState, Tier, Typology
+from idetic.model import Decision, Entry, EntryState, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConsolidationMethod, PromotionPath, ScopeEnd
 from idetic.store.known import Known
@@ -35,7 +36,11 @@ def groups(
 
 
 def compound(
-    spec: MemorySpec, held: Sequence[Known], session: Sequence[Known], session_id: UUID
+    spec: MemorySpec,
+    gate: Pipeline,
+    held: Sequence[Known],
+    session: Sequence[Known],
+    session_id: UUID,
 ) -> list[Step]:
     """The steps that carry an interaction's entries into its session and let the rest go."""
     made: list[Step] = []
@@ -55,9 +60,10 @@ def compound(
             # One that makes the claim takes in those that only have its words, not the reverse.
             claimed = any(k.entry.claim for k in new)
             same = next((k for k in old if k.entry.claim or not claimed), None)
-            step = _again(same, new) if same else _carry(new, typology, session_id)
+            step = _again(same, new) if same else _carry(gate, new, typology, session_id)
             made.append(step)
-            into |= {k.id: step["memory"] for k in new}
+            if step["decision"] != Decision.REJECT:
+                into |= {k.id: step["memory"] for k in new}
     return made + steps.drop(dropped(spec, held), "its interaction ended", into)
 
 
@@ -66,15 +72,20 @@ def _again(there: Known, new: Sequence[Known]) -> Step:
     return steps.recur(there.entry, found, "said again in another interaction")
 
 
-def _carry(new: Sequence[Known], typology: Typology, session_id: UUID) -> Step:
+def _carry(gate: Pipeline, new: Sequence[Known], typology: Typology, session_id: UUID) -> Step:
+    """One entry of the session for several of an interaction, as the gate lets it through."""
     leader = next((k.entry for k in new if k.entry.claim), new[0].entry)
     taken = Inherited.of(new)
+    passed = gate.apply(leader.body_text)
+    envelope, _, refused = gate.apply_envelope(leader.envelope)
+    if why := passed.refused or refused:
+        return steps.link("compounding_refused", Decision.REJECT, why, entry=leader)
     return steps.add(
         steps.Draft(
             tier=Tier.SESSION,
             typology=typology,
-            text=leader.body_text,
-            envelope=leader.envelope,
+            text=passed.text,
+            envelope=envelope,
             origin=taken.origin,
             trust=taken.trust,
             valid_at=taken.valid_at,
@@ -82,7 +93,7 @@ def _carry(new: Sequence[Known], typology: Typology, session_id: UUID) -> Step:
             refs=taken.refs,
             provenance=taken.provenance,
             session_id=session_id,
-            copy_of=leader.id,
+            copy_of=leader.id if passed.text == leader.body_text else None,
         ),
         "compounded",
         "compounded at the end of its interaction",

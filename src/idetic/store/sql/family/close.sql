@@ -3,14 +3,18 @@
 -- with that entry, when the transient scope it lived in closes; or when the entry is emptied.
 CREATE OR REPLACE FUNCTION {release}() RETURNS trigger
 LANGUAGE plpgsql AS $$
+DECLARE
+    owner record;
 BEGIN
     IF OLD.memory_id::text = current_setting('idetic.erasing', true) THEN
         RETURN OLD;
     END IF;
-    PERFORM FROM {memory} m
-    WHERE {anchor_is_old_m} AND m.memory_id = OLD.memory_id AND m.tier <> 'persistent'
-      AND m.session_id::text = current_setting('idetic.closing', true);
-    IF NOT FOUND THEN
+    -- By its key alone: with the tier among the conditions, tables that nobody has analysed yet are
+    -- searched through the index of everything transient, once for each row that goes.
+    SELECT m.tier, m.session_id INTO owner FROM {memory} m
+    WHERE {anchor_is_old_m} AND m.memory_id = OLD.memory_id;
+    IF (owner.tier <> 'persistent'
+        AND owner.session_id::text = current_setting('idetic.closing', true)) IS NOT TRUE THEN
         RAISE EXCEPTION 'idetic.append_only: DELETE on %.% is refused', TG_TABLE_SCHEMA, TG_TABLE_NAME
             USING ERRCODE = 'ID001';
     END IF;

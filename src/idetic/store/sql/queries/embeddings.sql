@@ -17,10 +17,12 @@ INSERT INTO {profiles} ({tenant}, activation_id, profile_id, activated_at, activ
 VALUES ({tenant_value}, {activation_id}, {profile}, {at}, {by})
 
 -- query: pending
--- Entries of this scope that have no vector in a profile, oldest first.
+-- Entries of this scope that have no vector in a profile, oldest first. Each is looked up: as an
+-- anti-join, tables that nobody has analysed yet are compared row by row.
 SELECT {anchor_of_m}, m.memory_id, m.tier, m.typology, m.body_text FROM {memory} m
-WHERE {scope_m} AND m.deleted_at IS NULL AND m.archived_at IS NULL AND NOT EXISTS (
-    SELECT FROM {embeddings} e WHERE {scope_e} AND e.memory_id = m.memory_id AND e.profile_id = {profile})
+WHERE {scope_m} AND m.deleted_at IS NULL AND m.archived_at IS NULL AND (
+    SELECT true FROM {embeddings} e
+    WHERE {scope_e} AND e.memory_id = m.memory_id AND e.profile_id = {profile}) IS NULL
   AND ({session_id}::uuid IS NULL OR m.session_id = {session_id})
 ORDER BY m.memory_id LIMIT {limit}
 

@@ -37,11 +37,13 @@ ORDER BY s.opened_at LIMIT {limit}
 
 -- query: known
 -- Entries as a pass sees them: with their vector in the tenant's profile, and whether something
--- rests on them.
-SELECT v.embedding::text, {rests}, {columns}
-FROM {memory} m LEFT JOIN {embeddings} v ON {scope_v} AND v.memory_id = m.memory_id
-    AND v.profile_id = (SELECT p.profile_id FROM {profiles} p WHERE {scope_tenant_p}
-                        ORDER BY p.activation_id DESC LIMIT 1)
+-- rests on them. The vector is looked up for each entry and not joined: in tables that nobody has
+-- analysed yet the planner would compare every entry with every vector of the anchor.
+SELECT (SELECT v.embedding FROM {embeddings} v
+        WHERE {scope_v} AND v.memory_id = m.memory_id AND v.profile_id = (
+            SELECT p.profile_id FROM {profiles} p WHERE {scope_tenant_p}
+            ORDER BY p.activation_id DESC LIMIT 1))::text, {rests}, {columns}
+FROM {memory} m
 WHERE {scope_m} AND {which}
 ORDER BY m.memory_id
 

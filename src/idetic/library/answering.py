@@ -1,0 +1,130 @@
+"""How an agent answers those outside it: hedged, quoted, behind the gate of whoever asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from idetic.errors import CapabilityRefused, InputError
+from idetic.gates.gate import Pipeline
+from idetic.gateway.binding import allows, refuse, require_whole_anchor
+from idetic.gateway.content import check_text
+from idetic.library.questions import MAX_QUERY
+from idetic.library.rooms import Rooms
+from idetic.model import Capability, Entry, Place, PrincipalKind, Ref, Scope, Tier
+from idetic.recall.engine import Filters
+from idetic.recall.evidence import QUOTE, hedge_for, visible
+from idetic.recall.hits import Hit
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Boundary, Signal, SourceStrength
+
+DONT_KNOW = "I don't know."
+LOOKED_AT = 10
+MOST_EVIDENCE = 5
+# The semantic value is the cosine stretched from 0.4..0.8: from here on a note is near a question.
+# Whatever it leaves out costs an "I don't know", never a wrong answer.
+NEAR = 0.5
+
+
+class Mode(StrEnum):
+    """For whom an answer is."""
+
+    OPERATOR = "operator"
+    CUSTOMER = "customer"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One entry as it crossed the gate: what it says, and how strong its source is."""
+
+    entry_id: UUID
+    text: str
+    hedge: str | None
+    strength: SourceStrength
+    noted_at: datetime
+    refs: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer with what it rests on; without evidence, memory does not know and says so."""
+
+    text: str
+    evidence: tuple[Evidence, ...]
+    mode: Mode
+
+    @property
+    def known(self) -> bool:
+        """Whether memory had an answer."""
+        return bool(self.evidence)
+
+
+async def answer(
+    spec: MemorySpec, rooms: Rooms, scope: Scope, place: Place, question: str
+) -> Answered:
+    """What persistent memory says to a question, as the asking principal's audience may hear it."""
+    mode = mode_of(scope)
+    # A customer's `read` is this and no more, so it is not asked for by `require`.
+    if not allows(spec, scope, Capability.READ):
+        refuse(spec, scope, Capability.READ)
+    require_whole_anchor(scope)
+    check_text(question, MAX_QUERY, "question")
+    recall = await rooms.engine.recall(
+        scope, question, limit=LOOKED_AT, envelope={}, filters=Filters(tiers=[Tier.PERSISTENT])
+    )
+    gate = rooms.gates.at(Boundary(mode.value))
+    crossed = (_crossed(spec, scope, gate, hit) for hit in recall if _speaks_to_it(hit))
+    evidence = tuple(each for each in crossed if each is not None)[:MOST_EVIDENCE]
+    if not evidence:
+        return Answered(DONT_KNOW, (), mode)
+    read = [each.entry_id for each in evidence]
+    await rooms.embeddings.read(scope, place, read, rooms.clock.now())
+    return Answered("\n".join(map(_said, evidence)), evidence, mode)
+
+
+def mode_of(scope: Scope) -> Mode:
+    """For whom a scope's principal asks; only operators and customers are audiences."""
+    kind = scope.principal.kind
+    if kind not in (PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER):
+        raise CapabilityRefused(
+            f"A memory bound for a {kind} principal serves no other context.",
+            remedy="Bind it for an operator or a customer.",
+        )
+    return Mode(kind.value)
+
+
+def as_mode(value: object) -> Mode:
+    """A mode as it is given."""
+    try:
+        return Mode(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise InputError(f"mode is one of {', '.join(Mode)}.") from None
+
+
+def _speaks_to_it(hit: Hit) -> bool:
+    """Whether a hit has to do with the question: a recall ranks what is merely fresh as well."""
+    words, meaning = hit.signals.get(Signal.LEXICAL), hit.signals.get(Signal.SEMANTIC)
+    if words is not None and words.rank is not None:
+        return True
+    return meaning is not None and meaning.value is not None and meaning.value >= NEAR
+
+
+def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> Evidence | None:
+    """A hit as it may be told behind the gate; None where nothing of it is left."""
+    entry: Entry = hit.entry
+    passed = gate.apply(entry.body_text, [str(value) for value in scope.anchor.values()])
+    if passed.refused is not None:
+        return None
+    strength = hit.strength if entry.refs and hit.strength else SourceStrength.OBSERVED
+    hedges = spec.visibility.hedges
+    hedge = hedge_for(entry, hedges, hit.strength) if gate.hedges else None
+    text = visible(passed.text)
+    return Evidence(entry.id, text, hedge, strength, entry.created_at, entry.refs)
+
+
+def _said(evidence: Evidence) -> str:
+    # Every line of a note stays behind a mark: it is quoted, and never an instruction.
+    quoted = "\n".join(QUOTE + line for line in evidence.text.split("\n"))
+    return quoted if evidence.hedge is None else f"{evidence.hedge.rstrip(' .:')}:\n{quoted}"

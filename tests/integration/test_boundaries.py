@@ -1,0 +1,178 @@
+"""Every boundary that a spec declares: what crosses it is transformed, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from idetic import Idetic, Principal, Rule, Tier, errors
+from idetic.library.answering import DONT_KNOW
+from idetic.library.handles import Memory
+from idetic.spec.loader import load
+from tests.conftest import World, make_world
+
+pytestmark = pytest.mark.anyio
+
+NOTE = "Wires over the limit wait for a second approver, ticket PAY-4711 says."
+
+
+def gate(boundary: str, *kinds: str) -> dict[str, Any]:
+    return {
+        "boundary": boundary,
+        "apply": list(kinds),
+        "because": "A test wants to see it stand here.",
+    }
+
+
+async def gated(db: Idetic, *gates: dict[str, Any], without: str = "") -> World:
+    """The world agent with other gates."""
+    data = load("world_agent").as_data()
+    data["gates"] = [each for each in data["gates"] if each["boundary"] != without] + list(gates)
+    return await make_world(db, await db.agent(load(data), apply=True))
+
+
+# --- the ends of an interaction and of a session --------------------------------------------------
+
+
+async def test_an_interactions_end_transforms_what_the_session_gets(db: Idetic) -> None:
+    world = await gated(db, gate("interaction_end", "strip_identifiers"))
+    session = await world.operator.session().open()
+    async with session.interaction() as thread:
+        await thread.observe(NOTE)
+    (left,) = await session.list()
+    assert left.body_text == NOTE.replace("PAY-4711", "[identifier]")
+
+
+async def test_what_means_nothing_without_its_names_ends_with_its_interaction(db: Idetic) -> None:
+    world = await gated(db, gate("interaction_end", "strip_identifiers"))
+    session = await world.operator.session().open()
+    thread = await session.interaction().open()
+    said = (await thread.observe("See PAY-4711.")).entry_id
+    closed = await thread.close()
+    assert closed.decided[0].transition == "compounding_refused"
+    assert await session.list() == []
+    assert said is not None
+    story = [link.transition for link in await world.operator.history(said)]
+    assert story == ["observed", "compounding_refused", "dropped"]
+
+
+async def test_a_sessions_end_transforms_what_memory_gets(db: Idetic) -> None:
+    world = await gated(db, gate("session_end", "strip_identifiers"))
+    async with world.operator.session() as session:
+        await session.observe(NOTE, refs=[world.rule])
+    (left,) = await world.operator.list(tier=Tier.PERSISTENT)
+    assert left.body_text == NOTE.replace("PAY-4711", "[identifier]")
+
+
+async def test_without_those_gates_it_crosses_as_it_is(world: World) -> None:
+    """The control: what the tests above see is the gates' doing."""
+    async with world.operator.session() as session:
+        async with session.interaction() as thread:
+            await thread.observe(NOTE, refs=[world.rule])
+        (left,) = await session.list()
+    (kept,) = await world.operator.list(tier=Tier.PERSISTENT)
+    assert left.body_text == kept.body_text == NOTE
+
+
+# --- aggregation ----------------------------------------------------------------------------------
+
+
+async def test_a_pattern_leaves_without_whose_it_is(world: World) -> None:
+    memory, rule = world.operator, Rule(world.rule.id)
+    told = [
+        await memory.prefer(
+            f"Wires over the limit wait for a second approver, says {name}.", refs=[rule]
+        )
+        for name in ("PAY-4711", "PAY-4712")
+    ]
+    bare = await memory.prefer("Ask PAY-4713.")
+    ids = [receipt.entry_id for receipt in (*told, bare) if receipt.entry_id]
+    found = await memory.patterns(ids, reason="for the rule board")
+    (pattern,) = found.patterns
+    assert pattern.text == "Wires over the limit wait for a second approver, says [identifier]."
+    assert (pattern.support, pattern.removed) == (2, 2)
+    assert [ref.id for ref in pattern.refs] == [world.rule.id], "what they have in common stays"
+    assert list(found.refused) == [bare.entry_id]
+    assert not any(str(one) in repr(pattern) for one in (*ids, world.org_id, world.domain_id))
+
+
+async def test_an_anchors_own_names_are_identifiers(world: World) -> None:
+    noted = await world.operator.prefer(
+        f"Wires of {world.domain_id} over the limit wait for a second approver."
+    )
+    found = await world.operator.patterns([noted.entry_id or uuid4()], reason="for the board")
+    assert str(world.domain_id) not in found.patterns[0].text
+
+
+async def test_what_left_is_in_the_history(world: World) -> None:
+    noted = await world.operator.prefer("Wires over the limit wait for a second approver.")
+    assert noted.entry_id is not None
+    found = await world.operator.patterns([noted.entry_id], reason="for the board")
+    last = (await world.operator.history(noted.entry_id))[-1]
+    assert (last.transition, last.reason) == ("aggregated", "for the board")
+    assert found.receipt.detail == {"patterns": 1, "refused": 0}
+
+
+async def test_what_is_not_known_yet_is_no_pattern(world: World) -> None:
+    session = await world.operator.session().open()
+    said = await session.observe("Wires over the limit wait for a second approver.")
+    found = await world.operator.patterns([said.entry_id or uuid4()], reason="for the board")
+    assert found.patterns == ()
+    assert list(found.refused) == [said.entry_id]
+
+
+async def test_patterns_refuses_what_it_cannot_do(
+    db: Idetic, world: World, other_world: World
+) -> None:
+    theirs = await other_world.operator.prefer("Wires over the limit wait for a second approver.")
+    assert theirs.entry_id is not None
+    for wrong, refusal in (
+        ([], errors.InputError),
+        (["x"], errors.InputError),
+        ([theirs.entry_id], errors.EntryNotFound),
+    ):
+        with pytest.raises(refusal):
+            await world.operator.patterns(wrong, reason="for the board")  # type: ignore[arg-type]
+
+
+async def test_without_an_aggregation_gate_nothing_leaves(db: Idetic) -> None:
+    world = await gated(db, without="aggregation")
+    noted = await world.operator.prefer("Wires over the limit wait for a second approver.")
+    with pytest.raises(errors.WritePolicyRefused, match="aggregation"):
+        await world.operator.patterns([noted.entry_id or uuid4()], reason="for the board")
+
+
+# --- customers ------------------------------------------------------------------------------------
+
+LOOKS: list[Callable[[Memory], Awaitable[Any]]] = [
+    lambda m: m.list(),
+    lambda m: m.recall("wires"),
+    lambda m: m.context("wires"),
+    lambda m: m.get(uuid4()),
+    lambda m: m.history(uuid4()),
+    lambda m: m.overdue(),
+    lambda m: m.contradictions(),
+    lambda m: m.gates(uuid4()),
+    lambda m: m.lineage(uuid4()),
+]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=[str(n) for n in range(len(LOOKS))])
+async def test_a_customer_asks_and_does_nothing_else(
+    world: World, look: Callable[[Memory], Awaitable[Any]]
+) -> None:
+    with pytest.raises(errors.CapabilityRefused, match="customer gate"):
+        await look(world.bind(Principal.customer("cora")))
+
+
+async def test_a_customer_is_answered_and_an_agent_is_not_an_audience(world: World) -> None:
+    await world.operator.prefer("Release Friday wires only after the screening.")
+    customer = world.bind(Principal.customer("cora"))
+    answered = await customer.ask("When are Friday wires released?")
+    assert "> Release Friday wires only after the screening." in answered.text
+    assert (await customer.ask("Which soup is there?")).text == DONT_KNOW
+    with pytest.raises(errors.CapabilityRefused):
+        await world.memory.ask("When are Friday wires released?")
