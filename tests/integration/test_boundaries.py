@@ -20,11 +20,7 @@ NOTE = "Wires over the limit wait for a second approver, ticket PAY-4711 says."
 
 
 def gate(boundary: str, *kinds: str) -> dict[str, Any]:
-    return {
-        "boundary": boundary,
-        "apply": list(kinds),
-        "because": "A test wants to see it stand here.",
-    }
+    return {"boundary": boundary, "apply": list(kinds), "because": "A test wants to see it stand here."}
 
 
 async def gated(db: Idetic, *gates: dict[str, Any], without: str = "") -> World:
