@@ -95,7 +95,7 @@ async def test_every_tool_is_listed_with_hints_and_none_takes_a_scope(
         assert tool.input_schema["additionalProperties"] is False
         assert SCOPE_WORDS.isdisjoint(tool.input_schema["properties"]), tool.name
     reading = {tool.name for tool in listed if tool.annotations and tool.annotations.read_only_hint}
-    assert reading == {"recall", "build_context", "explain", "list_contradictions"}
+    assert reading == {"recall", "ask", "build_context", "explain", "list_contradictions"}
     destructive = {t.name for t in listed if t.annotations and t.annotations.destructive_hint}
     assert destructive == {"prefer", "close_session"}
 
@@ -126,13 +126,31 @@ async def test_a_tool_that_the_key_may_not_use_is_neither_listed_nor_done(
 ) -> None:
     async with connected(house, served, house.mine.keys["customer"]) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
-        assert names == {"recall", "build_context", "explain", "list_contradictions"}
+        assert names == {"ask"}, "a customer only asks"
+        assert (await client.list_resources()).resources == []
         before = house.counts()
         said = await refusal(client, "observe", text="I was here.")
         assert "(capability)" in said
         assert "agent, operator" in said
         assert "(capability)" in await refusal(client, "prefer", text="Be loud.")
+        for tool, given in (("recall", {"query": "x"}), ("explain", {"entry_id": str(uuid4())})):
+            assert "customer gate" in await refusal(client, tool, **given)
+        with pytest.raises(MCPError):
+            await client.read_resource("idetic://spec")
         assert house.counts() == before
+    async with connected(house, served, house.mine.keys["agent"]) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert names == {tool.name for tool in TOOLS} - {"prefer", "ask"}
+
+
+async def test_an_answer_is_hedged_and_passes_the_gate(house: House, served: Served) -> None:
+    async with connected(house, served, house.mine.keys["operator"]) as client:
+        await call(client, "prefer", text="Numbats are released on Tuesdays.")
+    for who in ("operator", "customer"):
+        async with connected(house, served, house.mine.keys[who]) as client:
+            told = await call(client, "ask", question="When are numbats released?")
+            assert "As observed, not confirmed:\n> Numbats are released on Tuesdays." in told
+            assert await call(client, "ask", question="zyzzyva quux") == "I don't know."
 
 
 async def test_sessions_can_be_named_and_repeats_are_written_once(

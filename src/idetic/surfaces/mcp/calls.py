@@ -92,6 +92,12 @@ async def recall(desk: Desk, given: inputs.RecallInput) -> str:
     return paged(pieces, desk.bound, start=start, head=HEADER.rstrip(), foot=foot, on=_AGAIN)
 
 
+async def ask(desk: Desk, given: inputs.Ask) -> str:
+    """An answer as whoever asks may hear it."""
+    answered = await desk.held.memory.ask(given.question)
+    return f"{HEADER}{answered.text}" if answered.known else answered.text
+
+
 async def build_context(desk: Desk, given: inputs.BuildContext) -> str:
     """A block for a prompt."""
     most = desk.bound - _CONTEXT_NOTE

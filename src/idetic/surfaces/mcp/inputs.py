@@ -113,6 +113,12 @@ class RecallInput(Inputs):
     cursor: Cursor = None
 
 
+class Ask(Inputs):
+    """The arguments of `ask`."""
+
+    question: Annotated[str, Field(description="The question, as you would ask a person.")]
+
+
 class BuildContext(Inputs):
     """The arguments of `build_context`."""
 

@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from mcp.types import Resource, ResourceTemplate
 
-from idetic.errors import InputError, NotFound
-from idetic.gateway.binding import allows
+from idetic.errors import CapabilityRefused, InputError, NotFound
+from idetic.gateway.binding import require
 from idetic.gateway.content import check_uuid
 from idetic.library.handles import Memory
 from idetic.model import Capability, Entry
@@ -41,8 +41,15 @@ TEMPLATES = (
 
 
 async def listed(memory: Memory, cursor: str | None) -> tuple[list[Resource], str | None]:
-    """The spec, then the current entries, newest first; and where to go on."""
+    """The spec, then the current entries, newest first; and where to go on.
+
+    Nothing for who may not look into memory.
+    """
     before = None if cursor is None else check_uuid(cursor, "cursor")
+    try:
+        require(memory.agent.spec, memory.scope, Capability.READ)
+    except CapabilityRefused:
+        return [], None
     spec = Resource(
         name="spec",
         title=f"The memory spec of {memory.agent.spec.title}",
@@ -51,8 +58,6 @@ async def listed(memory: Memory, cursor: str | None) -> tuple[list[Resource], st
         mime_type="text/markdown",
     )
     found = [spec] if before is None else []
-    if not allows(memory.agent.spec, memory.scope, Capability.READ):
-        return found, None
     entries = await memory.list(limit=PAGE, before=before)
     following = str(entries[-1].id) if len(entries) == PAGE else None
     return [*found, *map(_resource, entries)], following
@@ -61,6 +66,7 @@ async def listed(memory: Memory, cursor: str | None) -> tuple[list[Resource], st
 async def read(memory: Memory, uri: str, bound: int) -> tuple[str, str]:
     """A resource's text and its MIME type."""
     path, start = _parsed(uri)
+    require(memory.agent.spec, memory.scope, Capability.READ)
     if path == SPEC:
         pieces = render(memory.agent.spec).rstrip("\n").split("\n")
         on = "read " + SPEC + "?from={cursor}"

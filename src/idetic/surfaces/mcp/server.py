@@ -17,11 +17,10 @@ from mcp.shared.exceptions import MCPError
 
 import idetic
 from idetic.errors import IdeticError, NotFound
-from idetic.gateway.binding import allows
 from idetic.surfaces import unforeseen
 from idetic.surfaces.mcp import inputs, resources, telling
 from idetic.surfaces.mcp.calls import Desk
-from idetic.surfaces.mcp.holders import Held, Holder
+from idetic.surfaces.mcp.holders import Holder
 from idetic.surfaces.mcp.paging import DEFAULT_BOUND, check_bound, count, cut
 from idetic.surfaces.mcp.sessions import Sessions
 from idetic.surfaces.mcp.tools import TOOLS, Tool
@@ -69,7 +68,9 @@ class _Answers:
         del params
         async with _told():
             held = await self._holder.held(ctx.request)
-        return types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS if _may(held, tool)])
+        return types.ListToolsResult(
+            tools=[_listed(tool) for tool in TOOLS if tool.offered(held.memory)]
+        )
 
     async def call_tool(
         self, ctx: Context, params: types.CallToolRequestParams
@@ -140,10 +141,6 @@ def _tool(name: str) -> Tool:
             return tool
     names = ", ".join(tool.name for tool in TOOLS)
     raise NotFound("There is no such tool.", remedy=f"The tools are: {names}.")
-
-
-def _may(held: Held, tool: Tool) -> bool:
-    return allows(held.memory.agent.spec, held.memory.scope, tool.needs)
 
 
 def _listed(tool: Tool) -> types.Tool:

@@ -8,14 +8,20 @@ from typing import Any
 
 from mcp.types import ToolAnnotations
 
-from idetic.model import Capability
+from idetic.gateway.binding import allows
+from idetic.library.handles import Memory
+from idetic.model import Capability, PrincipalKind
 from idetic.surfaces.mcp import calls, inputs
 from idetic.surfaces.mcp.calls import Desk
+
+# A customer only asks, and only operators and customers are an audience.
+_LOOKING = frozenset(PrincipalKind) - {PrincipalKind.CUSTOMER}
+_AUDIENCE = frozenset({PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER})
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `needs` is the capability without which it is not even listed."""
+    """One tool. Who lacks the capability, or is not of these kinds, does not even see it listed."""
 
     name: str
     title: str
@@ -24,6 +30,12 @@ class Tool:
     takes: type[inputs.Inputs]
     hints: ToolAnnotations
     run: Callable[[Desk, Any], Awaitable[str]]
+    kinds: frozenset[PrincipalKind] = _LOOKING
+
+    def offered(self, memory: Memory) -> bool:
+        """Whether a memory's holder could use it; the library says so again when it is called."""
+        kind = memory.scope.principal.kind
+        return kind in self.kinds and allows(memory.agent.spec, memory.scope, self.needs)
 
 
 def _reads() -> ToolAnnotations:
@@ -72,6 +84,17 @@ TOOLS = (
         inputs.RecallInput,
         _reads(),
         calls.recall,
+    ),
+    Tool(
+        "ask",
+        "Ask for an answer that may be passed on",
+        'A hedged answer with its evidence, behind the gate of whoever asks, or "I don\'t know". '
+        "For operators and customers; it is all that a customer can do.",
+        Capability.READ,
+        inputs.Ask,
+        _reads(),
+        calls.ask,
+        _AUDIENCE,
     ),
     Tool(
         "build_context",
