@@ -102,7 +102,7 @@ NO_HOME = str(Path(tempfile.gettempdir(), f"idetic-no-home-{uuid4().hex}"))
 def environment(house: House, **more: str) -> dict[str, str]:
     """What a server process is given; nothing of the machine's own Idetic."""
     source = os.pathsep.join(path for path in sys.path if path)
-    named = {"IDETIC_DSN": house.database.dsn, "PYTHONPATH": source}
+    named = {"IDETIC_DSN": house.database.dsn, "PYTHONPATH": source, "XDG_CONFIG_HOME": NO_HOME}
     return {"IDETIC_HOME": os.environ.get("IDETIC_HOME", NO_HOME), **named, **more}
 
 

@@ -118,6 +118,15 @@ def test_commands_take_their_scope_from_the_file(here: Path) -> None:
     assert called("list", "--json").code == 2, "control: without the file it is not said"
 
 
+def test_a_server_for_a_client_heeds_no_file_of_the_directory_it_is_started_in(here: Path) -> None:
+    (here / "idetic.toml").write_text(FILE)
+    ran = called("mcp", "--dsn", "postgresql://127.0.0.1:9/typed", "--json")
+    assert ran.error()["code"] == "database_unavailable"
+    (here / "idetic.toml").write_text("this is = not TOML")
+    assert called("mcp", "--dsn", "postgresql://127.0.0.1:9/x", "--json").code == 6, "unread"
+    assert called("list", "--json").code == 2, "control: another command does read it"
+
+
 def test_whom_a_key_stands_for_never_comes_from_settings(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

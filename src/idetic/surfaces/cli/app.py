@@ -109,12 +109,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     # Not `app(…)`, which puts a hook of its own in front of ours.
     command = get_command(app)
-    defaults = {} if _only_looks(arguments) else config.load().defaults(command)
+    settings = config.Config() if _only_looks(arguments) else config.load(here=_own(arguments))
+    defaults = settings.defaults(command)
     code = command.main(
         arguments, prog_name=NAME, standalone_mode=False, default_map=defaults or None
     )
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
+
+
+def _own(arguments: list[str]) -> bool:
+    """Whether whoever runs the command chose the directory; for `mcp` it is a client."""
+    return arguments[0] != "mcp"
 
 
 def _only_looks(arguments: list[str]) -> bool:

@@ -48,13 +48,17 @@ class Config:
         return found
 
 
-def load() -> Config:
-    """The file that `IDETIC_CONFIG` names, or the one here, or the user's own; else nothing."""
+def load(*, here: bool = True) -> Config:
+    """The file that `IDETIC_CONFIG` names, or the one here, or the user's own; else nothing.
+
+    Not the one `here` for a server that a client starts in a directory of its choice: somebody
+    else's files there must not say into which database a model's notes go.
+    """
     named = os.environ.get(VARIABLE)
     if named is not None:
         return _read(Path(named))
     home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
-    for path in (Path(FILE), home / "idetic" / FILE):
+    for path in ([Path(FILE)] if here else []) + [home / "idetic" / FILE]:
         if path.is_file():
             return _read(path)
     return Config()
