@@ -95,8 +95,7 @@ class Gateway:
         require_whole_anchor(scope)
         if len(seen) > MAX_BATCH:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
-        ingest = self._gates.at(Boundary.INGEST)
-        maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition, ingest)
+        maker = self._maker(scope, tier or place.tier, typology, transition)
         admitted = await self._told_apart(scope, place, (maker.make(item) for item in seen))
         return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]
 
@@ -115,6 +114,17 @@ class Gateway:
         except Unjudged:
             judged = await self._echoes.judge(scope, place, chain(made, items))
             return await self._writes.admit(scope, place, self._clock.now(), self._version, judged)
+
+    def check(self, scope: Scope, tier: Tier, seen: Observation, typology: Typology) -> None:
+        """Raise what observing this would raise before the database is asked."""
+        require(self._spec, scope, Capability.OBSERVE)
+        self._check_cell(tier, typology, WriteMode.AUTOMATIC)
+        require_whole_anchor(scope)
+        self._maker(scope, tier, typology, "observed").make(seen)
+
+    def _maker(self, scope: Scope, tier: Tier, typology: Typology, transition: str) -> ItemMaker:
+        ingest = self._gates.at(Boundary.INGEST)
+        return ItemMaker(self._spec, scope, tier, typology, transition, ingest)
 
     def _check_cell(self, tier: Tier, typology: Typology, mode: WriteMode) -> None:
         if typology not in self._spec.typology.at(tier):

@@ -167,6 +167,19 @@ class Memory(_Writable, Maturing, Governing, Auditable):
         chosen = uuid7() if session_id is None else check_uuid(session_id, "session_id")
         return Session(self, Place(chosen))
 
+    def check(
+        self,
+        seen: Observation,
+        *,
+        tier: Tier = Tier.SESSION,
+        typology: Typology = Typology.EPISODIC,
+    ) -> None:
+        """Raise what observing this would raise before the database is asked; writes nothing.
+
+        For whoever opens a session for one observation: a bad one then opens none.
+        """
+        self.agent.rooms.gateway.check(self.scope, _tier(tier), seen, _typology(typology))
+
     async def ask(self, question: str) -> Answered:
         """A hedged answer with its evidence, behind the gate of whoever asks; or "I don't know"."""
         return await answer(self.agent.spec, self.agent.rooms, self.scope, self.place, question)
