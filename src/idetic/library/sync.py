@@ -6,6 +6,7 @@ loop in a thread of its own and hands everything else through.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Iterator
@@ -34,6 +35,10 @@ class Sync:
         if inspect.iscoroutinefunction(value):
             return self._blocking(value)
         return self._wrapped(value) if not callable(value) else self._calling(value)
+
+    def asynchronous(self) -> tuple[Any, asyncio.AbstractEventLoop]:
+        """The async handle behind this one, and the loop it lives on: for framework adapters."""
+        return self._target, self._portal.call(_running_loop)
 
     def __repr__(self) -> str:
         return f"Sync({self._target!r})"
@@ -70,6 +75,10 @@ class Sync:
 
     def _wrapped(self, value: Any) -> Any:
         return Sync(value, self._portal) if isinstance(value, _HANDLES) else value
+
+
+async def _running_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
 
 
 @contextmanager
