@@ -46,7 +46,9 @@ class _Files:
         except IdeticError as error:
             raise ToolError(error.message) from None
 
-    async def _done(self, command: BetaMemoryTool20250818Command | None) -> str:
+    async def _done(  # noqa: PLR0911 - one for each command
+        self, command: BetaMemoryTool20250818Command | None
+    ) -> str:
         files = self._files
         match command:
             case None:

@@ -18,6 +18,9 @@ from idetic.surfaces.documents.naming import Namespace, namespace_of, path_of, s
 MAX_PARTS = 500
 # Before every part but the first: a part of blanks alone would be no text, and is one all the same.
 _GOES_ON = "…"
+# What a part repeats of the one before it: as much as the longest identifier that an erasure may
+# look for, so that none is cut in two and missed.
+_AGAIN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,8 @@ def document(entries: Iterable[Entry]) -> Document | None:
         held = [parts[told["version"], number] for number in numbers]
     except KeyError:
         return None
-    text = held[0].body_text + "".join(e.body_text.removeprefix(_GOES_ON) for e in held[1:])
+    skipped = len(_GOES_ON) + _AGAIN
+    text = held[0].body_text + "".join(e.body_text[skipped:] for e in held[1:])
     return Document(
         namespace_of(told["namespace"]),
         told["key"],
@@ -125,14 +129,15 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _cut(text: str, bound: int) -> list[str]:
-    step = bound - len(_GOES_ON)
-    rest = range(bound, len(text), step)
-    if 1 + len(rest) > MAX_PARTS:
+    step = bound - len(_GOES_ON) - _AGAIN
+    starts = range(bound, len(text), step)
+    if 1 + len(starts) > MAX_PARTS:
         raise InputError(
-            f"The value is {len(text):,} characters of JSON; {MAX_PARTS * step:,} can be kept.",
+            f"The value is {len(text):,} characters of JSON; "
+            f"{bound + (MAX_PARTS - 1) * step:,} can be kept.",
             remedy="Keep it elsewhere, and here only where it is; nothing was written.",
         )
-    return [text[:bound], *(_GOES_ON + text[start : start + step] for start in rest)]
+    return [text[:bound], *(_GOES_ON + text[at - _AGAIN : at + step] for at in starts)]
 
 
 def _minutes(ttl: float) -> float:

@@ -21,6 +21,7 @@ T = TypeVar("T")
 Name = tuple[Namespace, str]
 _KEYS = frozenset("namespace key version part parts since ttl expiring ranked".split())
 _ATTEMPTS = 5
+LEAST_BOUND = 500
 
 
 class Shelf:
@@ -189,7 +190,9 @@ def _check(spec: MemorySpec) -> None:
     lacking = sorted(_KEYS - set(spec.retrieval.envelope))
     guarded = [c.noun for c in spec.references.canonical if c.body is not None]
     why = None
-    if lacking:
+    if spec.backend.body_text_max < LEAST_BOUND:
+        why = f"its notes have room for {spec.backend.body_text_max} characters"
+    elif lacking:
         why = f"its envelope does not declare {', '.join(lacking)}"
     elif Typology.PROCEDURAL not in spec.typology.at(Tier.PERSISTENT):
         why = "its persistent tier holds no procedural memory"
