@@ -61,9 +61,12 @@ class Checkpoints:
             kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
             configure=self._become,
         )
-        with translated():
-            async with pool:
-                yield pool
+        try:
+            with translated():
+                await pool.open(wait=True, timeout=15)
+            yield pool
+        finally:
+            await pool.close()
 
     async def silent_since(self, moment: datetime) -> list[str]:
         """The threads of which nothing was saved since a moment."""
@@ -74,7 +77,8 @@ class Checkpoints:
             return [thread for (thread,) in await cursor.fetchall()]
 
     async def _become(self, connection: AsyncConnection[Any]) -> None:
-        await connection.execute(self._compose("become"))
+        # Two statements, which this pool's prepare_threshold of 0 would prepare as one.
+        await connection.execute(self._compose("become"), prepare=False)
 
     def _compose(self, query: str, **values: Composable) -> sql.Composed:
         names = {"schema": sql.Identifier(self._schema), "schema_text": sql.Literal(self._schema)}
