@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from agents.memory import SessionABC
-from agents.memory.session_settings import SessionSettings, resolve_session_limit
-
 from idetic.library.handles import Memory
 from idetic.library.sync import Sync
 from idetic.surfaces.bridge import Bridge
@@ -14,10 +11,14 @@ from idetic.surfaces.documents import Conversation, Shelf
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
+    from agents.memory import SessionSettings
 
 
-class IdeticSession(SessionABC):
-    """The items of one conversation, in order. What is popped or cleared is archived, not lost."""
+class IdeticSession:
+    """The items of one conversation, in order. What is popped or cleared is archived, not lost.
+
+    It keeps to the SDK's protocol and inherits nothing, as the SDK asks of others.
+    """
 
     def __init__(
         self,
@@ -32,8 +33,9 @@ class IdeticSession(SessionABC):
         self._conversation = Conversation(shelf, ("agents_sdk", session_id))
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The last so many items, or all, oldest first."""
-        most = resolve_session_limit(limit, self.session_settings)
+        """The last so many items, or all, oldest first; the settings say how many by default."""
+        settings = self.session_settings
+        most = settings.limit if limit is None and settings is not None else limit
         found = await self._bridge.awaited(lambda: self._conversation.latest(most))
         return cast("list[TResponseInputItem]", found)
 

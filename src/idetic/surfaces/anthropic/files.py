@@ -140,7 +140,7 @@ class MemoryFiles:
 
 def _parsed(path: str) -> Namespace:
     """The path's names. None is a file of this machine; a path that climbs is refused anyway."""
-    names = path.removesuffix("/").split("/")
+    names = path.removesuffix("/").split("/") if isinstance(path, str) else []
     if names[:2] != ["", ROOT]:
         raise InputError(f"Path must start with /memories, got: {path}")
     if any(name in ("", ".", "..") for name in names[1:]):
