@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.memory.memory_entry import MemoryEntry
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
-from google.adk.tools import load_memory
+from google.adk.tools.load_memory_tool import load_memory_tool
 from google.genai.types import Content, FunctionCall, Part
 from pydantic import PrivateAttr
 
@@ -45,7 +47,7 @@ class House:
         self.model._script = list(script)
         self.memory = IdeticMemoryService(frameworks.agent, f"acme {frameworks.own}")
         self.sessions = InMemorySessionService()
-        agent = LlmAgent(name="helper", model=self.model, tools=[load_memory])
+        agent = LlmAgent(name="helper", model=self.model, tools=[load_memory_tool])
         self.runner = Runner(
             app_name=APP,
             agent=agent,

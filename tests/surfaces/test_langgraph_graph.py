@@ -24,6 +24,10 @@ class State(TypedDict):
     messages: Annotated[list[AnyMessage], add_messages]
 
 
+class Count(TypedDict):
+    n: int
+
+
 async def answer(state: State, config: RunnableConfig, *, store: BaseStore) -> dict[str, Any]:
     """A model that remembers what it is told, and says what it remembers."""
     namespace = ("memories", config["configurable"]["user"])
@@ -95,13 +99,13 @@ async def test_a_graph_that_was_interrupted_goes_on_where_it_was(frameworks: Fra
 
 
 def test_a_graph_runs_without_an_event_loop(framework_database: TestDatabase) -> None:
-    def count(state: dict[str, Any], *, store: BaseStore) -> dict[str, Any]:
+    def count(state: Count, *, store: BaseStore) -> dict[str, Any]:
         item = store.get(("counts",), "n")
         n = (item.value["n"] if item else 0) + 1
         store.put(("counts",), "n", {"n": n})
         return {"n": n}
 
-    builder = StateGraph(dict)
+    builder = StateGraph(Count)
     builder.add_node("count", count)
     builder.add_edge(START, "count")
     database = framework_database

@@ -18,7 +18,8 @@ from langgraph.store.base import (
 )
 from psycopg import sql
 
-from idetic import EntryState, Principal, errors, open_sync
+from idetic import EntryState, Idetic, Principal, errors, open_sync
+from idetic.embed import BgeSmall
 from idetic.store import envelope
 from idetic.surfaces.langgraph import IdeticStore
 from tests.conftest import TestDatabase
@@ -344,6 +345,33 @@ async def test_a_query_ranks_and_the_rest_follows(store: IdeticStore) -> None:
     assert await keys(store, ("notes",), query="tea", filter={"text": "nothing"}) == []
 
 
+async def test_a_query_finds_by_meaning(
+    framework_database: TestDatabase, embedder: BgeSmall
+) -> None:
+    """With the real model: what shares no word with the question."""
+    database = framework_database
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder)
+    async with opened as db:
+        agent = await db.agent("framework_agent", embed_inline=True)
+        memory = agent.bind(tenant_id="acme", space="x", principal=Principal.agent("app"))
+        store = IdeticStore(memory)
+        await store.abatch(
+            [
+                PutOp(("notes",), "food", {"text": "The canteen serves soup on Mondays."}),
+                PutOp(("notes",), "deploy", {"text": "Releases are rolled out by two engineers."}),
+                PutOp(("notes",), "pet", {"text": "Ada's cat is called Byron."}),
+                PutOp(("other",), "food", {"text": "Lunch is at noon."}),
+            ]
+        )
+        found = await store.asearch(("notes",), query="what can one eat at the start of the week?")
+        assert found[0].key == "food"
+        assert {item.key for item in found} == {"food", "deploy", "pet"}
+        scores = [item.score or 0.0 for item in found]
+        assert scores == sorted(scores, reverse=True)
+        assert all(scores)
+        assert (await store.asearch(("notes",), query="an animal"))[0].key == "pet"
+
+
 async def test_what_asks_not_to_be_indexed_is_not_ranked(store: IdeticStore) -> None:
     await store.aput(("notes",), "hidden", {"text": "green tea"}, index=False)
     await store.aput(("notes",), "shown", {"text": "green tea"})
@@ -401,7 +429,8 @@ async def test_of_two_puts_in_a_batch_the_later_counts(
 
 
 async def test_a_batch_with_a_bad_value_writes_nothing(store: IdeticStore) -> None:
-    for bad in ({"x": object()}, {"x": {1, 2}}, {"x": b"bytes"}, {"x": "y" * 2_000_000}):
+    values: list[Any] = [object(), {1, 2}, b"bytes", "y" * 2_000_000]
+    for bad in ({"x": value} for value in values):
         with pytest.raises(errors.InputError):
             await store.abatch([PutOp(("a",), "good", {"n": 1}), PutOp(("a",), "bad", bad)])
     assert await store.asearch(()) == []

@@ -14,6 +14,13 @@ T = TypeVar("T")
 Call = Callable[[], Coroutine[Any, Any, T]]
 
 
+class BlockingRefused(InputError, asyncio.InvalidStateError):
+    """This call would block the event loop that it waits for."""
+
+    code = "blocking_call"
+    remedy = "Await the asynchronous form of the method, or call it from a thread."
+
+
 class Bridge:
     """Runs calls where the memory's database was opened, from any thread and any other loop.
 
@@ -49,10 +56,7 @@ class Bridge:
         except RuntimeError:
             running = None
         if running is self._loop:
-            raise InputError(
-                "This call would block the event loop that it waits for.",
-                remedy="Await the asynchronous form of the method, or call it from a thread.",
-            )
+            raise BlockingRefused
         self._check_open()
         return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+from uuid import UUID
 
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai.types import Content, Part
 
-from idetic.errors import EntryNotFound, InputError, TransitionRefused
+from idetic.errors import EntryNotFound, TransitionRefused
 from idetic.library.handles import MAX_PAGE, Agent, Memory
 from idetic.model import Entry, Observation, Principal, Typology
 from idetic.surfaces.notes import said
@@ -105,12 +106,12 @@ class IdeticMemoryService(BaseMemoryService):
         )
         return SearchMemoryResponse(memories=[_entry(hit.entry) for hit in found])
 
-    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str) -> None:
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None) -> None:
         """Archive one memory; one that is not there is none the less gone."""
         memory = self.memory(app_name, user_id)
         try:
-            await memory.archive(memory_id, reason="deleted")  # type: ignore[arg-type] - text is fine
-        except (EntryNotFound, TransitionRefused, InputError):
+            await memory.archive(UUID(memory_id), reason="deleted")
+        except (TypeError, ValueError, EntryNotFound, TransitionRefused):
             return
 
     async def delete_memories(self, *, app_name: str, user_id: str) -> None:

@@ -111,7 +111,8 @@ def document(entries: Iterable[Entry]) -> Document | None:
 
 def is_whole(entry: Entry) -> bool:
     """Whether this entry alone holds its document."""
-    return entry.envelope["part"] == 0 and entry.envelope["parts"] == 1
+    told = entry.envelope
+    return bool(told["part"] == 0 and told["parts"] == 1)
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from langchain_core.runnables import RunnableConfig
@@ -31,7 +31,8 @@ async def open_saver(
     """`async with open_saver(db) as saver`: its tables made or brought up to date, then open."""
     checkpoints = Checkpoints(db.database, schema)
     async with checkpoints.preparing() as connection:
-        await AsyncPostgresSaver(connection).setup()  # type: ignore[arg-type] - rows are its own
+        # It names its row factory itself, whatever the connection's is.
+        await AsyncPostgresSaver(cast("Any", connection)).setup()
     async with checkpoints.pool(pool_size) as pool:
         yield AsyncPostgresSaver(pool)
 
