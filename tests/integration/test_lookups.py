@@ -43,7 +43,7 @@ async def noted(world: World) -> World:
     return world
 
 
-@pytest.mark.parametrize(("where", "found"), WHERE, ids=str)
+@pytest.mark.parametrize(("where", "found"), WHERE, ids=[str(w) for w, _ in WHERE])
 async def test_where_leaves_only_what_matches_every_key(
     noted: World, where: dict[str, Any], found: set[str]
 ) -> None:

@@ -303,7 +303,7 @@ async def colors(store: IdeticStore) -> IdeticStore:
     return store
 
 
-@pytest.mark.parametrize(("wanted", "found"), FILTERS, ids=str)
+@pytest.mark.parametrize(("wanted", "found"), FILTERS, ids=[str(w) for w, _ in FILTERS])
 async def test_filters_mean_what_langgraph_documents(
     colors: IdeticStore, wanted: dict[str, Any], found: set[str]
 ) -> None:
