@@ -267,7 +267,7 @@ async def test_namespaces_are_listed_as_documented(store: IdeticStore) -> None:
 
 # --- searching ------------------------------------------------------------------------------------
 
-ITEMS = {
+ITEMS: dict[str, dict[str, Any]] = {
     "red": {"color": "red", "score": 4.5, "tags": ["a", "b"], "by": {"name": "Ada", "age": 36}},
     "blue": {"color": "blue", "score": 3, "tags": ["b"], "by": {"name": "Ben", "age": 20}},
     "green": {"color": "green", "score": 1, "on": True},
