@@ -106,7 +106,9 @@ class IdeticMemoryService(BaseMemoryService):
         )
         return SearchMemoryResponse(memories=[_entry(hit.entry) for hit in found])
 
-    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None) -> None:
+    async def delete_memory(
+        self, *, app_name: str, user_id: str, memory_id: str | None = None
+    ) -> None:
         """Archive one memory; one that is not there is none the less gone."""
         memory = self.memory(app_name, user_id)
         try:
