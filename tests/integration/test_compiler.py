@@ -552,7 +552,7 @@ def test_each_canonical_body_has_its_trigram_index(
         lead = ", ".join(filter(None, (spec.anchor.tenant.name, canonical.scope)))
         assert f"USING gist ({lead}, {canonical.body} " in index
         assert "siglen='256'" in index
-    assert bool(guarded) == (name != "persona_agent")
+    assert bool(guarded) == (name not in ("framework_agent", "persona_agent"))
 
 
 # --- the guard's plan ------------------------------------------------------------------------
