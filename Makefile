@@ -72,7 +72,9 @@ canaries: setup
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--extra dev --extra bench --extra llm --extra server --extra client --extra mcp pyproject.toml -o requirements.lock
+		--extra dev --extra bench --extra llm --extra server --extra client --extra mcp \
+		--extra langgraph --extra langchain --extra openai-agents --extra anthropic \
+		--extra llamaindex --extra google-adk pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -46,6 +46,8 @@ PERSONA = DOCS / "tutorial" / "persona-agent.md"
 AUDIT = DOCS / "how-to" / "audit.md"
 PERSONAS = DOCS / "how-to" / "persona-memory.md"
 IMPORTING = DOCS / "how-to" / "import-chaos.md"
+LANGGRAPH = DOCS / "how-to" / "langgraph.md"
+FRAMEWORKS = DOCS / "how-to" / "frameworks.md"
 OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
 PYTHON = DOCS / "reference" / "python.md"
 SCHEMA = DOCS / "reference" / "schema.md"
@@ -71,7 +73,8 @@ def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize(
     "page",
-    [README, TUTORIAL, PERSONA, PYTHON, SCHEMA, ERRORS, AUDIT, PERSONAS, IMPORTING],
+    [README, TUTORIAL, PERSONA, PYTHON, SCHEMA, ERRORS, AUDIT, PERSONAS, IMPORTING, LANGGRAPH,
+     FRAMEWORKS],  # fmt: skip
     ids=named,
 )
 def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(page: Path) -> None:

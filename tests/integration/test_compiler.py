@@ -553,7 +553,7 @@ def test_each_canonical_body_has_its_trigram_index(
         size = f"cardinality(show_trgm({canonical.body}))"
         assert f"USING gist ({lead}, {size}, {canonical.body} " in index
         assert "siglen='1024'" in index
-    assert bool(guarded) == (name != "persona_agent")
+    assert bool(guarded) == (name not in ("framework_agent", "persona_agent"))
 
 
 # --- the guard's plan ------------------------------------------------------------------------

@@ -74,13 +74,19 @@ class Gateway:
 
     async def prefer(self, scope: Scope, place: Place, stated: Observation) -> Receipt:
         """State a preference; it supersedes the one with the same claim key."""
+        (receipt,) = await self.prefer_many(scope, place, [stated])
+        return passed(receipt)
+
+    async def prefer_many(
+        self, scope: Scope, place: Place, stated: Sequence[Observation]
+    ) -> list[Receipt]:
+        """State many preferences in one transaction; refusals come back as REJECT receipts."""
         require(self._spec, scope, Capability.PREFER)
         self._check_cell(Tier.PERSISTENT, Typology.PROCEDURAL, WriteMode.EXPLICIT)
-        (receipt,) = await self._admit(
-            scope, Place(place.session_id), [stated], Typology.PROCEDURAL, "preferred",
+        return await self._admit(
+            scope, Place(place.session_id), stated, Typology.PROCEDURAL, "preferred",
             tier=Tier.PERSISTENT,
         )  # fmt: skip
-        return passed(receipt)
 
     async def _admit(
         self,

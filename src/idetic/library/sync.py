@@ -6,6 +6,7 @@ loop in a thread of its own and hands everything else through.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Iterator
@@ -43,6 +44,10 @@ class Sync:
             return self._blocking(value)
         return self._wrapped(value) if not callable(value) else self._calling(value)
 
+    def asynchronous(self) -> tuple[Any, asyncio.AbstractEventLoop]:
+        """The async handle behind this one, and the loop it lives on: for framework adapters."""
+        return self._target, self._portal.call(_running_loop)
+
     def __repr__(self) -> str:
         return f"Sync({self._target!r})"
 
@@ -79,6 +84,10 @@ class Sync:
     def _wrapped(self, value: Any) -> Any:
         handle = isinstance(value, self.handles)
         return type(self)(value, self._portal) if handle else value
+
+
+async def _running_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
 
 
 @contextmanager

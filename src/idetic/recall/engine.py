@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -35,6 +35,7 @@ class Filters:
     as_of: datetime | None = None
     include_archived: bool = False
     include_candidates: bool = False
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 class RecallEngine:
@@ -85,6 +86,7 @@ class RecallEngine:
             as_of=filters.as_of,
             include_archived=filters.include_archived,
             include_candidates=filters.include_candidates,
+            where=filters.where,
         )
         answer = await self._recalls.ask(scope, asked)
         return Recall(
