@@ -8,7 +8,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model demo test faults lint bench lock clean
+.PHONY: help setup model demo test faults moving lint bench lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
@@ -59,9 +59,13 @@ bench: setup model
 faults: setup model
 	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property
 
+# Export, import, export of ten thousand entries with history; a thousand are part of `make test`.
+moving: setup
+	IDETIC_MOVED=10000 $(BIN)/python -m pytest -s tests/integration/test_moving_many.py
+
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--extra dev --extra bench --extra llm pyproject.toml -o requirements.lock
+		--extra dev --extra bench --extra llm --extra otel --extra sentry pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

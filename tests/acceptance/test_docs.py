@@ -40,6 +40,8 @@ from tests.support.docs import (
 README = ROOT / "README.md"
 TUTORIAL = DOCS / "tutorial" / "first-memory.md"
 AUDIT = DOCS / "how-to" / "audit.md"
+MOVING = DOCS / "how-to" / "move-memory.md"
+METRICS = DOCS / "reference" / "metrics.md"
 OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
 PYTHON = DOCS / "reference" / "python.md"
 SCHEMA = DOCS / "reference" / "schema.md"
@@ -63,7 +65,9 @@ def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("reader")
-@pytest.mark.parametrize("page", [README, TUTORIAL, PYTHON, SCHEMA, ERRORS, AUDIT], ids=named)
+@pytest.mark.parametrize(
+    "page", [README, TUTORIAL, PYTHON, SCHEMA, ERRORS, AUDIT, MOVING, METRICS], ids=named
+)
 def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(page: Path) -> None:
     assert follow(page) > 0
 

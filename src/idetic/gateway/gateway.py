@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from idetic.errors import InputError, ShadowRefused, WritePolicyRefused
+from idetic.errors import IdeticError, InputError, ShadowRefused, WritePolicyRefused
 from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
@@ -30,10 +30,13 @@ from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.store.held import Held
 from idetic.store.writes import Writes
+from idetic.telemetry import Metric, Name, count, recording, traced
 
 MAX_BATCH = 10_000
 Decide = Callable[[], Awaitable[Sequence[Step]]]
 MAX_LINKED = 1_000
+# The transitions by which an entry moves up.
+_UPWARD = frozenset({"proposed", "promoted", "meta_promoted"})
 
 
 class Gateway:
@@ -53,6 +56,7 @@ class Gateway:
         (receipt,) = await self.observe_many(scope, place, [seen], typology)
         return _refuse_shadow(receipt)
 
+    @traced("observe")
     async def observe_many(
         self, scope: Scope, place: Place, seen: Sequence[Observation], typology: Typology
     ) -> list[Receipt]:
@@ -61,6 +65,7 @@ class Gateway:
         self._check_cell(place.tier, typology, WriteMode.AUTOMATIC)
         return await self._admit(scope, place, seen, typology, "observed")
 
+    @traced("prefer")
     async def prefer(self, scope: Scope, place: Place, stated: Observation) -> Receipt:
         """State a preference; it supersedes the one with the same claim key."""
         require(self._spec, scope, Capability.PREFER)
@@ -84,11 +89,35 @@ class Gateway:
         require_whole_anchor(scope)
         if len(seen) > MAX_BATCH:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
-        ingest = self._gates.at(Boundary.INGEST)
-        maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition, ingest)
+        maker = self._maker(scope, tier or place.tier, typology, transition)
         items = (maker.make(item) for item in seen)
         admitted = await self._writes.admit(scope, place, self._clock.now(), self._version, items)
         return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]
+
+    @traced("adopt")
+    async def adopt(
+        self, scope: Scope, place: Place, seen: Sequence[Observation], *, write: bool
+    ) -> list[Receipt | IdeticError | None]:
+        """Take in what another store remembered, each on its own: a receipt, or why not.
+
+        Without `write` only what needs no database is checked, and None stands for "would go on".
+        """
+        require(self._spec, scope, Capability.IMPORT)
+        require_whole_anchor(scope)
+        self._check_cell(place.tier, Typology.EPISODIC, WriteMode.AUTOMATIC)
+        maker = self._maker(scope, place.tier, Typology.EPISODIC, "imported")
+        made = [_tried(maker, one) for one in seen]
+        items = [item for item in made if not isinstance(item, IdeticError)]
+        if not write or not items:
+            return [item if isinstance(item, IdeticError) else None for item in made]
+        at = self._clock.now()
+        admitted = await self._writes.admit(scope, place, at, self._version, items)
+        receipts = iter([_replayed(receipt, item["receipt"]) for item, receipt in admitted])
+        return [item if isinstance(item, IdeticError) else next(receipts) for item in made]
+
+    def _maker(self, scope: Scope, tier: Tier, typology: Typology, transition: str) -> ItemMaker:
+        ingest = self._gates.at(Boundary.INGEST)
+        return ItemMaker(self._spec, scope, tier, typology, transition, ingest)
 
     def _check_cell(self, tier: Tier, typology: Typology, mode: WriteMode) -> None:
         if typology not in self._spec.typology.at(tier):
@@ -103,6 +132,7 @@ class Gateway:
                 remedy=_HOW[self._spec.writes_of(tier, typology).mode],
             )
 
+    @traced("link_action")
     async def link_action(
         self,
         scope: Scope,
@@ -129,6 +159,7 @@ class Gateway:
         call |= {"memories": memories, "reason": self.said(reason)}
         return await self._one(scope, "link_action", call, key)
 
+    @traced("archive")
     async def archive(
         self, scope: Scope, entry_id: UUID, *, reason: str, key: str | None
     ) -> Receipt:
@@ -136,6 +167,7 @@ class Gateway:
         require(self._spec, scope, Capability.ARCHIVE)
         return await self._turn(scope, "archive", entry_id, reason, key)
 
+    @traced("exempt")
     async def exempt(
         self, scope: Scope, entry_id: UUID, *, reason: str, key: str | None
     ) -> Receipt:
@@ -150,6 +182,7 @@ class Gateway:
         call |= {"reason": self.said(reason)}
         return await self._one(scope, "turn", call, key)
 
+    @traced("open")
     async def open_scope(self, scope: Scope, place: Place) -> Receipt:
         """Open the session or interaction that a place names."""
         require(self._spec, scope, Capability.OBSERVE)
@@ -169,8 +202,12 @@ class Gateway:
         text = check_text(text, limit, what)
         return self._gates.at(Boundary.INGEST).apply(text).text[:limit]
 
+    @traced("settle")
     async def settle(self, held: Held, steps: Sequence[Step]) -> list[Receipt]:
         """Write what a pass decided about an anchor while it held it."""
+        for step in steps if recording() else ():
+            if (kind := step.get("transition")) in _UPWARD:
+                count(Metric.PROMOTIONS, agent=Name(held.scope.agent), transition=Name(kind))
         return await held.settle(self._version, steps)
 
     async def settle_once(
@@ -208,6 +245,13 @@ _HOW = {
     "independent observations agree.",
     WriteMode.EXPLICIT: "Use `prefer`.",
 }
+
+
+def _tried(maker: ItemMaker, one: Observation) -> dict[str, Any] | IdeticError:
+    try:
+        return maker.make(one)
+    except IdeticError as error:
+        return error
 
 
 def _replayed(receipt: Receipt, asked: str) -> Receipt:

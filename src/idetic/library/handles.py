@@ -19,6 +19,7 @@ from idetic.library.governing import Governing
 from idetic.library.maturing import Maturing
 from idetic.library.questions import Questions
 from idetic.library.rooms import Rooms
+from idetic.library.transferring import Movable
 from idetic.model import (
     Capability,
     Claim,
@@ -155,7 +156,7 @@ class _Writable(Questions):
         )
 
 
-class Memory(_Writable, Maturing, Governing, Auditable):
+class Memory(_Writable, Maturing, Governing, Auditable, Movable):
     """One agent's memory within one scope."""
 
     def __init__(self, agent: Agent, scope: Scope):

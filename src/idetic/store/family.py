@@ -54,6 +54,8 @@ _FUNCTIONS = {
     "erasable": "erasable_v1",
     "forgotten": "forgotten_v1",
     "vector_kept": "vector_kept_v1",
+    "take_supersessions": "take_supersessions_v1",
+    "taken": "taken_v1",
 }
 
 

@@ -15,7 +15,7 @@ from idetic.store.templates import raw
 
 _FILE = "queries/health.sql"
 ROLES = ("idetic_owner", "idetic_app", "idetic_guard", "idetic_curator", "idetic_auditor",
-         "idetic_keeper", "idetic_worker")  # fmt: skip
+         "idetic_keeper", "idetic_worker", "idetic_mover")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

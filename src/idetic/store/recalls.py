@@ -21,9 +21,11 @@ from idetic.store.entries import Entries
 from idetic.store.family import Family
 from idetic.store.recall_statement import Statement
 from idetic.store.templates import raw
+from idetic.telemetry import Metric, Name, count
 
 _FILE = "queries/recall.sql"
 _ATTEMPTS = 4
+_LOOKUPS, _CACHE = Metric.CACHE_LOOKUPS, Name("prepared_statement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Recalls:
         run = f"{templates.query(_FILE, 'settings')}; {execute}"
         async with self._database.reading() as connection:
             known = self._prepared.setdefault(connection, set())
+            count(_LOOKUPS, cache=_CACHE, hit=form.name in known)
             for _ in range(_ATTEMPTS):
                 prepare = "" if form.name in known else f"{form.prepare}; "
                 message = f"{prepare}{scoping.settings(scope)}; {run}"

@@ -22,10 +22,12 @@ from idetic.surfaces.cli import (
     failures,
     key_commands,
     model_commands,
+    move_commands,
     spec_commands,
     worker,
 )
 from idetic.surfaces.cli.options import examples
+from idetic.telemetry import configure_from_environment
 
 NAME = "idetic"
 
@@ -50,6 +52,9 @@ app.command("history", epilog=commands.HISTORY)(commands.history)
 app.command("verify", epilog=audit_commands.VERIFY)(audit_commands.verify)
 app.command("explain", epilog=audit_commands.EXPLAIN)(audit_commands.explain)
 app.command("erase", epilog=erase.ERASE)(erase.erase)
+app.command("export", epilog=move_commands.EXPORT)(move_commands.export)
+app.command("import", epilog=move_commands.IMPORT)(move_commands.import_)
+app.command("adopt", epilog=move_commands.ADOPT)(move_commands.adopt)
 
 
 def _version(asked: bool) -> None:
@@ -77,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
     try:
+        configure_from_environment()
         return _run(given)
     except IdeticError as error:
         return failures.report(error, as_json)
