@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from idetic.errors import IdeticError, InputError, ShadowRefused, WritePolicyRefused
+from idetic.errors import (
+    IdempotencyConflict,
+    IdeticError,
+    InputError,
+    ShadowRefused,
+    WritePolicyRefused,
+)
 from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
@@ -110,10 +116,21 @@ class Gateway:
         items = [item for item in made if not isinstance(item, IdeticError)]
         if not write or not items:
             return [item if isinstance(item, IdeticError) else None for item in made]
+        answers = iter(await self._adopt(scope, place, items))
+        return [item if isinstance(item, IdeticError) else next(answers) for item in made]
+
+    async def _adopt(
+        self, scope: Scope, place: Place, items: Sequence[dict[str, Any]]
+    ) -> list[Receipt | IdeticError]:
+        """All at once; one by one where a key was used for something else, to find out which."""
         at = self._clock.now()
-        admitted = await self._writes.admit(scope, place, at, self._version, items)
-        receipts = iter([_replayed(receipt, item["receipt"]) for item, receipt in admitted])
-        return [item if isinstance(item, IdeticError) else next(receipts) for item in made]
+        try:
+            admitted = await self._writes.admit(scope, place, at, self._version, items)
+        except IdempotencyConflict as error:
+            if len(items) == 1:
+                return [error]
+            return [(await self._adopt(scope, place, [item]))[0] for item in items]
+        return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]
 
     def _maker(self, scope: Scope, tier: Tier, typology: Typology, transition: str) -> ItemMaker:
         ingest = self._gates.at(Boundary.INGEST)

@@ -124,6 +124,6 @@ def compose(
         explaining=Explaining(spec, auditing, clock),
         exporting=Exporting(spec, version, moving, clock),
         importing=Importing(spec, version, moving, verifier, clock),
-        adopting=Adopting(spec, gateway, closer),
+        adopting=Adopting(spec, gateway, closer, gates),
         clock=clock,
     )

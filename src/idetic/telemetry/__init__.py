@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from idetic.telemetry.facts import Name
 from idetic.telemetry.metrics import Metric
-from idetic.telemetry.recording import count, finished, gauge, recording, span, use
+from idetic.telemetry.record import count, finished, gauge, recording, span, use
 from idetic.telemetry.setup import configure, configure_from_environment
 from idetic.telemetry.tracing import traced
 

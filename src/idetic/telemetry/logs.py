@@ -9,7 +9,7 @@ import structlog
 
 from idetic.errors import IdeticError
 from idetic.telemetry.metrics import Metric
-from idetic.telemetry.recording import Facts
+from idetic.telemetry.record import Facts
 
 LOGGER = "idetic.memory"
 

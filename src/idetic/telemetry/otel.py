@@ -10,7 +10,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from idetic.errors import IdeticError
 from idetic.telemetry.metrics import Metric, Shape
-from idetic.telemetry.recording import Facts, outcome_of
+from idetic.telemetry.record import Facts, outcome_of
 
 PREFIX = "gen_ai.memory."
 NAME = "idetic"

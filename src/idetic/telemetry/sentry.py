@@ -10,7 +10,7 @@ from sentry_sdk.types import Event, Hint
 
 from idetic.errors import IdeticError
 from idetic.telemetry.metrics import Metric
-from idetic.telemetry.recording import Facts
+from idetic.telemetry.record import Facts
 
 REMOVED = "(removed)"
 # What an event may keep: where and what kind, never what was said.
@@ -49,7 +49,6 @@ def start(dsn: str, **options: Any) -> Sentry:
         before_send_transaction=lambda event, hint: None,
         include_local_variables=False,
         include_source_context=False,
-        send_default_pii=False,
         max_breadcrumbs=0,
         **options,
     )

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 
 from idetic.errors import InputError
-from idetic.telemetry.recording import Recorder, use
+from idetic.telemetry.record import Recorder, use
 
 LEVELS = ("debug", "info", "warning", "error")
 

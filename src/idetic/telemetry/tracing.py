@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from idetic.model import Decision, Receipt
 from idetic.telemetry.facts import Name
 from idetic.telemetry.metrics import Metric
-from idetic.telemetry.recording import count, recording, span
+from idetic.telemetry.record import count, recording, span
 
 P = ParamSpec("P")
 R = TypeVar("R")

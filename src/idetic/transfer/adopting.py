@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from idetic.errors import IdeticError
+from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, fits
 from idetic.gateway.gateway import MAX_BATCH, Gateway
@@ -25,8 +26,12 @@ from idetic.model import (
     Typology,
 )
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.transfer.foreign import Foreign, NotTaken
+
+# What happens to every entry of a session that closes, and says nothing about this one.
+_ALWAYS = frozenset({"dropped", "held"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,9 @@ class Adopted:
 class Adopting:
     """Brings foreign memories to one agent's gateway."""
 
-    def __init__(self, spec: MemorySpec, gateway: Gateway, closer: ScopeCloser):
+    def __init__(self, spec: MemorySpec, gateway: Gateway, closer: ScopeCloser, gates: Gates):
         self._spec = spec
+        self._ingest = gates.at(Boundary.INGEST)
         self._gateway = gateway
         self._closer = closer
 
@@ -109,7 +115,8 @@ class Adopting:
         if not write or place.session_id is None:
             return {}
         closed = await self._closer.close(scope, place, "the import ended")
-        return dict(Counter(decided.transition for decided in closed.decided))
+        told = (decided.transition for decided in closed.decided)
+        return dict(Counter(one for one in told if one not in _ALWAYS))
 
     def _observation(self, one: Foreign, left_out: Counter[str]) -> Observation:
         """A foreign memory as something heard from outside, with a claim that names where.
@@ -117,6 +124,9 @@ class Adopting:
         The claim makes it a candidate when the session closes, instead of dropping it; and when the
         same memory comes again with another text, the later one replaces the earlier.
         """
+        named = f"{one.source} {one.id}"[:SHORT]
+        if self._ingest.apply(named).changes:
+            named = f"{one.source} {one.disguised}"
         envelope = {}
         for key, value in one.metadata.items():
             if fits(self._spec, key, value):
@@ -126,8 +136,8 @@ class Adopting:
         return Observation(
             one.text,
             envelope=envelope,
-            claim=Claim(f"{one.source} {one.id}"[:SHORT], "remembered", one.text[:SHORT]),
+            claim=Claim(named, "remembered", one.stated),
             valid_at=one.created_at,
             heard_from=Origin.EXTERNAL,
-            idempotency_key=one.key,
+            idempotency_key=f"{named[:150]} {one.stated}",
         )

@@ -28,11 +28,22 @@ class Foreign:
     text: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime | None = None
+    updated_at: datetime | None = None
 
     @property
-    def key(self) -> str:
-        """The same memory with the same text is taken once, however often it is imported."""
-        return f"{self.source}:{hashlib.sha256(f'{self.id} {self.text}'.encode()).hexdigest()}"
+    def stated(self) -> str:
+        """As of when it says so there. Never a hash of its text: that would outlive an erasure."""
+        at = self.updated_at or self.created_at
+        if at is None:
+            return "at an unknown time"
+        return f"as of {at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+    @property
+    def disguised(self) -> str:
+        """Its id as letters, for one that names somebody."""
+        digest = hashlib.sha256(self.id.encode("utf-8", "replace")).hexdigest()
+        letters = digest[:16].translate(str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst"))
+        return " ".join(letters[at : at + 4] for at in range(0, 16, 4))
 
 
 @dataclass(frozen=True, slots=True)

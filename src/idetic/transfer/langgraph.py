@@ -32,7 +32,8 @@ def _item(item: Any, place: str) -> Foreign | NotTaken:
     text, rest = _text(value)
     if text is None:
         return NotTaken(name, "no_text", f"no text under any of {', '.join(TEXTS)}")
-    return Foreign(SOURCE, name, text, rest, moment(item.get("created_at")))
+    times = (moment(item.get(key)) for key in ("created_at", "updated_at"))
+    return Foreign(SOURCE, name, text, rest, *times)
 
 
 def _text(value: Any) -> tuple[str | None, dict[str, Any]]:

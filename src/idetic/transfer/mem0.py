@@ -32,4 +32,5 @@ def _memory(item: Any, place: str) -> Foreign | NotTaken:
     found = dict(metadata) if isinstance(metadata, Mapping) else {}
     if isinstance(item.get("categories"), list):
         found.setdefault("categories", item["categories"])
-    return Foreign(SOURCE, name, text, found, moment(item.get("created_at")))
+    times = (moment(item.get(key)) for key in ("created_at", "updated_at"))
+    return Foreign(SOURCE, name, text, found, *times)
