@@ -138,7 +138,7 @@ async def test_vectors_can_be_left_behind_and_computed_again(
 
 async def test_an_export_is_of_one_moment_although_others_write(world: World) -> None:
     await live(world)
-    chunks = []
+    chunks: list[bytes] = []
     async for chunk in world.operator.export():
         await world.operator.prefer(f"Written meanwhile {len(chunks)}.", claim=Claim("x", "y", "z"))
         chunks.append(chunk)

@@ -23,7 +23,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from idetic import Claim, Idetic, Observation, Principal, Rule, errors, telemetry
-from idetic.evidence import ContradictionStatus, SourceType
+from idetic.evidence import ContradictionStatus, Outcome, SourceType
 from idetic.jobs.worker import Worker
 from idetic.telemetry import facts, record
 from idetic.telemetry.logs import to_stream
@@ -110,7 +110,7 @@ async def every_verb(world: World, db: Idetic, folder: Path) -> None:
     assert seen.entry_id
     await every_verb_of_an_operator(world)
     candidates = [e.id for e in await operator.list() if e.candidate]
-    await operator.dispose(candidates, "promote", reason=said)
+    await operator.dispose(candidates, Outcome.PROMOTE, reason=said)
     await upkeep.consolidate()
     await upkeep.promote()
     await upkeep.rescan()
@@ -218,7 +218,7 @@ async def test_what_is_measured_is_what_happened(world: World, heard: Heard) -> 
 
     def total(metric: Metric, **wanted: Any) -> float:
         return sum(
-            getattr(point, "value", None) or getattr(point, "count", 0)
+            float(getattr(point, "value", 0) or getattr(point, "count", 0))
             for point in metrics[metric.title]
             if wanted.items()
             <= {k.rpartition(".")[2]: v for k, v in point.attributes.items()}.items()

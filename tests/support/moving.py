@@ -35,7 +35,7 @@ def copy_canon(source: TestDatabase, target: TestDatabase) -> None:
     with psycopg.connect(source.admin_dsn) as one, psycopg.connect(target.admin_dsn) as other:
         other.execute("SET session_replication_role = replica")
         for table in CANON:
-            named = sql.SQL(table)  # type: ignore[arg-type]
+            named = sql.SQL(table)
             with one.cursor().copy(sql.SQL("COPY {} TO STDOUT").format(named)) as out:
                 data = b"".join(bytes(part) for part in out)
             into = sql.SQL("COPY {} FROM STDIN").format(named)

@@ -39,7 +39,8 @@ def test_the_tree_has_every_command() -> None:
         "demo month", "list", "history", "db start", "db stop", "db status", "spec check",
         "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list", "recall",
         "embed", "model install", "model status", "model verify", "worker", "doctor", "keys create",
-        "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase",
+        "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "export", "import",
+        "adopt",
     }  # fmt: skip
 
 

@@ -79,18 +79,21 @@ class Database:
                 return await _last_rows(connection, query)
 
     @asynccontextmanager
-    async def transaction(self, scope: Scope, *, snapshot: bool = False) -> AsyncIterator[Run]:
-        """Several statements within a scope, all or none. One message each; for bulk only.
-
-        With `snapshot`, all of them read the same moment, and none can write.
-        """
+    async def transaction(self, scope: Scope) -> AsyncIterator[Run]:
+        """Several statements within a scope, all or none. One message each; for bulk only."""
         if self._closed:
             raise DatabaseClosed
         with translated():
             async with self._pool.connection() as connection, connection.transaction():
-                begin = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; "
-                await connection.execute(raw(f"{begin * snapshot}{scoping.settings(scope)}"))
+                await connection.execute(raw(scoping.settings(scope)))
                 yield lambda statement: _last_rows(connection, raw(statement))
+
+    @asynccontextmanager
+    async def snapshot(self, scope: Scope) -> AsyncIterator[Run]:
+        """Several statements within a scope that all read the same moment; none can write."""
+        async with self.transaction(scope) as run:
+            await run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield run
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:

@@ -62,7 +62,7 @@ class Moved(Audited):
         columns = frozenset({"profile", "name", "fingerprint", "dimensions", "active"})
         return Kind(PROFILES, columns, self._text("profiles", scope_tenant_t=self._tenant("t")))
 
-    def _kind(self, table: str, called: str, shape: Rows, *, vectors: bool) -> Kind:
+    def _kind(self, table: str, called: str, shape: tuple[Any, ...], *, vectors: bool) -> Kind:
         columns, keys, texts = (list(part) for part in shape)
         without = left_out(self.family, table)
         if called == "memory" and not vectors:
@@ -110,7 +110,7 @@ class Leaving(Moved):
         found: int = count
         return found
 
-    async def rows(self, kind: Kind) -> AsyncIterator[list[str]]:
+    async def batches(self, kind: Kind) -> AsyncIterator[list[str]]:
         """The rows of a kind as JSON texts, in batches."""
         await self._do("open", rows=kind.query)
         while batch := await self._do("fetch", limit=sql.Literal(FETCHED)):
@@ -127,7 +127,7 @@ class Landing(Moved):
         found: int = position
         return found
 
-    async def versions(self) -> list[tuple[int, str]]:
+    async def spec_versions(self) -> list[tuple[int, str]]:
         """The versions of the agent's spec that this database holds, with their digests."""
         return [(row[0], row[1]) for row in await self._do("versions", agent=self._agent())]
 
@@ -148,7 +148,7 @@ class Landing(Moved):
                 **named,
             )
 
-    async def take(self, called: str, rows: Sequence[str], *, vectors: bool) -> None:
+    async def fill(self, called: str, rows: Sequence[str], *, vectors: bool) -> None:
         """Put rows of a kind into their table."""
         tables = {noun(self.family, table): table for table in moved(self.family)}
         function = (
@@ -175,7 +175,7 @@ class Moving(Auditing):
     @asynccontextmanager
     async def leave(self, scope: Scope, now: datetime) -> AsyncIterator[Leaving]:
         """The anchor as it is at one moment; nothing is locked."""
-        async with self._database.transaction(scope, snapshot=True) as run:
+        async with self._database.snapshot(scope) as run:
             await run(templates.query(FILE, "settings"))
             yield Leaving(self._family, self._entries, self._extensions, scope, run, now)
 

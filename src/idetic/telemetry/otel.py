@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from opentelemetry import context, metrics, trace
@@ -22,7 +23,7 @@ class OpenTelemetry:
     def __init__(self, tracer: Tracer | None = None, meter: Meter | None = None):
         self._tracer = tracer or trace.get_tracer(NAME)
         made = meter or metrics.get_meter(NAME)
-        makers = {
+        makers: dict[Shape, Callable[[str, str, str], Any]] = {
             Shape.COUNTER: made.create_counter,
             Shape.HISTOGRAM: made.create_histogram,
             Shape.GAUGE: made.create_gauge,

@@ -78,7 +78,7 @@ class Span:
         self._facts |= safe({"outcome": outcome})
         for each, begun in reversed(self._begun):
             each.end(begun, self._operation, dict(self._facts), seconds, error)
-        few = {key: self._facts[key] for key in ("agent", "outcome") if key in self._facts}
+        few = _few(self._facts)
         _metric(Metric.OPERATIONS, seconds, {**few, "operation": self._operation})
         if isinstance(error, Refused):
             _metric(Metric.REJECTIONS, 1, {**few, "reason": str(outcome)})
@@ -119,8 +119,7 @@ def finished(operation: str, seconds: float, error: BaseException | None, **give
     facts = safe({**given, "outcome": outcome_of(error)})
     for each in _Where.recorders:
         each.end(each.begin(operation, facts), operation, facts, seconds, error)
-    few = {key: facts[key] for key in ("agent", "outcome", "task") if key in facts}
-    _metric(Metric.OPERATIONS, seconds, {**few, "operation": operation})
+    _metric(Metric.OPERATIONS, seconds, {**_few(facts), "operation": operation})
 
 
 def count(metric: Metric, value: int = 1, **given: Any) -> None:
@@ -133,6 +132,11 @@ def gauge(metric: Metric, value: float, **given: Any) -> None:
     """Say how much there is now."""
     if _Where.recorders:
         _metric(metric, value, safe(given))
+
+
+def _few(facts: Facts) -> Facts:
+    """What a metric is split by: a value for each anchor would be a series for each."""
+    return {key: value for key, value in facts.items() if key in ("agent", "outcome", "task")}
 
 
 def _metric(metric: Metric, value: float, facts: Facts) -> None:

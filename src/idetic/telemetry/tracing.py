@@ -26,7 +26,7 @@ def traced(operation: str) -> Callable[[Method[Self, First, P, R]], Method[Self,
         async def call(self: Self, first: First, /, *args: P.args, **kwargs: P.kwargs) -> R:
             if not recording():
                 return await method(self, first, *args, **kwargs)
-            scope = getattr(first, "scope", first)
+            scope: Any = getattr(first, "scope", first)
             with span(operation, scope=scope) as told:
                 answer = await method(self, first, *args, **kwargs)
                 told.tell(**receipt_facts(scope.agent, answer))

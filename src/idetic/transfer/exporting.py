@@ -64,7 +64,7 @@ class Exporting:
             done = 0
             for kind in kinds:
                 start, last = framed(kind.name), ""
-                async for texts in leaving.rows(kind):
+                async for texts in leaving.batches(kind):
                     lines = b"".join(start + text.encode() + END for text in texts)
                     seal.rows(kind.name, lines, len(texts))
                     last = texts[-1]

@@ -101,7 +101,7 @@ class Importing:
     async def _load(
         self, landing: Landing, file: ExportFile, *, vectors: bool, progress: Progress | None
     ) -> None:
-        held = await landing.versions()
+        held = await landing.spec_versions()
         kinds = await landing.kinds(vectors=file.header.vectors)
         if list(file.header.rows) != [kind.name for kind in kinds]:
             raise ExportRefused("This file does not hold the kinds of rows that memory has here.")
@@ -128,7 +128,7 @@ class Importing:
             for row in batch.rows:
                 await landing.register(_profile(row))
         else:
-            await landing.take(batch.kind, batch.texts, vectors=vectors)
+            await landing.fill(batch.kind, batch.texts, vectors=vectors)
 
 
 async def _read(batches: Iterator[Batch]) -> AsyncIterator[Batch]:

@@ -24,10 +24,11 @@ def _item(item: Any, place: str) -> Foreign | NotTaken:
     namespace, key = item.get("namespace", item.get("prefix")), item.get("key")
     if isinstance(namespace, str):
         namespace = namespace.split(".")
-    parts = [*namespace, key] if isinstance(namespace, list) else [None]
-    if not all(isinstance(part, str) for part in parts):
+    parts = [*namespace, key] if isinstance(namespace, list) else []
+    words = [part for part in parts if isinstance(part, str)]
+    if not parts or words != parts:
         return NotTaken(place, "no_item", "no namespace and key")
-    name = "/".join(parts)[:200]
+    name = "/".join(words)[:200]
     value = item.get("value")
     text, rest = _text(value)
     if text is None:
