@@ -13,6 +13,7 @@ import pytest
 
 from idetic import Claim, Idetic, Observation, Principal, Tier, errors
 from idetic.embed import BgeSmall
+from idetic.library.transferring import apply_specs
 from idetic.store.embedded import EmbeddedServer
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.databases import copy_of
@@ -288,11 +289,21 @@ async def test_a_file_that_was_changed_and_sealed_again_does_not_verify(
     data = await exported(world.operator)
     control = _sealed(data, lambda lines: None)
     assert control == data, "control: sealing again gives the same file"
-    if what == "a spec that is another":
-        # The document is only read by --apply, which compares it with its digest.
-        return
     path = written(tmp_path / "f.jsonl", _sealed(data, FORGED[what]))
     await refused(elsewhere, world, path, errors.IdeticError)
+
+
+async def test_a_spec_that_is_not_the_one_its_digest_names_is_not_applied(
+    world: World, lived: UUID, empty_database: TestDatabase, tmp_path: Path
+) -> None:
+    data = await exported(world.operator)
+    forged = _sealed(data, FORGED["a spec that is another"])
+    async with Idetic.open(empty_database.dsn) as db:
+        with pytest.raises(errors.ExportRefused, match="digest"):
+            await apply_specs(db, written(tmp_path / "f.jsonl", forged))
+        assert await db.spec_versions() == []
+        assert await apply_specs(db, written(tmp_path / "a.jsonl", data)) == 1, "control"
+        assert await apply_specs(db, tmp_path / "a.jsonl") == 0, "it is known by now"
 
 
 async def test_a_tail_that_was_cut_and_sealed_again_shows_against_a_kept_head(

@@ -12,6 +12,7 @@ from psycopg import sql
 from idetic import Claim, Idetic, Observation, Principal, Rule
 from idetic.evidence import ContradictionStatus, SourceType
 from idetic.library.handles import Agent, Memory
+from idetic.store.queue import Marks
 from tests.conftest import TestDatabase, World
 
 CANON = ("worlds.worlds", "worlds.rules", "worlds.rule_versions")
@@ -82,8 +83,16 @@ async def live(world: World, *, count: int = 3) -> UUID:
     async with memory.session() as session:
         await session.observe("Left over, with an open session beside it.")
     await memory.session().open()
-    await world.bind(Principal.maintenance("worker")).consolidate()
+    await _mark(world)
     return kept.entry_id
+
+
+async def _mark(world: World) -> None:
+    """As a worker does when it has finished with an anchor."""
+    rooms = world.agent.rooms
+    marks = Marks(rooms.entries._database, world.agent.spec)
+    scope = world.bind(Principal.maintenance("worker")).scope
+    await marks.mark(scope, "embed", await marks.position(scope), rooms.clock.now())
 
 
 async def exported(memory: Memory, *, vectors: bool = False) -> bytes:

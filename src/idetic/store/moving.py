@@ -127,9 +127,9 @@ class Landing(Moved):
         found: int = position
         return found
 
-    async def spec_versions(self) -> list[tuple[int, str]]:
-        """The versions of the agent's spec that this database holds, with their digests."""
-        return [(row[0], row[1]) for row in await self._do("versions", agent=self._agent())]
+    async def specs(self) -> list[str]:
+        """The versions of the agent's spec that this database holds, as a file would have them."""
+        return [row[0] for row in await self._do("specs", agent=self._agent())]
 
     async def register(self, profile: Mapping[str, Any]) -> None:
         """Make the model of some vectors known here; a tenant without a profile uses it."""

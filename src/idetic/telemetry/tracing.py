@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from idetic.model import Decision, Receipt
@@ -39,8 +39,7 @@ def traced(operation: str) -> Callable[[Method[Self, First, P, R]], Method[Self,
 
 def receipt_facts(agent: str, answer: Any) -> dict[str, Any]:
     """What receipts tell: decisions, counted; of a single one, its ids and its similarity."""
-    many = answer if isinstance(answer, Iterable) and not isinstance(answer, str) else [answer]
-    receipts = [one for one in many if isinstance(one, Receipt)]
+    receipts = [answer] if isinstance(answer, Receipt) else _receipts_in(answer)
     for decision in Decision:
         if found := sum(one.decision is decision for one in receipts):
             count(Metric.WRITES, found, agent=Name(agent), decision=decision)
@@ -48,7 +47,7 @@ def receipt_facts(agent: str, answer: Any) -> dict[str, Any]:
         if one.decision is Decision.REJECT:
             count(Metric.REJECTIONS, agent=Name(agent), reason=Name(one.reason))
     if len(receipts) != 1:
-        return {"receipts": len(receipts)}
+        return {"receipts": len(receipts)} if receipts else {}
     (one,) = receipts
     similarity = one.detail.get("similarity")
     return {
@@ -57,5 +56,9 @@ def receipt_facts(agent: str, answer: Any) -> dict[str, Any]:
         "receipt": one.id,
         "entry": one.entry_id,
         "replayed": one.replayed,
-        "similarity": similarity if isinstance(similarity, float) else None,
+        "similarity": similarity if isinstance(similarity, int | float) else None,
     }
+
+
+def _receipts_in(answer: Any) -> list[Receipt]:
+    return [one for one in answer if isinstance(one, Receipt)] if isinstance(answer, list) else []

@@ -101,16 +101,16 @@ class Importing:
     async def _load(
         self, landing: Landing, file: ExportFile, *, vectors: bool, progress: Progress | None
     ) -> None:
-        held = await landing.spec_versions()
+        held = await landing.specs()
         kinds = await landing.kinds(vectors=file.header.vectors)
         if list(file.header.rows) != [kind.name for kind in kinds]:
             raise ExportRefused("This file does not hold the kinds of rows that memory has here.")
         batches = file.batches({kind.name: kind.columns for kind in kinds})
-        specs: list[tuple[int, str]] = []
+        specs: list[str] = []
         done = 0
         async for batch in _read(batches):
             if batch.kind == SPECS:
-                specs += [(row["version"], row["digest"]) for row in batch.rows]
+                specs += batch.texts
             else:
                 if specs != held:
                     raise _other_spec(f"{len(specs)} version(s)")

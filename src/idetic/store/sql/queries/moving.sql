@@ -67,10 +67,6 @@ CLOSE leaving
 -- Hold the anchor to commit; its row is made if it is not there. 0 while it has no memory.
 SELECT h.position FROM {head}({arguments}) h
 
--- query: versions
--- The versions of the spec that this database holds.
-SELECT v.version, v.digest FROM idetic.spec_versions v WHERE v.agent = {agent} ORDER BY v.version
-
 -- query: register
 -- A profile that came with vectors; one that is known stays as it is.
 INSERT INTO idetic.embedding_profiles (profile_id, name, dimensions, fingerprint)
