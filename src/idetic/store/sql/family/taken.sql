@@ -42,7 +42,7 @@ BEGIN
     {take_checks}
     {taken_root}
     {taken_locks}
-    FOR item IN SELECT m.memory_id, m.body_text AS body FROM {memory} m
+    FOR item IN SELECT m.memory_id, m.body_text AS body, NULL::uuid AS copy_of FROM {memory} m
         WHERE {anchor_is_p_m} AND m.archived_at IS NULL AND m.superseded_at IS NULL
           AND m.invalidated_at IS NULL AND m.deleted_at IS NULL AND char_length(m.body_text) >= 100
     LOOP
