@@ -9,7 +9,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model demo serve test faults canaries lint bench lock clean
+.PHONY: help setup model demo serve test faults canaries moving lint bench lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
@@ -70,11 +70,15 @@ faults: setup model
 canaries: setup
 	IDETIC_CANARIES=100000 $(BIN)/python -m pytest -s tests/security/test_canaries.py
 
+# Export, import, export of ten thousand entries with history; a thousand are part of `make test`.
+moving: setup
+	IDETIC_MOVED=10000 $(BIN)/python -m pytest -s tests/integration/test_moving_many.py
+
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		--extra dev --extra bench --extra llm --extra server --extra client --extra mcp \
 		--extra langgraph --extra langchain --extra openai-agents --extra anthropic \
-		--extra llamaindex --extra google-adk pyproject.toml -o requirements.lock
+		--extra llamaindex --extra google-adk --extra otel --extra sentry pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

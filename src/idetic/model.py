@@ -70,6 +70,8 @@ class Capability(StrEnum):
     READ_ACROSS = "read_across"
     AUDIT = "audit"
     MAINTAIN = "maintain"
+    EXPORT = "export"
+    IMPORT = "import"
 
 
 class PrincipalKind(StrEnum):

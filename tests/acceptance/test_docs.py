@@ -48,6 +48,8 @@ PERSONAS = DOCS / "how-to" / "persona-memory.md"
 IMPORTING = DOCS / "how-to" / "import-chaos.md"
 LANGGRAPH = DOCS / "how-to" / "langgraph.md"
 FRAMEWORKS = DOCS / "how-to" / "frameworks.md"
+MOVING = DOCS / "how-to" / "move-memory.md"
+METRICS = DOCS / "reference" / "metrics.md"
 OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
 PYTHON = DOCS / "reference" / "python.md"
 SCHEMA = DOCS / "reference" / "schema.md"
@@ -73,8 +75,21 @@ def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize(
     "page",
-    [README, TUTORIAL, PERSONA, PYTHON, SCHEMA, ERRORS, AUDIT, PERSONAS, IMPORTING, LANGGRAPH,
-     FRAMEWORKS],  # fmt: skip
+    [
+        README,
+        TUTORIAL,
+        PERSONA,
+        PYTHON,
+        SCHEMA,
+        ERRORS,
+        AUDIT,
+        PERSONAS,
+        IMPORTING,
+        LANGGRAPH,
+        FRAMEWORKS,
+        MOVING,
+        METRICS,
+    ],  # fmt: skip
     ids=named,
 )
 def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(page: Path) -> None:

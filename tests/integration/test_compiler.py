@@ -165,6 +165,8 @@ CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
             "column world_agent_memory_corroborations.world_model_version",
             "access world_agent_memory_corroborations",
             "access world_agent_memory_corroborations for the keeper",
+            "access world_agent_memory_corroborations for the mover",
+            "function world_agent_take_corroborations_v1",
             "index world_agent_hnsw_persistent_semantic",
         },
     ),

@@ -42,7 +42,7 @@ def test_the_tree_has_every_command() -> None:
         "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream", "serve",
         "persona check", "persona import",
         "observe", "context", "close", "contradictions", "resolve", "disposition", "dispose", "mcp",
-        "bench", "config show",
+        "bench", "config show", "export", "import", "adopt",
     }  # fmt: skip
 
 
@@ -56,7 +56,9 @@ def test_every_command_explains_itself_with_an_example_and_speaks_json(
     assert "--json" in ran.out
 
 
-@pytest.mark.parametrize("path", [(), ("spec",), ("db",), ("keys",), ("persona",), ("config",)], ids=str)
+@pytest.mark.parametrize(
+    "path", [(), ("spec",), ("db",), ("keys",), ("persona",), ("config",)], ids=str
+)
 def test_a_group_alone_shows_its_commands(path: tuple[str, ...]) -> None:
     ran = called(*path)
     assert ran.code == 0

@@ -21,6 +21,7 @@ from idetic.library.lookups import Lookups
 from idetic.library.maturing import Maturing
 from idetic.library.questions import Questions
 from idetic.library.rooms import Rooms
+from idetic.library.transferring import Movable
 from idetic.model import (
     Capability,
     Claim,
@@ -169,7 +170,7 @@ class _Writable(Questions):
         )
 
 
-class Memory(_Writable, Lookups, Maturing, Governing, Auditable):
+class Memory(_Writable, Lookups, Maturing, Governing, Auditable, Movable):
     """One agent's memory within one scope."""
 
     def __init__(self, agent: Agent, scope: Scope):

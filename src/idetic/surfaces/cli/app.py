@@ -26,6 +26,7 @@ from idetic.surfaces.cli import (
     key_commands,
     mcp_commands,
     model_commands,
+    move_commands,
     persona_commands,
     queue_commands,
     serve,
@@ -34,6 +35,7 @@ from idetic.surfaces.cli import (
     worker,
 )
 from idetic.surfaces.cli.options import examples
+from idetic.telemetry import configure_from_environment
 
 NAME = "idetic"
 
@@ -71,6 +73,9 @@ app.command("dispose", epilog=queue_commands.DISPOSE)(queue_commands.dispose)
 app.command("mcp", epilog=mcp_commands.MCP)(mcp_commands.mcp)
 app.command("bench", epilog=bench.BENCH)(bench.bench)
 app.add_typer(config_commands.app, name="config")
+app.command("export", epilog=move_commands.EXPORT)(move_commands.export)
+app.command("import", epilog=move_commands.IMPORT)(move_commands.import_)
+app.command("adopt", epilog=move_commands.ADOPT)(move_commands.adopt)
 
 
 def _version(asked: bool) -> None:
@@ -98,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
     try:
+        configure_from_environment()
         return _run(given)
     except IdeticError as error:
         return failures.report(error, as_json)

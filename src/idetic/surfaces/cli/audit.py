@@ -32,7 +32,7 @@ class Heads:
 
 def show_verified(asked: Asked, heads: Heads, dsn: str | None, as_json: bool) -> int:
     """Verify, keep the head if all is well, say what was found; the exit code."""
-    kept = None if heads.compare is None else _read_head(heads.compare)
+    kept = None if heads.compare is None else read_head(heads.compare)
     principal_of(asked.principal)
 
     async def check(db: Idetic) -> Verified:
@@ -63,7 +63,8 @@ def show_action(action_id: str, asked: Asked, dsn: str | None, as_json: bool) ->
     )
 
 
-def _read_head(path: str) -> ChainHead:
+def read_head(path: str) -> ChainHead:
+    """A head that was kept in a file."""
     try:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError):
