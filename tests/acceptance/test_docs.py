@@ -89,7 +89,7 @@ def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         FRAMEWORKS,
         MOVING,
         METRICS,
-    ],  # fmt: skip
+    ],
     ids=named,
 )
 def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(page: Path) -> None:
