@@ -25,7 +25,8 @@ _PLAIN = (bool, int, float, str, UUID, datetime)
 
 def as_json(value: Any) -> bytes:
     """A value as JSON. ASCII only, so that no lone surrogate in an echoed text can break it."""
-    return json.dumps(value, default=_plain, allow_nan=False, separators=(",", ":")).encode()
+    held = _keyed(value)
+    return json.dumps(held, default=_plain, allow_nan=False, separators=(",", ":")).encode()
 
 
 @cache

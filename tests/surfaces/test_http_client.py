@@ -57,9 +57,13 @@ async def keeper(house: House) -> AsyncIterator[RemoteMemory]:
 PAIRS = [(Memory, RemoteMemory), (Session, RemoteSession), (Interaction, RemoteInteraction)]
 
 
+# What is done where the data is: a file of this machine, a check before a session is opened.
+LOCAL = {"check", "export_to", "import_from"}
+
+
 def verbs(kind: type) -> Iterator[tuple[str, Any]]:
     for name, member in inspect.getmembers(kind, inspect.isroutine):
-        if not name.startswith("_"):
+        if not name.startswith("_") and name not in LOCAL:
             yield name, member
 
 
@@ -133,6 +137,52 @@ async def test_sessions_and_interactions(house: House) -> None:
             await turn.observe("Too late.")
         with pytest.raises(errors.ScopeClosed):
             await memory.session(session.id).resume().observe("Too late, says the server.")
+
+
+async def test_looking_up(house: House, operator: RemoteMemory) -> None:
+    local = house.world.operator
+    drafts = [
+        Observation(
+            f"Ask {who} about refunds.",
+            claim=Claim(who, "answers", "refunds"),
+            envelope={"topic": "payments/refunds"},
+        )
+        for who in ("Vera", "Otto")
+    ]
+    stated = await operator.prefer_many(drafts)
+    assert [each.decision for each in stated] == [Decision.ADD, Decision.ADD]
+    alike(await operator.about(["vera"]), await local.about(["vera"]))
+    assert [entry.id for entry in await operator.about(["VERA"])] == [stated[0].entry_id]
+    where = {"topic": "payments/refunds"}
+    assert {e.id for e in await operator.list(where=where)} == {s.entry_id for s in stated}
+    assert {h.entry.id for h in (await operator.recall("refunds", where=where)).hits} <= {
+        s.entry_id for s in stated
+    }
+    assert await operator.tally("topic", where=where) == {"payments/refunds": 2}
+    first = stated[0].entry_id
+    assert first
+    assert await operator.last_read([first]) == {}
+    await operator.note_read([first])
+    assert await operator.last_read([first]) == await local.last_read([first])
+    with pytest.raises(errors.InputError, match="JSON object"):
+        await operator._line.read("/v1/entries", dict, {"where": "[]"})
+
+
+async def test_moving(house: House, operator: RemoteMemory) -> None:
+    local = house.world.operator
+    here = b"".join([chunk async for chunk in operator.export()])
+    assert here == b"".join([chunk async for chunk in local.export()])
+    exported = [{"id": "m1", "memory": "Refunds over 500 EUR are checked by Vera."}]
+    tried = await operator.adopt("mem0", exported, dry_run=True)
+    assert (tried.taken, tried.dry_run) == (1, True)
+    assert (await operator.adopt("mem0", exported)).taken == 1
+    async with connect(house.address, await house.key(Principal.agent("a"))) as agent:
+        with pytest.raises(errors.CapabilityRefused):
+            [chunk async for chunk in agent.export()]
+    async with house.http(await house.key()) as http:
+        path = {"source": "mem0", "data": "/etc/hostname"}
+        refused = await http.post("/v1/adopt", json=path)
+    assert refused.status_code == 422, "a file of the server's must never be read"
 
 
 async def test_maturing(house: House, operator: RemoteMemory, keeper: RemoteMemory) -> None:

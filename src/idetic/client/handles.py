@@ -10,7 +10,9 @@ from uuid import UUID
 
 from idetic.client.governing import RemoteGoverning
 from idetic.client.line import Line, part
+from idetic.client.lookups import RemoteLookups
 from idetic.client.maturing import RemoteMaturing
+from idetic.client.moving import RemoteMoving
 from idetic.client.questions import Page, RemotePlace
 from idetic.errors import ScopeClosed
 from idetic.evidence import Closed
@@ -20,7 +22,7 @@ from idetic.library.answering import Answered
 from idetic.model import Entry, LedgerRecord, Overdue, Place, Receipt
 
 
-class RemoteMemory(RemotePlace, RemoteMaturing, RemoteGoverning):
+class RemoteMemory(RemotePlace, RemoteLookups, RemoteMaturing, RemoteGoverning, RemoteMoving):
     """The memory that a key stands for. Use it as `async with connect(url, key) as memory`."""
 
     def __init__(self, line: Line):

@@ -7,7 +7,7 @@ id, and writes, which then carry the same idempotency key each time.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -86,6 +86,20 @@ class Line:
                     await response.aread()
                     return _noun(kind, response)
                 return await _followed(response, kind, progress)
+            finally:
+                await response.aclose()
+
+    async def stream(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[bytes]:
+        """An answer as it comes, for what may be too large to hold. Sent once."""
+        request = self._request("GET", path, query, None, None)
+        with _reached():
+            response = await self._http.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    await response.aread()
+                    _noun(bytes, response)
+                async for chunk in response.aiter_bytes():
+                    yield chunk
             finally:
                 await response.aclose()
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from idetic import wire
 from idetic.client.line import Line
 from idetic.errors import InputError
 from idetic.model import Claim, Entry, Observation, Origin, Place, Receipt, Ref, Tier, Typology
@@ -55,7 +56,7 @@ class RemotePlace:
         body = self._here(
             text=text,
             envelope=envelope,
-            refs=_list(refs),
+            refs=listed(refs),
             claim=claim,
             provenance=provenance,
             valid_at=valid_at,
@@ -69,7 +70,7 @@ class RemotePlace:
     ) -> list[Receipt]:
         """Write many observations in one transaction: all of them, but for what is refused."""
         self._check_open()
-        body = self._here(observations=_list(seen), typology=typology)
+        body = self._here(observations=listed(seen), typology=typology)
         return await self._line.write("/v1/observations/batch", list[Receipt], body, None)
 
     async def prefer(
@@ -85,11 +86,17 @@ class RemotePlace:
         """State how to do things. A preference supersedes the one with the same claim key."""
         self._check_open()
         body = self._here(
-            text=text, claim=claim, envelope=envelope, refs=_list(refs), provenance=provenance
+            text=text, claim=claim, envelope=envelope, refs=listed(refs), provenance=provenance
         )
         return await self._line.write("/v1/preferences", Receipt, body, idempotency_key)
 
-    async def recall(
+    async def prefer_many(self, stated: Sequence[Observation]) -> list[Receipt]:
+        """State many preferences in one transaction: all of them, but for what is refused."""
+        self._check_open()
+        body = self._here(preferences=listed(stated))
+        return await self._line.write("/v1/preferences/batch", list[Receipt], body, None)
+
+    async def recall(  # noqa: PLR0913 - each filter by its own name
         self,
         query: str,
         *,
@@ -102,19 +109,21 @@ class RemotePlace:
         as_of: datetime | None = None,
         include_archived: bool = False,
         include_candidates: bool = False,
+        where: Mapping[str, Any] | None = None,
     ) -> Recall:
         """The best entries for a question. Each carries its explanation; see `explain`."""
         body = self._here(
             query=query,
             limit=limit,
             envelope=envelope,
-            tiers=_list(tiers),
-            typologies=_list(typologies),
-            origins=_list(origins),
+            tiers=listed(tiers),
+            typologies=listed(typologies),
+            origins=listed(origins),
             min_trust=min_trust,
             as_of=as_of,
             include_archived=include_archived,
             include_candidates=include_candidates,
+            where=where,
         )
         return await self._line.ask("/v1/recall", Recall, body)
 
@@ -137,14 +146,17 @@ class RemotePlace:
         typology: Typology | None = None,
         limit: int = 100,
         before: UUID | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> list[Entry]:
         """The current view of this place, newest first; `before` is the last id of a page."""
         asked = self._here(tier=tier, typology=typology, limit=limit, cursor=before)
+        asked["where"] = None if where is None else wire.as_json(where).decode()
         page = await self._line.read("/v1/entries", Page, asked)
         return [*page.entries]
 
 
-def _list(values: Any) -> list[Any]:
+def listed(values: Any) -> list[Any]:
+    """Several values as JSON has them; one text is not several."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"A {type(values).__name__} is not a list.")
     return list(values)

@@ -104,14 +104,17 @@ class ObserveBody(SeenBody, PlaceBody):
 
 
 class BatchedBody(SeenBody):
-    """One observation of many."""
+    """One observation of many. `verbatim` refuses what a gate would change."""
 
     idempotency_key: StrictStr | None = None
+    verbatim: StrictBool = False
 
     def observation(self, key: str | None) -> Observation:
         """As `observe_many` takes it."""
         chosen = key if self.idempotency_key is None else self.idempotency_key
-        return Observation(self.text, **self.seen(), idempotency_key=chosen)
+        return Observation(
+            self.text, **self.seen(), idempotency_key=chosen, verbatim=self.verbatim
+        )
 
 
 class BatchBody(PlaceBody):
@@ -123,6 +126,12 @@ class BatchBody(PlaceBody):
 
 class PreferBody(StatedBody, PlaceBody):
     """How to do things."""
+
+
+class PreferencesBody(PlaceBody):
+    """Many preferences, stated in one transaction."""
+
+    preferences: list[BatchedBody]
 
 
 class QuestionBody(PlaceBody):
@@ -143,6 +152,7 @@ class RecallBody(QuestionBody):
     as_of: Moment | None = None
     include_archived: StrictBool = False
     include_candidates: StrictBool = False
+    where: dict[str, Any] | None = None
 
 
 class ContextBody(QuestionBody):
@@ -205,6 +215,33 @@ class DisposeBody(ReasonBody):
 
     entries: list[Id]
     outcome: Outcome
+
+
+class EntriesBody(Body):
+    """Entries, by their ids."""
+
+    entries: list[Id]
+
+
+class SubjectsBody(Body):
+    """What claims are about."""
+
+    subjects: list[StrictStr]
+
+
+class TallyBody(Body):
+    """A key of the envelope, and which entries to look at."""
+
+    key: StrictStr
+    where: dict[str, Any] | None = None
+
+
+class AdoptBody(Body):
+    """What another store exported, as data: the name of a file would be one of the server's."""
+
+    source: StrictStr
+    data: dict[str, Any] | list[Any]
+    dry_run: StrictBool = False
 
 
 class PatternsBody(ReasonBody):

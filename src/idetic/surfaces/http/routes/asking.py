@@ -30,6 +30,7 @@ async def recall(memory: Bound, body: RecallBody) -> Response:
         as_of=body.as_of,
         include_archived=body.include_archived,
         include_candidates=body.include_candidates,
+        where=body.where,
     )
     return answer(found)
 

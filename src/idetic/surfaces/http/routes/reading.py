@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Query, Response
 
+from idetic.errors import InputError
 from idetic.evidence import Corroboration, GateResult, Lineage
 from idetic.library.handles import MAX_PAGE
 from idetic.model import Entry, LedgerRecord, Overdue, Tier, Typology
@@ -20,6 +22,13 @@ from idetic.surfaces.http.shapes import shape
 router = routes("reading")
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 Cursor = Annotated[UUID | None, Query(description="`next_cursor` of the page before.")]
+Where = Annotated[
+    str | None,
+    Query(
+        description="A JSON object: only entries whose envelope matches every key of it.",
+        max_length=10_000,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,18 @@ class Page:
 
     entries: tuple[Entry, ...]
     next_cursor: UUID | None
+
+
+def _matching(where: str | None) -> dict[str, Any] | None:
+    if where is None:
+        return None
+    try:
+        found = json.loads(where)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError('`where` is a JSON object, such as {"topic": "payments"}.')
+    return found
 
 
 def _page(entries: Sequence[Entry], limit: int) -> Response:
@@ -44,10 +65,13 @@ async def list_entries(
     cursor: Cursor = None,
     session_id: UUID | None = None,
     interaction_id: UUID | None = None,
+    where: Where = None,
 ) -> Response:
     """The current entries of a place, newest first."""
     place = place_of(memory, session_id, interaction_id)
-    found = await place.list(tier=tier, typology=typology, limit=limit, before=cursor)
+    found = await place.list(
+        tier=tier, typology=typology, limit=limit, before=cursor, where=_matching(where)
+    )
     return _page(found, limit)
 
 
