@@ -43,6 +43,7 @@ from tests.support.docs import (
 README = ROOT / "README.md"
 TUTORIAL = DOCS / "tutorial" / "first-memory.md"
 PERSONA = DOCS / "tutorial" / "persona-agent.md"
+GRAPH = DOCS / "tutorial" / "langgraph-agent.md"
 AUDIT = DOCS / "how-to" / "audit.md"
 PERSONAS = DOCS / "how-to" / "persona-memory.md"
 IMPORTING = DOCS / "how-to" / "import-chaos.md"
@@ -79,6 +80,7 @@ def reader(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         README,
         TUTORIAL,
         PERSONA,
+        GRAPH,
         PYTHON,
         SCHEMA,
         ERRORS,
