@@ -49,7 +49,8 @@ class Frameworks:
         return self.agent.bind(tenant_id=f"{tenant_id} {self.own}", space=space, principal=who)
 
 
-@pytest.fixture(scope="session")
+# For one file at a time: while an async fixture lives, no test without a loop can run one.
+@pytest.fixture(scope="module")
 async def framework_template(
     server: EmbeddedServer, template: str, anyio_backend: str
 ) -> AsyncIterator[str]:
@@ -65,7 +66,7 @@ async def opened(database: TestDatabase) -> AsyncIterator[Frameworks]:
         yield Frameworks(db, await db.agent("framework_agent"), clock, database)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def shared_frameworks(
     server: EmbeddedServer, framework_template: str, anyio_backend: str
 ) -> AsyncIterator[Frameworks]:
