@@ -17,7 +17,7 @@ import pytest
 import idetic
 
 PACKAGE = Path(idetic.__file__).parent
-ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo", "surfaces/cli/month")
+ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo", "surfaces/cli/month", "world/")
 # The remedies' examples: lines of YAML that are shown and never read.
 EXAMPLES = ("spec/examples.py",)
 SPECIAL = re.compile(r"world", re.IGNORECASE)

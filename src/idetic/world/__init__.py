@@ -1,0 +1,1 @@
+"""A demo world: stories of two organisations, and the machinery that plays them."""
