@@ -33,7 +33,8 @@ class Book:
 
     `observed` are the entries of threads and sessions, `standing` those of persistent memory by
     name, `decided` the last receipt of each kind of decision about a name, `went` what dropped
-    entries went into, `actions` the ids of actions by name, `counts` what was done how often.
+    entries went into, `actions` the ids of actions by name, `emptied` what was erased, `counts`
+    what was done how often.
     """
 
     memory: Memory
@@ -45,6 +46,7 @@ class Book:
     decided: dict[tuple[str, str], Receipt] = field(default_factory=dict)
     went: dict[UUID, UUID | None] = field(default_factory=dict)
     actions: dict[str, UUID] = field(default_factory=dict)
+    emptied: set[UUID] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
 
     def saw(self, receipt: Receipt, what: str) -> UUID:
@@ -56,12 +58,17 @@ class Book:
         self.names[receipt.entry_id] = what
         return receipt.entry_id
 
-    async def name(self, entry_id: UUID) -> str:
-        """What the script calls an entry: the name of what it was made of."""
+    async def name(self, entry_id: UUID, told: Mapping[str, Any] | None = None) -> str:
+        """What the script calls an entry: the name of what it was made of.
+
+        `told` is what a receipt about it says, which may spare a question.
+        """
         if entry_id not in self.names:
-            # The history, and not the lineage: it also tells of what is gone.
-            made = (await self.memory.history(entry_id))[0]
-            sources = map(UUID, made.detail["sources"])
+            made = told or {}
+            if "sources" not in made:
+                # The history, and not the lineage: it also tells of what is gone.
+                made = (await self.memory.history(entry_id))[0].detail
+            sources = map(UUID, made["sources"])
             self.names[entry_id] = next(self.names[s] for s in sources if s in self.names)
         return self.names[entry_id]
 
@@ -77,7 +84,7 @@ class Book:
         for one in closed.decided:
             if one.entry_id is None:
                 continue
-            what, did = await self.name(one.entry_id), one.transition
+            what, did = await self.name(one.entry_id, one.receipt.detail), one.transition
             self.decided[what, did] = one.receipt
             if did == "proposed":
                 self.standing[what] = one.entry_id

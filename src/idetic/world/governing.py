@@ -62,7 +62,7 @@ class Governing:
 
     async def _erase(self, event: script.Erase) -> Happened:
         done = await self._cast.operator.erase(event.subject, reason=event.why)
-        self._book.counts["erased"] += len(done.entries)
+        self._book.emptied.update(done.entries)
         # Not whom: a name that is told here would be in the terminal for good.
         title = f"{self._cast.setting.operator} erases a person: {event.why}"
         return title, await self._lines("erased", done.entries, event.why)

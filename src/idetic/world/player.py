@@ -98,14 +98,14 @@ class Player:
     async def _say(self, place: Opened | Interaction, said: str, told: script.Session) -> None:
         """Write everything down in one go, up to a question, which is put when its turn comes."""
         labels: list[str] = []
-        for label in [*said.split(), "?"]:
-            if not label.startswith("?"):
+        for label in [*said.split(), script.ASK]:
+            if not label.startswith(script.ASK):
                 labels.append(label)
                 continue
             if labels:
                 await self._write(place, labels, told)
             labels = []
-            if question := label.removeprefix("?"):
+            if question := label.removeprefix(script.ASK):
                 found = await place.context(self.others.story.questions[question])
                 self.book.counts["questions"] += 1
                 self.book.counts["answered"] += bool(found.included)
@@ -122,9 +122,9 @@ class Player:
     async def _noted(self, what: str, receipt: Receipt, told: script.Session) -> None:
         """What became of a note; an action rests on it or a dispute is about it at once."""
         self.book.counts["observations"] += 1
-        if receipt.decision is Decision.REJECT or receipt.entry_id is None:
-            self.book.counts["refused"] += receipt.decision is Decision.REJECT
-            self.book.counts["echoes"] += receipt.decision is Decision.NOOP
+        if receipt.decision is not Decision.ADD:
+            refused = receipt.decision is Decision.REJECT
+            self.book.counts["refused" if refused else "echoes"] += 1
             return
         entry_id = self.book.saw(receipt, what)
         if what == told.acts_on:
@@ -136,8 +136,8 @@ class Player:
 
     def _seen(self, label: str, told: script.Session, turn: UUID | None) -> Observation:
         provenance = {"world_model_version": script.model_version(told.day)}
-        if label.startswith("="):
-            restated = self.others.rules.says(label.removeprefix("="))
+        if label.startswith(script.COPY):
+            restated = self.others.rules.says(label.removeprefix(script.COPY))
             return Observation(f"Noted: {restated}", provenance=provenance)
         saying = self.others.story.sayings[label.removesuffix("~")]
         return Observation(
@@ -153,7 +153,7 @@ class Player:
 
 def _counted(told: script.Session) -> str:
     labels = [label for said in (*told.threads, told.notes) for label in said.split()]
-    notes = sum(not label.startswith("?") for label in labels)
+    notes = sum(not label.startswith(script.ASK) for label in labels)
     threads = len(told.threads)
     said = f"{threads} thread{'s' * (threads > 1)}, {notes} note{'s' * (notes > 1)}"
     more = {

@@ -1,8 +1,8 @@
 """What can be said and what can happen in a scripted month; the scripts themselves are data.
 
 A thread is a line of labels: what was said in it, one after the other. `friday-order~` is the same
-thing in its other words, `=dual-release` the text of a rule, which the guard refuses, and
-`?cut-off` a question, whose answer is put before the agent.
+thing in its other words, `copy:dual-release` the text of a rule, which the guard refuses, and
+`ask:cut-off` a question, whose answer is put before the agent.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 from idetic.evidence import ContradictionStatus, Outcome, SourceType
 from idetic.model import Claim, Origin
 from idetic.spec.primitives import SourceStrength
+
+ASK, COPY = "ask:", "copy:"
 
 # The day from which the second version of the world model holds.
 SECOND_VERSION = 16
