@@ -76,7 +76,6 @@ class Governing:
 
     async def _upkeep(self, _event: script.Upkeep) -> Happened:
         keeper = self._cast.keeper
-        await keeper.embed()
         promoted = await keeper.promote()
         merged = await keeper.consolidate()
         await keeper.mark_due()

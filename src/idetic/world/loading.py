@@ -9,8 +9,9 @@ from typing import Any
 import anyio
 
 from idetic.library.idetic import Idetic
+from idetic.recall.model import Model
 from idetic.world import places
-from idetic.world.cast import AGENT
+from idetic.world.cast import AGENT, Cast
 from idetic.world.clock import StoryClock
 from idetic.world.counting import count
 from idetic.world.governing import action_of
@@ -50,6 +51,14 @@ async def load_world(db: Idetic, *, progress: Progress | None = None) -> World:
     return _world(attempt, came_to, loaded=True)
 
 
+class _NoModel(Model):
+    """No model, even if there is one: then stories come out the same with and without."""
+
+    async def get(self) -> None:
+        """Nothing."""
+        return
+
+
 class _Load:
     """One attempt: every domain and every persona agent, side by side, each with its clock.
 
@@ -70,18 +79,27 @@ class _Load:
     async def run(self) -> dict[str, Any]:
         """Load it all; what it came to, as the journal keeps it."""
         embedded = await self._db.model.get() is not None
-        async with anyio.create_task_group() as group:
-            for organisation in self._organisations:
-                for domain in organisation.domains:
-                    group.start_soon(self._domain, f"{organisation.name}/{domain.name}", domain)
-            for agent in self._personas:
-                group.start_soon(self._persona, f"{places.PERSONA[2]}/{agent.agent_id}", agent)
+        try:
+            await self._all()
+            if embedded:
+                await self._embed()
+        except ExceptionGroup as failed:
+            # One story that fails ends the others; what it failed with is what a caller can use.
+            raise failed.exceptions[0] from None
         return {
             "begins": self._begins.isoformat(),
             "embedded": embedded,
             "counts": dict(sorted(self._counts.items())),
             "actions": dict(sorted(self._actions.items())),
         }
+
+    async def _all(self) -> None:
+        async with anyio.create_task_group() as group:
+            for organisation in self._organisations:
+                for domain in organisation.domains:
+                    group.start_soon(self._domain, f"{organisation.name}/{domain.name}", domain)
+            for agent in self._personas:
+                group.start_soon(self._persona, f"{places.PERSONA[2]}/{agent.agent_id}", agent)
 
     async def _domain(self, where: str, domain: Domain) -> None:
         story, clock = read_story(domain.story), self._clock()
@@ -90,9 +108,20 @@ class _Load:
         def tell(told: Told) -> None:
             self._tell(f"day {told.day}: {where}")
 
-        player = await play(self._db.under(clock), clock, story, domain.setting, tell)
+        db = self._db.under(clock)
+        db.model = _NoModel()
+        player = await play(db, clock, story, domain.setting, tell)
         self._counts[where] = await count(player)
         self._actions[where] = list(player.book.actions)
+
+    async def _embed(self) -> None:
+        """Vectors for what there is in the end, in batches; each thread for itself took 20 s."""
+        clock = self._clock()
+        clock.turn_to(DAYS)
+        agent = await self._db.under(clock).agent(AGENT)
+        for organisation in self._organisations:
+            for domain in organisation.domains:
+                await Cast(agent, domain.setting).keeper.embed()
 
     async def _persona(self, where: str, agent: PersonaAgent) -> None:
         clock = self._clock()

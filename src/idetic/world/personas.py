@@ -54,6 +54,7 @@ class PersonaPlayer:
             await memory.dream()
             self.counts["dreams"] += 1
             self.counts["loops"] += 1
+            self.counts["underived"] = 0
 
     async def _memory(self, *, derive: bool) -> PersonaMemory:
         if derive not in self._memories:

@@ -180,7 +180,10 @@ def logins(attempt: int) -> tuple[Login, ...]:
             ]
         found.append(Login("customer", *place, Principal.customer(staff.customer), anchor))
     for persona in personas(attempt):
-        anchor = {"agent_id": persona.agent_id, "persona": "actor"}
-        actor = Principal.agent(persona.agent_id)
-        found.append(Login("actor", PERSONA[2], None, "persona_agent", actor, anchor))
+        found.append(
+            Login(
+                "actor", PERSONA[2], None, "persona_agent", Principal.agent(persona.agent_id),
+                {"agent_id": persona.agent_id, "persona": "actor"},
+            )
+        )  # fmt: skip
     return tuple(found)

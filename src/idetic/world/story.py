@@ -17,6 +17,9 @@ from idetic.world import script
 from idetic.world.script import Event, Saying, Text
 
 _KINDS: dict[str, type] = {kind.__name__.lower(): kind for kind in get_args(Event)}
+_CHECKS: dict[type, TypeAdapter[Any]] = {
+    kind: TypeAdapter(kind) for kind in (*_KINDS.values(), Text, Saying)
+}
 FIRST_DAY = -200
 """When a rule was published that does not say when."""
 _PARTS = {"name", "includes", "rules", "sayings", "questions", "days"}
@@ -87,7 +90,8 @@ def _texts(rule: Mapping[str, Any]) -> Iterator[Text]:
 def _saying(key: str, said: Mapping[str, Any]) -> Saying:
     claim = said.get("claim")
     values = {**said, "claim": Claim(*map(str, claim))} if claim else said
-    return _made(Saying, values, key)
+    made: Saying = _made(Saying, values, key)
+    return made
 
 
 def _event(story: str, one: Mapping[str, Any]) -> Event:
@@ -104,11 +108,6 @@ def _made(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
     if unknown:
         raise IdeticError(f"{where}: a {kind.__name__} has no {', '.join(sorted(unknown))}.")
     try:
-        return _adapter(kind).validate_python(dict(values))
+        return _CHECKS[kind].validate_python(dict(values))
     except ValidationError as error:
         raise IdeticError(f"{where}: this makes no {kind.__name__}: {error}.") from None
-
-
-@cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
