@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import anyio
 import psycopg
@@ -27,6 +28,7 @@ from idetic.store.embedded import EmbeddedServer
 from idetic.world import World, load_world
 from idetic.world.story import read_story
 from tests.conftest import TestDatabase
+from tests.support.clock import SettableClock
 from tests.support.databases import copy_of, row_counts_on
 from tests.support.world_digest import digest, told
 
@@ -71,16 +73,6 @@ class _Interrupted(IdeticError):
     pass
 
 
-class _Clock:
-    """A clock that stands still."""
-
-    def __init__(self, moment: datetime) -> None:
-        self._moment = moment
-
-    def now(self) -> datetime:
-        return self._moment
-
-
 @dataclass(frozen=True)
 class Loaded:
     """One load, and where."""
@@ -94,6 +86,10 @@ class Loaded:
     @property
     def organisations(self) -> list[object]:
         return [one.id for one in self.world.organisations]
+
+
+def _opened(database: TestDatabase, **options: Any) -> Idetic:
+    return Idetic.open(database.dsn, admin_dsn=database.admin_dsn, **options)
 
 
 def _interrupt(_what: str, done: int, _total: int) -> None:
@@ -112,8 +108,7 @@ def loaded(server: EmbeddedServer, template: str, embedder: BgeSmall) -> Iterato
     """Loaded where an earlier load was interrupted; then loaded again, which must do nothing."""
 
     async def run(database: TestDatabase) -> Loaded:
-        # With the superuser's login: the personas' pools take roles that the application has not.
-        async with Idetic.open(database.admin_dsn, embedder=embedder) as db:
+        async with _opened(database, embedder=embedder) as db:
             with pytest.raises(_Interrupted):
                 await load_world(db, progress=_interrupt)
             world = await load_world(db)
@@ -130,8 +125,8 @@ def elsewhere(server: EmbeddedServer, template: str, embedder: BgeSmall) -> Iter
     """Loaded into another database, on another day."""
 
     async def run(database: TestDatabase) -> Loaded:
-        clock = _Clock(datetime(2027, 2, 11, 16, 45, tzinfo=UTC))
-        async with Idetic.open(database.admin_dsn, embedder=embedder, clock=clock) as db:
+        clock = SettableClock(datetime(2027, 2, 11, 16, 45, tzinfo=UTC))
+        async with _opened(database, embedder=embedder, clock=clock) as db:
             world = await load_world(db)
             return Loaded(database, world, world, {}, {})
 
@@ -141,7 +136,7 @@ def elsewhere(server: EmbeddedServer, template: str, embedder: BgeSmall) -> Iter
 
 @pytest.fixture
 async def db(loaded: Loaded) -> AsyncIterator[Idetic]:
-    async with Idetic.open(loaded.database.admin_dsn) as opened:
+    async with _opened(loaded.database) as opened:
         yield opened
 
 

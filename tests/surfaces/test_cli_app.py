@@ -36,10 +36,11 @@ ALL = sorted(commands())
 
 def test_the_tree_has_every_command() -> None:
     assert {" ".join(path) for path in ALL} == {
-        "demo month", "demo world", "list", "history", "db start", "db stop", "db status",
-        "spec check", "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list",
-        "recall", "embed", "model install", "model status", "model verify", "worker", "doctor",
-        "keys create", "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream",
+        "demo world",
+        "demo month", "list", "history", "db start", "db stop", "db status", "spec check",
+        "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list", "recall",
+        "embed", "model install", "model status", "model verify", "worker", "doctor", "keys create",
+        "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream",
         "persona check", "persona import",
     }  # fmt: skip
 
