@@ -1,6 +1,6 @@
 """A month of a World Agent's life ends in exactly this memory.
 
-The script is `surfaces/cli/month_days.py`: thirty sessions in thirty days, people and rules in
+The script is `world/stories/month.yaml`: thirty sessions in thirty days, people and rules in
 between, a review on day 31 and another one eleven weeks later. The demo plays the same script.
 The spec is the shipped one, without a deviation.
 """
@@ -17,12 +17,11 @@ import pytest
 
 from idetic import Idetic
 from idetic.store.embedded import EmbeddedServer
-from idetic.surfaces.cli import month_script as script
-from idetic.surfaces.cli.month_book import StoryClock
-from idetic.surfaces.cli.month_days import SCRIPT
-from idetic.surfaces.cli.month_play import Told, play
+from idetic.surfaces.cli.month_play import STORY, month_clock, play_month
 from idetic.surfaces.cli.month_state import State
-from idetic.surfaces.cli.month_world import RULES, SAYINGS
+from idetic.world import script
+from idetic.world.player import Told
+from idetic.world.story import read_story
 from tests.conftest import TestDatabase
 from tests.support.chain import read_chain
 from tests.support.databases import copy_of
@@ -191,9 +190,9 @@ def month(server: EmbeddedServer, template: str) -> Iterator[Month]:
     told: list[Told] = []
 
     async def run(database: TestDatabase) -> dict[str, State]:
-        clock = StoryClock()
+        clock = month_clock()
         async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-            return await play(db, clock, SCRIPT, told.append)
+            return await play_month(db, clock, told.append)
 
     with copy_of(server, template) as database:
         yield Month(database, told, anyio.run(run, database))
@@ -235,7 +234,7 @@ def test_what_is_remembered_is_what_was_said_but_for_personal_data(month: Month)
     said = {row["what"]: row["says"] for rows in sections for row in rows}
     stripped = said.pop("call-lifts-hold")
     assert stripped == "Three holds were lifted after a call to [email removed]; nobody noted why."
-    assert said == {what: SAYINGS[what].text for what in said}
+    assert said == {what: read_story(STORY).sayings[what].says for what in said}
 
 
 def test_every_chain_verifies(month: Month) -> None:
@@ -251,13 +250,14 @@ def test_every_chain_verifies(month: Month) -> None:
 
 
 def test_the_script_is_a_month_of_thirty_sessions_over_ten_rules() -> None:
-    sessions = [event for event in SCRIPT if isinstance(event, script.Session)]
+    story = read_story(STORY)
+    sessions = [event for event in story.events if isinstance(event, script.Session)]
     assert [session.day for session in sessions] == list(range(1, 31))
-    assert len(RULES) == 10
+    assert len(story.rules) == 10
     said = {label.removesuffix("~") for s in sessions for line in (*s.threads, s.notes)
             for label in line.split()}  # fmt: skip
-    stated = {event.what for event in SCRIPT if isinstance(event, script.Prefer)}
-    assert said | stated == set(SAYINGS), "nothing is written that nobody says"
+    stated = {event.what for event in story.events if isinstance(event, script.Prefer)}
+    assert said | stated == set(story.sayings), "nothing is written that nobody says"
 
 
 def test_the_demo_tells_the_same_month_each_time(month: Month) -> None:

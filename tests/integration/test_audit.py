@@ -14,9 +14,7 @@ import pytest
 from idetic import ChainHead, Claim, Idetic, Principal, SourceType, errors
 from idetic.audit.explanation import ActionExplanation
 from idetic.library.handles import Memory
-from idetic.surfaces.cli.month_book import StoryClock
-from idetic.surfaces.cli.month_days import SCRIPT
-from idetic.surfaces.cli.month_play import play
+from idetic.surfaces.cli.month_play import month_clock, play_month
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
 
@@ -248,9 +246,9 @@ async def test_a_broken_chain_can_be_raised(acted: Acted) -> None:
 
 async def test_a_month_of_memory_verifies_in_every_anchor(database: TestDatabase) -> None:
     """Promotions, merges, undone decisions, disposals: none of it looks like tampering."""
-    clock = StoryClock()
+    clock = month_clock()
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-        await play(db, clock, SCRIPT, lambda _: None)
+        await play_month(db, clock, lambda _: None)
         agent = await db.agent("world_agent")
         with psycopg.connect(database.admin_dsn) as connection:
             found = connection.execute(

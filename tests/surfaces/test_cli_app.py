@@ -36,6 +36,7 @@ ALL = sorted(commands())
 
 def test_the_tree_has_every_command() -> None:
     assert {" ".join(path) for path in ALL} == {
+        "demo world",
         "demo month", "list", "history", "db start", "db stop", "db status", "spec check",
         "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list", "recall",
         "embed", "model install", "model status", "model verify", "worker", "doctor", "keys create",

@@ -18,7 +18,7 @@ import idetic
 
 PACKAGE = Path(idetic.__file__).parent
 ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo", "surfaces/cli/month",
-           "surfaces/cli/serve")  # fmt: skip
+           "surfaces/cli/serve", "world/")  # fmt: skip
 # The remedies' examples: lines of YAML that are shown and never read.
 EXAMPLES = ("spec/examples.py",)
 # `open_world_hint` is the Model Context Protocol's word, and not about any agent.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -72,6 +72,8 @@ class Idetic:
         self._opened: Opened | None = None
         self._personas: PersonaPools | None = None
         self._opening = Lock()
+        # Where a view of another one gets its persona pools; it owns none.
+        self._lent: Callable[[], Awaitable[PersonaPools]] | None = None
 
     @classmethod
     def open(
@@ -111,9 +113,20 @@ class Idetic:
             self._opened = await open_database(dsn, admin_dsn, home=home, keep=keep)
         return self
 
+    def under(self, clock: Clock) -> Idetic:
+        """The same open database where now is what another clock says: to write down a past.
+
+        It is open as long as this one is, and closing it does nothing.
+        """
+        dsn, admin_dsn, home, keep = self._arguments
+        other = Idetic(dsn, admin_dsn, home, clock, keep, None, self.reranker, self.reasoner)
+        other.model, other._opened = self.model, self._opened
+        other._lent = self._persona_pools
+        return other
+
     async def close(self) -> None:
         """Close the pool; the last one out stops an embedded server that is not kept."""
-        if self._opened is not None:
+        if self._opened is not None and self._lent is None:
             if self._personas is not None:
                 await self._personas.close()
             await self._opened.database.close()
@@ -240,6 +253,8 @@ class Idetic:
 
     async def _persona_pools(self) -> PersonaPools:
         """A pool for each persona's role, opened when persona memory is first asked for."""
+        if self._lent is not None:
+            return await self._lent()
         database = self.database
         async with self._opening:
             if self._personas is None and self._opened is not None:

@@ -1,4 +1,4 @@
-"""`idetic demo | list | history | db …`: how they are called; their work is imported when run."""
+"""`idetic list | history | db …`: how they are called; their work is imported when run."""
 
 # ruff: noqa: PLC0415
 from __future__ import annotations
@@ -12,12 +12,9 @@ from idetic.model import Tier, Typology
 from idetic.surfaces.cli.options import AgentName, Anchor, As, Dsn, Json, examples
 
 SCOPE = "--agent world_agent --anchor org_id=UUID --anchor domain_id=UUID --as operator:ada"
-DEMO = examples("idetic demo", "idetic demo --dsn postgresql://me@localhost/idetic")
-MONTH = examples("idetic demo month", "idetic demo month --json")
 LIST = examples(f"idetic list {SCOPE}", f"idetic list {SCOPE} --as-of 2026-01-31T12:00:00Z")
 HISTORY = examples(f"idetic history ENTRY_ID {SCOPE}")
 
-demo_app = typer.Typer(epilog=DEMO)
 db = typer.Typer(
     help="The embedded PostgreSQL server: start, stop, look.",
     epilog=examples("idetic db status", "idetic db start"),
@@ -28,32 +25,6 @@ def help_if_alone(context: typer.Context) -> None:
     """A group called without a command shows what commands it has."""
     if context.invoked_subcommand is None:
         sys.stdout.write(context.get_help())
-
-
-@demo_app.callback(invoke_without_command=True)
-def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
-    """Tell the whole story in a minute: a spec, a world, notes, refusals, the ledger.
-
-    Each run makes a tenant of its own, so it can be run any number of times.
-    """
-    if context.invoked_subcommand is not None:
-        # What was said before the command's name holds for it too.
-        context.default_map = {context.invoked_subcommand: {"dsn": dsn, "json": json}}
-        return
-    from idetic.surfaces.cli.demo import run_demo
-
-    run_demo(dsn, json)
-
-
-@demo_app.command("month", epilog=MONTH)
-def demo_month(dsn: Dsn = None, json: Json = False) -> None:
-    """Play a month of an agent's life: thirty sessions, and what memory made of them.
-
-    The clock is the story's, so it takes seconds; the outcome is the same each time.
-    """
-    from idetic.surfaces.cli.month import run_month
-
-    run_month(dsn, json)
 
 
 def list_entries(

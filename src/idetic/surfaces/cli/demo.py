@@ -1,4 +1,4 @@
-"""`idetic demo`: the story in the terminal, scene by scene as it happens."""
+"""`idetic demo`: the demo world, and then the story, scene by scene as it happens."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from idetic.surfaces.cli import demo_story as story
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.demo_play import play
 from idetic.surfaces.cli.demo_show import Stage, show
+from idetic.surfaces.cli.demo_world import loaded_world, said_of, world_data
 from idetic.surfaces.cli.memory import entry_data
 from idetic.surfaces.cli.sources import with_database
+from idetic.world import World
 
 
 def run_demo(dsn: str | None, as_json: bool) -> None:
@@ -34,19 +36,34 @@ def run_demo(dsn: str | None, as_json: bool) -> None:
         if stage is not None:
             show(scene, stage)
 
-    async def work(db: Idetic) -> scenes.LedgerScene:
-        return await play(db, tell)
+    async def work(db: Idetic) -> tuple[World, scenes.LedgerScene]:
+        world = await loaded_world(db, quiet=as_json)
+        if stage is not None:
+            _introduce(stage.console, world)
+        return world, await play(db, tell)
 
-    last = with_database(dsn, work)
+    world, last = with_database(dsn, work)
     seconds = round(time.monotonic() - begun, 2)
-    data = {"scenes": [_data(scene) for scene in told], "seconds": seconds}
+    scenes_told = [_data(scene) for scene in told]
+    data = {"world": world_data(world), "scenes": scenes_told, "seconds": seconds}
     output.answer(data, as_json, lambda console: _end(console, last, dsn, seconds))
 
 
 def _where(dsn: str | None) -> Panel:
     place = "the database that the DSN names" if dsn else f"the embedded server in {status().home}"
-    said = f"Governed memory for AI agents. This happens in {place}, in a new tenant."
+    said = f"Governed memory for AI agents. This happens in {place}, in tenants of its own."
     return Panel(output.literal(said), title="Idetic", title_align="left", border_style="cyan")
+
+
+def _introduce(console: Console, world: World) -> None:
+    """The world in a few lines: the story below is one of its smallest."""
+    names = " and ".join(one.name for one in world.organisations)
+    held = (
+        f"{world.total('rules')} rules, {world.total('observations')} notes and "
+        f"{world.total('facts')} facts of {names}: `idetic demo world` shows who is who."
+    )
+    for line in (*said_of(world), held):
+        console.print(output.literal(line))
 
 
 def _data(scene: scenes.Scene) -> dict[str, Any]:

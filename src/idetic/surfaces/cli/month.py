@@ -10,11 +10,10 @@ from rich.console import Console
 from idetic.gateway.content import check_text
 from idetic.library.idetic import Idetic
 from idetic.surfaces.cli import output
-from idetic.surfaces.cli.month_book import StoryClock
-from idetic.surfaces.cli.month_days import SCRIPT
-from idetic.surfaces.cli.month_play import Tell, Told, play
+from idetic.surfaces.cli.month_play import month_clock, play_month
 from idetic.surfaces.cli.month_show import show_event, show_state
 from idetic.surfaces.cli.month_state import State
+from idetic.world.player import Tell, Told
 
 _DSN_LIMIT = 4_000
 _TITLES = {"month": "After the month, on day 31", "after": "Eleven weeks later, on day 110"}
@@ -38,10 +37,10 @@ def run_month(dsn: str | None, as_json: bool) -> None:
 
 
 async def _play(dsn: str | None, tell: Tell) -> dict[str, State]:
-    clock = StoryClock()
+    clock = month_clock()
     chosen = dsn and check_text(dsn, _DSN_LIMIT, "The DSN")
     async with Idetic.open(chosen, clock=clock) as db:
-        return await play(db, clock, SCRIPT, tell)
+        return await play_month(db, clock, tell)
 
 
 def _end(console: Console, found: dict[str, State], begun: float) -> None:

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from idetic.surfaces.cli import output
-from idetic.surfaces.cli.month_book import Line
-from idetic.surfaces.cli.month_play import Told
 from idetic.surfaces.cli.month_state import State
+from idetic.world.book import Line
+from idetic.world.player import Told
 
 _STYLES = {
     "promoted": "green",

@@ -11,7 +11,7 @@ from uuid import UUID
 from idetic.evidence import ContradictionStatus
 from idetic.library.handles import MAX_PAGE, Memory
 from idetic.model import Entry, EntryState, LedgerRecord, Typology
-from idetic.surfaces.cli.month_book import Book, day_of
+from idetic.world.book import Book
 
 Row = dict[str, str]
 State = dict[str, list[Row]]
@@ -33,7 +33,7 @@ async def read_state(book: Book, memory: Memory) -> State:
             {
                 "what": await book.name(due.entry.id),
                 "cause": due.cause.replace("_", " "),
-                "since": f"day {day_of(due.due_at)}",
+                "since": f"day {book.day_of(due.due_at)}",
             }
         )
     await _contradictions(book, memory, state)
@@ -51,16 +51,16 @@ async def _standing(
         return "replaced", await _replaced(book, entry, last)
     if entry.state is EntryState.ARCHIVED:
         link = last["archived"]
-        return "archived", {"on": f"day {day_of(link.at)}", "because": link.reason}
+        return "archived", {"on": f"day {book.day_of(link.at)}", "because": link.reason}
     if entry.candidate:
-        began = f"day {day_of(entry.created_at)}"
+        began = f"day {book.day_of(entry.created_at)}"
         missing = last["held"].reason
         says = {"says": entry.body_text}
         return "candidates", says | {"since": began, "evidence": evidence, "missing": missing}
     since = last.get("promoted") or last["preferred"]
     row = {
         "says": entry.body_text,
-        "since": f"day {day_of(since.at)}",
+        "since": f"day {book.day_of(since.at)}",
         "evidence": evidence,
     }
     if entry.typology is Typology.PROCEDURAL:
@@ -88,7 +88,7 @@ async def _replaced(book: Book, entry: Entry, last: dict[str, LedgerRecord]) -> 
     return {
         "how": how,
         "by": await book.name(other),
-        "stood": f"day {day_of(began.at)} to {day_of(last[how].at)}",
+        "stood": f"day {book.day_of(began.at)} to {book.day_of(last[how].at)}",
     }
 
 

@@ -1,10 +1,11 @@
-"""Who is who in the month: entries, threads and sources by the names that the script gives them."""
+"""Who is who in a story: entries, threads and sources by the names that its script gives them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,38 +13,9 @@ from idetic.errors import IdeticError
 from idetic.evidence import Closed, Corroboration
 from idetic.library.handles import Memory
 from idetic.model import LedgerRecord, Receipt
-from idetic.ports import SystemClock
 
-BEGINS = datetime(2026, 3, 2, tzinfo=UTC)
-_OPENS = time(9)
-_BETWEEN = timedelta(hours=2)
 # What only carries statements from tier to tier.
 _QUIET = ("compounded", "recurred", "corroborated", "proposed", "dropped")
-
-
-class StoryClock:
-    """The machine's clock until the story begins, and then the story's."""
-
-    def __init__(self) -> None:
-        self._moment: datetime | None = None
-        self._day = 0
-
-    def now(self) -> datetime:
-        """The current moment."""
-        return self._moment or SystemClock().now()
-
-    def turn_to(self, day: int) -> None:
-        """The next thing on a day: the first at nine, each other one two hours later."""
-        if self._moment is not None and day == self._day:
-            self._moment += _BETWEEN
-            return
-        self._day = day
-        self._moment = datetime.combine(BEGINS + timedelta(days=day - 1), _OPENS, UTC)
-
-
-def day_of(moment: datetime) -> int:
-    """The day of the story that a moment is in."""
-    return (moment - BEGINS).days + 1
 
 
 @dataclass(frozen=True)
@@ -61,16 +33,21 @@ class Book:
 
     `observed` are the entries of threads and sessions, `standing` those of persistent memory by
     name, `decided` the last receipt of each kind of decision about a name, `went` what dropped
-    entries went into.
+    entries went into, `actions` the ids of actions by name, `emptied` what was erased, `counts`
+    what was done how often.
     """
 
     memory: Memory
+    day_of: Callable[[datetime], int]
     names: dict[UUID, str] = field(default_factory=dict)
     voices: dict[UUID, str] = field(default_factory=dict)
     observed: list[UUID] = field(default_factory=list)
     standing: dict[str, UUID] = field(default_factory=dict)
     decided: dict[tuple[str, str], Receipt] = field(default_factory=dict)
     went: dict[UUID, UUID | None] = field(default_factory=dict)
+    actions: dict[str, UUID] = field(default_factory=dict)
+    emptied: set[UUID] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def saw(self, receipt: Receipt, what: str) -> UUID:
         """An entry that was observed or stated under a name."""
@@ -81,12 +58,17 @@ class Book:
         self.names[receipt.entry_id] = what
         return receipt.entry_id
 
-    async def name(self, entry_id: UUID) -> str:
-        """What the script calls an entry: the name of what it was made of."""
+    async def name(self, entry_id: UUID, told: Mapping[str, Any] | None = None) -> str:
+        """What the script calls an entry: the name of what it was made of.
+
+        `told` is what a receipt about it says, which may spare a question.
+        """
         if entry_id not in self.names:
-            # The history, and not the lineage: it also tells of what is gone.
-            made = (await self.memory.history(entry_id))[0]
-            sources = map(UUID, made.detail["sources"])
+            made = told or {}
+            if "sources" not in made:
+                # The history, and not the lineage: it also tells of what is gone.
+                made = (await self.memory.history(entry_id))[0].detail
+            sources = map(UUID, made["sources"])
             self.names[entry_id] = next(self.names[s] for s in sources if s in self.names)
         return self.names[entry_id]
 
@@ -102,7 +84,7 @@ class Book:
         for one in closed.decided:
             if one.entry_id is None:
                 continue
-            what, did = await self.name(one.entry_id), one.transition
+            what, did = await self.name(one.entry_id, one.receipt.detail), one.transition
             self.decided[what, did] = one.receipt
             if did == "proposed":
                 self.standing[what] = one.entry_id

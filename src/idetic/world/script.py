@@ -1,22 +1,21 @@
-"""What can be said and what can happen in the scripted month; the script itself is data.
+"""What can be said and what can happen in a scripted month; the scripts themselves are data.
 
 A thread is a line of labels: what was said in it, one after the other. `friday-order~` is the same
-thing in its other words.
+thing in its other words, `copy:dual-release` the text of a rule, which the guard refuses, and
+`ask:cut-off` a question, whose answer is put before the agent.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from idetic.evidence import ContradictionStatus, Outcome, SourceType
 from idetic.model import Claim, Origin
 from idetic.spec.primitives import SourceStrength
 
-AGENT = "world_agent"
-EXPLORER = "explorer"
-OPERATOR = "ada"
-KEEPER = "sweeper"
-WORLD = "Payments compliance"
+ASK, COPY = "ask:", "copy:"
+
 # The day from which the second version of the world model holds.
 SECOND_VERSION = 16
 
@@ -27,22 +26,32 @@ def model_version(day: int) -> str:
 
 
 @dataclass(frozen=True)
-class MonthRule:
-    """One canonical rule and how strong its source is."""
+class Text:
+    """What a canonical rule says from a day on, and how strong its source is."""
 
-    text: str
+    day: int
+    says: str
     strength: SourceStrength = SourceStrength.CURATED
 
 
 @dataclass(frozen=True)
 class Saying:
-    """Something that is said: its words, what it claims, which rules it refers to, who said it."""
+    """Something that is said: its words, what it claims, which rules it refers to, who said it,
+    and what it is about."""
 
-    text: str
+    says: str
     claim: Claim | None = None
     rules: tuple[str, ...] = ()
     heard_from: Origin | None = None
     again: str | None = None
+    topic: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """What it is about, as an envelope; empty where the story does not say."""
+        about = {"topic": self.topic, "tags": list(self.tags)}
+        return {key: value for key, value in about.items() if value}
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,8 @@ class Session:
     """One session and its threads; `notes` are made at the session's own tier.
 
     An action may rest on something said in it, something in it may dispute a rule, every write
-    may be sent `twice` under its key, and the process may die before it closes anything.
+    may be sent `twice` under its key, and the process may die before it closes anything. `by` is
+    another agent than the usual one.
     """
 
     day: int
@@ -70,6 +80,7 @@ class Session:
     disputes: Dispute | None = None
     twice: bool = False
     dies: bool = False
+    by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,8 @@ class Publish:
 
     day: int
     name: str
-    rule: MonthRule
+    says: str
+    strength: SourceStrength = SourceStrength.CURATED
 
 
 @dataclass(frozen=True)
@@ -163,6 +175,60 @@ class Review:
 
 
 @dataclass(frozen=True)
+class Act:
+    """The operator acts on standing entries, which can then never be removed."""
+
+    day: int
+    name: str
+    kind: str
+    what: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Somebody asks memory, which records what it gave them to read."""
+
+    day: int
+    question: str
+    customer: bool = False
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """The operator takes all that came through one agent out of recall."""
+
+    day: int
+    by: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Erase:
+    """Somebody has asked to be forgotten; `subject` is everything that names them."""
+
+    day: int
+    subject: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class Tombstone:
+    """The operator marks an entry as deleted; its grace begins."""
+
+    day: int
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What the worker does at night: promote, consolidate, mark what is due."""
+
+    day: int
+
+
+@dataclass(frozen=True)
 class Look:
     """The whole memory, written down under a name."""
 
@@ -181,5 +247,11 @@ Event = (
     | Undo
     | Archive
     | Review
+    | Act
+    | Ask
+    | Quarantine
+    | Erase
+    | Tombstone
+    | Upkeep
     | Look
 )
