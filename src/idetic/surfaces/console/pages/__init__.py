@@ -9,12 +9,14 @@ from starlette.requests import Request
 
 from idetic.model import Capability, PrincipalKind
 from idetic.surfaces.console.desk import Desk
-from idetic.surfaces.console.pages import overview
+from idetic.surfaces.console.pages import ask, entry, explorer, overview, specification
 
 Build = Callable[[Desk, Request], Awaitable[None]]
 
 # Whoever works with the agent; a customer asks, and sees nothing else.
 STAFF = frozenset(PrincipalKind) - {PrincipalKind.CUSTOMER}
+# Who is answered: an answer crosses the gate of its audience, and these two are audiences.
+AUDIENCES = frozenset({PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER})
 
 
 @dataclass(frozen=True)
@@ -40,4 +42,10 @@ class Page:
 
 
 # In the order of the menu. The first that a login has is where it begins.
-PAGES: tuple[Page, ...] = (Page("/overview", "Overview", "dashboard", overview.build),)
+PAGES: tuple[Page, ...] = (
+    Page("/overview", "Overview", "dashboard", overview.build),
+    Page("/explore", "Explorer", "search", explorer.build),
+    Page("/entries/{entry_id}", "Entry", "notes", entry.build, listed=False),
+    Page("/spec", "Spec", "description", specification.build),
+    Page("/ask", "Ask", "question_answer", ask.build, kinds=AUDIENCES),
+)
