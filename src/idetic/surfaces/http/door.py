@@ -73,7 +73,10 @@ class _Answered:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message = {**message, "headers": [*message.get("headers", ()), _NO_STORE]}
+            given = [*message.get("headers", ())]
+            # What says itself how long it may be kept is no answer of memory: the console's files.
+            if not any(name.lower() == b"cache-control" for name, _ in given):
+                message = {**message, "headers": [*given, _NO_STORE]}
         await self._send(message)
 
 

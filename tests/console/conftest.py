@@ -1,0 +1,71 @@
+"""One served, lived-in database and one browser for each file of tests of the console."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, async_playwright
+
+from idetic.store.embedded import EmbeddedServer
+from tests.support.console_seed import Seeded, seed
+from tests.support.console_visit import Visitor
+from tests.support.databases import copy_of
+from tests.support.http_house import House, housed
+
+CHROMIUM = "/usr/bin/chromium"
+Visit = Callable[..., Awaitable[Visitor]]
+
+
+@dataclass(frozen=True)
+class Console:
+    """A house with two tenants, both lived in."""
+
+    house: House
+    seeded: Seeded
+    other: Seeded
+
+
+@pytest.fixture(scope="module")
+async def console(
+    server: EmbeddedServer, template: str, anyio_backend: str
+) -> AsyncIterator[Console]:
+    with copy_of(server, template) as database:
+        async with housed(database) as house:
+            yield Console(house, await seed(house.world), await seed(house.other))
+
+
+@pytest.fixture(scope="module")
+async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        # As root, as in a container, Chromium refuses to start with its sandbox.
+        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        await launched.close()
+
+
+@pytest.fixture
+async def visit(console: Console, browser: Browser) -> AsyncIterator[Visit]:
+    """Visitors, each in a browser of their own; afterwards, nothing may have gone wrong in any."""
+    visitors: list[Visitor] = []
+
+    async def visiting(key: str | None = None, house: House | None = None, **options: Any) -> Any:
+        """A visitor, logged in with a key if one is given; options are the browser's."""
+        at = house or console.house
+        options = {"viewport": {"width": 1280, "height": 860}, **options}
+        context = await browser.new_context(**options)
+        context.set_default_timeout(30_000)
+        visitor = Visitor(at.address, context, await context.new_page())
+        visitors.append(visitor)
+        visitor.watch()
+        if key is not None:
+            await visitor.log_in(key)
+        return visitor
+
+    yield visiting
+    for visitor in visitors:
+        await visitor.context.close()
+    for visitor in visitors:
+        visitor.was_well()
