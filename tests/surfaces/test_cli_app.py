@@ -56,7 +56,9 @@ def test_every_command_explains_itself_with_an_example_and_speaks_json(
     assert "--json" in ran.out
 
 
-@pytest.mark.parametrize("path", [(), ("spec",), ("db",), ("keys",), ("persona",), ("config",)], ids=str)
+@pytest.mark.parametrize(
+    "path", [(), ("spec",), ("db",), ("keys",), ("persona",), ("config",)], ids=str
+)
 def test_a_group_alone_shows_its_commands(path: tuple[str, ...]) -> None:
     ran = called(*path)
     assert ran.code == 0

@@ -20,6 +20,7 @@ from idetic.lifecycle.disposition import Dispositions
 from idetic.lifecycle.echo import Echoes
 from idetic.lifecycle.erasing import Erasure
 from idetic.lifecycle.looking import Looking
+from idetic.lifecycle.overview import Overviews
 from idetic.lifecycle.quarantining import Quarantine
 from idetic.lifecycle.recovery import Recovery
 from idetic.lifecycle.retention import Retention
@@ -39,7 +40,9 @@ from idetic.store.entries import Entries
 from idetic.store.erasing import Searching
 from idetic.store.family import Family
 from idetic.store.holding import Holding
+from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
+from idetic.store.queue import Queue
 from idetic.store.recalls import Recalls
 from idetic.store.retention import Retaining
 from idetic.store.shown import Showing
@@ -68,6 +71,7 @@ class Rooms:
     quarantine: Quarantine
     consolidation: Consolidation
     evidence: Looking
+    overviews: Overviews
     aggregation: Aggregation
     verifier: Verifier
     explaining: Explaining
@@ -100,6 +104,7 @@ def compose(
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
     undoing = Undoing(spec, gateway, holding, clock)
     sourcing = Sourcing(database, family, entries, extensions)
+    overseeing = Overseeing(database, family, entries, extensions)
     return Rooms(
         gateway=gateway,
         entries=entries,
@@ -119,6 +124,7 @@ def compose(
         quarantine=Quarantine(spec, gateway, sourcing, undoing, gates, clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
+        overviews=Overviews(spec, overseeing, sourcing, Queue(database), clock),
         aggregation=Aggregation(spec, gateway, holding, gates, clock),
         verifier=Verifier(spec, auditing, clock),
         explaining=Explaining(spec, auditing, clock),
