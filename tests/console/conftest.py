@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,9 @@ from idetic.store.embedded import EmbeddedServer
 from tests.support.console_seed import Seeded, seed
 from tests.support.console_visit import Visitor
 from tests.support.databases import copy_of
-from tests.support.http_house import House, housed
+from tests.support.http_house import House, Process, housed
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium")
 OURS, THEIRS = "robin-2b81", "canary-7f3a"
 Visit = Callable[..., Awaitable[Visitor]]
 
@@ -39,7 +40,7 @@ async def console(
     server: EmbeddedServer, template: str, anyio_backend: str
 ) -> AsyncIterator[Console]:
     with copy_of(server, template) as database:
-        async with housed(database) as house:
+        async with housed(database, console=True) as house:
             yield await lived_in(house)
 
 
@@ -57,7 +58,9 @@ async def visit(console: Console, browser: Browser) -> AsyncIterator[Visit]:
     """Visitors, each in a browser of their own; afterwards, nothing may have gone wrong in any."""
     visitors: list[Visitor] = []
 
-    async def visiting(key: str | None = None, house: House | None = None, **options: Any) -> Any:
+    async def visiting(
+        key: str | None = None, house: House | Process | None = None, **options: Any
+    ) -> Visitor:
         """A visitor, logged in with a key if one is given; options are the browser's."""
         at = house or console.house
         options = {"viewport": {"width": 1280, "height": 860}, **options}

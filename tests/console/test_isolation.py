@@ -74,7 +74,7 @@ async def open_console(
             for table in tables_of(connection, "worlds"):
                 off = sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
                 connection.execute(off.format(sql.Identifier("worlds", table.name)))
-        async with housed(database, module="tests.support.http_sabotaged") as house:
+        async with housed(database, module="tests.support.http_sabotaged", console=True) as house:
             yield await lived_in(house)
 
 
@@ -129,7 +129,9 @@ async def test_control_a_console_that_shows_all_pages_is_noticed(
 ) -> None:
     """The pages appear in the menu; the library refuses what they ask for all the same."""
     with copy_of(server, template) as database:
-        async with housed(database, module="tests.support.console_sabotaged") as house:
+        async with housed(
+            database, module="tests.support.console_sabotaged", console=True
+        ) as house:
             visitor = await visit(await house.key(Principal.customer("cleo")), house)
             assert await visitor.page.locator("nav a").count() > 1
             await visitor.go("/explore")
