@@ -12,17 +12,23 @@ from idetic.surfaces.console.desk import Desk
 from idetic.surfaces.console.pages import (
     action,
     actor,
+    ask,
     audit,
     context,
+    entry,
+    explorer,
     overview,
     persona,
     queues,
+    specification,
 )
 
 Build = Callable[[Desk, Request], Awaitable[None]]
 
 # Whoever works with the agent; a customer asks, and sees nothing else.
 STAFF = frozenset(PrincipalKind) - {PrincipalKind.CUSTOMER}
+# Who is answered: an answer crosses the gate of its audience, and these two are audiences.
+AUDIENCES = frozenset({PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER})
 
 
 def _not_actor(desk: Desk) -> bool:
@@ -63,11 +69,14 @@ class Page:
 # In the order of the menu. The first that a login has is where it begins.
 PAGES: tuple[Page, ...] = (
     Page("/overview", "Overview", "dashboard", overview.build),
+    Page("/explore", "Explorer", "search", explorer.build),
+    Page("/entries/{entry_id}", "Entry", "notes", entry.build, listed=False),
     Page("/queues", "Queues", "inbox", queues.build),
-    Page("/queues/{queue}", "Queues", "inbox", queues.build, listed=False),
     Page("/context", "Context preview", "article", context.build),
     Page("/audit", "Audit", "verified", audit.build, Capability.AUDIT),
     Page("/audit/{action_id}", "Action", "bolt", action.build, Capability.AUDIT, listed=False),
     Page("/persona", "Persona", "psychology", persona.build, who=_both_personas),
+    Page("/spec", "Spec", "description", specification.build),
+    Page("/ask", "Ask", "question_answer", ask.build, kinds=AUDIENCES),
     Page("/loops", "Loops", "timeline", actor.build, who=_actor),
 )

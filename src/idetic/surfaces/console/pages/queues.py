@@ -27,7 +27,7 @@ TABS = {
 
 async def build(desk: Desk, request: Request) -> None:
     """The page: one queue, and how long all of them are."""
-    here = request.path_params.get("queue", "disposition")
+    here = request.query_params.get("queue", "disposition")
     if here not in TABS:
         raise InputError("There is no such queue.", remedy=f"There are {', '.join(TABS)}.")
     tabs = _Tabs(desk, here)
@@ -61,7 +61,7 @@ class _Tabs:
         with parts.text("nav", cls="tabs", aria_label="Queues"):
             for name, (title, _) in TABS.items():
                 current = "page" if name == here else None
-                with parts.link("", at(f"/queues/{name}"), aria_current=current):
+                with parts.link("", at("/queues", queue=name), aria_current=current):
                     parts.text("span", title)
                     self._numbers[name] = parts.badge("")
 

@@ -31,7 +31,9 @@ async def candidates(desk: Desk, changed: Changed, after: UUID | None) -> None:
             Decision(desk, outcomes(desk, one.entry), titled(one.entry), changed)
     if len(found) == PAGE:
         with parts.row():
-            parts.link("Next", at("/queues/candidates", after=found[-1].entry.id), "button")
+            parts.link(
+                "Next", at("/queues", queue="candidates", after=found[-1].entry.id), "button"
+            )
 
 
 def _shown(one: Candidate) -> None:

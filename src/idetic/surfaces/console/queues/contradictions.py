@@ -50,7 +50,7 @@ async def contradictions(desk: Desk, changed: Changed, *, settled: bool) -> None
     with parts.row():
         other = None if settled else "1"
         said = "Show what waits" if settled else "Show what was settled"
-        parts.link(said, at("/queues/contradictions", settled=other))
+        parts.link(said, at("/queues", queue="contradictions", settled=other))
 
 
 async def _canonical(memory: Memory, one: Contradiction) -> None:
