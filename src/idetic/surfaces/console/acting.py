@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from nicegui import events, ui
+from nicegui import events
 
 from idetic.library.handles import Memory
 from idetic.model import Capability, Receipt
@@ -70,45 +70,38 @@ class Decision:
         given = dict(event.args)
         with self._working():
             receipt = await act.do(await self._desk.memory(), given)
-        with self._place, parts.text("p", cls="done", role="status"):
-            parts.text("strong", act.done)
-            parts.text("span", f"{receipt.reason} · position {receipt.position}", "quiet")
-            if not act.final and self._desk.may(Capability.UNDO):
-                parts.button("Undo", partial(self._undo, receipt), "small")
-        await self._told()
+        # The pressed button goes with the form: what follows is said from a place that stays.
+        with self._place:
+            self._place.clear()
+            with parts.text("p", cls="done", role="status"):
+                parts.text("strong", act.done)
+                parts.text("span", f"{receipt.reason} · position {receipt.position}", "quiet")
+                if not act.final and self._desk.may(Capability.UNDO):
+                    parts.button("Undo", partial(self._undo, receipt), "small")
+            await self._told()
 
     async def _undo(self, receipt: Receipt) -> None:
         with self._working():
             await (await self._desk.memory()).undo(receipt, reason=_BACK)
-        self._ask()
-        notices.say("Taken back.", "It waits for a decision again; the ledger keeps both.")
-        await self._told()
+        with self._place:
+            self._place.clear()
+            self._ask()
+            notices.say("Taken back.", "It waits for a decision again; the ledger keeps both.")
+            await self._told()
 
     async def _told(self) -> None:
         if self._changed is not None:
             await self._changed()
 
-    def _working(self) -> _Working:
-        return _Working(self._place, self._ask)
-
-
-class _Working:
-    """Buttons give way while something runs; if it fails they come back, and the error is told."""
-
-    def __init__(self, place: ui.element, again: Callable[[], None]):
-        self._place = place
-        self._again = again
-
-    def __enter__(self) -> None:
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Buttons give way while something runs; if it fails they are there again."""
         notices.clear()
-        self._place.clear()
-        with self._place:
-            parts.text("p", "Working…", "quiet", role="status")
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
-        self._place.clear()
-        if kind is not None:
-            self._again()
+        self._place.classes("busy")
+        try:
+            yield
+        finally:
+            self._place.classes(remove="busy")
 
 
 def reason_field(label: str) -> None:

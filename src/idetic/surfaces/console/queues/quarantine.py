@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import UUID
 
-from nicegui import events
+from nicegui import events, ui
 
 from idetic.errors import InputError
 from idetic.library.handles import Memory
@@ -52,14 +52,14 @@ class _Records:
     def __init__(self, desk: Desk, changed: Changed):
         self.desk = desk
         self.changed = changed
-        self._list = parts.text("div", cls="page")
+        self._place: ui.element | None = None
 
     async def draw(self) -> None:
         found = await (await self.desk.memory()).quarantines(limit=LISTED)
-        # The form is made before the list and the list's place before the form.
-        self._list.move(target_index=-1)
-        self._list.clear()
-        with self._list:
+        # Made when it is first drawn: below the form, which knows of it before.
+        self._place = self._place or parts.text("div", cls="page")
+        self._place.clear()
+        with self._place:
             if not found:
                 parts.empty(
                     "No source is quarantined.",
