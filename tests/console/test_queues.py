@@ -135,7 +135,7 @@ async def test_a_source_is_quarantined_released_and_that_is_taken_back(
     await page.click("button:text-is('Quarantine')")
     card = item("a poisoned tool")
     await page.wait_for_selector(card)
-    assert "1 entries are out of recall." in await visitor.text()
+    await page.wait_for_selector(".notice.good:has-text('1 entry is out of recall.')")
     await counts(visitor, "Quarantine", 1)
     await visitor.shot("queues quarantine")
     (held,) = await old.operator.quarantines()

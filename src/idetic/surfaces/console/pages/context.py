@@ -11,7 +11,7 @@ from starlette.requests import Request
 from idetic.errors import InputError, NotFound
 from idetic.library.handles import Memory
 from idetic.recall.context import Context, Evicted, Eviction
-from idetic.surfaces.console import parts
+from idetic.surfaces.console import notices, parts
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.desk import Desk
 from idetic.surfaces.console.wording import shortened, tail, titled, words
@@ -27,16 +27,36 @@ _WHY = {
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, and how much room it has."""
+    """A question and how much room it has, as typed."""
 
     query: str
-    budget: int | None
-    limit: int
+    budget: str
+    limit: str
+
+    def tokens(self) -> int | None:
+        """The budget, if one was given."""
+        return _number(self.budget) if self.budget else None
+
+    def entries(self) -> int:
+        """How many entries at most."""
+        return min(max(_number(self.limit or str(LIMIT)), 1), MOST)
+
+
+def _number(given: str) -> int:
+    try:
+        return int(given)
+    except ValueError:
+        raise InputError(
+            "The budget and the number of entries are whole numbers.",
+            remedy="Type digits only, or leave the field empty.",
+        ) from None
 
 
 async def build(desk: Desk, request: Request) -> None:
     """The page: a question and a budget; then the block."""
-    asked = _asked(request)
+    asked = Asked(
+        *(request.query_params.get(name, "").strip() for name in ("q", "budget", "limit"))
+    )
     _form(desk, asked)
     if not asked.query:
         parts.empty(
@@ -46,25 +66,17 @@ async def build(desk: Desk, request: Request) -> None:
         )
         return
     memory = await desk.memory()
-    found = await memory.context(asked.query, budget=asked.budget, limit=asked.limit)
+    try:
+        found = await memory.context(asked.query, budget=asked.tokens(), limit=asked.entries())
+    except InputError as error:
+        # The form stays, to be filled in better.
+        notices.tell(error)
+        return
     _account(found)
     with parts.card("The block"):
         parts.text("pre", found.text, "block", tabindex="0", aria_label="The block of the prompt")
-    await _table(memory, "In it", found)
+    await _included(memory, found)
     await _left_out(memory, found)
-
-
-def _asked(request: Request) -> Asked:
-    given = request.query_params
-    try:
-        budget = int(given["budget"]) if given.get("budget") else None
-        limit = int(given.get("limit") or LIMIT)
-    except ValueError:
-        raise InputError(
-            "The budget and the number of entries are whole numbers.",
-            remedy="Type digits only, or leave the field empty.",
-        ) from None
-    return Asked(given.get("q", "").strip(), budget, min(max(limit, 1), MOST))
 
 
 def _form(desk: Desk, asked: Asked) -> None:
@@ -73,13 +85,17 @@ def _form(desk: Desk, asked: Asked) -> None:
         with parts.text("label", cls="field wide"):
             parts.text("span", "What would the agent ask?")
             parts.text("input", name="q", value=asked.query, required=True, id="query")
-        budget = "" if asked.budget is None else str(asked.budget)
         parts.entry_field(
-            "budget", f"Budget in tokens, at most {ceiling:,}", budget, type="number", min="1",
+            "budget", f"Budget in tokens, at most {ceiling:,}", asked.budget, type="number", min="1",
             max=str(ceiling), placeholder=str(ceiling),
         )  # fmt: skip
         parts.entry_field(
-            "limit", "Entries at most", str(asked.limit), type="number", min="1", max=str(MOST)
+            "limit",
+            "Entries at most",
+            asked.limit or str(LIMIT),
+            type="number",
+            min="1",
+            max=str(MOST),
         )
         parts.text("button", "Preview", "button primary", type="submit")
         parts.text("p", "What is shown is recorded as read by you.", "quiet small full")
@@ -96,8 +112,8 @@ def _account(found: Context) -> None:
             parts.text("p", said, "quiet small")
 
 
-async def _table(memory: Memory, title: str, found: Context) -> None:
-    with parts.card(title):
+async def _included(memory: Memory, found: Context) -> None:
+    with parts.card("In it"):
         if not found.included:
             parts.empty("No entry is in the block.", "Ask otherwise, or give it more room.")
             return

@@ -48,5 +48,6 @@ def gates(found: tuple[GateResult, ...]) -> None:
             with parts.text("li"):
                 parts.badge("passed" if gate.passed else "waits", "good" if gate.passed else "warn")
                 share = 1.0 if gate.passed else gate.have / gate.need if gate.need else 0.0
-                parts.bar(words(gate.gate), share, f"{gate.have:g} of {gate.need:g}")
+                said = f"{gate.have:g} of {gate.need:g}" if gate.need else ""
+                parts.bar(words(gate.gate), share, said)
                 parts.text("span", gate.why, "quiet small")

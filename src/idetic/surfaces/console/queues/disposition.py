@@ -15,7 +15,7 @@ LISTED = 50
 # In the order of the buttons: what an outcome needs, its button and what it was once it is done.
 _OUTCOMES = {
     Outcome.PROMOTE: (Capability.PROMOTE, "Promote", "Promoted.", "primary"),
-    Outcome.RECORROBORATE: (Capability.CORROBORATE, "Confirm", "Confirmed.", "primary"),
+    Outcome.RECORROBORATE: (Capability.CORROBORATE, "Confirm", "Confirmed.", ""),
     Outcome.EXEMPT: (Capability.EXEMPT, "Exempt", "Exempt from decay.", ""),
     Outcome.ARCHIVE: (Capability.ARCHIVE, "Archive", "Archived.", "danger"),
 }

@@ -52,6 +52,7 @@ class _Records:
     def __init__(self, desk: Desk, changed: Changed):
         self.desk = desk
         self.changed = changed
+        self.form: ui.element
         self._place: ui.element | None = None
 
     async def draw(self) -> None:
@@ -75,7 +76,7 @@ class _Records:
 
 def _form(place: _Records) -> None:
     with parts.text("form", cls="asking", autocomplete="off") as form:
-        form.on("submit", js_handler=STAY)
+        place.form = form.on("submit", js_handler=STAY)
         origins = {"": "any"} | {origin.value: words(origin) for origin in Origin}
         parts.choice("origin", "Origin", origins, None)
         parts.entry_field("created_by", "Said by", placeholder="agent:name")
@@ -97,10 +98,10 @@ async def _take(place: _Records, event: events.GenericEventArguments) -> None:
         since=_moment(given["since"]),
     )
     if taken.entries:
-        kept = f"{len(taken.restored)} came back, {len(taken.demoted)} wait again"
-        notices.say(
-            f"{len(taken.entries)} entries are out of recall.", f"{kept}. Release undoes it."
-        )
+        out = "1 entry is" if len(taken.entries) == 1 else f"{len(taken.entries)} entries are"
+        back = f"{len(taken.restored)} came back. " if taken.restored else ""
+        notices.say(f"{out} out of recall.", f"{back}A release puts everything back.")
+        ui.run_javascript(f"getHtmlElement({place.form.id}).reset()")
     else:
         notices.say("Nothing comes from there.", "Nothing was changed.", "warn")
     await place.draw()
@@ -133,7 +134,7 @@ def _shown(one: QuarantineRecord) -> None:
         "By": one.by,
         "Entries": partial(_entries, one.entries),
         "Came back": partial(_entries, one.restored),
-        "Wait again": partial(_entries, one.demoted),
+        "Demoted": partial(_entries, one.demoted),
         "Withdrawn support": str(len(one.withdrawn)),
     }
     if not one.standing:
