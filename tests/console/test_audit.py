@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
+from anyio import Path
 
 from idetic import Capability, Principal
 from tests.console.conftest import Console, Visit
@@ -40,7 +40,7 @@ async def test_an_action_is_explained_as_of_then_and_exported(
         await visitor.page.click("button:text-is('Export as JSON')")
     saved = await waiting.value
     assert saved.suggested_filename == f"action-{seeded.action}.json"
-    exported = json.loads(Path(await saved.path()).read_text("utf-8"))
+    exported = json.loads(await Path(await saved.path()).read_text("utf-8"))
     auditor = world.bind(Principal.auditor("ben"))
     known = (await auditor.explain_action(seeded.action)).as_data()
     assert exported == json.loads(json.dumps(known, default=str))
@@ -64,7 +64,7 @@ async def test_the_ledger_is_verified_with_progress_and_its_head_kept(
     await visitor.shot("audit verified")
     async with visitor.page.expect_download() as waiting:
         await visitor.page.click("button:text-is('Save this head')")
-    head = Path(await (await waiting.value).path()).read_text("utf-8")
+    head = await Path(await (await waiting.value).path()).read_text("utf-8")
     assert json.loads(head)["position"] == links
     await visitor.page.fill("textarea[name=head]", head)
     await visitor.page.click("button:text-is('Verify')")

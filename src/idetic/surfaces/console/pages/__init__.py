@@ -72,7 +72,7 @@ PAGES: tuple[Page, ...] = (
     Page("/explore", "Explorer", "search", explorer.build),
     Page("/entries/{entry_id}", "Entry", "notes", entry.build, listed=False),
     Page("/queues", "Queues", "inbox", queues.build),
-    Page("/context", "Context preview", "article", context.build),
+    Page("/context", "Context", "article", context.build),
     Page("/audit", "Audit", "verified", audit.build, Capability.AUDIT),
     Page("/audit/{action_id}", "Action", "bolt", action.build, Capability.AUDIT, listed=False),
     Page("/persona", "Persona", "psychology", persona.build, who=_both_personas),

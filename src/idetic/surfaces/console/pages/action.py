@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from uuid import UUID
 
@@ -68,25 +68,36 @@ async def _export(desk: Desk, action_id: UUID) -> None:
 
 
 def _drawn(found: ActionExplanation) -> None:
-    """Sources to the left of what they went into; the action at the right end."""
+    """The action at the left; to the right what it rested on, and what that was made of."""
     known = {each.id: each for each in found.everything()}
-    columns = {each.id: -1 for each in found.entries}
-    edges = [Edge(str(each.id), str(found.action_id)) for each in found.entries]
-    level = list(columns)
-    while level and len(columns) < DRAWN:
-        here, level = level, []
-        for entry_id in here:
-            for source in known[entry_id].sources:
-                edges.append(Edge(str(source.entry_id), str(entry_id)))
-                if source.entry_id not in columns:
-                    columns[source.entry_id] = columns[entry_id] - 1
-                    level.append(source.entry_id)
-    nodes = [_node(known[one], column) for one, column in columns.items() if one in known]
+    columns = _columns(found, known)
+    edges = [Edge(str(found.action_id), str(each.id)) for each in found.entries]
+    edges += [
+        Edge(str(entry_id), str(source.entry_id))
+        for entry_id in columns
+        for source in known[entry_id].sources
+        if source.entry_id in columns
+    ]
     action = f"{words(found.kind)}, {found.at:%Y-%m-%d %H:%M}"
-    nodes.append(Node(str(found.action_id), 0, "the action", action, here=True))
-    drawn = {node.id for node in nodes}
-    shown = [e for e in edges if e.source in drawn and e.target in drawn]
-    graph(nodes, shown, "From sources to the action")
+    nodes = [Node(str(found.action_id), 0, "the action", action, here=True)]
+    nodes += [_node(known[one], column) for one, column in columns.items()]
+    graph(nodes, edges, "From the action to what it rested on")
+
+
+def _columns(found: ActionExplanation, known: Mapping[UUID, ExplainedEntry]) -> dict[UUID, int]:
+    """How far from the action each entry stands: a source is right of all that it went into."""
+    columns = {each.id: 1 for each in found.entries}
+    level = list(columns)
+    # Each round goes one step back; a chain is never longer than it has entries.
+    for _ in range(len(known)):
+        sources = [(s.entry_id, columns[one] + 1) for one in level for s in known[one].sources]
+        level = []
+        for source, column in sources:
+            new = source in known and (source in columns or len(columns) < DRAWN)
+            if new and columns.get(source, 0) < column:
+                columns[source] = column
+                level.append(source)
+    return columns
 
 
 def _node(each: ExplainedEntry, column: int) -> Node:
@@ -101,7 +112,8 @@ def _explained(each: ExplainedEntry) -> None:
         else:
             parts.text("p", "It went with its scope; the chain no longer has its words.", "quiet")
         with parts.row("small"):
-            parts.badge(f"then {words(each.state_then or 'unknown')}", "good")
+            kind = "good" if each.state_then == "current" else ""
+            parts.badge(f"then {words(each.state_then or 'unknown')}", kind)
             if each.state_now != each.state_then:
                 parts.badge(f"now {words(each.state_now or 'gone')}", "warn")
             parts.text("span", f"written by {each.written_by}", "quiet")

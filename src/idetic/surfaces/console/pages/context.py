@@ -86,9 +86,14 @@ def _form(desk: Desk, asked: Asked) -> None:
             parts.text("span", "What would the agent ask?")
             parts.text("input", name="q", value=asked.query, required=True, id="query")
         parts.entry_field(
-            "budget", f"Budget in tokens, at most {ceiling:,}", asked.budget, type="number", min="1",
-            max=str(ceiling), placeholder=str(ceiling),
-        )  # fmt: skip
+            "budget",
+            f"Budget in tokens, at most {ceiling:,}",
+            asked.budget,
+            type="number",
+            min="1",
+            max=str(ceiling),
+            placeholder=str(ceiling),
+        )
         parts.entry_field(
             "limit",
             "Entries at most",
@@ -107,9 +112,13 @@ def _account(found: Context) -> None:
         parts.bar("tokens", share, f"{found.tokens:,} of {found.ceiling:,}")
         if found.unknown:
             parts.notice("Memory does not know.", found.unknown, "warn")
-        for each in found.not_used:
-            said = f"{words(each.what).capitalize()}: {each.why}. {each.remedy}"
-            parts.text("p", said, "quiet small")
+        if found.not_used:
+            with parts.text("details", cls="aside"):
+                names = ", ".join(words(each.what) for each in found.not_used)
+                parts.text("summary", f"Recalled without: {names}")
+                for each in found.not_used:
+                    said = f"{words(each.what).capitalize()}: {each.why}. {each.remedy}"
+                    parts.text("p", said, "small")
 
 
 async def _included(memory: Memory, found: Context) -> None:
