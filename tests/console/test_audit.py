@@ -11,6 +11,7 @@ from anyio import Path
 
 from idetic import Capability, Principal
 from tests.console.conftest import Console, Visit
+from tests.support.console_looks import readable
 from tests.support.console_seed import FACT
 
 pytestmark = pytest.mark.anyio
@@ -31,9 +32,9 @@ async def test_an_action_is_explained_as_of_then_and_exported(
     assert "Report a finding as one sentence with a count." in said
     assert "then current" in said
     assert "now archived" in said
-    assert "The bank's own timetable says so." not in said, "it is folded away"
+    assert "The bank's own timetable says so" not in said, "it is folded away"
     await visitor.page.click("summary:has-text('Supported by') >> nth=0")
-    assert "The bank's own timetable says so." in await visitor.text()
+    assert "The bank's own timetable says so" in await visitor.text()
     await visitor.page.wait_for_selector(".graph svg")
     await visitor.shot("audit action")
     async with visitor.page.expect_download() as waiting:
@@ -45,6 +46,12 @@ async def test_an_action_is_explained_as_of_then_and_exported(
     known = (await auditor.explain_action(seeded.action)).as_data()
     assert exported == json.loads(json.dumps(known, default=str))
     await world.operator.undo(archived, reason="the end of the test")
+
+
+async def test_the_audit_is_readable(console: Console, visit: Visit) -> None:
+    key = await console.house.key(Principal.auditor("ben"))
+    pages = {"audit": "/audit", "action": f"/audit/{console.seeded.action}"}
+    await readable(await visit(key), pages)
 
 
 async def test_the_ledger_is_verified_with_progress_and_its_head_kept(

@@ -6,6 +6,7 @@ import pytest
 
 from idetic import Principal
 from tests.console.conftest import Console, Visit
+from tests.support.console_looks import readable
 from tests.support.console_seed import FACT, PREFERENCE
 
 pytestmark = pytest.mark.anyio
@@ -27,6 +28,11 @@ async def test_the_block_is_what_the_agent_would_be_given(console: Console, visi
     assert f"{known.tokens:,} of {known.ceiling:,}" in await visitor.text()
     rows = await visitor.page.locator("table:has(caption:text('in the block')) tbody tr").count()
     assert rows == len(known.included)
+
+
+async def test_the_preview_is_readable(console: Console, visit: Visit) -> None:
+    pages = {"context": f"/context?q={QUESTION}&budget=250", "context empty": "/context"}
+    await readable(await visit(await console.house.key()), pages)
 
 
 async def test_a_small_budget_says_what_gave_way_and_why(console: Console, visit: Visit) -> None:

@@ -11,6 +11,7 @@ from idetic import Capability, Principal
 from idetic.library.persona import PersonaMemory
 from idetic.persona.events import EventKind, Persona
 from tests.console.conftest import Console, Visit
+from tests.support.console_looks import readable
 from tests.support.console_seed import MARKUP
 from tests.support.console_visit import Visitor
 from tests.support.persona import remembering, task
@@ -76,17 +77,25 @@ async def test_an_operator_sees_both_and_dreams(stage: Stage, visit: Visit) -> N
     said = await visitor.text()
     for text in (ANSWERED, SECRET, NOTE, "Loops of the Actor", "Loops of the Subconscious"):
         assert text in said
-    assert "1 events without a long-term entry" in said
+    assert "events without a long-term entry: 1" in said
     await visitor.shot("persona before")
     await visitor.page.click("button:text-is('Dream')")
-    await visitor.page.wait_for_selector("p[role=status]:has-text('Dreamt: 1 entries derived')")
+    await visitor.page.wait_for_selector("p[role=status]:has-text('Dreamt: derived 1,')")
     await visitor.page.wait_for_selector(
-        "text=1 events without a long-term entry", state="detached"
+        "text=events without a long-term entry: 1", state="detached"
     )
     await visitor.shot("persona after")
     actor, own = await stage.memory.subconscious.coverage()
     assert (actor.without_ltm, own.without_ltm) == ((), ())
+    await visitor.page.wait_for_selector("li:has-text('open on Sundays?')")
     assert any("Dreaming" in frame for frame in visitor.frames), "how far it was"
+
+
+async def test_both_pages_are_readable(stage: Stage, visit: Visit) -> None:
+    (loop, *_) = await stage.memory.actor.window()
+    pages = {"persona": "/persona", "persona loop": f"/persona?loop={loop.loop_id}"}
+    await readable(await visit(await stage.key(Principal.operator("ada"))), pages)
+    await readable(await visit(await stage.actor()), {"actor": "/loops"})
 
 
 async def test_a_loop_is_shown_with_its_events_as_text(stage: Stage, visit: Visit) -> None:

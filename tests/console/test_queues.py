@@ -13,6 +13,7 @@ from idetic.model import Capability, Entry, EntryState
 from tests.conftest import World, make_world
 from tests.console.conftest import Console, Visit
 from tests.support.clock import SettableClock
+from tests.support.console_looks import readable
 from tests.support.console_visit import Visitor
 
 pytestmark = pytest.mark.anyio
@@ -65,6 +66,14 @@ async def decide(visitor: Visitor, where: str, button: str, reason: str | None) 
 async def counts(visitor: Visitor, queue: str, length: int) -> None:
     """Wait until the tabs say how long a queue is."""
     await visitor.page.wait_for_selector(f".tabs a:has-text('{queue}') .badge:text-is('{length}')")
+
+
+async def test_every_queue_is_readable(console: Console, visit: Visit, old: World) -> None:
+    key, own = await console.house.key(world=old), await console.house.key()
+    pages = {f"queue {name}": f"/queues?queue={name}" for name in ("disposition", "candidates")}
+    await readable(await visit(key), pages)
+    pages = {f"queue {name}": f"/queues?queue={name}" for name in ("contradictions", "quarantine")}
+    await readable(await visit(own), pages)
 
 
 async def test_disposition_is_decided_in_place_and_taken_back(

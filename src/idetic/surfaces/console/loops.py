@@ -85,7 +85,7 @@ def coverage(found: Coverage) -> None:
     for name, said in _MISSING.items():
         if missing := getattr(found, name):
             more = " or more" if len(missing) >= 100 else ""
-            parts.badge(f"{len(missing)}{more} {said}", "warn")
+            parts.badge(f"{said}: {len(missing)}{more}", "warn")
 
 
 def notes(found: Sequence[Note]) -> None:
@@ -93,4 +93,4 @@ def notes(found: Sequence[Note]) -> None:
     for each in found:
         with parts.text("div", cls="stack"):
             parts.note(each.text)
-            parts.moment(each.ts)
+            parts.moment(each.ts).classes("quiet small")

@@ -31,41 +31,49 @@ async def build(desk: Desk, request: Request) -> None:
         with parts.card("One loop"):
             loops.events(await access.whole.subconscious.loop(chosen))
         return
+    dreaming = _Dreaming(desk)
     with parts.card("Coverage"):
-        place = parts.text("div", cls="columns")
-        await _covered(place, access.whole)
+        dreaming.covered = parts.text("div", cls="columns")
         if access.may_dream:
-            _Dreaming(desk, place)
+            dreaming.button()
     if found := await access.actor.operational_notes():
         with parts.card("Notes to the Actor"):
             loops.notes(found)
-    with parts.text("div", cls="columns"):
-        for persona in Persona:
-            with parts.card(f"Loops of the {persona.capitalize()}"):
-                window = await access.whole.subconscious.window(persona, loops.WINDOW)
-                loops.timeline(window, _address)
+    dreaming.timelines = parts.text("div", cls="columns")
+    await dreaming.draw(access.whole)
 
 
 def _address(loop_id: UUID) -> str:
     return at(PATH, loop=loop_id)
 
 
-async def _covered(place: ui.element, whole: PersonaMemory) -> None:
-    found = await whole.subconscious.coverage()
-    place.clear()
-    with place:
-        for each in found:
-            with parts.text("div", cls="stack"):
-                parts.heading(each.persona.capitalize(), 3)
-                loops.coverage(each)
-
-
 class _Dreaming:
-    """The button, what the dream is at, and what it did."""
+    """What a dream changes, and the button: the layers, the timelines, what it is at and did."""
 
-    def __init__(self, desk: Desk, covered: ui.element):
+    covered: ui.element
+    timelines: ui.element
+
+    def __init__(self, desk: Desk):
         self._desk = desk
-        self._covered = covered
+
+    async def draw(self, whole: PersonaMemory) -> None:
+        """Both personas as they are now."""
+        found = await whole.subconscious.coverage()
+        windows = {each: await whole.subconscious.window(each, loops.WINDOW) for each in Persona}
+        self.covered.clear()
+        with self.covered:
+            for one in found:
+                with parts.text("div", cls="stack"):
+                    parts.heading(one.persona.capitalize(), 3)
+                    loops.coverage(one)
+        self.timelines.clear()
+        with self.timelines:
+            for persona, window in windows.items():
+                with parts.card(f"Loops of the {persona.capitalize()}"):
+                    loops.timeline(window, _address)
+
+    def button(self) -> None:
+        """For who may."""
         with parts.row():
             self._button = parts.button("Dream", self._run, "primary")
             said = "derives what is missing, gives it vectors, and summarises loops"
@@ -87,13 +95,13 @@ class _Dreaming:
             self._button.update()
             self._said.set_text("")
         self._said.set_text(_summary(done))
-        await _covered(self._covered, access.whole)
+        await self.draw(access.whole)
 
     def _progress(self, what: str, done: int, total: int) -> None:
         self._said.set_text(f"Dreaming… {words(what)}: {done:,} of {total:,}")
 
 
 def _summary(done: Dreamed) -> str:
-    told = f"{done.derived:,} entries derived, {done.embedded:,} embedded"
+    told = f"derived {done.derived:,}, embedded {done.embedded:,}, summarised {done.summarised:,}"
     rest = "Everything is covered." if done.equal else "Something is still missing; see above."
-    return f"Dreamt: {told}, {done.summarised:,} loops summarised. {rest}"
+    return f"Dreamt: {told}. {rest}"
