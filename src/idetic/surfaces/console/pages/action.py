@@ -76,7 +76,8 @@ def _drawn(found: ActionExplanation) -> None:
         Edge(str(entry_id), str(source.entry_id))
         for entry_id in columns
         for source in known[entry_id].sources
-        if source.entry_id in columns
+        # What went into a source went into the entry as well; only the nearest step is drawn.
+        if columns.get(source.entry_id) == columns[entry_id] + 1
     ]
     action = f"{words(found.kind)}, {found.at:%Y-%m-%d %H:%M}"
     nodes = [Node(str(found.action_id), 0, "the action", action, here=True)]
@@ -109,9 +110,9 @@ def _explained(each: ExplainedEntry) -> None:
     with parts.text("article", cls="hit", id=f"entry-{each.id}"):
         if each.then is not None:
             parts.note(each.then.body_text)
-        else:
-            parts.text("p", "It went with its scope; the chain no longer has its words.", "quiet")
         with parts.row("small"):
+            if each.then is None:
+                parts.text("strong", "Gone with its scope")
             kind = "good" if each.state_then == "current" else ""
             parts.badge(f"then {words(each.state_then or 'unknown')}", kind)
             if each.state_now != each.state_then:
