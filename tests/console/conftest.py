@@ -16,6 +16,7 @@ from tests.support.databases import copy_of
 from tests.support.http_house import House, housed
 
 CHROMIUM = "/usr/bin/chromium"
+OURS, THEIRS = "robin-2b81", "canary-7f3a"
 Visit = Callable[..., Awaitable[Visitor]]
 
 
@@ -28,13 +29,18 @@ class Console:
     other: Seeded
 
 
+async def lived_in(house: House) -> Console:
+    """Both tenants of a house with something in their memories, each with its own mark."""
+    return Console(house, await seed(house.world, OURS), await seed(house.other, THEIRS))
+
+
 @pytest.fixture(scope="module")
 async def console(
     server: EmbeddedServer, template: str, anyio_backend: str
 ) -> AsyncIterator[Console]:
     with copy_of(server, template) as database:
         async with housed(database) as house:
-            yield Console(house, await seed(house.world), await seed(house.other))
+            yield await lived_in(house)
 
 
 @pytest.fixture(scope="module")

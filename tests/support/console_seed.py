@@ -36,20 +36,23 @@ class Seeded:
     action: UUID
 
 
-async def seed(world: World) -> Seeded:
-    """Sessions, promotions, a change of mind, support, a contradiction, an action, a reading."""
+async def seed(world: World, mark: str) -> Seeded:
+    """Sessions, promotions, a change of mind, support, a contradiction, an action, a reading.
+
+    The mark stands wherever a text can: it must be in no page of another tenant.
+    """
     agent, operator = world.memory, world.operator
-    superseded = await _fact(agent, world, "16:00")
-    fact = await _fact(agent, world, "17:00")
+    superseded = await _fact(agent, world, "16:00", mark)
+    fact = await _fact(agent, world, "17:00", mark)
     waits = Observation(CANDIDATE, {"topic": "wires"}, claim=Claim("repair", "sign-off", "kept"))
     candidate = _only(await _hear(agent, [waits]), "proposed")
     replaced = _entry(await _prefer(operator, "Report findings with every sample.", "full"))
     preference = _entry(await _prefer(operator, PREFERENCE, "brief"))
     markup = _entry(await operator.prefer(MARKUP))
-    await operator.corroborate(
-        fact, SourceType.OPERATOR_INPUT, uuid4(), notes="The bank's own timetable says so."
-    )
-    await agent.contradict(fact, world.rule, reason="The rule says nothing of a cut-off.")
+    await operator.prefer(f"Feed the {mark}.", claim=Claim("bird", "name", mark))
+    timetable = f"The bank's own timetable says so, and the {mark}."
+    await operator.corroborate(fact, SourceType.OPERATOR_INPUT, uuid4(), notes=timetable)
+    await agent.contradict(fact, world.rule, reason=f"The rule has no cut-off, says the {mark}.")
     action = uuid4()
     await operator.link_action(action, "published_decision", [fact, preference])
     with suppress(errors.ShadowRefused):
@@ -63,11 +66,11 @@ async def _prefer(operator: Memory, said: str, value: str) -> Receipt:
     return await operator.prefer(said, claim=Claim("findings", "detail", value))
 
 
-async def _fact(agent: Memory, world: World, until: str) -> UUID:
+async def _fact(agent: Memory, world: World, until: str, mark: str) -> UUID:
     """What three threads of two sessions said."""
     said = Observation(
         f"Wires to the partner bank leave until {until}.",
-        {"topic": "payments/wires", "tags": ["cut-off"], "activity": "replay"},
+        {"topic": "payments/wires", "tags": ["cut-off", mark], "activity": "replay"},
         (world.rule,),
         Claim("partner bank", "cut-off", until),
         {"world_model_version": "2026.1"},

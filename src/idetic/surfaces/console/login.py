@@ -10,14 +10,13 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
 import idetic
-from idetic.errors import IdeticError, KeyRefused
+from idetic.errors import IdeticError
 from idetic.library.idetic import Idetic
 from idetic.surfaces.console.addresses import BASE, LOGIN, inside
 from idetic.surfaces.console.logins import COOKIE, Logins
 from idetic.surfaces.http.problems import described
 
 ASSETS = Path(__file__).parent / "assets"
-_WRONG = "Paste the whole key, beginning with idk_."
 
 
 def login_routes(db: Idetic, logins: Logins) -> APIRouter:
@@ -67,11 +66,10 @@ def _form(following: str, error: IdeticError | None = None, status: int = 200) -
     notice = ""
     if error is not None:
         told = described(error)
-        remedy = _WRONG if isinstance(error, KeyRefused) else told["remedy"]
         notice = (
             '<div class="notice bad" role="alert">'
             f"<p><strong>{html.escape(told['detail'])}</strong></p>"
-            f"<p>{html.escape(remedy)}</p></div>"
+            f"<p>{html.escape(told['remedy'])}</p></div>"
         )
     page = (ASSETS / "login.html").read_text("utf-8")
     filled = {

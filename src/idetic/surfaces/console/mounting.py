@@ -14,7 +14,7 @@ from idetic.surfaces.console.guard import Guard
 from idetic.surfaces.console.login import ASSETS, login_routes
 from idetic.surfaces.console.logins import Logins
 from idetic.surfaces.console.pages import PAGES
-from idetic.surfaces.console.shell import first_page, shown
+from idetic.surfaces.console.shell import first_page, nowhere, shown
 
 # Long enough for a page that asks the model for the first time.
 _PATIENCE = 60.0
@@ -42,6 +42,7 @@ def mount(api: FastAPI, db: Idetic) -> None:
 
     ui.run_with(
         api,
+        root=nowhere(db, logins),
         mount_path=BASE,
         title="Idetic",
         favicon=ASSETS / "icon.svg",

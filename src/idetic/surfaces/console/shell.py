@@ -38,9 +38,7 @@ def shown(page: Page, db: Idetic, logins: Logins) -> Handler:
         except KeyRefused:
             return RedirectResponse(f"{LOGIN}?{_following(request)}", HTTPStatus.SEE_OTHER)
         if not page.open_to(desk):
-            with _frame(desk, None, "No such page"):
-                ui.context.client.status_code = HTTPStatus.NOT_FOUND
-                parts.empty("There is no such page.", "Choose one from the menu.")
+            _nothing_here(desk)
             return None
         with _frame(desk, page, page.title) as main:
             try:
@@ -50,6 +48,25 @@ def shown(page: Page, db: Idetic, logins: Logins) -> Handler:
         return None
 
     return handler
+
+
+def nowhere(db: Idetic, logins: Logins) -> Handler:
+    """What an address without a page shows; the same as a page that this login does not have."""
+
+    async def handler(request: Request) -> Response | None:
+        try:
+            _nothing_here(await open_desk(db, logins, request.cookies.get(COOKIE)))
+        except KeyRefused:
+            return RedirectResponse(LOGIN, HTTPStatus.SEE_OTHER)
+        return None
+
+    return handler
+
+
+def _nothing_here(desk: Desk) -> None:
+    with _frame(desk, None, "No such page"):
+        ui.context.client.status_code = HTTPStatus.NOT_FOUND
+        parts.empty("There is no such page.", "Choose one from the menu.")
 
 
 def first_page(db: Idetic, logins: Logins) -> Handler:

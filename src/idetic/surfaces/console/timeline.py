@@ -19,7 +19,7 @@ def timeline(entries: Sequence[Entry], now: datetime) -> None:
     if not entries:
         return
     first = min(begins(entry) for entry in entries)
-    whole = max(now - first, timedelta(minutes=1))
+    whole = max(now - first, timedelta(seconds=1))
     with parts.text("ol", cls="timeline"):
         for entry in sorted(entries, key=_order):
             _lane(entry, first, whole, now)

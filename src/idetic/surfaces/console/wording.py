@@ -45,10 +45,11 @@ def titled(entry: Entry) -> str:
 
 
 def as_text(values: Mapping[str, Any]) -> dict[str, str]:
-    """A mapping of data, each value on one line."""
+    """A mapping of data, each value on one line; what has no value is left out."""
     return {
         name: value
         if isinstance(value, str)
         else json.dumps(value, ensure_ascii=False, default=str)
         for name, value in values.items()
+        if value is not None
     }

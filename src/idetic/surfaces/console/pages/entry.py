@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from starlette.requests import Request
 
 from idetic.errors import EntryNotFound, InputError
-from idetic.evidence import Corroboration, GateResult
+from idetic.evidence import Corroboration, GateResult, Referenced
 from idetic.library.handles import Memory
 from idetic.model import Capability, Entry, EntryState, LedgerRecord
 from idetic.surfaces.console import parts
@@ -18,6 +19,9 @@ from idetic.surfaces.console.entries import marks
 from idetic.surfaces.console.lineage import lineage
 from idetic.surfaces.console.timeline import begins, ends, timeline
 from idetic.surfaces.console.wording import KIND_OF_STATE, as_text, tail, words
+
+# How many entries near a claim are looked at for those about the same.
+RELATED = 50
 
 
 async def build(desk: Desk, request: Request) -> None:
@@ -31,7 +35,7 @@ async def build(desk: Desk, request: Request) -> None:
         _gone(gone, history)
         return
     _said(entry)
-    await _timeline(memory, entry)
+    await _timeline(memory, entry, history)
     with parts.card("Lineage"):
         await lineage(memory, entry)
     await _references(memory, entry)
@@ -90,28 +94,59 @@ def _said(entry: Entry) -> None:
         parts.facts(about)
 
 
-async def _timeline(memory: Memory, entry: Entry) -> None:
-    """The entry among those it superseded and was superseded by."""
-    chain = [entry]
-    while chain[-1].superseded_by is not None and len(chain) < 20:
-        chain.append(await memory.get(chain[-1].superseded_by))
-    for record in await memory.history(entry.id):
-        before = record.detail.get("superseded")
-        if isinstance(before, str) and len(chain) < 20:
-            chain.insert(0, await memory.get(UUID(before)))
+async def _timeline(memory: Memory, entry: Entry, history: Sequence[LedgerRecord]) -> None:
+    """The entry among those that say the same thing otherwise, before it and after it."""
     with parts.card("Validity and supersession"):
-        timeline(chain, memory.agent.rooms.clock.now())
+        found = {each.id: each for each in await _about_the_same(memory, entry)}
+        for record in history:
+            for link in ("supersedes", "superseded_by", "replaced_by"):
+                other = record.detail.get(link)
+                if other is not None and UUID(other) not in found:
+                    found[UUID(other)] = await memory.get(UUID(other))
+        timeline(list(found.values()), memory.agent.rooms.clock.now())
+
+
+async def _about_the_same(memory: Memory, entry: Entry) -> list[Entry]:
+    """Entries whose claim is about what this one's is; the one alone if it claims nothing."""
+    claim = entry.claim
+    if claim is None:
+        return [entry]
+    near = await memory.recall(
+        f"{claim.subject} {claim.attribute}",
+        limit=RELATED,
+        include_archived=True,
+        include_candidates=True,
+    )
+    same = [each for each in near.entries if each.claim and each.claim.key == claim.key]
+    return [entry, *(each for each in same if each.id != entry.id)]
 
 
 async def _references(memory: Memory, entry: Entry) -> None:
     """Each reference beside the canonical content that it points at."""
     if not entry.refs:
         return
-    with parts.card("References, beside what they refer to"):
-        rows: list[Sequence[parts.Cell]] = [
-            (f"{ref.noun} {tail(ref.id)}", str(ref.version or "-")) for ref in entry.refs
-        ]
-        parts.table(("Reference", "Version"), rows, caption="Canonical rows it refers to")
+    with parts.card("References, beside the canonical content"):
+        for each in await memory.references(entry.id):
+            with parts.text("div", cls="beside"):
+                with parts.text("div"):
+                    parts.text("strong", f"{words(each.ref.noun)} {tail(each.ref.id)}")
+                    parts.text("p", f"It meant version {each.ref.version or 'unknown'}.", "small")
+                    parts.badge(*_freshness(each))
+                with parts.text("div"):
+                    if each.text is None:
+                        parts.text("p", "The canonical row is gone.", "quiet")
+                    else:
+                        parts.note(each.text)
+                    if each.strength:
+                        parts.text("p", f"Its source is {words(each.strength)}.", "small quiet")
+
+
+def _freshness(each: Referenced) -> tuple[str, str]:
+    if each.version_now is None:
+        return "no version known", ""
+    if each.changed:
+        return f"changed: version {each.version_now} holds now", "warn"
+    return "unchanged since", "good"
 
 
 def _corroborations(found: Sequence[Corroboration]) -> None:
@@ -152,6 +187,20 @@ def _verdict(gate: GateResult) -> parts.Cell:
 
 async def _readers(memory: Memory, entry_id: UUID) -> None:
     """Who was shown it."""
+    found = await memory.readers(entry_id)
+    with parts.card("Who read it"):
+        if not found:
+            parts.empty("Nobody was shown it yet.", "A prompt or an answer with it is noted here.")
+            return
+        parts.table(
+            ("When", "Who", "Session"),
+            [(_when(each.at), each.by, tail(each.session_id)) for each in found],
+            caption="Who was shown this entry",
+        )
+
+
+def _when(moment: datetime) -> parts.Cell:
+    return lambda: parts.moment(moment)
 
 
 def _history(history: Sequence[LedgerRecord]) -> None:
