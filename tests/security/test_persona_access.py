@@ -80,9 +80,9 @@ async def test_other_personas_other_agents_and_customers_are_refused(
     db: Idetic, world: Any
 ) -> None:
     stranger = await login(db, Principal.agent("x"), agent_id="acme/desk", persona="bystander")
-    assert is_persona(stranger)
+    assert is_persona(stranger.scope)
     with pytest.raises(errors.AnchorRefused):
         await persona_access(db, stranger)
-    assert not is_persona(world.operator)
+    assert not is_persona(world.operator.scope)
     with pytest.raises(errors.AnchorRefused):
         await persona_access(db, world.operator)

@@ -14,7 +14,7 @@ from idetic.gateway.binding import allows, require
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 from idetic.library.persona import SPEC, PersonaMemory
-from idetic.model import Capability
+from idetic.model import Capability, Scope
 from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
 from idetic.persona.views import ActorMemoryView
@@ -31,9 +31,14 @@ class PersonaAccess:
     may_dream: bool = False
 
 
-def is_persona(memory: Memory) -> bool:
-    """Whether a memory is persona memory, and not one that a spec was compiled to."""
-    return memory.scope.agent == SPEC
+def is_persona(scope: Scope) -> bool:
+    """Whether a scope is one of persona memory, and not of what a spec was compiled to."""
+    return scope.agent == SPEC
+
+
+def is_actor(scope: Scope) -> bool:
+    """Whether a scope of persona memory is not to know of more than the Actor's."""
+    return is_persona(scope) and scope.anchor.get("persona") not in (None, Persona.SUBCONSCIOUS)
 
 
 async def persona_access(db: Idetic, memory: Memory) -> PersonaAccess:
@@ -45,7 +50,7 @@ async def persona_access(db: Idetic, memory: Memory) -> PersonaAccess:
     spec, scope = memory.agent.spec, memory.scope
     require(spec, scope, Capability.READ)
     tenant, found, agent_id = str(scope.anchor.get("agent_id") or "").rpartition(SEPARATOR)
-    if not is_persona(memory) or not (tenant and found and agent_id):
+    if not is_persona(scope) or not (tenant and found and agent_id):
         raise AnchorRefused(
             "This key stands for no persona memory.",
             remedy=f"Make one for {SPEC} whose agent_id reads `tenant{SEPARATOR}agent`.",
@@ -54,6 +59,6 @@ async def persona_access(db: Idetic, memory: Memory) -> PersonaAccess:
     if whose not in (None, *Persona):
         raise AnchorRefused(f"persona is one of {', '.join(Persona)}.")
     whole = await db.persona(Identity(agent_id), tenant=tenant)
-    if whose == Persona.ACTOR:
+    if is_actor(scope):
         return PersonaAccess(whole.actor)
     return PersonaAccess(whole.actor, whole, allows(spec, scope, Capability.MAINTAIN))

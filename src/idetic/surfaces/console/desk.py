@@ -10,6 +10,7 @@ from idetic.errors import KeyRefused
 from idetic.gateway.binding import allows
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
+from idetic.library.persona_access import is_actor, is_persona
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.surfaces.console.logins import Logins
@@ -47,6 +48,16 @@ class Desk:
     def anchor(self) -> Mapping[str, Any]:
         """The anchor that the login's key is bound to."""
         return self.scope.anchor
+
+    @property
+    def personas(self) -> bool:
+        """Whether this login is to persona memory."""
+        return is_persona(self.scope)
+
+    @property
+    def actor(self) -> bool:
+        """Whether this login is an Actor's, who is shown its own memory and nothing beside it."""
+        return is_actor(self.scope)
 
     @property
     def customer(self) -> bool:

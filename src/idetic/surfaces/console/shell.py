@@ -24,6 +24,7 @@ from idetic.surfaces.console.pages import PAGES, Page
 Handler = Callable[..., Awaitable[Response | None]]
 _HEAD = (
     f'<link rel="stylesheet" href="{BASE}/assets/theme.css?v={idetic.__version__}">'
+    f'<link rel="stylesheet" href="{BASE}/assets/work.css?v={idetic.__version__}">'
     f'<script src="{BASE}/assets/console.js?v={idetic.__version__}"></script>'
 )
 
@@ -135,7 +136,7 @@ def _header(desk: Desk) -> None:
         with parts.link("", at("/"), "brand", aria_label="Idetic console, first page"):
             parts.text("img", src=f"{BASE}/assets/icon.svg", alt="", width="26", height="26")
             parts.text("span", "Idetic")
-        if desk.may(Capability.READ) and not desk.customer:
+        if desk.may(Capability.READ) and not desk.customer and not desk.actor:
             with parts.asking(at("/explore"), "search", role="search"):
                 parts.text(
                     "input",
@@ -148,7 +149,9 @@ def _header(desk: Desk) -> None:
         with parts.text("div", cls="who"):
             principal = desk.principal
             parts.text("span", f"{principal.kind}: {principal.name}", "who-name")
-            parts.text("span", f"{desk.spec.title}", "who-agent quiet")
+            # What an agent of two personas is called says that there are two.
+            agent = desk.anchor["agent_id"] if desk.actor else desk.spec.title
+            parts.text("span", agent, "who-agent quiet")
         theme = parts.text(
             "button", "", "button plain", type="button", aria_label="Change between light and dark"
         )
