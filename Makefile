@@ -1,6 +1,6 @@
 # The commands of the README, and the few others a developer needs.
 #   make demo    the end-to-end story in the terminal
-#   make serve   the HTTP API over a demo world
+#   make serve   the console and the HTTP API over a demo world
 #   make test    everything that decides whether the tree is good
 # They set everything up first: a virtual environment, the locked dependencies, nothing else.
 
@@ -9,11 +9,11 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model demo serve test faults canaries moving lint bench lock clean
+.PHONY: help setup model browser demo serve test faults canaries moving lint bench lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
-	@echo "make serve           the HTTP API over a demo world, with a worker; Ctrl-C stops it"
+	@echo "make serve           the console and the HTTP API over a demo world; Ctrl-C stops it"
 	@echo "make test            lint, types, layers and the whole test suite"
 	@echo "make lint            only lint, types and layers"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
@@ -40,6 +40,14 @@ model: setup
 		$(BIN)/idetic model install || \
 		echo "Going on without the model: recall says so, and the other signals answer." >&2
 
+# What the console's tests look through. Only root may install it.
+browser:
+	@command -v chromium >/dev/null 2>&1 || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && \
+			echo "Installing Chromium for the console's tests ..." && \
+			apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+		{ echo "The console's tests need Chromium; on Debian: apt-get install chromium" >&2; exit 1; }
+
 demo: setup model
 	@$(BIN)/idetic demo
 
@@ -53,7 +61,7 @@ lint: setup
 	$(BIN)/lint-imports --no-logo
 
 # Three at a time, each with a server of its own; a file's tests stay together and in order.
-test: lint model
+test: lint model browser
 	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 TASKS := locomo sts dedup write recall threshold growth start close gates guard shadow persona \
@@ -76,9 +84,10 @@ moving: setup
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--extra dev --extra bench --extra llm --extra server --extra client --extra mcp \
+		--extra dev --extra bench --extra llm --extra server --extra console --extra client --extra mcp \
 		--extra langgraph --extra langchain --extra openai-agents --extra anthropic \
-		--extra llamaindex --extra google-adk --extra otel --extra sentry pyproject.toml -o requirements.lock
+		--extra llamaindex --extra google-adk --extra otel --extra sentry \
+		pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

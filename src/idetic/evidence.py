@@ -110,6 +110,25 @@ class Contradiction:
     resolved_by: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Referenced:
+    """A canonical row that an entry refers to, as it reads now; never a copy of it.
+
+    `ref` has the version that the entry meant, `version_now` is the one that holds.
+    """
+
+    ref: Ref
+    version_now: int | None
+    text: str | None
+    strength: str | None
+    referenced_at: datetime
+
+    @property
+    def changed(self) -> bool:
+        """Whether the row has another version by now than the entry meant."""
+        return self.version_now is not None and self.version_now != self.ref.version
+
+
 class PromotionGate(StrEnum):
     """The four gates of primitive 9."""
 
@@ -138,6 +157,19 @@ class GateResult:
             "need": self.need,
             "why": self.why,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entry that waits for support, and what its gates say now."""
+
+    entry: Entry
+    gates: tuple[GateResult, ...]
+
+    @property
+    def missing(self) -> int:
+        """How many gates do not let it through yet."""
+        return sum(not gate.passed for gate in self.gates)
 
 
 @dataclass(frozen=True, slots=True)

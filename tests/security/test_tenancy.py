@@ -179,6 +179,43 @@ async def _quarantine_search(mine: Tenant, _: Tenant) -> Found:
         return [one.id for one in known if one.entry.anchor != mine.anchor]
 
 
+async def _overview(mine: Tenant, theirs: Tenant) -> Found:
+    """What is counted beyond one's own entries, and who has them."""
+    counted = (await mine.memory.overview()).entries
+    own = [e for e in await mine.memory.list(limit=1000) if e.anchor == mine.anchor]
+    assert counted >= len(own) > 0, "one's own is always counted"
+    return [theirs.transient] * (counted - len(own))
+
+
+async def _actions(mine: Tenant, _: Tenant) -> Found:
+    found = {each.action_id for each in await mine.holder(Capability.AUDIT).actions()}
+    assert mine.action in found, "one's own is always there"
+    return sorted(found - {mine.action})
+
+
+async def _readers(mine: Tenant, theirs: Tenant) -> Found:
+    try:
+        await mine.holder(Capability.AUDIT).readers(theirs.transient)
+    except errors.EntryNotFound:
+        return []
+    return [theirs.transient]
+
+
+async def _references(mine: Tenant, theirs: Tenant) -> Found:
+    try:
+        await mine.memory.references(theirs.transient)
+    except errors.EntryNotFound:
+        return []
+    return [theirs.transient]
+
+
+async def _quarantines(mine: Tenant, theirs: Tenant) -> Found:
+    """Whose quarantines are listed: the reason of each is an action of its tenant."""
+    found = {UUID(each.reason) for each in await mine.memory.quarantines()}
+    assert mine.action in found, "one's own is always there"
+    return sorted(found - {mine.action})
+
+
 def _store(mine: Tenant) -> tuple[Any, Any, Any, Any]:
     entries = mine.agent.rooms.entries
     return entries._database, mine.family, entries, Extensions()
@@ -191,6 +228,7 @@ reading = pytest.mark.parametrize(
         *(_get, _list, _history, _as_of, _recall, _list_of_a_session),
         *(_explain_action, _verify, _head),
         *(_erasure_search, _quarantine_search),
+        *(_overview, _actions, _readers, _references, _quarantines),
     ],
     ids=lambda p: p.__name__[1:],
 )

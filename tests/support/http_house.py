@@ -29,6 +29,7 @@ class Process:
     address: str
     running: subprocess.Popen[str]
     keys: list[dict[str, str]]
+    told: dict[str, Any]
 
     def stop(self, kind: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """Ask it to stop; its exit code and what it said on stderr."""
@@ -52,7 +53,7 @@ def start(database: TestDatabase, *options: str, module: str = "idetic") -> Proc
     line = running.stdout.readline()
     assert line, running.communicate(timeout=WAIT)[1]
     told = json.loads(line)
-    return Process(told["address"], running, told["keys"])
+    return Process(told["address"], running, told["keys"], told)
 
 
 @contextmanager
@@ -111,12 +112,13 @@ class House:
 
 @asynccontextmanager
 async def housed(
-    database: TestDatabase, *options: str, module: str = "idetic"
+    database: TestDatabase, *options: str, module: str = "idetic", console: bool = False
 ) -> AsyncIterator[House]:
     """Two tenants in a database, and a server over it."""
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
         agent = await db.agent("world_agent")
         worlds = (await make_world(db, agent), await make_world(db, agent))
-        flags = ("--no-worker", "--rate", "5000", *options)
+        pages = "--console" if console else "--no-console"
+        flags = ("--no-worker", "--rate", "5000", pages, *options)
         with serving(database, *flags, module=module) as process:
             yield House(database, db, worlds, process)

@@ -277,6 +277,37 @@ async def test_auditing(house: House, operator: RemoteMemory, auditor: RemoteMem
     assert scope["capabilities"] == ["audit", "read", "read_across"]
 
 
+async def test_overseeing(house: House, operator: RemoteMemory, auditor: RemoteMemory) -> None:
+    local, world = house.world.operator, house.world
+    explorer = world.memory
+    async with explorer.session() as session:
+        await session.observe(
+            "The cutoff for wires is 16:00.",
+            claim=Claim("wires", "cutoff", "16:00"),
+            refs=[world.rule],
+            heard_from=Origin.TOOL,
+        )
+    found, here = await operator.overview(days=7), await local.overview(days=7)
+    assert (found.cells, found.written, found.states) == (here.cells, here.written, here.states)
+    assert (found.candidates, found.refused) == (here.candidates, here.refused)
+    waiting, same = (await operator.candidates())[-1], (await local.candidates())[-1]
+    assert (waiting.gates, waiting.entry.body_text) == (same.gates, same.entry.body_text)
+    assert await operator.candidates(limit=1, after=waiting.entry.id) == []
+    entry_id = waiting.entry.id
+    assert await operator.references(entry_id) == await local.references(entry_id)
+    taken = await operator.quarantine(origin=Origin.TOOL, reason="odd")
+    assert await operator.quarantines() == await local.quarantines()
+    assert (await operator.quarantines(limit=1))[0].position == taken.receipt.position
+    await operator.release(taken, reason="it was not")
+    action = uuid4()
+    await operator.link_action(action, "rule_promotion", [entry_id], reason="it rested on it")
+    away = world.bind(Principal.auditor("ben"))
+    assert await auditor.actions() == await away.actions()
+    assert action not in {one.action_id for one in await auditor.actions(before=action)}
+    await operator.context("What is the cutoff for wires?")
+    assert await auditor.readers(entry_id) == await away.readers(entry_id)
+
+
 # --- the same errors ----------------------------------------------------------------------------
 
 

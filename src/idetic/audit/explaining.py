@@ -11,13 +11,14 @@ from uuid import UUID
 from idetic.audit import past
 from idetic.audit.explanation import (
     ActionExplanation,
+    ActionRecord,
     ExplainedEntry,
     ReadReceipt,
     Reference,
     Source,
 )
 from idetic.audit.verify import require_one_chain
-from idetic.errors import NotFound
+from idetic.errors import EntryNotFound, InputError, NotFound
 from idetic.evidence import Corroboration, Lineage
 from idetic.gateway.binding import require
 from idetic.gateway.content import check_uuid
@@ -28,6 +29,7 @@ from idetic.store.audit import Audited, Auditing
 
 # Far more than any action has behind it; a bound all the same.
 MOST = 10_000
+MAX_LISTED = 1_000
 
 
 @dataclass(slots=True)
@@ -71,6 +73,31 @@ class Explaining:
             wanted, kind, at, by, reason or "",
             tuple(told.pop(entry_id) for entry_id in rested), told, more,
         )  # fmt: skip
+
+    async def actions(self, scope: Scope, limit: int, before: UUID | None) -> list[ActionRecord]:
+        """The actions that rest on this memory, newest first."""
+        require(self._spec, scope, Capability.AUDIT)
+        require_one_chain(scope)
+        last = None if before is None else check_uuid(before, "before")
+        async with self._auditing.look(scope, self._clock.now()) as seen:
+            return [ActionRecord(*row) for row in await seen.actions(last, _limit(limit))]
+
+    async def readers(self, scope: Scope, entry_id: UUID, limit: int) -> list[ReadReceipt]:
+        """Who was shown an entry, newest first."""
+        require(self._spec, scope, Capability.AUDIT)
+        require_one_chain(scope)
+        wanted = check_uuid(entry_id, "entry_id")
+        async with self._auditing.look(scope, self._clock.now()) as seen:
+            found = await seen.readers(wanted, _limit(limit))
+            if not found and not await seen.histories([wanted]):
+                raise EntryNotFound
+            return [ReadReceipt(*row) for row in found]
+
+
+def _limit(limit: object) -> int:
+    if type(limit) is not int or not 1 <= limit <= MAX_LISTED:
+        raise InputError(f"limit is a whole number from 1 to {MAX_LISTED:,}.")
+    return limit
 
 
 async def _gather(seen: Audited, ground: _Ground, cuts: dict[UUID, int], last: datetime) -> bool:

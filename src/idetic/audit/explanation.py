@@ -51,6 +51,18 @@ class ReadReceipt:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionRecord:
+    """An action that rests on memory: what kind, when, who said so and why, on how many entries."""
+
+    action_id: UUID
+    kind: str
+    at: datetime
+    by: str
+    entries: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainedEntry:
     """An entry as it stood at a link of the chain; only what ends in `_now` is about today.
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.explanation import ActionExplanation
+from idetic.audit.explanation import ActionExplanation, ActionRecord, ReadReceipt
 from idetic.audit.findings import Verified
 from idetic.audit.head import ChainHead
 from idetic.client.line import Line, Progress, part
 from idetic.erasure import Erased, Subject
 from idetic.errors import InputError
 from idetic.evidence import Aggregated
-from idetic.lifecycle.quarantining import Quarantined
+from idetic.lifecycle.quarantining import Quarantined, QuarantineRecord
 from idetic.model import LedgerRecord, Origin, Principal, Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPage:
+    """One page of actions, and where the next begins."""
+
+    actions: tuple[ActionRecord, ...]
+    next_cursor: UUID | None
 
 
 class RemoteGoverning:
@@ -68,6 +77,10 @@ class RemoteGoverning:
         path = f"/v1/quarantines/{position}/release"
         return await self._line.write(path, Receipt, {"reason": reason}, idempotency_key)
 
+    async def quarantines(self, *, limit: int = 100) -> list[QuarantineRecord]:
+        """What was quarantined, newest first; what was released since says so."""
+        return await self._line.read("/v1/quarantines", list[QuarantineRecord], {"limit": limit})
+
     async def patterns(self, entries: Iterable[UUID], *, reason: str) -> Aggregated:
         """What some entries say without whose they are, for a proposal that leaves this anchor."""
         body = {"entries": list(entries), "reason": reason}
@@ -88,6 +101,16 @@ class RemoteGoverning:
         """What an action rested on, as it stood then, and everything behind that."""
         path = f"/v1/actions/{part(action_id)}/explanation"
         return await self._line.read(path, ActionExplanation)
+
+    async def actions(self, *, limit: int = 100, before: UUID | None = None) -> list[ActionRecord]:
+        """The actions that rest on this memory, newest first; `before` is a page's last id."""
+        page = await self._line.read("/v1/actions", ActionPage, {"limit": limit, "cursor": before})
+        return list(page.actions)
+
+    async def readers(self, entry_id: UUID, *, limit: int = 100) -> list[ReadReceipt]:
+        """Who was shown an entry, newest first."""
+        path = f"/v1/entries/{part(entry_id)}/readers"
+        return await self._line.read(path, list[ReadReceipt], {"limit": limit})
 
     async def spec(self) -> dict[str, Any]:
         """The spec of the agent whose memory this is, as data."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from idetic.client.line import Line, Progress, part
 from idetic.evidence import (
+    Candidate,
     Closed,
     Contradiction,
     ContradictionStatus,
@@ -16,13 +18,23 @@ from idetic.evidence import (
     GateResult,
     Lineage,
     Outcome,
+    Referenced,
     SourceType,
 )
 from idetic.lifecycle.canon import Rescanned
 from idetic.lifecycle.consolidation import Consolidated
+from idetic.lifecycle.overview import Overview
 from idetic.lifecycle.retention import Disposed, Reconciled
 from idetic.model import LedgerRecord, Receipt, Ref
 from idetic.recall.embedding import Embedded
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatePage:
+    """One page of candidates, and where the next begins."""
+
+    candidates: tuple[Candidate, ...]
+    next_cursor: UUID | None
 
 
 class RemoteMaturing:
@@ -90,9 +102,23 @@ class RemoteMaturing:
         """What an entry was made of; sources that went with their scope are still named."""
         return await self._line.read(f"/v1/entries/{part(entry_id)}/lineage", list[Lineage])
 
+    async def references(self, entry_id: UUID) -> list[Referenced]:
+        """The canonical rows that an entry refers to, as they read now."""
+        return await self._line.read(f"/v1/entries/{part(entry_id)}/references", list[Referenced])
+
     async def gates(self, entry_id: UUID) -> list[GateResult]:
         """What each of the four promotion gates says about an entry now, with its numbers."""
         return await self._line.read(f"/v1/entries/{part(entry_id)}/gates", list[GateResult])
+
+    async def candidates(self, *, limit: int = 50, after: UUID | None = None) -> list[Candidate]:
+        """What waits for support, oldest first, with its gates; `after` is a page's last id."""
+        asked = {"limit": limit, "cursor": after}
+        page = await self._line.read("/v1/candidates", CandidatePage, asked)
+        return list(page.candidates)
+
+    async def overview(self, *, days: int = 30) -> Overview:
+        """How memory stands: what it holds, what waits, what was refused. Numbers, no content."""
+        return await self._line.read("/v1/overview", Overview, {"days": days})
 
     async def disposition(self, *, limit: int = 100) -> list[Disposition]:
         """What is due for somebody's decision, the hardest pressed first."""

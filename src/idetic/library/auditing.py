@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from idetic.audit.explanation import ActionExplanation
+from idetic.audit.explanation import ActionExplanation, ActionRecord, ReadReceipt
 from idetic.audit.findings import Verified
 from idetic.audit.head import ChainHead
 from idetic.audit.verify import Progress
@@ -34,3 +34,11 @@ class Auditable:
     async def explain_action(self, action_id: UUID) -> ActionExplanation:
         """What an action rested on, as it stood then, and everything behind that."""
         return await self.agent.rooms.explaining.action(self.scope, action_id)
+
+    async def actions(self, *, limit: int = 100, before: UUID | None = None) -> list[ActionRecord]:
+        """The actions that rest on this memory, newest first; `before` is a page's last id."""
+        return await self.agent.rooms.explaining.actions(self.scope, limit, before)
+
+    async def readers(self, entry_id: UUID, *, limit: int = 100) -> list[ReadReceipt]:
+        """Who was shown an entry, newest first."""
+        return await self.agent.rooms.explaining.readers(self.scope, entry_id, limit)

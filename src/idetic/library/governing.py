@@ -9,7 +9,7 @@ from uuid import UUID
 
 from idetic.erasure import Erased, Subject
 from idetic.evidence import Aggregated
-from idetic.lifecycle.quarantining import Quarantined, source_of
+from idetic.lifecycle.quarantining import Quarantined, QuarantineRecord, source_of
 from idetic.model import LedgerRecord, Origin, Principal, Receipt, Scope
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class Governing:
         return await self.agent.rooms.quarantine.quarantine(
             self.scope, source, reason=reason, key=idempotency_key
         )
+
+    async def quarantines(self, *, limit: int = 100) -> list[QuarantineRecord]:
+        """What was quarantined, newest first; what was released since says so."""
+        return await self.agent.rooms.quarantine.records(self.scope, limit)
 
     async def release(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -64,6 +64,21 @@ async def examine(db: Idetic) -> list[Check]:
         await to_thread.run_sync(_model),
         *_jobs(await Queue(db.database).backlog()),
         _disk(embedded=db.embedded),
+    ]
+
+
+async def vital(db: Idetic) -> list[Check]:
+    """What a tenant's own people may be told: nothing of other tenants, agents or this machine."""
+    latest = {version.agent: version for version in await db.spec_versions()}
+    known = await facts(db.database, [load(version.spec) for version in latest.values()])
+    model = await to_thread.run_sync(_model)
+    protected = all(check.verdict is Verdict.GOOD for check in _security(known))
+    found = "roles and row-level security stand" if protected else "a protection is not in force"
+    return [
+        *_database(known),
+        _check("protection", not protected, found, "Ask whoever runs the server to see `doctor`."),
+        # Where the model's files lie is not told.
+        model if model.verdict is Verdict.GOOD else replace(model, found="not in use"),
     ]
 
 

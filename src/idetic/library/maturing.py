@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from idetic.evidence import (
+    Candidate,
     Closed,
     Contradiction,
     ContradictionStatus,
@@ -16,10 +17,12 @@ from idetic.evidence import (
     GateResult,
     Lineage,
     Outcome,
+    Referenced,
     SourceType,
 )
 from idetic.lifecycle.canon import Rescanned
 from idetic.lifecycle.consolidation import Consolidated
+from idetic.lifecycle.overview import Overview
 from idetic.lifecycle.retention import Disposed, Reconciled
 from idetic.model import LedgerRecord, Place, Receipt, Ref, Scope
 
@@ -99,9 +102,21 @@ class Maturing:
         """What an entry was made of; sources that went with their scope are still named."""
         return await self.agent.rooms.evidence.lineage(self.scope, entry_id)
 
+    async def references(self, entry_id: UUID) -> list[Referenced]:
+        """The canonical rows that an entry refers to, as they read now."""
+        return await self.agent.rooms.evidence.references(self.scope, entry_id)
+
     async def gates(self, entry_id: UUID) -> list[GateResult]:
         """What each of the four promotion gates says about an entry now, with its numbers."""
         return await self.agent.rooms.evidence.gates(self.scope, entry_id)
+
+    async def candidates(self, *, limit: int = 50, after: UUID | None = None) -> list[Candidate]:
+        """What waits for support, oldest first, with its gates; `after` is a page's last id."""
+        return await self.agent.rooms.evidence.candidates(self.scope, limit, after)
+
+    async def overview(self, *, days: int = 30) -> Overview:
+        """How memory stands: what it holds, what waits, what was refused. Numbers, no content."""
+        return await self.agent.rooms.overviews.overview(self.scope, days)
 
     async def disposition(self, *, limit: int = 100) -> list[Disposition]:
         """What is due for somebody's decision, the hardest pressed first."""

@@ -20,6 +20,7 @@ from idetic.lifecycle.disposition import Dispositions
 from idetic.lifecycle.echo import Echoes
 from idetic.lifecycle.erasing import Erasure
 from idetic.lifecycle.looking import Looking
+from idetic.lifecycle.overview import Overviews
 from idetic.lifecycle.quarantining import Quarantine
 from idetic.lifecycle.recovery import Recovery
 from idetic.lifecycle.retention import Retention
@@ -40,7 +41,9 @@ from idetic.store.erasing import Searching
 from idetic.store.family import Family
 from idetic.store.holding import Holding
 from idetic.store.moving import Moving
+from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
+from idetic.store.queue import Queue
 from idetic.store.recalls import Recalls
 from idetic.store.retention import Retaining
 from idetic.store.shown import Showing
@@ -72,6 +75,7 @@ class Rooms:
     quarantine: Quarantine
     consolidation: Consolidation
     evidence: Looking
+    overviews: Overviews
     aggregation: Aggregation
     verifier: Verifier
     explaining: Explaining
@@ -109,6 +113,7 @@ def compose(
     sourcing = Sourcing(database, family, entries, extensions)
     moving = Moving(database, family, entries, extensions)
     verifier = Verifier(spec, auditing, clock)
+    overseeing = Overseeing(database, family, entries, extensions)
     return Rooms(
         gateway=gateway,
         entries=entries,
@@ -128,6 +133,7 @@ def compose(
         quarantine=Quarantine(spec, gateway, sourcing, undoing, gates, clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
+        overviews=Overviews(spec, overseeing, sourcing, Queue(database), clock),
         aggregation=Aggregation(spec, gateway, holding, gates, clock),
         verifier=verifier,
         explaining=Explaining(spec, auditing, clock),

@@ -5,6 +5,7 @@ One transaction and one receipt, so that a release puts it all back as it was.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,6 +32,8 @@ from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.quarantine import Source, Sourcing
 
+MAX_LISTED = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
@@ -49,8 +52,33 @@ class Quarantined:
     @classmethod
     def of(cls, receipt: Receipt) -> Quarantined:
         """What a receipt of a quarantine says."""
-        parts = ("entries", "restored", "demoted", "withdrawn")
-        return cls(receipt, *(tuple(map(UUID, receipt.detail[part])) for part in parts))
+        return cls(receipt, **_parts(receipt.detail))
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineRecord:
+    """A quarantine as the ledger has it: who took which source out and why, and its release.
+
+    `source` are the parts that were given: origin, created_by, session, since.
+    """
+
+    position: int
+    at: datetime
+    by: str
+    reason: str
+    source: Mapping[str, str]
+    entries: tuple[UUID, ...] = ()
+    restored: tuple[UUID, ...] = ()
+    demoted: tuple[UUID, ...] = ()
+    withdrawn: tuple[UUID, ...] = ()
+    released_at: datetime | None = None
+    released_by: str | None = None
+    released_because: str | None = None
+
+    @property
+    def standing(self) -> bool:
+        """Whether it still holds."""
+        return self.released_at is None
 
 
 class Quarantine:
@@ -90,6 +118,14 @@ class Quarantine:
             receipt = await self._gateway.settle_once(held, call, key, decide)
         return Quarantined.of(receipt)
 
+    async def records(self, scope: Scope, limit: int) -> list[QuarantineRecord]:
+        """What was quarantined, newest first, and what of it was released since."""
+        require(self._spec, scope, Capability.READ)
+        if type(limit) is not int or not 1 <= limit <= MAX_LISTED:
+            raise InputError(f"limit is a whole number from 1 to {MAX_LISTED:,}.")
+        async with self._sourcing.look(scope, self._clock.now()) as seen:
+            return [_recorded(*row) for row in await seen.quarantines(limit)]
+
     async def release(
         self,
         scope: Scope,
@@ -128,6 +164,27 @@ def source_of(
         None if created_by is None else check_text(created_by, 2 * SHORT, "created_by"),
         None if session_id is None else check_uuid(session_id, "session_id"),
         since,
+    )
+
+
+def _parts(detail: Mapping[str, Any]) -> dict[str, tuple[UUID, ...]]:
+    parts = ("entries", "restored", "demoted", "withdrawn")
+    return {part: tuple(map(UUID, detail[part])) for part in parts}
+
+
+def _recorded(
+    link: LedgerRecord, at: datetime | None, by: str | None, because: str | None
+) -> QuarantineRecord:
+    return QuarantineRecord(
+        link.position,
+        link.at,
+        f"{link.actor_kind}:{link.actor}",
+        link.reason,
+        link.detail["source"],
+        **_parts(link.detail),
+        released_at=at,
+        released_by=by,
+        released_because=because,
     )
 
 

@@ -75,6 +75,15 @@ class Audited(Held):
         """What an action rested on."""
         return await self._ask("action", action_id=sql.Literal(action_id))
 
+    async def actions(self, before: UUID | None, limit: int) -> Rows:
+        """Actions that rest on entries, newest first: (id, kind, at, by, entries, reason)."""
+        return await self._ask("actions", before=sql.Literal(before), limit=sql.Literal(limit))
+
+    async def readers(self, entry_id: UUID, limit: int) -> Rows:
+        """Who was shown one entry, newest first: (by, at, session, interaction)."""
+        values = {"entry_id": sql.Literal(entry_id), "limit": sql.Literal(limit)}
+        return await self._ask("readers", **values)
+
     async def entries(self, ids: Iterable[UUID]) -> dict[UUID, Entry]:
         """Entries by id; those that went with their scope are not among them."""
         rows = await self._ask("rows", ids=sql.Literal(list(ids)), columns=self._columns)

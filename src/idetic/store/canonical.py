@@ -171,4 +171,17 @@ def _view(canonical: Canonical) -> Names:
                 sql.Identifier(f"{canonical.noun}_version"), sql.Identifier(canonical.version)
             )
         )
-    return {"view_columns": raw("").join(parts)}
+    versioned = bool(canonical.versions and canonical.version)
+    return {
+        "view_columns": raw("").join(parts),
+        # The same columns as a query on the view asks for them, where the noun has them.
+        "seen_text": _seen(canonical.body and f"{canonical.noun}_{canonical.body}"),
+        "seen_strength": _seen(canonical.strength and f"{canonical.noun}_{canonical.strength}"),
+        "seen_pinned": _seen("pinned_version" if versioned else None, "integer"),
+        "seen_version": _seen("current_version" if versioned else None, "integer"),
+    }
+
+
+def _seen(column: str | None, kind: str = "text") -> sql.Composable:
+    name = sql.Identifier("v", column) if column else raw("NULL")
+    return raw("{}::{}").format(name, raw(kind))

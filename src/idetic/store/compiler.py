@@ -115,7 +115,8 @@ def _common_names(family: Family, extensions: Extensions) -> Names:
         names[f"c_{constraint}"] = sql.Identifier(f"{family.name}_{constraint}")
     for index in (
         "current claim actions_memory ledger_entry reads_session reads_memory transient "
-        "scopes_open lineage_source alike superseded tombstones ledger_refused"
+        "scopes_open lineage_source alike superseded tombstones ledger_refused "
+        "ledger_quarantined"
     ).split():
         names[f"i_{index}"] = sql.Identifier(f"{family.name}_{index}_idx")
     return names

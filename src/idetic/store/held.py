@@ -11,8 +11,8 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.sql import Composable
 
-from idetic.evidence import Contradiction, Corroboration, Lineage
-from idetic.model import Decision, LedgerRecord, Receipt, Scope, Tier
+from idetic.evidence import Contradiction, Corroboration, Lineage, Referenced
+from idetic.model import Decision, LedgerRecord, Receipt, Ref, Scope, Tier
 from idetic.spec.primitives import Canonical
 from idetic.store.canonical import canonical_names
 from idetic.store.compiler import Extensions
@@ -117,6 +117,15 @@ class Held(Scans):
         names = canonical_names(self.family, canonical)
         rows = await self.rows("contradictions", **(names | literals))
         return [contradiction_of(row, canonical.noun) for row in rows]
+
+    async def references(self, entry_id: UUID) -> list[Referenced]:
+        """The canonical rows that an entry refers to, as they read now."""
+        found: list[Referenced] = []
+        for canonical in self.family.spec.references.canonical:
+            names = canonical_names(self.family, canonical)
+            rows = await self.rows("references", **names, entry_id=sql.Literal(entry_id))
+            found += [Referenced(Ref(canonical.noun, r[0], r[1]), *r[2:]) for r in rows]
+        return found
 
     async def links(self, position: int, span: int = _SPAN) -> list[LedgerRecord]:
         """The links of the decision that stands at a position; a large one says how many."""

@@ -17,6 +17,7 @@ from idetic.store.database import Rows
 from idetic.store.entries import record
 from idetic.store.held import Held
 from idetic.store.holding import Holding
+from idetic.store.scope import anchor_equals
 from idetic.store.templates import raw
 
 FILE = "queries/quarantine.sql"
@@ -100,6 +101,16 @@ class Sourced(Held):
         )
         return {link.entry_id: link for row in rows if (link := record(row)).entry_id}
 
+    async def quarantines(
+        self, limit: int
+    ) -> list[tuple[LedgerRecord, datetime | None, str | None, str | None]]:
+        """The first link of each quarantine, newest first; when, by whom, why it was released."""
+        same = {f"anchor_{a}_is_l": anchor_equals(self.family.keys, a, "l") for a in ("k", "r")}
+        rows = await self._ask(
+            "quarantines", limit=sql.Literal(limit), link=self._query("link"), **same
+        )
+        return [(record(row[:-3]), row[-3], row[-2], row[-1]) for row in rows]
+
     async def _ask(self, query: str, **values: Composable) -> Rows:
         return await self._run(self._query(query, **values).as_string(None))
 
@@ -113,10 +124,15 @@ class Sourcing(Holding):
     @asynccontextmanager
     async def hold(self, scope: Scope, now: datetime) -> AsyncIterator[Sourced]:
         """The anchor, locked until the block ends."""
-        async with self._database.transaction(scope) as run:
-            held = Sourced(self._family, self._entries, self._extensions, scope, run, now)
+        async with self.look(scope, now) as held:
             await held.take()
             yield held
+
+    @asynccontextmanager
+    async def look(self, scope: Scope, now: datetime) -> AsyncIterator[Sourced]:
+        """The same reads without the lock."""
+        async with self._database.transaction(scope) as run:
+            yield Sourced(self._family, self._entries, self._extensions, scope, run, now)
 
 
 def _fits(source: Source, **columns: Composable) -> list[Composable]:

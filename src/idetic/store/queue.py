@@ -55,9 +55,13 @@ class Queue:
         job: int | None = rows[0][0]
         return job
 
-    async def backlog(self) -> list[TaskBacklog]:
-        """Per task: waiting, running, failed, the oldest one's age, why the last failure was."""
-        rows = await self._as_worker(templates.query(_FILE, "backlog"))
+    async def backlog(self, scope: Scope | None = None) -> list[TaskBacklog]:
+        """Per task: waiting, running, failed, the oldest one's age, why the last failure was.
+
+        Of one scope, if one is given: what waits elsewhere is not told there.
+        """
+        which = raw("true") if scope is None else _jobs_of(scope)
+        rows = await self._as_worker(_compose("backlog", which=which))
         return [TaskBacklog(*row) for row in rows]
 
     async def sweep_moved(self, spec: MemorySpec, task: str, *, limit: int = MOST) -> int:
@@ -162,6 +166,13 @@ def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **
     return _compose(
         "enqueue", task=sql.Literal(task), args=raw("{}::jsonb").format(text), at=sql.Literal(at)
     )
+
+
+def _jobs_of(scope: Scope) -> Composable:
+    bound = {key: value for key, value in scope.anchor.items() if value is not None}
+    anchor = sql.Literal(json.dumps(bound, default=str, ensure_ascii=False))
+    text = raw(templates.query(_FILE, "jobs_of"))
+    return text.format(agent=sql.Literal(scope.agent), anchor=anchor)
 
 
 def _is_id(value: object) -> bool:

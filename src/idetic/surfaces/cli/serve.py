@@ -1,10 +1,11 @@
-"""`idetic serve`: the HTTP API and a worker in one process, with a demo world if asked for."""
+"""`idetic serve`: the HTTP API, the console and a worker in one process, with a demo if asked."""
 
 # ruff: noqa: PLC0415
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,6 +28,7 @@ class _Asked:
     port: int
     demo: bool
     worker: bool
+    console: bool
     rate: float
     json: bool
 
@@ -40,13 +42,16 @@ def serve(
     worker: Annotated[
         bool, typer.Option(help="Whether to do background work in this process too.")
     ] = True,
+    console: Annotated[
+        bool, typer.Option(help="Whether to serve the console, if its packages are there.")
+    ] = True,
     rate: Annotated[
         float, typer.Option(min=0.1, help="Requests per second that each key may make.")
     ] = 200.0,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Serve the HTTP API until Ctrl-C or SIGTERM; requests under way are answered first.
+    """Serve the HTTP API and the console until Ctrl-C or SIGTERM; what is under way is answered.
 
     Callers need an API key: `idetic keys create` makes one. With --demo, keys to a new world are
     printed, and end with the server.
@@ -54,7 +59,7 @@ def serve(
     from idetic.surfaces.cli.sources import with_database
     from idetic.surfaces.cli.worker import logged
 
-    asked = _Asked(host, port, demo, worker, rate, json)
+    asked = _Asked(host, port, demo, worker, console, rate, json)
     with logged("idetic.http", "idetic.jobs", quiet=json):
         with_database(dsn, lambda db: _serve(db, asked))
     if not json:
@@ -65,6 +70,7 @@ async def _serve(db: Idetic, asked: _Asked) -> None:
     run, limits = _packages(asked.rate)
     from idetic.surfaces.cli.serve_demo import demo_keys
 
+    console = _console() if asked.console else None
     async with demo_keys(db, wanted=asked.demo) as keys:
         await run(
             db,
@@ -72,7 +78,8 @@ async def _serve(db: Idetic, asked: _Asked) -> None:
             port=asked.port,
             limits=limits,
             worker=asked.worker,
-            ready=lambda address: _say(address, keys, asked.json),
+            console=console,
+            ready=lambda address: _say(address, keys, asked.json, console is not None),
         )
 
 
@@ -88,14 +95,26 @@ def _packages(rate: float) -> Any:
     return run, Limits(rate=rate, burst=max(1, int(2 * rate)))
 
 
-def _say(address: str, keys: list[DemoKey], as_json: bool) -> None:
+def _console() -> Any:
+    """What mounts the console, whose packages are another extra; None where they are missing."""
+    if find_spec("nicegui") is None:
+        return None
+    from idetic.surfaces.console.mounting import mount
+
+    return mount
+
+
+def _say(address: str, keys: list[DemoKey], as_json: bool, console: bool) -> None:
     """Where it is, in one line for programs, in a few for people."""
+    page = f"{address}/console" if console else None
     if as_json:
-        told = {"address": address, "keys": keys}
+        told = {"address": address, "console": page, "keys": keys}
         sys.stdout.write(output.as_line(told) + "\n")
         sys.stdout.flush()
         return
     lines = [f"Idetic serves {address}, described at {address}/openapi.json. Ctrl-C stops it."]
+    if page is not None:
+        lines.append(f"The console is at {page}; log in with an API key.")
     if keys:
         lines += ["", "Keys to a demo world, one for each principal:"]
         lines += [f"  {each.principal:<24} {each.key}" for each in keys]

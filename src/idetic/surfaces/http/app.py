@@ -85,4 +85,9 @@ def create_api(db: Idetic) -> FastAPI:
 
 def create_app(db: Idetic, limits: Limits | None = None) -> ASGIApp:
     """An open database as an application for any ASGI server."""
-    return Door(create_api(db), db, limits or Limits())
+    return guarded(create_api(db), db, limits)
+
+
+def guarded(api: FastAPI, db: Idetic, limits: Limits | None = None) -> ASGIApp:
+    """An application behind the door, without which nothing may be served."""
+    return Door(api, db, limits or Limits())

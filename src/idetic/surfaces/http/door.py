@@ -51,7 +51,9 @@ class Door:
             # The route as declared: an address as sent may hold what somebody typed by mistake.
             route = getattr(scope.get("route"), "path", "-")
             taken = (time.perf_counter() - begun) * 1000
-            log.info("%s %s %s %.1f ms", scope["method"], route, answered.status, taken)
+            # A page of the console brings a dozen files along, which say nothing.
+            level = logging.DEBUG if answered.kept else logging.INFO
+            log.log(level, "%s %s %s %.1f ms", scope["method"], route, answered.status, taken)
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].startswith(GUARDED):
@@ -69,11 +71,18 @@ class _Answered:
     def __init__(self, send: Send):
         self._send = send
         self.status: int | None = None
+        self.kept = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message = {**message, "headers": [*message.get("headers", ()), _NO_STORE]}
+            given = [*message.get("headers", ())]
+            # What says itself how long it may be kept is no answer of memory: the console's files.
+            self.kept = any(
+                name == b"cache-control" and value != b"no-store" for name, value in given
+            )
+            if not any(name == b"cache-control" for name, _ in given):
+                message = {**message, "headers": [*given, _NO_STORE]}
         await self._send(message)
 
 

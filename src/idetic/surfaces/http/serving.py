@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from idetic.errors import InputError
 from idetic.jobs.worker import Worker
 from idetic.library.idetic import Idetic
-from idetic.surfaces.http.app import create_app
+from idetic.surfaces.http.app import create_api, guarded
 from idetic.surfaces.http.limits import Limits
 
 # How long a request that was accepted may still take once the server is asked to stop.
@@ -51,24 +53,20 @@ async def serve(
     port: int,
     limits: Limits | None = None,
     worker: bool = True,
+    console: Callable[[FastAPI, Idetic], None] | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Serve an open database until SIGTERM or Ctrl-C; `ready` is told the address.
 
     What was accepted is answered first. Then the worker stops, and the caller closes the database.
+    `console` mounts pages on the application; they need sockets, which the API does not.
     """
-    config = uvicorn.Config(
-        create_app(db, limits),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        server_header=False,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-    )
+    api = create_api(db)
+    if console is not None:
+        console(api, db)
     listening = _listen(host, port)
-    server, working = _Server(config), Worker(db) if worker else None
+    server = _Server(_config(guarded(api, db, limits), sockets=console is not None))
+    working = Worker(db) if worker else None
     background = asyncio.create_task(working.run()) if working else None
     if background is not None:
         # A worker that ends by itself has failed: whoever watches the process must see it end too.
@@ -81,6 +79,19 @@ async def serve(
         if working is not None and background is not None:
             working.stop()
             await background
+
+
+def _config(app: ASGIApp, *, sockets: bool) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on" if sockets else "off",
+        ws="websockets-sansio" if sockets else "none",
+        server_header=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -29,6 +29,10 @@ CREATE INDEX {i_ledger_entry} ON {ledger} ({anchor}, memory_id, position);
 -- spent its retries. Nearly always empty.
 CREATE INDEX {i_ledger_refused} ON {ledger} ({anchor}, at) WHERE transition = 'refused';
 
+-- object: index {family}_memory_ledger_quarantined
+-- The quarantines of an anchor: what an operator's list begins with. As good as empty.
+CREATE INDEX {i_ledger_quarantined} ON {ledger} ({anchor}, position) WHERE transition = 'quarantined';
+
 -- object: table {family}_memory_anchors
 -- The anchors that have memory: the end of each one's chain, found by primary key (the ledger's
 -- own last row is not: under RLS the planner misjudges it and sorts the whole chain), and the

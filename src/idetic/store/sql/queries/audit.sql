@@ -137,3 +137,24 @@ ORDER BY r.read_at, r.read_id LIMIT {limit}
 -- The versions at which some canonical rows stand now.
 SELECT c.{canonical_id}, c.{version} FROM {canonical} c
 WHERE {scope_tenant_c} AND c.{canonical_id} = ANY ({ids})
+
+-- query: actions
+-- Actions that rest on memory, newest first. Their ids are whatever the caller chose, so a page
+-- begins after the time and the id of the last one before it.
+WITH linked AS (
+    SELECT a.action_id, min(a.linked_at) AS at, min(a.action_kind) AS kind, min(a.linked_by) AS by, count(*) AS entries
+    FROM {actions} a WHERE {scope_a} GROUP BY a.action_id)
+SELECT n.action_id, n.kind, n.at, n.by, n.entries, coalesce(told.reason, '')
+FROM linked n LEFT JOIN LATERAL (
+    SELECT l.reason FROM {ledger} l JOIN {actions} a
+        ON {scope_a} AND a.action_id = n.action_id AND l.memory_id = a.memory_id
+    WHERE {scope_l} AND l.transition = 'action_linked' AND l.detail ->> 'action' = n.action_id::text
+    ORDER BY l.position LIMIT 1) told ON true
+WHERE {before}::uuid IS NULL
+   OR (n.at, n.action_id) < (SELECT b.at, b.action_id FROM linked b WHERE b.action_id = {before})
+ORDER BY n.at DESC, n.action_id DESC LIMIT {limit}
+
+-- query: readers
+-- Who was shown one entry, newest first.
+SELECT r.read_by, r.read_at, r.session_id, r.interaction_id FROM {reads} r
+WHERE {scope_r} AND r.memory_id = {entry_id} ORDER BY r.read_at DESC, r.read_id DESC LIMIT {limit}

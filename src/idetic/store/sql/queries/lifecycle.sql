@@ -221,6 +221,12 @@ WHERE {scope_a} ORDER BY m.memory_id LIMIT {limit}
 SELECT l.memory_id, array(SELECT jsonb_array_elements_text(l.detail -> 'with'))
 FROM {ledger} l WHERE {scope_l} AND l.memory_id = ANY ({ids}) AND l.transition = 'judged'
 
+-- query: references
+-- The canonical rows of one noun that an entry refers to, joined as they read now.
+SELECT v.{canonical_id}, {seen_pinned}, {seen_version}, {seen_text}, {seen_strength}, v.referenced_at
+FROM {v_canonical} v WHERE {scope_v} AND v.memory_id = {entry_id}
+ORDER BY v.referenced_at, v.{canonical_id}
+
 -- query: candidates
 SELECT m.memory_id FROM {memory} m
 WHERE {scope_m} AND m.tier = 'persistent' AND m.candidate AND {live}

@@ -51,3 +51,19 @@ ORDER BY l.position
 -- The links of one kind about some entries.
 SELECT {link} FROM {ledger} l
 WHERE {scope_l} AND l.memory_id = ANY ({ids}) AND l.transition = {transition} ORDER BY l.position
+
+-- query: quarantines
+-- The quarantines of a scope, newest first, each with its release: the link that undid it, unless
+-- that was undone in turn. A decision's links share a receipt, and its first is what is undone.
+SELECT {link}, released.at, released.by, released.reason FROM {ledger} l
+LEFT JOIN LATERAL (
+    SELECT min(k.position), min(k.at) AS at, min(k.actor_kind || ':' || k.actor) AS by, min(k.reason) AS reason
+    FROM {ledger} k
+    WHERE {scope_k} AND {anchor_k_is_l} AND k.transition = 'undone' AND k.position > l.position
+      AND k.detail ->> 'undone' = l.position::text
+    GROUP BY k.receipt_id
+    HAVING (SELECT count(*) FROM {ledger} r WHERE {scope_r} AND {anchor_r_is_l} AND r.transition = 'undone'
+            AND r.detail ->> 'undone' = min(k.position)::text) = 0
+    ORDER BY 1 DESC LIMIT 1) released ON true
+WHERE {scope_l} AND l.transition = 'quarantined' AND l.decision = 'UPDATE'
+ORDER BY l.at DESC, l.position DESC LIMIT {limit}

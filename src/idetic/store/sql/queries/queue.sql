@@ -37,7 +37,12 @@ LEFT JOIN LATERAL (
     SELECT greatest(min(e.at), CASE WHEN j.attempts = 0 THEN j.scheduled_at END) AS at
     FROM idetic_jobs.procrastinate_events e
     WHERE e.job_id = j.id AND e.type = 'deferred') AS since ON j.status = 'todo'
+WHERE {which}
 GROUP BY j.task_name ORDER BY j.task_name
+
+-- query: jobs_of
+-- The jobs of one scope. A job names its anchor whole; a scope may leave a key of it open.
+j.args ->> 'agent' = {agent} AND j.args -> 'anchor' @> {anchor}::jsonb
 
 -- query: hold
 -- The lease: a job is settled by the worker that holds it and by nobody else. NULL holds the job

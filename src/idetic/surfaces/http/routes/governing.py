@@ -8,10 +8,11 @@ from fastapi import Path, Response
 
 from idetic.erasure import Erased
 from idetic.evidence import Aggregated
-from idetic.lifecycle.quarantining import Quarantined
+from idetic.lifecycle.quarantining import Quarantined, QuarantineRecord
 from idetic.model import Receipt
 from idetic.surfaces.http.answers import Bound, IdempotencyKey, answer, routes
 from idetic.surfaces.http.bodies import EraseBody, PatternsBody, QuarantineBody, ReasonBody
+from idetic.surfaces.http.routes.reading import Limit
 from idetic.surfaces.http.shapes import shape
 
 router = routes("governing")
@@ -21,6 +22,14 @@ router = routes("governing")
 async def erase(memory: Bound, body: EraseBody, key: IdempotencyKey = None) -> Response:
     """Empty everything that names a subject, and what was made of it; this is for good."""
     return answer(await memory.erase(body.identifiers, reason=body.reason, idempotency_key=key))
+
+
+@router.get(
+    "/quarantines", response_model=shape(list[QuarantineRecord]), operation_id="quarantines"
+)
+async def quarantines(memory: Bound, limit: Limit = 100) -> Response:
+    """What was quarantined, newest first; what was released since says so."""
+    return answer(await memory.quarantines(limit=limit))
 
 
 @router.post("/quarantines", response_model=shape(Quarantined), operation_id="quarantine")

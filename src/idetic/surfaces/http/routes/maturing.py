@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Response
 
-from idetic.evidence import Contradiction, ContradictionStatus, Disposition
+from idetic.evidence import Candidate, Contradiction, ContradictionStatus, Disposition
+from idetic.lifecycle.looking import MAX_CANDIDATES
 from idetic.model import Receipt
 from idetic.surfaces.http.answers import Bound, IdempotencyKey, answer, routes
 from idetic.surfaces.http.bodies import (
@@ -18,11 +20,19 @@ from idetic.surfaces.http.bodies import (
     ResolveBody,
     UndoBody,
 )
-from idetic.surfaces.http.routes.reading import Limit
+from idetic.surfaces.http.routes.reading import Cursor, Limit
 from idetic.surfaces.http.shapes import shape
 
 router = routes("maturing")
 RECEIPT = shape(Receipt)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatePage:
+    """Candidates, oldest first, and where the next page begins; null on the last."""
+
+    candidates: tuple[Candidate, ...]
+    next_cursor: UUID | None
 
 
 @router.post(
@@ -106,6 +116,18 @@ async def resolve(
         contradiction_id, body.status, notes=body.notes, idempotency_key=key
     )
     return answer(receipt)
+
+
+@router.get("/candidates", response_model=shape(CandidatePage), operation_id="candidates")
+async def candidates(
+    memory: Bound,
+    limit: Annotated[int, Query(ge=1, le=MAX_CANDIDATES)] = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """What waits for support, oldest first, each with what its gates say now."""
+    found = await memory.candidates(limit=limit, after=cursor)
+    following = found[-1].entry.id if len(found) == limit else None
+    return answer(CandidatePage(tuple(found), following))
 
 
 @router.get("/dispositions", response_model=shape(list[Disposition]), operation_id="disposition")

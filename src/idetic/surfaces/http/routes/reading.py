@@ -11,8 +11,9 @@ from uuid import UUID
 from fastapi import Query, Response
 
 from idetic.errors import InputError
-from idetic.evidence import Corroboration, GateResult, Lineage
+from idetic.evidence import Corroboration, GateResult, Lineage, Referenced
 from idetic.library.handles import MAX_PAGE
+from idetic.lifecycle.overview import MAX_DAYS, Overview
 from idetic.model import Entry, LedgerRecord, Overdue, Tier, Typology
 from idetic.surfaces.http.answers import Bound, answer, routes
 from idetic.surfaces.http.bodies import Moment
@@ -92,6 +93,12 @@ async def overdue(memory: Bound, limit: Limit = 50) -> Response:
     return answer(await memory.overdue(limit=limit))
 
 
+@router.get("/overview", response_model=shape(Overview), operation_id="overview")
+async def overview(memory: Bound, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30) -> Response:
+    """How memory stands: what it holds, what waits, what was refused; numbers alone."""
+    return answer(await memory.overview(days=days))
+
+
 @router.get("/entries/{entry_id}", response_model=shape(Entry), operation_id="get")
 async def get(memory: Bound, entry_id: UUID) -> Response:
     """One entry, whatever became of it."""
@@ -124,6 +131,16 @@ async def corroborations(memory: Bound, entry_id: UUID) -> Response:
 async def lineage(memory: Bound, entry_id: UUID) -> Response:
     """What an entry was made of."""
     return answer(await memory.lineage(entry_id))
+
+
+@router.get(
+    "/entries/{entry_id}/references",
+    response_model=shape(list[Referenced]),
+    operation_id="references",
+)
+async def references(memory: Bound, entry_id: UUID) -> Response:
+    """The canonical rows that an entry refers to, as they read now."""
+    return answer(await memory.references(entry_id))
 
 
 @router.get(

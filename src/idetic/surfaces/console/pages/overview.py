@@ -1,0 +1,175 @@
+"""Overview: what there is, what waits, what was refused, and whether everything is well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from starlette.requests import Request
+
+from idetic.library.health import Check, Verdict, vital
+from idetic.lifecycle.overview import Overview
+from idetic.surfaces.console import parts
+from idetic.surfaces.console.addresses import at
+from idetic.surfaces.console.chart import Day, days
+from idetic.surfaces.console.desk import Desk
+from idetic.surfaces.console.wording import words
+
+SPANS = (7, 30, 90)
+_KINDS = {Verdict.GOOD: "good", Verdict.WARNING: "warn", Verdict.BAD: "bad"}
+
+
+async def build(desk: Desk, request: Request) -> None:
+    """The page."""
+    given = request.query_params.get("days", "")
+    span = int(given) if given.isdecimal() and int(given) in SPANS else 30
+    seen = await (await desk.memory()).overview(days=span)
+    _tiles(seen)
+    with parts.text("div", cls="columns"):
+        _written(seen, span)
+        _refused(seen)
+        _cells(seen)
+        _states(seen)
+        _backlog(seen)
+        _health(await vital(desk.db))
+
+
+def _tiles(seen: Overview) -> None:
+    """The numbers that somebody should act on; each leads to its list."""
+    with parts.text("ul", cls="tiles"):
+        _tile("Entries", seen.entries, at("/explore"))
+        _tile("Due for disposition", seen.due, at("/queues", queue="disposition"), waits=True)
+        _tile(
+            "Contradictions", seen.contradictions, at("/queues", queue="contradictions"), waits=True
+        )
+        _tile("Candidates", seen.candidates, at("/queues", queue="candidates"))
+        _tile("Quarantines", seen.quarantines, at("/queues", queue="quarantine"), waits=True)
+
+
+def _tile(name: str, count: int, address: str, *, waits: bool = False) -> None:
+    with parts.text("li"), parts.link("", address, "tile"):
+        parts.text("span", f"{count:,}", "tile-count warn" if waits and count else "tile-count")
+        parts.text("span", name, "quiet")
+
+
+def _every_day(seen: Overview) -> dict[str, Day]:
+    """A column for each day of the overview, those without anything too."""
+    count = (seen.at.date() - seen.since.date()).days + 1
+    made = [Day((seen.since + timedelta(days=number)).date()) for number in range(count)]
+    return {f"{day.day}": day for day in made}
+
+
+def _written(seen: Overview, span: int) -> None:
+    with parts.card("Written"):
+        with parts.row("small"):
+            for each in SPANS:
+                here = "true" if each == span else None
+                parts.link(f"{each} days", at("/overview", days=each), aria_current=here)
+        if not seen.written:
+            parts.empty("Nothing was written in these days.", "Look further back.")
+            return
+        columns, series = _every_day(seen), dict[str, None]()
+        for each in seen.written:
+            day, name = columns[f"{each.day.date()}"], f"{words(each.tier)} {words(each.typology)}"
+            day.counts[name] = day.counts.get(name, 0) + each.count
+            day.address = at("/explore", as_of=f"{each.day.date()}T23:59")
+            series[name] = None
+        days(list(columns.values()), list(series), label="Entries written on each day")
+
+
+def _refused(seen: Overview) -> None:
+    with parts.card("Refused by the guard"):
+        if not seen.refused:
+            parts.empty("Nothing was refused.", "Notes that restate canonical content are.")
+            return
+        columns, series = _every_day(seen), dict[str, None]()
+        for each in seen.refused:
+            day = columns[f"{each.day.date()}"]
+            day.counts[words(each.reason)] = day.counts.get(words(each.reason), 0) + each.count
+            series[words(each.reason)] = None
+        days(list(columns.values()), list(series), label="Refusals on each day")
+
+
+def _cells(seen: Overview) -> None:
+    with parts.card("By tier and typology"):
+        if not seen.cells:
+            parts.empty("Nothing is remembered yet.", "What the agent observes appears here.")
+            return
+        parts.table(
+            ("Tier", "Typology", "Entries", "Candidates"),
+            [
+                (
+                    words(cell.tier),
+                    words(cell.typology),
+                    _number(cell.count, at("/explore", tier=cell.tier, typology=cell.typology)),
+                    _number(cell.candidates, at("/queues", queue="candidates")),
+                )
+                for cell in seen.cells
+            ],
+            caption="Current entries by tier and typology",
+        )
+
+
+def _number(count: int, address: str) -> parts.Cell:
+    if not count:
+        return "0"
+    return lambda: parts.link(f"{count:,}", address)
+
+
+def _states(seen: Overview) -> None:
+    with parts.card("Retention"):
+        total = sum(seen.states.values()) or 1
+        for state, count in seen.states.items():
+            parts.bar(state.value.lower(), count / total, f"{count:,}")
+        if not seen.states:
+            parts.empty("Nothing is kept yet.", "What memory keeps is counted here.")
+
+
+def _backlog(seen: Overview) -> None:
+    with parts.card("Background work"):
+        waiting = [job for job in seen.jobs if job.waiting or job.running or job.failed]
+        if seen.unembedded and seen.unembedded_since is not None:
+            since = f"{seen.unembedded_since:%Y-%m-%d %H:%M}"
+            parts.text("p", f"{seen.unembedded:,} entries wait for a vector, since {since} UTC.")
+        if not waiting:
+            parts.empty("Nothing waits.", "`idetic worker` or `idetic serve` does what comes.")
+            return
+        parts.table(
+            ("Task", "Waiting", "Running", "Failed", "Oldest"),
+            [
+                (
+                    words(job.task),
+                    f"{job.waiting:,}",
+                    f"{job.running:,}",
+                    _failed(job.failed),
+                    _age(job.oldest_seconds),
+                )
+                for job in waiting
+            ],
+            caption="Jobs of this memory that wait, run or failed",
+        )
+
+
+def _failed(count: int) -> parts.Cell:
+    return "0" if not count else lambda: parts.badge(f"{count:,}", "bad")
+
+
+def _age(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{seconds:.0f} s"
+
+
+def _health(checks: Iterable[Check]) -> None:
+    with parts.card("Health"), parts.text("ul", cls="checks"):
+        for check in checks:
+            with parts.text("li"):
+                with parts.row():
+                    parts.badge(check.verdict.value, _KINDS[check.verdict])
+                    parts.text("strong", check.name)
+                    parts.text("span", check.found, "quiet")
+                if check.verdict is not Verdict.GOOD and check.remedy:
+                    parts.text("p", check.remedy, "small")

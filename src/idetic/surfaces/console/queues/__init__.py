@@ -1,0 +1,1 @@
+"""The queues: what waits for somebody's decision, and the deciding."""

@@ -1,0 +1,301 @@
+"""What each page answers, by eye and by ear: light, dark and small, with the keyboard alone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from idetic import Principal
+from idetic.spec.loader import load
+from tests.console.conftest import Console, Visit
+from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
+from tests.support.console_visit import Visitor
+
+pytestmark = pytest.mark.anyio
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}},
+}
+PATHS = {
+    "overview": "/overview",
+    "explorer": "/explore",
+    "search": "/explore?q=when+do+wires+leave&archived=1&candidates=1",
+    "entry": "/entries/{fact}",
+    "candidate": "/entries/{candidate}",
+    "superseded": "/entries/{replaced}",
+    "spec": "/spec",
+    "ask": "/ask",
+    "missing": "/entries/{action}",
+    "nowhere": "/nowhere",
+}
+
+
+def path_of(name: str, console: Console) -> str:
+    seeded = console.seeded
+    return PATHS[name].format(
+        fact=seeded.fact,
+        candidate=seeded.candidate,
+        replaced=seeded.replaced,
+        action=seeded.action,
+    )
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_every_page_is_readable_by_everybody(
+    look: str, console: Console, visit: Visit
+) -> None:
+    """No serious violation, nothing wider than the screen; and a picture for the eye."""
+    visitor = await visit(await console.house.key(Principal.auditor("ben")), **LOOKS[look])
+    operator = await visit(await console.house.key(), **LOOKS[look])
+    found = {}
+    for name in PATHS:
+        at = operator if name == "ask" else visitor
+        await at.go(path_of(name, console))
+        await at.shot(f"{name} {look}")
+        wide = await at.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        found[name] = [*await at.violations(), *([f"{wide} px too wide"] if wide > 0 else [])]
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+async def test_the_overview_counts_and_each_number_leads_to_its_list(
+    console: Console, visit: Visit
+) -> None:
+    visitor = await visit(await console.house.key())
+    seen = await console.house.world.operator.overview()
+    tiles = await visitor.page.locator(".tile").all_inner_texts()
+    assert f"{seen.entries}\nEntries" in tiles
+    assert "1\nContradictions" in tiles
+    assert "shadow: 1" in await visitor.text()
+    assert "roles and row-level security stand" in await visitor.text()
+    await visitor.page.click(".tile >> text=Entries")
+    await visitor.ready()
+    assert await visitor.page.locator(".hit").count() == seen.entries
+    await visitor.go("/overview?days=7")
+    assert await visitor.page.locator(".chart").first.locator("li").count() == 7
+    await visitor.page.locator("a.chart-column").first.click()
+    await visitor.ready()
+    assert "As it stood at" in await visitor.text()
+
+
+async def test_a_search_says_why_each_entry_was_found(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go("/explore?q=when+do+wires+leave")
+    first = visitor.page.locator(".hit").first
+    assert FACT in await first.inner_text()
+    bars = await first.locator(".bar").all_inner_texts()
+    assert [bar.split("\n")[0] for bar in bars] == ["decay", "lexical", "envelope", "semantic"]
+    assert "rank 1" in next(bar for bar in bars if bar.startswith("lexical"))
+    assert "no word on it" in next(bar for bar in bars if bar.startswith("envelope"))
+    recalled = await console.house.world.operator.recall("when do wires leave", limit=25)
+    assert f"Score {recalled.hits[0].score:.4f}" in await first.inner_text()
+    await visitor.page.click("summary")
+    assert "the question came without an envelope" in await visitor.text()
+
+
+async def test_filters_narrow_and_stay_in_the_address(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go("/explore?q=sign-off+of+repaired+wires")
+    assert CANDIDATE not in await visitor.text()
+    await visitor.page.check("[name=candidates]")
+    await visitor.page.select_option("[name=typology]", "semantic")
+    await visitor.page.click("main button[type=submit]")
+    await visitor.ready()
+    assert "candidates=1" in visitor.page.url
+    said = await visitor.text()
+    assert CANDIDATE in said
+    assert PREFERENCE not in said
+    await visitor.page.reload()
+    await visitor.ready()
+    assert CANDIDATE in await visitor.text(), "the address is the whole question"
+    await visitor.page.click("text=Clear")
+    await visitor.ready()
+    assert PREFERENCE in await visitor.text()
+
+
+async def test_the_timeline_shows_what_held_when_and_what_followed(
+    console: Console, visit: Visit
+) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go(f"/entries/{console.seeded.fact}")
+    lanes = await visitor.page.locator(".timeline li").all_inner_texts()
+    assert [lane.split("\n")[0] for lane in lanes] == [
+        "partner bank · cut-off: 16:00",
+        "partner bank · cut-off: 17:00",
+    ]
+    assert "invalidated" in lanes[0]
+    assert "until" in lanes[0]
+    await visitor.go("/explore?q=how+to+report+findings&archived=1")
+    superseded = visitor.page.locator(".timeline li", has_text="findings · detail: full")
+    assert "superseded" in await superseded.inner_text()
+    await superseded.get_by_text("what came in its place").click()
+    await visitor.ready()
+    assert visitor.page.url.endswith(f"/entries/{console.seeded.preference}")
+
+
+async def test_an_entry_tells_its_whole_story(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key(Principal.auditor("ben")))
+    await visitor.go(f"/entries/{console.seeded.fact}")
+    said = await visitor.text()
+    assert FACT in said
+    assert "A wire transfer above ten thousand" in said, "the canonical words, beside the reference"
+    assert "unchanged since" in said
+    assert "The bank's own timetable says so" in said
+    assert await visitor.page.locator(".graph rect").count() == 4, "three sources and itself"
+    readers = visitor.page.locator("section", has_text="Who read it").last
+    assert "agent:explorer" in await readers.inner_text()
+    history = await visitor.page.locator("section", has_text="History").last.inner_text()
+    for transition in ("proposed", "promoted", "contradicted", "action linked"):
+        assert transition in history
+    await visitor.page.locator(".graph a").first.click()
+    await visitor.ready()
+    assert "The entry went with its scope" in await visitor.text(), "and its history is there"
+    for _ in ("into the session", "into persistent memory"):
+        await visitor.page.click("text=What it became")
+        await visitor.ready()
+    assert visitor.page.url.endswith(str(console.seeded.fact))
+
+
+async def test_who_read_an_entry_is_for_those_who_may_audit(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go(f"/entries/{console.seeded.fact}")
+    assert "Who read it" not in await visitor.page.content()
+
+
+async def test_what_memory_holds_is_shown_letter_by_letter(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    for path in (f"/entries/{console.seeded.markup}", "/explore", "/explore?q=bold+constructor"):
+        await visitor.go(path)
+        assert MARKUP in await visitor.page.locator(".note").all_inner_texts()
+        assert await visitor.page.locator("main img, main .note script, main b").count() == 0
+        assert await visitor.page.evaluate("window.pwned") is None
+    await visitor.go("/ask")
+    await visitor.page.fill("#question", MARKUP)
+    await visitor.page.press("#question", "Enter")
+    await visitor.page.wait_for_selector(".evidence li")
+    assert await visitor.page.inner_text(".answer h2") == MARKUP
+    assert await visitor.page.evaluate("window.pwned") is None
+    await visitor.go("/explore?q=%3Cimg+src%3Dx+onerror%3Dwindow.pwned%3D1%3E")
+    assert await visitor.page.evaluate("window.pwned") is None
+
+
+async def test_the_spec_page_compares_two_versions(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go("/spec")
+    said = await visitor.text()
+    assert "This is the only version so far." in said
+    assert "Every behaviour is the default of its typology." in said
+    assert "12 Injection semantics" in said
+    data = load("world_agent").as_data()
+    data["retrieval"]["signals"]["lexical"] = 2.0
+    data["decay"]["deviations"] = [
+        {
+            "cell": "semantic",
+            "set": {"half_life_days": 30.0},
+            "justification": "Rules here change every <b>month</b>, so facts age faster.",
+        }
+    ]
+    await console.house.db.apply(data)
+    await visitor.go("/spec")
+    said = await visitor.text()
+    assert "retrieval.signals.lexical" in said
+    assert "Rules here change every <b>month</b>, so facts age faster." in said
+    await visitor.shot("spec compared")
+    assert await visitor.violations() == []
+    await visitor.page.select_option("[name=new]", "1")
+    await visitor.page.click("main >> text=Compare")
+    await visitor.ready()
+    assert "These versions say the same." in await visitor.text()
+
+
+async def test_the_keyboard_is_enough(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go("/spec")
+    await visitor.page.keyboard.press("Tab")
+    assert await focused(visitor) == "Skip to the page"
+    await visitor.page.keyboard.press("Enter")
+    assert await visitor.page.evaluate("document.activeElement.id") == "main"
+    await visitor.page.keyboard.press("/")
+    assert await visitor.page.evaluate("document.activeElement.id") == "search"
+    await visitor.page.keyboard.type("wires/")
+    await visitor.page.keyboard.press("Enter")
+    await visitor.page.wait_for_url("**/console/explore?q=wires*")
+    await visitor.ready()
+    reached = set()
+    for _ in range(12):
+        await visitor.page.keyboard.press("Tab")
+        reached.add(await focused(visitor))
+        ring = "getComputedStyle(document.activeElement).outlineStyle"
+        assert await visitor.page.evaluate(ring) != "none", "the focus can be seen"
+    assert {"Overview", "Explorer", "Spec", "Ask", "Log out"} <= reached
+
+
+async def focused(visitor: Visitor) -> str:
+    said = await visitor.page.evaluate("document.activeElement.innerText")
+    return str(said or "").split("\n")[-1]
+
+
+async def test_the_theme_follows_the_system_until_told_otherwise(
+    console: Console, visit: Visit
+) -> None:
+    visitor = await visit(await console.house.key(), color_scheme="dark")
+    theme = "document.documentElement.dataset.theme"
+    assert await visitor.page.evaluate(theme) == "dark"
+    await visitor.page.emulate_media(color_scheme="light")
+    await visitor.page.wait_for_function(f"{theme} === 'light'")
+    await visitor.page.click("[aria-label='Change between light and dark']")
+    await visitor.go("/spec")
+    assert await visitor.page.evaluate(theme) == "dark", "and it is kept"
+
+
+async def test_an_empty_memory_says_what_to_do(console: Console, visit: Visit) -> None:
+    house = console.house
+    org, domain = uuid4(), uuid4()
+    await house.world.worlds.register(org, domain, "New")
+    made = await house.db.keys.create(
+        agent="world_agent",
+        principal=Principal.operator("new"),
+        anchor={"org_id": org, "domain_id": domain},
+    )
+    visitor = await visit(made.key)
+    assert "What the agent observes appears here." in await visitor.text()
+    await visitor.shot("overview empty")
+    for path in ("/explore", "/explore?q=anything"):
+        await visitor.go(path)
+        assert await visitor.page.locator(".empty").count() == 1
+    assert await visitor.violations() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "remedy"),
+    [
+        ("/entries/nonsense", "This is not the id of an entry.", "Find the entry in the Explorer."),
+        ("/explore?tier=roof", "cannot be", "Begin again from the Explorer"),
+        ("/explore?trust=lots", "cannot be", "Begin again from the Explorer"),
+        ("/explore?q=" + "x" * 10_001, "the bound is 10,000", "Write what you concluded"),
+        ("/explore?q=a%00b", "query holds a NUL", "Remove it and write again."),
+        ("/explore?as_of=9999-99-99", "cannot be", "Begin again"),
+        ("/spec?old=7&new=x", "", ""),
+        ("/overview?days=-1", "", ""),
+    ],
+    ids=["entry", "tier", "trust", "long", "nul", "moment", "version", "days"],
+)
+async def test_a_bad_address_is_told_with_its_remedy(
+    path: str, said: str, remedy: str, console: Console, visit: Visit
+) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go(path)
+    shown = await visitor.text()
+    assert said in shown
+    assert remedy in shown
+    assert "Traceback" not in shown
+
+
+async def test_what_was_long_ago_can_be_asked_for(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    now: datetime = console.house.db.clock.now()
+    await visitor.go(f"/explore?as_of={now - timedelta(days=2):%Y-%m-%dT%H:%M}")
+    assert "There is nothing here." in await visitor.text()

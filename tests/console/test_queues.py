@@ -1,0 +1,231 @@
+"""Queues: what waits is decided in place, with a reason, and taken back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from idetic import Claim, Idetic, Observation, Origin, Principal
+from idetic.evidence import ContradictionStatus
+from idetic.model import Capability, Entry, EntryState
+from tests.conftest import World, make_world
+from tests.console.conftest import Console, Visit
+from tests.support.clock import SettableClock
+from tests.support.console_looks import readable
+from tests.support.console_visit import Visitor
+
+pytestmark = pytest.mark.anyio
+HABIT = "Payroll files arrive on the twenty-fifth."
+RUMOUR = "The tool says that wires need no check."
+
+
+@pytest.fixture(scope="module")
+async def old(console: Console) -> World:
+    """A world that nobody looked at for months: a candidate is overdue, a tool was believed."""
+    database = console.house.database
+    clock = SettableClock(datetime.now(UTC) - timedelta(days=200))
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock)
+    async with opened as db:
+        world = await make_world(db, await db.agent("world_agent"))
+        async with world.memory.session() as session:
+            await session.observe_many(
+                [
+                    Observation(HABIT, refs=(world.rule,), claim=Claim("payroll", "day", "25")),
+                    Observation(
+                        RUMOUR,
+                        refs=(world.rule,),
+                        claim=Claim("wires", "check", "none"),
+                        heard_from=Origin.TOOL,
+                    ),
+                ]
+            )
+    here = console.house.world
+    return replace(world, agent=here.agent, worlds=here.worlds)
+
+
+async def entry_of(world: World, text: str) -> Entry:
+    """The current entry with a text."""
+    (found,) = [entry for entry in await world.operator.list() if entry.body_text == text]
+    return found
+
+
+def item(text: str) -> str:
+    """The card that tells of something."""
+    return f".item:has-text('{text}')"
+
+
+async def decide(visitor: Visitor, where: str, button: str, reason: str | None) -> None:
+    """Type a reason and press a button of a card."""
+    if reason is not None:
+        await visitor.page.fill(f"{where} input[name=reason]", reason)
+    await visitor.page.click(f"{where} button:text-is('{button}')")
+
+
+async def counts(visitor: Visitor, queue: str, length: int) -> None:
+    """Wait until the tabs say how long a queue is."""
+    await visitor.page.wait_for_selector(f".tabs a:has-text('{queue}') .badge:text-is('{length}')")
+
+
+async def test_every_queue_is_readable(console: Console, visit: Visit, old: World) -> None:
+    key, own = await console.house.key(world=old), await console.house.key()
+    pages = {f"queue {name}": f"/queues?queue={name}" for name in ("disposition", "candidates")}
+    await readable(await visit(key), pages)
+    pages = {f"queue {name}": f"/queues?queue={name}" for name in ("contradictions", "quarantine")}
+    await readable(await visit(own), pages)
+
+
+async def test_disposition_is_decided_in_place_and_taken_back(
+    console: Console, visit: Visit, old: World
+) -> None:
+    habit = await entry_of(old, HABIT)
+    visitor = await visit(await console.house.key(world=old))
+    await visitor.go("/queues")
+    await counts(visitor, "Disposition", 2)
+    card = item(HABIT)
+    assert "candidate without support" in await visitor.page.inner_text(card)
+    await visitor.shot("queues disposition")
+    await decide(visitor, card, "Archive", "nobody ever confirmed it")
+    await visitor.page.wait_for_selector(f"{card} .done:has-text('Archived.')")
+    await counts(visitor, "Disposition", 1)
+    assert (await old.operator.get(habit.id)).state is EntryState.ARCHIVED
+    last = (await old.operator.history(habit.id))[-1]
+    assert (last.reason, last.actor) == ("nobody ever confirmed it", "ada")
+    await decide(visitor, card, "Undo", None)
+    await visitor.page.wait_for_selector(f"{card} input[name=reason]")
+    await visitor.page.wait_for_selector(".notice.good:has-text('Taken back.')")
+    assert (await old.operator.get(habit.id)).state is EntryState.CURRENT
+    await counts(visitor, "Disposition", 2)
+
+
+async def test_without_a_reason_nothing_is_decided(
+    console: Console, visit: Visit, old: World
+) -> None:
+    visitor = await visit(await console.house.key(world=old))
+    await visitor.go("/queues")
+    before = await old.operator.overview()
+    card = item(HABIT)
+    await decide(visitor, card, "Exempt", None)
+    assert await visitor.page.locator(f"{card} input:invalid").count() == 1
+    await decide(visitor, card, "Exempt", "   ")
+    await visitor.page.wait_for_selector(".notice.bad")
+    assert (await old.operator.overview()).due == before.due
+
+
+async def test_candidates_show_their_gates_and_are_promoted(
+    console: Console, visit: Visit, old: World
+) -> None:
+    visitor = await visit(await console.house.key(world=old))
+    await visitor.go("/queues?queue=candidates")
+    card = item(HABIT)
+    said = await visitor.page.inner_text(card)
+    for gate in ("deduplication", "corroboration", "sanitization", "cross context validity"):
+        assert gate in said
+    await visitor.shot("queues candidates")
+    await decide(visitor, card, "Promote", "the calendar says so")
+    await visitor.page.wait_for_selector(f"{card} .done:has-text('Promoted.')")
+    habit = await entry_of(old, HABIT)
+    assert not habit.candidate
+    await decide(visitor, card, "Undo", None)
+    await visitor.page.wait_for_selector(f"{card} input[name=reason]")
+    assert (await old.operator.get(habit.id)).candidate
+
+
+async def test_a_source_is_quarantined_released_and_that_is_taken_back(
+    console: Console, visit: Visit, old: World
+) -> None:
+    visitor = await visit(await console.house.key(world=old))
+    await visitor.go("/queues?queue=quarantine")
+    assert "No source is quarantined." in await visitor.text()
+    page = visitor.page
+    await page.select_option("select[name=origin]", "tool")
+    await page.fill("section:has(select[name=origin]) input[name=reason]", "a poisoned tool")
+    await page.click("button:text-is('Quarantine')")
+    card = item("a poisoned tool")
+    await page.wait_for_selector(card)
+    await page.wait_for_selector(".notice.good:has-text('1 entry is out of recall.')")
+    await counts(visitor, "Quarantine", 1)
+    await visitor.shot("queues quarantine")
+    (held,) = await old.operator.quarantines()
+    assert dict(held.source) == {"origin": "tool"}
+    await decide(visitor, card, "Release", "the tool was well")
+    await page.wait_for_selector(f"{card} .done:has-text('Released.')")
+    assert not (await old.operator.quarantines())[0].standing
+    await decide(visitor, card, "Undo", None)
+    await page.wait_for_selector(f"{card} input[name=reason]")
+    assert (await old.operator.quarantines())[0].standing
+
+
+async def test_a_quarantine_without_a_source_says_what_is_missing(
+    console: Console, visit: Visit, old: World
+) -> None:
+    visitor = await visit(await console.house.key(world=old))
+    await visitor.go("/queues?queue=quarantine")
+    await visitor.page.fill("section:has(select[name=origin]) input[name=reason]", "odd")
+    await visitor.page.click("button:text-is('Quarantine')")
+    await visitor.page.wait_for_selector(".notice.bad:has-text('A quarantine needs a source.')")
+    assert "origin=" in await visitor.text()
+
+
+async def test_contradictions_are_settled_beside_what_they_contradict(
+    console: Console, visit: Visit
+) -> None:
+    operator = console.house.world.operator
+    visitor = await visit(await console.house.key())
+    await visitor.go("/queues?queue=contradictions")
+    (waiting,) = await operator.contradictions()
+    card = ".item"
+    said = await visitor.page.inner_text(card)
+    assert "Wires to the partner bank leave until 17:00." in said
+    assert "A wire transfer above ten thousand" in said
+    assert "cannot be taken back" in said
+    await visitor.shot("queues contradictions")
+    await decide(visitor, card, "Surface", "for the next meeting")
+    await visitor.page.wait_for_selector(f"{card} .done:has-text('Surfaced')")
+    assert await visitor.page.locator(f"{card} button").count() == 0, "it moves on one way"
+    await visitor.go("/queues?queue=contradictions")
+    await decide(visitor, card, "Dismiss", "the rule is silent about it")
+    await visitor.page.wait_for_selector(f"{card} .done:has-text('Dismissed.')")
+    dismissed = await operator.contradictions(status=[ContradictionStatus.DISMISSED])
+    assert [each.id for each in dismissed] == [waiting.id]
+    await visitor.page.click("text=Show what was settled")
+    await visitor.ready()
+    assert "the rule is silent about it" in await visitor.text()
+
+
+async def test_two_people_deciding_the_same_are_told_who_was_first(
+    console: Console, visit: Visit, old: World
+) -> None:
+    key = await console.house.key(world=old)
+    first, second = await visit(key), await visit(key)
+    for visitor in (first, second):
+        await visitor.go("/queues?queue=candidates")
+    card = item(HABIT)
+    await decide(first, card, "Archive", "said the first")
+    await first.page.wait_for_selector(f"{card} .done")
+    await decide(second, card, "Archive", "said the second")
+    await second.page.wait_for_selector(".notice.bad:has-text('is archived')")
+    assert await second.page.locator(f"{card} input[name=reason]").count() == 1
+    await decide(first, card, "Undo", None)
+    await first.page.wait_for_selector(f"{card} input[name=reason]")
+
+
+async def test_who_may_only_read_has_no_control(console: Console, visit: Visit, old: World) -> None:
+    key = await console.house.key(only=[Capability.READ], world=old)
+    visitor = await visit(key)
+    for queue in ("disposition", "contradictions", "candidates", "quarantine"):
+        await visitor.go(f"/queues?queue={queue}")
+        assert await visitor.page.locator("main button").count() == 0
+        assert await visitor.page.locator("main input").count() == 0
+    auditor = await visit(await console.house.key(Principal.auditor("ben"), world=old))
+    await auditor.go("/queues?queue=candidates")
+    assert HABIT in await auditor.text()
+    assert await auditor.page.locator("main button").count() == 0
+
+
+async def test_an_unknown_queue_is_told(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    for path in ("/queues?queue=nonsense", "/queues?queue=candidates&after=nonsense"):
+        await visitor.go(path)
+        assert await visitor.page.locator(".notice.bad").count() == 1

@@ -1,0 +1,31 @@
+"""Pages by eye and by ear: light, dark and on a phone, each with a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.support.console_visit import Visitor
+
+LAPTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+
+
+async def readable(visitor: Visitor, pages: Mapping[str, str]) -> None:
+    """No serious violation in light and dark, and nothing wider than a laptop's or phone's screen.
+
+    One login and one load for each page: the theme follows the system while the page is open.
+    """
+    page, found = visitor.page, {}
+    for name, path in pages.items():
+        await visitor.go(path)
+        faults = []
+        for look in ("light", "dark", "phone"):
+            await page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+            await page.set_viewport_size(PHONE if look == "phone" else LAPTOP)  # type: ignore[arg-type]
+            wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            faults += [f"{wide} px too wide"] if wide > 0 else []
+            await visitor.shot(f"{name} {look}")
+            if look != "phone":
+                faults += await visitor.violations()
+        await page.set_viewport_size(LAPTOP)  # type: ignore[arg-type]
+        found[name] = faults
+    assert {name: faults for name, faults in found.items() if faults} == {}
