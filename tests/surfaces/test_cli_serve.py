@@ -21,7 +21,8 @@ from tests.surfaces.cli_runner import process
 def test_a_demo_world_with_a_key_for_each_principal(database: TestDatabase) -> None:
     with serving(database, "--demo") as served:
         kinds = {each["principal"].partition(":")[0]: each["key"] for each in served.keys}
-        assert set(kinds) == {"agent", "operator", "customer", "auditor", "maintenance"}
+        assert set(kinds) == {"agent", "operator", "customer", "auditor"}
+        assert len({each["organisation"] for each in served.keys}) == 2
         with httpx.Client(base_url=served.address, timeout=WAIT) as http:
             for kind, key in kinds.items():
                 scope = http.get("/v1/scope", headers={"Authorization": f"Bearer {key}"})

@@ -166,7 +166,7 @@ def personas(attempt: int) -> tuple[PersonaAgent, ...]:
 
 
 def logins(attempt: int) -> tuple[Login, ...]:
-    """Everybody who may come in: the staff of each domain, an auditor, a customer, an Actor."""
+    """Everybody who may come in: the staff of each domain, a customer; and to personas, two."""
     found: list[Login] = []
     for plan, organisation in zip(PLANS, organisations(attempt), strict=True):
         staff = plan.staff
@@ -180,10 +180,10 @@ def logins(attempt: int) -> tuple[Login, ...]:
             ]
         found.append(Login("customer", *place, Principal.customer(staff.customer), anchor))
     for persona in personas(attempt):
-        found.append(
-            Login(
-                "actor", PERSONA[2], None, "persona_agent", Principal.agent(persona.agent_id),
-                {"agent_id": persona.agent_id, "persona": "actor"},
-            )
-        )  # fmt: skip
+        place, whose = (PERSONA[2], None, "persona_agent"), f"{persona.tenant}/{persona.agent_id}"
+        operator, actor = Principal.operator(PLANS[0].staff.operator), persona.agent_id
+        found += [
+            Login("operator", *place, operator, {"agent_id": whose, "persona": "subconscious"}),
+            Login("actor", *place, Principal.agent(actor), {"agent_id": whose, "persona": "actor"}),
+        ]
     return tuple(found)

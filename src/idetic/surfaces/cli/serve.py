@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,8 +54,8 @@ def serve(
 ) -> None:
     """Serve the HTTP API and the console until Ctrl-C or SIGTERM; what is under way is answered.
 
-    Callers need an API key: `idetic keys create` makes one. With --demo, keys to a new world are
-    printed, and end with the server.
+    Callers need an API key: `idetic keys create` makes one. With --demo, the demo world is
+    loaded, and keys to it are printed that end with the server.
     """
     from idetic.surfaces.cli.sources import with_database
     from idetic.surfaces.cli.worker import logged
@@ -71,7 +72,7 @@ async def _serve(db: Idetic, asked: _Asked) -> None:
     from idetic.surfaces.cli.serve_demo import demo_keys
 
     console = _console() if asked.console else None
-    async with demo_keys(db, wanted=asked.demo) as keys:
+    async with demo_keys(db, wanted=asked.demo, quiet=asked.json) as keys:
         await run(
             db,
             host=asked.host,
@@ -116,17 +117,27 @@ def _say(address: str, keys: list[DemoKey], as_json: bool, console: bool) -> Non
     if page is not None:
         lines.append(f"The console is at {page}; log in with an API key.")
     if keys:
-        lines += ["", "Keys to a demo world, one for each principal:"]
-        lines += [f"  {each.principal:<24} {each.key}" for each in keys]
+        lines += ["", "Keys to the demo world; they end with the server:", *_listed(keys)]
         lines += ["", "Try:", f"  {_curl(address, keys)}"]
     # Written plainly: a key that a terminal wraps cannot be copied.
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 
 
+def _listed(keys: list[DemoKey]) -> Iterator[str]:
+    """Each place, and below it who may come in."""
+    place = ""
+    for each in keys:
+        here = f"{each.organisation}, {each.domain or each.agent}"
+        if here != place:
+            place = here
+            yield f"  {here}"
+        yield f"    {each.principal:<22} {each.key}"
+
+
 def _curl(address: str, keys: list[DemoKey]) -> str:
     operator = next(each for each in keys if each.principal.startswith("operator:"))
     return (
         f"curl -s {address}/v1/recall -H 'Authorization: Bearer {operator.key}' "
-        "-H 'Content-Type: application/json' -d '{\"query\": \"How are findings reported?\"}'"
+        "-H 'Content-Type: application/json' -d '{\"query\": \"Why do names match only closely?\"}'"
     )

@@ -9,43 +9,48 @@ from datetime import timedelta
 from uuid import UUID
 
 from idetic.library.idetic import Idetic
-from idetic.model import Principal, PrincipalKind
-from idetic.surfaces.cli import demo_story as story
-from idetic.surfaces.cli.demo_play import play
+from idetic.surfaces.cli.demo_world import loaded_world
+from idetic.world import Login
 
 # For a server that was killed and could not revoke them.
 _AT_MOST = timedelta(days=7)
-_NAMES = {PrincipalKind.AGENT: story.EXPLORER, PrincipalKind.OPERATOR: story.OPERATOR}
 
 
 @dataclass(frozen=True)
 class DemoKey:
-    """A key to the demo world."""
+    """A key to the demo world: whose, and where it leads."""
 
+    organisation: str
+    domain: str | None
+    agent: str
     principal: str
     key: str = field(repr=False)
     id: UUID
 
 
 @asynccontextmanager
-async def demo_keys(db: Idetic, *, wanted: bool) -> AsyncIterator[list[DemoKey]]:
-    """Play the demo's story in a tenant of its own, and hand out a key for each principal."""
+async def demo_keys(db: Idetic, *, wanted: bool, quiet: bool) -> AsyncIterator[list[DemoKey]]:
+    """Load the demo world if it is not there, and hand out a key for each of its logins."""
     if not wanted:
         yield []
         return
-    world = (await play(db, lambda _: None)).world
-    anchor = {"org_id": world.org_id, "domain_id": world.domain_id}
-    spec = (await db.agent(story.AGENT)).spec
+    world = await loaded_world(db, quiet=quiet)
     keys: list[DemoKey] = []
     try:
-        for kind in spec.visibility.principals:
-            principal = Principal(kind, _NAMES.get(kind, "demo"))
-            until = db.clock.now() + _AT_MOST
-            made = await db.keys.create(
-                agent=story.AGENT, principal=principal, anchor=anchor, expires_at=until
-            )
-            keys.append(DemoKey(f"{kind}:{principal.name}", made.key, made.id))
+        for login in world.logins:
+            keys.append(await _key(db, login))  # noqa: PERF401 - what was made is revoked, come what may
         yield keys
     finally:
         for each in keys:
             await db.keys.revoke(each.id)
+
+
+async def _key(db: Idetic, login: Login) -> DemoKey:
+    made = await db.keys.create(
+        agent=login.agent,
+        principal=login.principal,
+        anchor=login.anchor,
+        expires_at=db.clock.now() + _AT_MOST,
+    )
+    who = f"{login.principal.kind}:{login.principal.name}"
+    return DemoKey(login.organisation, login.domain, login.agent, who, made.key, made.id)
