@@ -115,6 +115,7 @@ async def sweep(
                         if name in ("embed", "reembed"):
                             continue
                         query = {"moment": "2999-01-01T00:00:00Z"} if name == "as_of" else {}
+                        query |= {"state": "ACTIVE"} if name == "kept" else {}
                         if name == "list" and entry == planted.entries[0]:
                             query = {"session_id": str(planted.session)}
                         key = {"Idempotency-Key": CANARY} if name == "prefer" else {}
