@@ -54,7 +54,7 @@ async def test_what_is_previewed_is_recorded_as_read(console: Console, visit: Vi
     before = len(await auditor.readers(console.seeded.preference))
     visitor = await visit(await console.house.key())
     await visitor.go(f"/context?q={QUESTION}")
-    assert PREFERENCE in await visitor.page.text_content("pre.block")
+    assert PREFERENCE in await visitor.page.inner_text("pre.block")
     (latest, *_) = readers = await auditor.readers(console.seeded.preference)
     assert (len(readers), latest.by) == (before + 1, "operator:ada")
 

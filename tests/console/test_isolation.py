@@ -26,13 +26,20 @@ pytestmark = pytest.mark.anyio
 SEARCHES = ("/explore", "/explore?q=feed+the+bird&archived=1&candidates=1")
 
 
+# Pages whose lists and blocks come from memory, for whoever may read.
+WORK = (
+    *(f"/queues?queue={name}" for name in ("contradictions", "candidates", "quarantine")),
+    "/context?q=feed+the+bird",
+)
+
+
 def entries_of(seeded: Seeded) -> list[str]:
     return [f"/entries/{each}" for each in (seeded.fact, seeded.preference)]
 
 
 def paths_to(seeded: Seeded) -> list[str]:
     """Pages that bring something of memory: the lists, and those of a tenant's own entries."""
-    return ["/overview", "/spec", *SEARCHES, *entries_of(seeded)]
+    return ["/overview", "/spec", *SEARCHES, *WORK, *entries_of(seeded)]
 
 
 async def carried(visitor: Visitor, paths: list[str]) -> dict[str, str]:
@@ -64,6 +71,19 @@ async def test_two_operators_never_see_each_others_memory(console: Console, visi
     assert "no such entry in this scope" in refused
 
 
+async def test_two_auditors_never_see_each_others_actions(console: Console, visit: Visit) -> None:
+    house = console.house
+    ours = await visit(await house.key(Principal.auditor("ben")))
+    theirs = await visit(await house.key(Principal.auditor("eve"), world=house.other))
+    paths = ["/audit", *(f"/audit/{each.action}" for each in (console.seeded, console.other))]
+    seen_by_us, seen_by_them = await carried(ours, paths), await carried(theirs, paths)
+    assert with_mark(seen_by_us, OURS) == [paths[1]], "one's own mark is there to be seen"
+    assert with_mark(seen_by_them, THEIRS) == [paths[2]]
+    assert with_mark(seen_by_us, THEIRS) == with_mark(seen_by_them, OURS) == []
+    assert "no such action in this scope" in seen_by_us[paths[2]]
+    assert with_mark(seen_by_us, str(console.other.fact)) == []
+
+
 @pytest.fixture
 async def open_console(
     server: EmbeddedServer, template: str, anyio_backend: str
@@ -83,8 +103,11 @@ async def test_control_with_the_protections_off_the_walk_finds_the_mark(
 ) -> None:
     house = open_console.house
     visitor = await visit(await house.key(), house)
-    seen = await carried(visitor, [*SEARCHES, *entries_of(open_console.other)])
-    assert with_mark(seen, THEIRS) != []
+    seen = await carried(visitor, [*SEARCHES, *WORK, *entries_of(open_console.other)])
+    found = with_mark(seen, THEIRS)
+    assert found != []
+    assert WORK[0] in found
+    assert WORK[-1] in found
     await visitor.context.close()
 
 

@@ -75,6 +75,14 @@ async def test_the_overview_counts_and_each_number_leads_to_its_list(
     await visitor.ready()
     assert await visitor.page.locator(".hit").count() == seen.entries
     await visitor.go("/overview?days=7")
+    await visitor.page.click("summary >> text=The latest 1")
+    assert "explorer" in await visitor.page.locator("details tr").last.inner_text()
+    states = visitor.page.locator("section", has_text="Retention").last
+    kept = await states.locator(".bar", has_text="referenced").locator("a").inner_text()
+    await states.locator(".bar", has_text="referenced").locator("a").click()
+    await visitor.ready()
+    assert await visitor.page.locator(".hit").count() == int(kept) == 2
+    await visitor.go("/overview?days=7")
     assert await visitor.page.locator(".chart").first.locator("li").count() == 7
     await visitor.page.locator("a.chart-column").first.click()
     await visitor.ready()

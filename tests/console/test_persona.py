@@ -14,6 +14,7 @@ from tests.console.conftest import Console, Visit
 from tests.support.console_looks import readable
 from tests.support.console_seed import MARKUP
 from tests.support.console_visit import Visitor
+from tests.support.http_house import House, serving
 from tests.support.persona import remembering, task
 
 pytestmark = pytest.mark.anyio
@@ -141,14 +142,20 @@ async def test_an_actors_login_shows_its_memory_and_no_trace_of_more(
     assert await visitor.page.locator("#search").count() == 0
 
 
-async def test_control_the_same_search_finds_the_traces_in_an_operators_page(
+async def test_control_an_actors_key_that_is_not_told_apart_shows_the_traces(
     stage: Stage, visit: Visit
 ) -> None:
-    """The same agent, the same search, another key: so the one above can turn red."""
-    visitor = await visit(await stage.key(Principal.operator("ada")))
-    await visitor.go("/persona")
-    assert TRACES.search(await everything(visitor))
-    assert any(SECRET in frame for frame in visitor.frames) or SECRET in await visitor.text()
+    """The same key and the same search, over a server that takes no Actor for one."""
+    house = stage.console.house
+    options = ("--no-worker", "--rate", "5000")
+    module = "tests.support.personas_sabotaged"
+    with serving(house.database, *options, module=module) as process:
+        open_house = House(house.database, house.db, (house.world, house.other), process)
+        visitor = await visit(await stage.actor(), open_house)
+        await visitor.go("/persona")
+        assert SECRET in await visitor.text()
+        assert TRACES.search(await everything(visitor))
+        await visitor.context.close()
 
 
 async def test_an_actors_login_has_no_other_page(stage: Stage, visit: Visit) -> None:

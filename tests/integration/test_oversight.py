@@ -57,6 +57,12 @@ async def test_the_overview_counts_by_cell_day_and_queue(house: House) -> None:
         (today, "shadow", 1)
     ]
     assert found.states[RetentionState.REFERENCED] == 1
+    for state, count in found.states.items():
+        assert len(await operator.kept(state)) == count, "each number has its list"
+    (refused,) = await operator.refusals()
+    assert (refused.transition, refused.reason) == ("refused", "shadow")
+    assert refused.detail["noun"] == "rule"
+    assert RULE_TEXT not in str(refused)
     assert sum(found.states.values()) == 3
     assert (found.due, found.contradictions, found.quarantines) == (0, 0, 0)
     assert (found.unembedded, found.since.date()) == (3, today - timedelta(days=6))
@@ -269,3 +275,29 @@ async def test_an_observation_without_a_claim_is_no_candidate(house: House) -> N
     async with house.world.memory.session() as session:
         await session.observe_many([Observation("Nothing to see.")])
     assert await house.world.operator.candidates() == []
+
+
+async def test_lists_of_retention_states_have_pages_and_bounds(house: House) -> None:
+    operator = house.world.operator
+    for number in range(3):
+        await operator.prefer(f"Preference number {number}.")
+    first = await operator.kept(RetentionState.ACTIVE, limit=2)
+    rest = await operator.kept(RetentionState.ACTIVE, limit=2, before=first[-1].id)
+    assert [e.body_text for e in (*first, *rest)] == [
+        f"Preference number {number}." for number in (2, 1, 0)
+    ]
+    gone = first[0].id
+    await operator.tombstone(gone, reason="not needed")
+    assert [e.id for e in await operator.kept(RetentionState.TOMBSTONED)] == [gone]
+    bad: list[dict[str, Any]] = [{"limit": 0}, {"limit": 1_001}, {"limit": True}, {"before": "x"}]
+    for wrong in bad:
+        with pytest.raises(errors.InputError):
+            await operator.kept(RetentionState.ACTIVE, **wrong)
+    with pytest.raises(errors.InputError, match="state is one of"):
+        await operator.kept("GONE")  # type: ignore[arg-type]
+    with pytest.raises(errors.InputError):
+        await operator.refusals(limit=0)
+    customer = house.world.bind(Principal.customer("cleo"))
+    for refused in (customer.kept(RetentionState.ACTIVE), customer.refusals()):
+        with pytest.raises(errors.CapabilityRefused):
+            await refused

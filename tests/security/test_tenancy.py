@@ -25,6 +25,7 @@ from idetic.audit.explanation import ExplainedEntry
 from idetic.audit.findings import Problem
 from idetic.model import Capability
 from idetic.spec.loader import load
+from idetic.spec.retention import RetentionState
 from idetic.store import scope as scoping
 from idetic.store.compiler import Extensions
 from idetic.store.erasing import Searching
@@ -187,6 +188,13 @@ async def _overview(mine: Tenant, theirs: Tenant) -> Found:
     return [theirs.transient] * (counted - len(own))
 
 
+async def _kept(mine: Tenant, _: Tenant) -> Found:
+    """Entries of others in the lists by retention state."""
+    found = [e for state in RetentionState for e in await mine.memory.kept(state, limit=1000)]
+    assert any(e.anchor == mine.anchor for e in found), "one's own is always there"
+    return [e.id for e in found if e.anchor != mine.anchor]
+
+
 async def _actions(mine: Tenant, _: Tenant) -> Found:
     found = {each.action_id for each in await mine.holder(Capability.AUDIT).actions()}
     assert mine.action in found, "one's own is always there"
@@ -228,7 +236,7 @@ reading = pytest.mark.parametrize(
         *(_get, _list, _history, _as_of, _recall, _list_of_a_session),
         *(_explain_action, _verify, _head),
         *(_erasure_search, _quarantine_search),
-        *(_overview, _actions, _readers, _references, _quarantines),
+        *(_overview, _kept, _actions, _readers, _references, _quarantines),
     ],
     ids=lambda p: p.__name__[1:],
 )

@@ -27,6 +27,7 @@ from idetic import (
 from idetic.client import RemoteInteraction, RemoteMemory, RemoteSession, connect, connect_sync
 from idetic.client.errors import AnswerUnreadable, ConnectionClosed, ServerUnavailable, told
 from idetic.library.handles import Interaction, Memory, Session
+from idetic.spec.retention import RetentionState
 from tests.conftest import RULE_TEXT
 from tests.support.cutting_proxy import Cutting, cutting
 from tests.support.http_house import House
@@ -290,6 +291,11 @@ async def test_overseeing(house: House, operator: RemoteMemory, auditor: RemoteM
     found, here = await operator.overview(days=7), await local.overview(days=7)
     assert (found.cells, found.written, found.states) == (here.cells, here.written, here.states)
     assert (found.candidates, found.refused) == (here.candidates, here.refused)
+    for state in RetentionState:
+        assert await operator.kept(state) == await local.kept(state)
+    first, *rest = await local.kept(RetentionState.ACTIVE)
+    assert await operator.kept(RetentionState.ACTIVE, limit=1, before=first.id) == rest[:1]
+    assert await operator.refusals() == await local.refusals()
     waiting, same = (await operator.candidates())[-1], (await local.candidates())[-1]
     assert (waiting.gates, waiting.entry.body_text) == (same.gates, same.entry.body_text)
     assert await operator.candidates(limit=1, after=waiting.entry.id) == []

@@ -121,6 +121,7 @@ async def sweep(
                         # A body that is not listed would only be refused, and prove nothing.
                         assert "requestBody" not in operation or name in bodies(planted), name
                         query = {"moment": "2999-01-01T00:00:00Z"} if name == "as_of" else {}
+                        query |= {"state": "ACTIVE"} if name == "kept" else {}
                         if name == "list" and entry == planted.entries[0]:
                             query = {"session_id": str(planted.session)}
                         key = {"Idempotency-Key": KEY} if name == "prefer" else {}

@@ -24,7 +24,8 @@ from idetic.lifecycle.canon import Rescanned
 from idetic.lifecycle.consolidation import Consolidated
 from idetic.lifecycle.overview import Overview
 from idetic.lifecycle.retention import Disposed, Reconciled
-from idetic.model import LedgerRecord, Place, Receipt, Ref, Scope
+from idetic.model import Entry, LedgerRecord, Place, Receipt, Ref, Scope
+from idetic.spec.retention import RetentionState
 
 if TYPE_CHECKING:
     from idetic.library.handles import Agent
@@ -117,6 +118,16 @@ class Maturing:
     async def overview(self, *, days: int = 30) -> Overview:
         """How memory stands: what it holds, what waits, what was refused. Numbers, no content."""
         return await self.agent.rooms.overviews.overview(self.scope, days)
+
+    async def kept(
+        self, state: RetentionState, *, limit: int = 100, before: UUID | None = None
+    ) -> list[Entry]:
+        """The entries in one retention state, newest first; `before` is a page's last id."""
+        return await self.agent.rooms.overviews.kept(self.scope, state, limit, before)
+
+    async def refusals(self, *, limit: int = 100) -> list[LedgerRecord]:
+        """What the guard refused, newest first: who tried, when, over which canonical row."""
+        return await self.agent.rooms.overviews.refusals(self.scope, limit)
 
     async def disposition(self, *, limit: int = 100) -> list[Disposition]:
         """What is due for somebody's decision, the hardest pressed first."""

@@ -133,7 +133,7 @@ def compose(
         quarantine=Quarantine(spec, gateway, sourcing, undoing, gates, clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
-        overviews=Overviews(spec, overseeing, sourcing, Queue(database), clock),
+        overviews=Overviews(spec, overseeing, sourcing, entries, Queue(database), clock),
         aggregation=Aggregation(spec, gateway, holding, gates, clock),
         verifier=verifier,
         explaining=Explaining(spec, auditing, clock),

@@ -117,14 +117,15 @@ def _filled(tag: str, cell: Cell, **attributes: Any) -> None:
         cell()
 
 
-def bar(name: str, share: float, said: str, *, kind: str = "") -> None:
+def bar(name: str, share: float, said: str, *, kind: str = "", address: str | None = None) -> None:
     """A value from 0 to 1 as a name, a bar and its number; the bar is for the eye alone."""
     with text("div", cls="bar"):
         text("span", name, "bar-name")
         with text("span", cls="bar-track", aria_hidden="true"):
             width = f"{max(0.0, min(1.0, share)) * 100:.1f}%"
             text("span", cls=f"bar-fill {kind}", style=f"width: {width}")
-        text("span", said, "bar-said")
+        with text("span", cls="bar-said"):
+            text("span" if address is None else "a", said, href=address)
 
 
 def empty(what: str, do: str) -> None:

@@ -15,6 +15,7 @@ from idetic.library.handles import Memory
 from idetic.model import Entry, Origin, Tier, Typology
 from idetic.recall.hits import Hit, Recall
 from idetic.spec.primitives import Signal
+from idetic.spec.retention import RetentionState
 from idetic.surfaces.console import parts
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.desk import Desk
@@ -39,12 +40,13 @@ class Asked:
     as_of: datetime | None
     archived: bool
     candidates: bool
+    state: RetentionState | None
     before: UUID | None
 
     @property
     def narrowed(self) -> bool:
         """Whether anything but the place in the list is asked for."""
-        return self != Asked("", None, None, None, 0, None, False, False, self.before)
+        return self != Asked("", None, None, None, 0, None, False, False, None, self.before)
 
     def address(self, **changed: Any) -> str:
         """This question again, with something changed."""
@@ -57,6 +59,7 @@ class Asked:
             "as_of": f"{self.as_of:%Y-%m-%dT%H:%M}" if self.as_of else None,
             "archived": "1" if self.archived else None,
             "candidates": "1" if self.candidates else None,
+            "state": self.state,
         }
         return at("/explore", **(asked | changed))
 
@@ -84,6 +87,7 @@ def _asked(request: Request) -> Asked:
             as_of=_moment(given.get("as_of")),
             archived=given.get("archived") == "1",
             candidates=given.get("candidates") == "1",
+            state=RetentionState(given["state"]) if given.get("state") else None,
             before=UUID(given["before"]) if given.get("before") else None,
         )
     except ValueError:
@@ -200,7 +204,10 @@ def _signal(signal: Signal, hit: Hit, colour: str) -> None:
 
 async def _newest(memory: Memory, asked: Asked) -> None:
     """Without words there is nothing to rank: the list itself, newest first."""
-    if asked.as_of is not None:
+    if asked.state is not None:
+        found = await memory.kept(asked.state, limit=PAGE, before=asked.before)
+        title = f"Retention: {asked.state.value.lower()}"
+    elif asked.as_of is not None:
         found = await memory.as_of(asked.as_of, limit=PAGE, before=asked.before)
         title = f"As it stood at {asked.as_of:%Y-%m-%d %H:%M} UTC"
     else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from starlette.requests import Request
 
 from idetic.library.health import Check, Verdict, vital
 from idetic.lifecycle.overview import Overview
+from idetic.model import LedgerRecord
 from idetic.surfaces.console import parts
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.chart import Day, days
@@ -16,6 +17,7 @@ from idetic.surfaces.console.desk import Desk
 from idetic.surfaces.console.wording import words
 
 SPANS = (7, 30, 90)
+LATEST = 10
 _KINDS = {Verdict.GOOD: "good", Verdict.WARNING: "warn", Verdict.BAD: "bad"}
 
 
@@ -23,11 +25,12 @@ async def build(desk: Desk, request: Request) -> None:
     """The page."""
     given = request.query_params.get("days", "")
     span = int(given) if given.isdecimal() and int(given) in SPANS else 30
-    seen = await (await desk.memory()).overview(days=span)
+    memory = await desk.memory()
+    seen = await memory.overview(days=span)
     _tiles(seen)
     with parts.text("div", cls="columns"):
         _written(seen, span)
-        _refused(seen)
+        _refused(seen, await memory.refusals(limit=LATEST) if seen.refused else [])
         _cells(seen)
         _states(seen)
         _backlog(seen)
@@ -77,7 +80,7 @@ def _written(seen: Overview, span: int) -> None:
         days(list(columns.values()), list(series), label="Entries written on each day")
 
 
-def _refused(seen: Overview) -> None:
+def _refused(seen: Overview, latest: Sequence[LedgerRecord]) -> None:
     with parts.card("Refused by the guard"):
         if not seen.refused:
             parts.empty("Nothing was refused.", "Notes that restate canonical content are.")
@@ -88,6 +91,23 @@ def _refused(seen: Overview) -> None:
             day.counts[words(each.reason)] = day.counts.get(words(each.reason), 0) + each.count
             series[words(each.reason)] = None
         days(list(columns.values()), list(series), label="Refusals on each day")
+        with parts.text("details", cls="aside"):
+            parts.text("summary", f"The latest {len(latest)}")
+            parts.table(
+                ("When", "Who", "Why", "Over"),
+                [(_when(each), each.actor, words(each.reason), _over(each)) for each in latest],
+                caption="What the guard refused, newest first",
+            )
+
+
+def _when(record: LedgerRecord) -> parts.Cell:
+    return lambda: parts.moment(record.at)
+
+
+def _over(record: LedgerRecord) -> str:
+    """The canonical row that a note came near, where it was one."""
+    noun, ref = record.detail.get("noun"), record.detail.get("id")
+    return f"{words(noun)} …{str(ref)[-8:]}" if noun and ref else "-"
 
 
 def _cells(seen: Overview) -> None:
@@ -120,7 +140,8 @@ def _states(seen: Overview) -> None:
     with parts.card("Retention"):
         total = sum(seen.states.values()) or 1
         for state, count in seen.states.items():
-            parts.bar(state.value.lower(), count / total, f"{count:,}")
+            name, said = state.value.lower(), f"{count:,}"
+            parts.bar(name, count / total, said, address=at("/explore", state=state))
         if not seen.states:
             parts.empty("Nothing is kept yet.", "What memory keeps is counted here.")
 

@@ -43,7 +43,7 @@ async def contradictions(desk: Desk, changed: Changed, *, settled: bool) -> None
                 with parts.text("div", cls="stack"):
                     parts.heading(f"The {words(one.ref.noun)}", 3)
                     await _canonical(memory, one)
-            _standing(one)
+            _standing(one, await _because(memory, one))
             if desk.may(Capability.RESOLVE):
                 Decision(desk, [_act(one, to) for to in TRANSITIONS[one.status]], titled(entry),
                          changed)  # fmt: skip
@@ -69,7 +69,17 @@ def _named(ref: Ref) -> str:
     return f"{words(ref.noun)} {ref.id}; the entry itself does not refer to it."
 
 
-def _standing(one: Contradiction) -> None:
+async def _because(memory: Memory, one: Contradiction) -> str | None:
+    """Why it was said, as the ledger keeps it."""
+    for link in await memory.history(one.entry_id):
+        if link.detail.get("contradiction") == str(one.id):
+            return link.reason
+    return None
+
+
+def _standing(one: Contradiction, because: str | None) -> None:
+    if because:
+        parts.text("p", because)
     with parts.row("small"):
         parts.badge(words(one.status), "warn" if TRANSITIONS[one.status] else "")
         parts.text("span", f"said by {one.observed_by}", "quiet")

@@ -15,6 +15,7 @@ from idetic.evidence import Corroboration, GateResult, Lineage, Referenced
 from idetic.library.handles import MAX_PAGE
 from idetic.lifecycle.overview import MAX_DAYS, Overview
 from idetic.model import Entry, LedgerRecord, Overdue, Tier, Typology
+from idetic.spec.retention import RetentionState
 from idetic.surfaces.http.answers import Bound, answer, routes
 from idetic.surfaces.http.bodies import Moment
 from idetic.surfaces.http.routes.places import place_of
@@ -97,6 +98,20 @@ async def overdue(memory: Bound, limit: Limit = 50) -> Response:
 async def overview(memory: Bound, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30) -> Response:
     """How memory stands: what it holds, what waits, what was refused; numbers alone."""
     return answer(await memory.overview(days=days))
+
+
+@router.get("/kept", response_model=shape(Page), operation_id="kept")
+async def kept(
+    memory: Bound, state: RetentionState, limit: Limit = 100, cursor: Cursor = None
+) -> Response:
+    """The entries in one retention state, newest first."""
+    return _page(await memory.kept(state, limit=limit, before=cursor), limit)
+
+
+@router.get("/refusals", response_model=shape(list[LedgerRecord]), operation_id="refusals")
+async def refusals(memory: Bound, limit: Limit = 100) -> Response:
+    """What the guard refused, newest first: who tried, when, over which canonical row."""
+    return answer(await memory.refusals(limit=limit))
 
 
 @router.get("/entries/{entry_id}", response_model=shape(Entry), operation_id="get")
