@@ -55,7 +55,7 @@ class Block:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
+        return f"{self.page}:{self.line}"
 
 
 def pages() -> list[Path]:
@@ -196,14 +196,15 @@ def _default(value: object) -> str:
 
 def text_files() -> Iterator[tuple[str, str]]:
     """Every text file that is in the repository or about to be, with its content."""
-    for path in _listed():
+    for path in listed_files():
         try:
             yield str(path.relative_to(ROOT)), path.read_text("utf-8")
         except UnicodeDecodeError:
             continue
 
 
-def _listed() -> Iterator[Path]:
+def listed_files() -> Iterator[Path]:
+    """Every file that is in the repository or about to be."""
     listing = ["git", "--no-optional-locks", "ls-files", "--cached", "--others"]
     try:
         listed = subprocess.run(
