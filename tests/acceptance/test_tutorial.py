@@ -12,12 +12,10 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from idetic.embed import BgeSmall, install
 from idetic.store import embedded
 from tests.support.docs import ROOT, Block, blocks, check_output
 from tests.support.strangers import LONG, Environment, new_place
@@ -29,7 +27,7 @@ PROMPT = "python -m asyncio"
 
 
 @pytest.fixture(scope="module")
-def clone(embedder: BgeSmall) -> Iterator[Environment]:
+def clone() -> Iterator[Environment]:
     """A fresh clone, with a home of its own; in the short form with a `.venv`, too."""
     with new_place() as place:
         path = place / "idetic"
@@ -49,12 +47,16 @@ def clone(embedder: BgeSmall) -> Iterator[Environment]:
 STARTER = "import sys\nfrom idetic.surfaces.cli.app import main\nsys.exit(main())\n"
 
 
-def terminal(clone: Environment) -> Terminal:
-    """A terminal in the clone's directory. Nothing is activated in it."""
+Opens = Callable[[], Terminal]
+
+
+@pytest.fixture
+def terminal(clone: Environment, request: pytest.FixtureRequest) -> Opens:
+    """Opens terminals in the clone's directory. Nothing is activated in them."""
     environment = clone.variables(activated=False)
     if not LONG:  # the model that this machine has already
-        environment["IDETIC_MODEL_DIR"] = str(install().path)
-    return Terminal(clone.path.parent, environment)
+        environment["IDETIC_MODEL_DIR"] = str(request.getfixturevalue("model_path"))
+    return lambda: Terminal(clone.path.parent, environment)
 
 
 def typed_lines(block: Block) -> list[tuple[str, str]]:
@@ -68,8 +70,8 @@ def page(clone: Environment, name: str) -> list[Block]:
     return list(blocks(clone.path.parent / name))
 
 
-def test_the_tutorial_ends_where_it_says(clone: Environment) -> None:
-    with terminal(clone) as first, terminal(clone) as second:
+def test_the_tutorial_ends_where_it_says(clone: Environment, terminal: Opens) -> None:
+    with terminal() as first, terminal() as second:
         second.shell("cd .")
         printed = ""
         for block in page(clone, TUTORIAL):
@@ -111,12 +113,12 @@ def anchors(clone: Environment) -> list[str]:
     return re.findall(r"--anchor (\w+=[0-9a-f-]{36})", text)
 
 
-def test_the_readme_ends_where_it_says(clone: Environment) -> None:
+def test_the_readme_ends_where_it_says(clone: Environment, terminal: Opens) -> None:
     """`make demo`, then the tour; `idetic` is `.venv/bin/idetic`, as the page says."""
     said = (clone.path.parent / README).read_text("utf-8")
     assert f"Start `.venv/bin/{PROMPT}`" in said
     assert "`idetic` is `.venv/bin/idetic`" in said
-    with terminal(clone) as first, terminal(clone) as second:
+    with terminal() as first, terminal() as second:
         demo = first.shell("make demo")
         assert [f"\n{number}. " in demo for number in range(1, 10)] == [True] * 9
         first.start(f".venv/bin/{PROMPT}")
@@ -135,8 +137,8 @@ def test_the_readme_ends_where_it_says(clone: Environment) -> None:
     assert not embedded.status(clone.home).running
 
 
-def test_control_a_wrong_output_and_a_failing_line_are_seen(clone: Environment) -> None:
-    with terminal(clone) as first:
+def test_control_a_wrong_output_and_a_failing_line_are_seen(terminal: Opens) -> None:
+    with terminal() as first:
         with pytest.raises(AssertionError, match="FAILED"):
             first.shell("make no-such-target")
         first.start(sys.executable + " -m asyncio")

@@ -38,7 +38,9 @@ class Terminal:
         assert self._shell.stdin is not None
         assert self._shell.stdout is not None
         self._keys: IO[str] = self._shell.stdin
-        threading.Thread(target=self._listen, args=(self._shell.stdout,), daemon=True).start()
+        said = self._shell.stdout
+        self._listener = threading.Thread(target=self._listen, args=(said,), daemon=True)
+        self._listener.start()
 
     def __enter__(self) -> Terminal:
         return self
@@ -52,6 +54,7 @@ class Terminal:
         """Leave whatever runs, then the shell: the end of input ends both."""
         self._keys.close()
         self._shell.wait(60)
+        self._listener.join(60)
 
     def shell(self, line: str) -> str:
         """Type a line at the shell; what it printed. It must succeed."""
@@ -73,8 +76,9 @@ class Terminal:
         return said
 
     def _listen(self, said: IO[str]) -> None:
-        for line in said:
-            self._lines.put(line)
+        with said:
+            for line in said:
+                self._lines.put(line)
         self._lines.put(None)
 
     def _type(self, text: str) -> None:
