@@ -48,6 +48,7 @@ README = ROOT / "README.md"
 TUTORIAL = DOCS / "tutorial" / "first-memory.md"
 PERSONA = DOCS / "tutorial" / "persona-agent.md"
 BACKUP = DOCS / "how-to" / "back-up-and-restore.md"
+SPEC = DOCS / "how-to" / "write-a-spec.md"
 MODEL = DOCS / "how-to" / "install-the-model.md"
 OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
 PYTHON = DOCS / "reference" / "python.md"
@@ -89,6 +90,7 @@ ELSEWHERE = {
     OWN_TABLES: "tests/acceptance/test_docs.py",
     BACKUP: "tests/acceptance/test_docs.py",
     MODEL: "tests/acceptance/test_docs.py",
+    SPEC: "tests/acceptance/test_docs.py",
     DOCS / "how-to" / "use-a-reasoner.md": "tests/unit/test_reason_docs.py",
     DOCS / "tutorial" / "a-month.md": "tests/acceptance/test_month.py",
 }
@@ -134,6 +136,13 @@ def test_the_model_is_installed_as_the_page_says(
     """From the directory where this machine has it: the registry is not asked once more."""
     monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
     assert follow(MODEL) > 2
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_spec_is_put_together_from_the_pages_blocks() -> None:
+    parts = [block.text for block in blocks(SPEC) if block.language == "yaml"]
+    Path("clerk.yaml").write_text("\n".join(parts))
+    assert follow(SPEC) == 1
 
 
 @pytest.mark.usefixtures("reader")
