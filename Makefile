@@ -1,22 +1,24 @@
-# The two commands of the README, and the few others a developer needs.
+# The commands of the README, and the few others a developer needs.
 #   make demo    the end-to-end story in the terminal
+#   make serve   the HTTP API over a demo world
 #   make test    everything that decides whether the tree is good
-# Both set everything up first: a virtual environment, the locked dependencies, nothing else.
+# They set everything up first: a virtual environment, the locked dependencies, nothing else.
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model demo test faults canaries lint bench docs \
+.PHONY: help setup model demo serve test faults canaries moving lint bench docs \
 	wheel wheel-check stranger lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
+	@echo "make serve           the HTTP API over a demo world, with a worker; Ctrl-C stops it"
 	@echo "make test            lint, types, layers and the whole test suite"
 	@echo "make lint            only lint, types and layers"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
-	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo), or all"
+	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http), or all"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make docs            the documentation as a site, in site/"
 	@echo "make wheel           the source archive and the wheel, in dist/"
@@ -46,6 +48,9 @@ model: setup
 demo: setup model
 	@$(BIN)/idetic demo
 
+serve: setup model
+	@$(BIN)/idetic serve --demo
+
 lint: setup
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
@@ -57,14 +62,14 @@ test: lint model
 	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 TASKS := locomo sts dedup write recall threshold growth start close gates guard shadow persona \
-	persona_locomo
+	persona_locomo http
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done
 
 # The long form of what kills processes and servers; the short form is part of `make test`.
 faults: setup model
-	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property
+	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property tests/surfaces/test_http_*.py
 
 # Fifty tenants, a hundred thousand operations; a shorter form is part of `make test`.
 canaries: setup
@@ -86,9 +91,15 @@ wheel-check: setup
 stranger: setup
 	IDETIC_LONG=1 $(BIN)/python -m pytest -s tests/acceptance/test_tutorial.py
 
+# Export, import, export of ten thousand entries with history; a thousand are part of `make test`.
+moving: setup
+	IDETIC_MOVED=10000 $(BIN)/python -m pytest -s tests/integration/test_moving_many.py
+
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--extra dev --extra docs --extra bench --extra llm pyproject.toml -o requirements.lock
+		--extra dev --extra docs --extra bench --extra llm --extra server --extra client --extra mcp \
+		--extra langgraph --extra langchain --extra openai-agents --extra anthropic \
+		--extra llamaindex --extra google-adk --extra otel --extra sentry pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

@@ -169,7 +169,10 @@ async def other_world(db: Idetic, agent: Agent) -> World:
 
 @pytest.fixture(autouse=True)
 def _no_home_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may touch the user's own embedded server."""
+    """No test may touch the user's own embedded server, or heed the user's own settings."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(tempfile.gettempdir()) / "idetic-no-settings"))
+    for name in ("IDETIC_CONFIG", "IDETIC_AGENT", "IDETIC_ANCHOR", "IDETIC_AS", "IDETIC_KEY"):
+        monkeypatch.delenv(name, raising=False)
     if "IDETIC_HOME" not in os.environ:
         monkeypatch.setenv(
             "IDETIC_HOME", str(Path(tempfile.gettempdir()) / f"idetic-no-home-{uuid4().hex}")

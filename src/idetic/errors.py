@@ -60,6 +60,13 @@ class AnchorRefused(InputError):
     code = "anchor_refused"
 
 
+class ExportRefused(InputError):
+    """This file is not an export that can be taken in."""
+
+    code = "export_refused"
+    remedy = "Export it again and take that file as it is; nothing was written."
+
+
 class NotFound(IdeticError):
     """There is no such thing in this scope."""
 
@@ -173,6 +180,14 @@ class ScopeClosed(Refused):
 
     code = "scope_closed"
     remedy = "Open a new session or interaction and write there; nothing was written."
+    http_status = 409
+
+
+class AnchorTaken(Refused):
+    """This anchor has memory already."""
+
+    code = "anchor_taken"
+    remedy = "Import into a database where the anchor has none yet; nothing was written."
     http_status = 409
 
 

@@ -70,6 +70,8 @@ class Capability(StrEnum):
     READ_ACROSS = "read_across"
     AUDIT = "audit"
     MAINTAIN = "maintain"
+    EXPORT = "export"
+    IMPORT = "import"
 
 
 class PrincipalKind(StrEnum):
@@ -201,7 +203,8 @@ class Observation:
     """Something to observe, for `observe_many`; `observe` takes the same as arguments.
 
     `heard_from` may name a weaker origin than the principal's own (an agent relaying a tool);
-    a stronger one is refused.
+    a stronger one is refused. `verbatim` refuses what a gate would change, instead of keeping the
+    changed text.
     """
 
     text: str
@@ -212,6 +215,7 @@ class Observation:
     valid_at: datetime | None = None
     heard_from: Origin | None = None
     idempotency_key: str | None = None
+    verbatim: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,8 @@ CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
             "column world_agent_memory_corroborations.world_model_version",
             "access world_agent_memory_corroborations",
             "access world_agent_memory_corroborations for the keeper",
+            "access world_agent_memory_corroborations for the mover",
+            "function world_agent_take_corroborations_v1",
             "index world_agent_hnsw_persistent_semantic",
         },
     ),
@@ -553,7 +555,7 @@ def test_each_canonical_body_has_its_trigram_index(
         size = f"cardinality(show_trgm({canonical.body}))"
         assert f"USING gist ({lead}, {size}, {canonical.body} " in index
         assert "siglen='1024'" in index
-    assert bool(guarded) == (name != "persona_agent")
+    assert bool(guarded) == (name not in ("framework_agent", "persona_agent"))
 
 
 # --- the guard's plan ------------------------------------------------------------------------

@@ -44,3 +44,9 @@ def row_counts_on(connection: psycopg.Connection, schema: str) -> dict[str, int]
     row = connection.execute(sql.SQL("SELECT {}").format(counts)).fetchone()
     assert row is not None
     return dict(zip(names, row, strict=True))
+
+
+def row_counts(dsn: str, schema: str) -> dict[str, int]:
+    """The same on a connection of its own."""
+    with psycopg.connect(dsn) as connection:
+        return row_counts_on(connection, schema)

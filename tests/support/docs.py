@@ -107,7 +107,9 @@ def follow(page: Path) -> int:
 def _run(block: Block, names: dict[str, Any], runner: asyncio.Runner) -> str:
     # Empty lines in front, so that a traceback names the page's own line.
     source = "\n" * (block.line - 1) + block.text
-    code = compile(source, str(block.page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    # Nothing is inherited: a reader's prompt has none of this file's imports from the future.
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code = compile(source, str(block.page), "exec", flags=flags, dont_inherit=True)
     out = io.StringIO()
     with redirect_stdout(out):
         result = FunctionType(code, names)()

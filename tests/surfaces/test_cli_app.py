@@ -39,8 +39,10 @@ def test_the_tree_has_every_command() -> None:
         "demo month", "list", "history", "db start", "db stop", "db status", "spec check",
         "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list", "recall",
         "embed", "model install", "model status", "model verify", "worker", "doctor", "keys create",
-        "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream",
+        "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream", "serve",
         "persona check", "persona import",
+        "observe", "context", "close", "contradictions", "resolve", "disposition", "dispose", "mcp",
+        "bench", "config show", "export", "import", "adopt",
     }  # fmt: skip
 
 
@@ -54,7 +56,9 @@ def test_every_command_explains_itself_with_an_example_and_speaks_json(
     assert "--json" in ran.out
 
 
-@pytest.mark.parametrize("path", [(), ("spec",), ("db",), ("keys",), ("persona",)], ids=str)
+@pytest.mark.parametrize(
+    "path", [(), ("spec",), ("db",), ("keys",), ("persona",), ("config",)], ids=str
+)
 def test_a_group_alone_shows_its_commands(path: tuple[str, ...]) -> None:
     ran = called(*path)
     assert ran.code == 0
@@ -94,6 +98,21 @@ def test_the_shell_gets_a_completion_script_and_completes_spec_names() -> None:
         _TYPER_COMPLETE_ARGS="idetic spec render wor",
     )
     assert "world_agent" in completed.out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_and_option_is_completed(shell: str) -> None:
+    def completed(line: str) -> str:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+        return process(
+            _IDETIC_COMPLETE=f"complete_{shell}", _TYPER_COMPLETE_ARGS=line,
+            _TYPER_COMPLETE_FISH_ACTION="get-args", **words,
+        ).out  # fmt: skip
+
+    shown = completed("idetic ")
+    assert [path[0] for path in ALL if path[0] not in shown] == []
+    assert "--heard-from" in completed("idetic observe --he")
+    assert "surfaced_to_operator" in completed("idetic contradictions --status surf")
 
 
 @pytest.mark.parametrize(

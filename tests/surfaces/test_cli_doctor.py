@@ -8,9 +8,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 from anyio import to_thread
+from psycopg import sql
 
 from idetic import Idetic, Principal
+from idetic.library import health
 from idetic.model import Scope
+from idetic.store.health import ServerFacts
 from idetic.store.queue import Queue
 from tests.conftest import TestDatabase
 from tests.surfaces.cli_runner import called
@@ -39,6 +42,41 @@ def test_a_table_without_forced_security_is_bad(database: TestDatabase) -> None:
     assert code == 1
     assert "worlds.world_agent_memory_reads" in found["row-level security"]["found"]
     assert "spec apply" in found["row-level security"]["remedy"]
+
+
+def test_a_table_without_a_policy_is_bad(database: TestDatabase) -> None:
+    with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
+        found = admin.execute(
+            """SELECT polname FROM pg_policy
+               WHERE polrelid = 'worlds.world_agent_memory_reads'::regclass"""
+        ).fetchall()
+        assert found
+        for (name,) in found:
+            drop = sql.SQL("DROP POLICY {} ON worlds.world_agent_memory_reads")
+            admin.execute(drop.format(sql.Identifier(name)))
+    code, checked = checks(database)
+    assert code == 1
+    assert "worlds.world_agent_memory_reads" in checked["row-level security"]["found"]
+
+
+def test_a_database_that_does_not_open_is_a_finding_among_others() -> None:
+    ran = called("doctor", "--dsn", "postgresql://nobody:hush@127.0.0.1:9/x", "--json")
+    found = {one["name"]: one for one in ran.json()["checks"]}
+    assert ran.code == 1
+    assert found["database"]["verdict"] == "bad"
+    assert "DSN" in found["database"]["remedy"]
+    assert {"embedding model", "disk"} <= found.keys(), "what does not need it is checked anyway"
+    assert "hush" not in ran.out
+    assert "database" in called("doctor", "--dsn", "postgresql://127.0.0.1:9/x").out
+
+
+def test_an_old_extension_is_bad_and_says_how_to_renew_it() -> None:
+    facts = ServerFacts("15.2", "idetic_app", False, {"vector": "0.7.4", "pg_trgm": "1.6",
+                        "btree_gist": "1.7"}, [], [], [])  # fmt: skip
+    (_, extensions) = health._database(facts)
+    assert extensions.verdict == "bad"
+    assert "0.8" in extensions.found
+    assert "ALTER EXTENSION" in extensions.remedy
 
 
 async def test_an_old_backlog_and_a_failure_are_told(database: TestDatabase) -> None:

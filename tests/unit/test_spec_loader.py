@@ -17,11 +17,11 @@ from idetic.spec.problems import SpecInvalid
 from idetic.spec.typology import ConsolidationMethod, DecayModel, WriteMode
 
 
-def test_three_specs_are_shipped() -> None:
-    assert shipped() == ("operator_agent", "persona_agent", "world_agent")
+def test_four_specs_are_shipped() -> None:
+    assert shipped() == ("framework_agent", "operator_agent", "persona_agent", "world_agent")
 
 
-@pytest.mark.parametrize("name", ["operator_agent", "persona_agent", "world_agent"])
+@pytest.mark.parametrize("name", shipped())
 def test_a_shipped_spec_is_valid_commented_and_survives_its_own_data(name: str) -> None:
     spec = load(name)
     assert spec.agent == name

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from idetic.spec.loader import load
+from idetic.spec.loader import load, shipped
 from idetic.spec.problems import PRIMITIVES
 from idetic.spec.render import render
 
 
-@pytest.mark.parametrize("name", ["operator_agent", "persona_agent", "world_agent"])
+@pytest.mark.parametrize("name", shipped())
 def test_every_primitive_has_its_heading_in_order(name: str) -> None:
     headings = re.findall(r"^### (.+)$", render(load(name)), re.MULTILINE)
     assert headings == [re.sub(r"^(\d+) ", r"\1. ", primitive) for primitive in PRIMITIVES.values()]

@@ -20,7 +20,8 @@ PACKAGE = Path(idetic.__file__).parent
 ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo", "surfaces/cli/month")
 # The remedies' examples: lines of YAML that are shown and never read.
 EXAMPLES = ("spec/examples.py",)
-SPECIAL = re.compile(r"world", re.IGNORECASE)
+# `open_world_hint` is the Model Context Protocol's word, and not about any agent.
+SPECIAL = re.compile(r"(?<!^open_)world", re.IGNORECASE)
 # A sentence that gives an example says so.
 SAID_AS_EXAMPLE = re.compile(r"for example|e\.g\.|such as|[Ee]xample:")
 

@@ -45,20 +45,24 @@ class Verifier:
         """Check everything; problems are told, not raised."""
         require(self._spec, scope, Capability.AUDIT)
         require_one_chain(scope)
-        if head is not None and not isinstance(head, ChainHead):
-            raise InputError("head is a ChainHead.", remedy="Read one with ChainHead.from_data.")
-        if head is not None and not head.of_same_anchor(scope.agent, scope.anchor):
-            raise InputError("This head belongs to another chain.")
+        check_head(scope, head)
+        async with self._auditing.look(scope, self._clock.now()) as seen:
+            return await self.examine(seen, head, progress)
+
+    async def examine(
+        self, seen: Audited, head: ChainHead | None = None, progress: Progress | None = None
+    ) -> Verified:
+        """The same for an anchor that is being looked at already."""
+        scope = seen.scope
         findings = Findings()
         walk = ChainWalk(self._genesis(scope), findings, head.position if head else None)
-        async with self._auditing.look(scope, self._clock.now()) as seen:
-            position, digest, at, last = await seen.end()
-            await _walk(seen, walk, last or 0, progress)
-            _compare_end(walk, position, digest, at)
-            if head is not None:
-                _compare_head(walk, head)
-            entries = await _contents(seen, findings)
-            await _loose_ends(seen, findings)
+        position, digest, at, last = await seen.end()
+        await _walk(seen, walk, last or 0, progress)
+        _compare_end(walk, position, digest, at)
+        if head is not None:
+            _compare_head(walk, head)
+        entries = await _contents(seen, findings)
+        await _loose_ends(seen, findings)
         return Verified(
             scope.agent, scope.anchor, walk.links, entries,
             self._head(scope, position, digest, at), head, tuple(findings.problems), findings.more,
@@ -72,6 +76,14 @@ class Verifier:
 
     def _genesis(self, scope: Scope) -> bytes:
         return genesis_hash(self._auditing.family_name, scope.anchor.values())
+
+
+def check_head(scope: Scope, head: ChainHead | None) -> None:
+    """Refuse what is no head of this chain."""
+    if head is not None and not isinstance(head, ChainHead):
+        raise InputError("head is a ChainHead.", remedy="Read one with ChainHead.from_data.")
+    if head is not None and not head.of_same_anchor(scope.agent, scope.anchor):
+        raise InputError("This head belongs to another chain.")
 
 
 def require_one_chain(scope: Scope) -> None:

@@ -111,6 +111,15 @@ def _value(key: str, value: object, declared: EnvelopeKey) -> Any:
     return check_scalar(key, value)
 
 
+def fits(spec: MemorySpec, key: object, value: object) -> bool:
+    """Whether the spec declares an envelope key of this name, and the value has its shape."""
+    declared = spec.retrieval.envelope.get(key) if isinstance(key, str) else None
+    try:
+        return declared is not None and _value(str(key), value, declared) is not None
+    except InputError:
+        return False
+
+
 def check_scalar(key: str, value: object) -> str | int | float | bool:
     """One value of an envelope."""
     if isinstance(value, bool):

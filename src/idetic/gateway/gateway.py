@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from idetic.errors import InputError, WritePolicyRefused
+from idetic.errors import IdempotencyConflict, IdeticError, InputError, WritePolicyRefused
 from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, check_text, check_uuid
@@ -32,10 +32,13 @@ from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.store.held import Held
 from idetic.store.writes import Item, Unjudged, Writes
+from idetic.telemetry import Metric, Name, count, recording, traced
 
 MAX_BATCH = 10_000
 Decide = Callable[[], Awaitable[Sequence[Step]]]
 MAX_LINKED = 1_000
+# The transitions by which an entry moves up.
+_UPWARD = frozenset({"proposed", "promoted", "meta_promoted"})
 
 
 class Gateway:
@@ -64,6 +67,7 @@ class Gateway:
         (receipt,) = await self.observe_many(scope, place, [seen], typology)
         return passed(receipt)
 
+    @traced("observe")
     async def observe_many(
         self, scope: Scope, place: Place, seen: Sequence[Observation], typology: Typology
     ) -> list[Receipt]:
@@ -72,15 +76,22 @@ class Gateway:
         self._check_cell(place.tier, typology, WriteMode.AUTOMATIC)
         return await self._admit(scope, place, seen, typology, "observed")
 
+    @traced("prefer")
     async def prefer(self, scope: Scope, place: Place, stated: Observation) -> Receipt:
         """State a preference; it supersedes the one with the same claim key."""
+        (receipt,) = await self.prefer_many(scope, place, [stated])
+        return passed(receipt)
+
+    async def prefer_many(
+        self, scope: Scope, place: Place, stated: Sequence[Observation]
+    ) -> list[Receipt]:
+        """State many preferences in one transaction; refusals come back as REJECT receipts."""
         require(self._spec, scope, Capability.PREFER)
         self._check_cell(Tier.PERSISTENT, Typology.PROCEDURAL, WriteMode.EXPLICIT)
-        (receipt,) = await self._admit(
-            scope, Place(place.session_id), [stated], Typology.PROCEDURAL, "preferred",
+        return await self._admit(
+            scope, Place(place.session_id), stated, Typology.PROCEDURAL, "preferred",
             tier=Tier.PERSISTENT,
         )  # fmt: skip
-        return passed(receipt)
 
     async def _admit(
         self,
@@ -95,8 +106,7 @@ class Gateway:
         require_whole_anchor(scope)
         if len(seen) > MAX_BATCH:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
-        ingest = self._gates.at(Boundary.INGEST)
-        maker = ItemMaker(self._spec, scope, tier or place.tier, typology, transition, ingest)
+        maker = self._maker(scope, tier or place.tier, typology, transition)
         admitted = await self._told_apart(scope, place, (maker.make(item) for item in seen))
         return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]
 
@@ -116,6 +126,48 @@ class Gateway:
             judged = await self._echoes.judge(scope, place, chain(made, items))
             return await self._writes.admit(scope, place, self._clock.now(), self._version, judged)
 
+    def check(self, scope: Scope, tier: Tier, seen: Observation, typology: Typology) -> None:
+        """Raise what observing this would raise before the database is asked."""
+        require(self._spec, scope, Capability.OBSERVE)
+        self._check_cell(tier, typology, WriteMode.AUTOMATIC)
+        require_whole_anchor(scope)
+        self._maker(scope, tier, typology, "observed").make(seen)
+
+    @traced("adopt")
+    async def adopt(
+        self, scope: Scope, place: Place, seen: Sequence[Observation], *, write: bool
+    ) -> list[Receipt | IdeticError | None]:
+        """Take in what another store remembered, each on its own: a receipt, or why not.
+
+        Without `write` only what needs no database is checked, and None stands for "would go on".
+        """
+        require(self._spec, scope, Capability.IMPORT)
+        require_whole_anchor(scope)
+        self._check_cell(place.tier, Typology.EPISODIC, WriteMode.AUTOMATIC)
+        maker = self._maker(scope, place.tier, Typology.EPISODIC, "imported")
+        made = [_tried(maker, one) for one in seen]
+        items = [item for item in made if not isinstance(item, IdeticError)]
+        if not write or not items:
+            return [item if isinstance(item, IdeticError) else None for item in made]
+        answers = iter(await self._adopt(scope, place, items))
+        return [item if isinstance(item, IdeticError) else next(answers) for item in made]
+
+    async def _adopt(
+        self, scope: Scope, place: Place, items: Sequence[Item]
+    ) -> list[Receipt | IdeticError]:
+        """All at once; one by one where a key was used for something else, to find out which."""
+        try:
+            admitted = await self._told_apart(scope, place, iter(items))
+        except IdempotencyConflict as error:
+            if len(items) == 1:
+                return [error]
+            return [(await self._adopt(scope, place, [item]))[0] for item in items]
+        return [_replayed(receipt, item["receipt"]) for item, receipt in admitted]
+
+    def _maker(self, scope: Scope, tier: Tier, typology: Typology, transition: str) -> ItemMaker:
+        ingest = self._gates.at(Boundary.INGEST)
+        return ItemMaker(self._spec, scope, tier, typology, transition, ingest)
+
     def _check_cell(self, tier: Tier, typology: Typology, mode: WriteMode) -> None:
         if typology not in self._spec.typology.at(tier):
             mix = ", ".join(self._spec.typology.at(tier)) or "nothing"
@@ -129,6 +181,7 @@ class Gateway:
                 remedy=_HOW[self._spec.writes_of(tier, typology).mode],
             )
 
+    @traced("link_action")
     async def link_action(
         self,
         scope: Scope,
@@ -155,6 +208,7 @@ class Gateway:
         call |= {"memories": memories, "reason": self.said(reason)}
         return await self._one(scope, "link_action", call, key)
 
+    @traced("archive")
     async def archive(
         self, scope: Scope, entry_id: UUID, *, reason: str, key: str | None
     ) -> Receipt:
@@ -162,6 +216,7 @@ class Gateway:
         require(self._spec, scope, Capability.ARCHIVE)
         return await self._turn(scope, "archive", entry_id, reason, key)
 
+    @traced("exempt")
     async def exempt(
         self, scope: Scope, entry_id: UUID, *, reason: str, key: str | None
     ) -> Receipt:
@@ -176,6 +231,7 @@ class Gateway:
         call |= {"reason": self.said(reason)}
         return await self._one(scope, "turn", call, key)
 
+    @traced("open")
     async def open_scope(self, scope: Scope, place: Place) -> Receipt:
         """Open the session or interaction that a place names."""
         require(self._spec, scope, Capability.OBSERVE)
@@ -195,8 +251,12 @@ class Gateway:
         text = check_text(text, limit, what)
         return self._gates.at(Boundary.INGEST).apply(text).text[:limit]
 
+    @traced("settle")
     async def settle(self, held: Held, steps: Sequence[Step]) -> list[Receipt]:
         """Write what a pass decided about an anchor while it held it."""
+        for step in steps if recording() else ():
+            if (kind := step.get("transition")) in _UPWARD:
+                count(Metric.PROMOTIONS, agent=Name(held.scope.agent), transition=Name(kind))
         return await held.settle(self._version, steps)
 
     async def settle_once(
@@ -241,6 +301,13 @@ def _kept(items: Iterable[Item], made: list[Item]) -> Iterator[Item]:
     for item in items:
         made.append(item)
         yield item
+
+
+def _tried(maker: ItemMaker, one: Observation) -> Item | IdeticError:
+    try:
+        return maker.make(one)
+    except IdeticError as error:
+        return error
 
 
 def _replayed(receipt: Receipt, asked: str) -> Receipt:

@@ -65,6 +65,12 @@ class ItemMaker:
         form = record_form(body)
         envelope = check_envelope(spec, seen.envelope, seen.claim)
         body, envelope, removed = self._pass(body, envelope)
+        if removed and seen.verbatim:
+            raise GateRefused(
+                f"The ingest gate would remove: {', '.join(sorted(removed))}.",
+                remedy="What is kept word for word cannot be kept in part: leave it out, or take "
+                "the gate out of the spec; nothing was written.",
+            )
         refs = check_refs(spec, seen.refs)
         provenance = check_provenance(spec, seen.provenance)
         origin, trust = self._origin(seen.heard_from)

@@ -14,6 +14,7 @@ from procrastinate.jobs import Job
 from idetic.errors import IdeticError
 from idetic.jobs.leases import Leases
 from idetic.jobs.retries import Backoff, JobFailed
+from idetic.telemetry import Name, finished
 
 log = logging.getLogger("idetic.jobs")
 
@@ -55,6 +56,7 @@ class Attempt:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        finished("job", time.monotonic() - self._started, error, task=Name(self._job.task_name))
         if error is None:
             self._counts.succeeded += 1
             self._say(logging.INFO, "succeeded", str(self.result))

@@ -22,6 +22,8 @@ from idetic.jobs.retries import Backoff
 from idetic.jobs.sweeps import SWEEPS, Sweep
 from idetic.jobs.tasks import Tasks
 from idetic.library.idetic import Idetic
+from idetic.store.queue import Queue
+from idetic.telemetry import Metric, Name, gauge, recording
 
 log = logging.getLogger("idetic.jobs")
 
@@ -156,6 +158,11 @@ class Worker:
     async def _sweep(self) -> None:
         for sweep in self._sweeps:
             self.counts.swept += await sweep(self._db)
+        if recording():
+            for task in await Queue(self._db.database).backlog():
+                name = Name(task.task)
+                gauge(Metric.BACKLOG_AGE, task.oldest_seconds or 0.0, task=name)
+                gauge(Metric.BACKLOG_JOBS, task.waiting, task=name)
 
 
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:

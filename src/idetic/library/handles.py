@@ -17,9 +17,11 @@ from idetic.ids import uuid7
 from idetic.library.answering import Answered, answer
 from idetic.library.auditing import Auditable
 from idetic.library.governing import Governing
+from idetic.library.lookups import Lookups
 from idetic.library.maturing import Maturing
 from idetic.library.questions import Questions
 from idetic.library.rooms import Rooms
+from idetic.library.transferring import Movable
 from idetic.model import (
     Capability,
     Claim,
@@ -99,10 +101,8 @@ class _Writable(Questions):
     ) -> list[Receipt]:
         """Write many observations in one transaction: all of them, but for what is refused."""
         self._check_open()
+        kind, many = _typology(typology), _observations(seen)
         gateway = self.agent.rooms.gateway
-        if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
-            raise InputError(f"A {type(seen).__name__} is not a list of observations.")
-        kind, many = _typology(typology), list(seen)
         receipts = await gateway.observe_many(self.scope, self.place, many, kind)
         written = [(r, o.text) for r, o in zip(receipts, many, strict=True)]
         await self._embed_inline(written, self.place.tier, kind)
@@ -127,6 +127,15 @@ class _Writable(Questions):
         await self._embed_inline([(receipt, text)], Tier.PERSISTENT, Typology.PROCEDURAL)
         return receipt
 
+    async def prefer_many(self, stated: Sequence[Observation]) -> list[Receipt]:
+        """State many preferences in one transaction: all of them, but for what is refused."""
+        self._check_open()
+        many = _observations(stated)
+        receipts = await self.agent.rooms.gateway.prefer_many(self.scope, self.place, many)
+        written = [(r, o.text) for r, o in zip(receipts, many, strict=True)]
+        await self._embed_inline(written, Tier.PERSISTENT, Typology.PROCEDURAL)
+        return receipts
+
     async def _embed_inline(
         self, written: Sequence[tuple[Receipt, str]], tier: Tier, typology: Typology
     ) -> None:
@@ -142,21 +151,26 @@ class _Writable(Questions):
         typology: Typology | None = None,
         limit: int = 100,
         before: UUID | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> list[Entry]:
-        """The current view of this place, newest first; `before` is the last id of a page."""
+        """The current view of this place, newest first; `before` is the last id of a page.
+
+        `where` leaves only entries whose envelope matches every key of it, as recall matches.
+        """
         require(self.agent.spec, self.scope, Capability.READ)
         return await self.agent.rooms.entries.current(
             self.scope,
             tier=None if tier is None else _tier(tier).value,
             typology=None if typology is None else _typology(typology).value,
             limit=_limit(limit),
+            where=self._about(where),
             before=None if before is None else check_uuid(before, "before"),
             session_id=self.place.session_id,
             interaction_id=self.place.interaction_id,
         )
 
 
-class Memory(_Writable, Maturing, Governing, Auditable):
+class Memory(_Writable, Lookups, Maturing, Governing, Auditable, Movable):
     """One agent's memory within one scope."""
 
     def __init__(self, agent: Agent, scope: Scope):
@@ -166,6 +180,19 @@ class Memory(_Writable, Maturing, Governing, Auditable):
         """A session: `async with memory.session() as session`. An id resumes an open one."""
         chosen = uuid7() if session_id is None else check_uuid(session_id, "session_id")
         return Session(self, Place(chosen))
+
+    def check(
+        self,
+        seen: Observation,
+        *,
+        tier: Tier = Tier.SESSION,
+        typology: Typology = Typology.EPISODIC,
+    ) -> None:
+        """Raise what observing this would raise before the database is asked; writes nothing.
+
+        For whoever opens a session for one observation: a bad one then opens none.
+        """
+        self.agent.rooms.gateway.check(self.scope, _tier(tier), seen, _typology(typology))
 
     async def ask(self, question: str) -> Answered:
         """A hedged answer with its evidence, behind the gate of whoever asks; or "I don't know"."""
@@ -262,6 +289,11 @@ class _Opened(_Writable):
         self._open = True
         return self
 
+    def resume(self) -> Self:
+        """Go on with a scope that was opened elsewhere; a write finds out whether it still is."""
+        self._open = True
+        return self
+
     async def __aenter__(self) -> Self:
         return await self.open()
 
@@ -306,9 +338,10 @@ class Session(_Opened):
         """The session's id."""
         return self.place.session_id
 
-    def interaction(self) -> Interaction:
-        """One chat thread or pass within this session."""
-        return Interaction(self, Place(self.place.session_id, uuid7()))
+    def interaction(self, interaction_id: UUID | None = None) -> Interaction:
+        """One chat thread or pass within this session. An id resumes an open one."""
+        chosen = uuid7() if interaction_id is None else check_uuid(interaction_id, "interaction_id")
+        return Interaction(self, Place(self.place.session_id, chosen))
 
 
 class Interaction(_Opened):
@@ -339,6 +372,12 @@ def _refs(refs: Iterable[Ref]) -> tuple[Ref, ...]:
     if isinstance(refs, str | bytes) or not isinstance(refs, Iterable):
         raise InputError(f"refs is a {type(refs).__name__}, not a list of references.")
     return tuple(refs)
+
+
+def _observations(seen: Sequence[Observation]) -> list[Observation]:
+    if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
+        raise InputError(f"A {type(seen).__name__} is not a list of observations.")
+    return list(seen)
 
 
 def _tier(value: object) -> Tier:

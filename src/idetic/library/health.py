@@ -10,6 +10,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from idetic.embed.status import status
+from idetic.errors import DatabaseError
 from idetic.library.idetic import Idetic
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
@@ -20,6 +21,8 @@ from idetic.store.queue import Queue, TaskBacklog
 # A backlog older than this means that no worker keeps up.
 OLD_SECONDS = 600
 LEAST_FREE = 2**30
+# Earlier ones cannot go on searching when a filter leaves too few.
+LEAST_VECTOR = (0, 8)
 
 
 class Verdict(StrEnum):
@@ -40,6 +43,15 @@ class Check:
     remedy: str = ""
 
 
+async def unreachable(error: DatabaseError) -> list[Check]:
+    """What can be checked without a database, when it cannot be opened."""
+    return [
+        Check("database", Verdict.BAD, error.message, error.remedy),
+        await to_thread.run_sync(_model),
+        _disk(embedded=True),
+    ]
+
+
 async def examine(db: Idetic) -> list[Check]:
     """Every check, in the order in which one would mend things."""
     latest = {version.agent: version for version in await db.spec_versions()}
@@ -51,7 +63,7 @@ async def examine(db: Idetic) -> list[Check]:
         _specs(specs, known),
         await to_thread.run_sync(_model),
         *_jobs(await Queue(db.database).backlog()),
-        _disk(),
+        _disk(embedded=db.embedded),
     ]
 
 
@@ -63,13 +75,22 @@ def _check(name: str, bad: bool, found: str, remedy: str, *, soft: bool = False)
 
 def _database(known: ServerFacts) -> list[Check]:
     wanted = {"vector", "pg_trgm", "btree_gist"}
-    lacking = ", ".join(sorted(wanted - known.extensions.keys()))
+    missing = sorted(wanted - known.extensions.keys())
+    old = "vector" in known.extensions and _older(known.extensions["vector"], LEAST_VECTOR)
+    lacking = ", ".join([*missing, *(["vector 0.8 or newer"] if old else [])])
     shown = ", ".join(f"{name} {version}" for name, version in sorted(known.extensions.items()))
     return [
         Check("database", Verdict.GOOD, f"PostgreSQL {known.version}"),
         _check("extensions", bool(lacking), shown if not lacking else f"missing: {lacking}",
-               "Install them on the server and run `CREATE EXTENSION`, or use the embedded one."),
+               "Install them on the server and run `CREATE EXTENSION` (`ALTER EXTENSION … UPDATE` "
+               "for an old one), or use the embedded server."),
     ]  # fmt: skip
+
+
+def _older(version: str, least: tuple[int, ...]) -> bool:
+    """Whether a version such as 0.7.4 is below another; what cannot be read is not."""
+    parts = [part for part in version.split(".")[: len(least)] if part.isdigit()]
+    return tuple(map(int, parts)) < least if len(parts) == len(least) else False
 
 
 def _security(known: ServerFacts) -> list[Check]:
@@ -80,7 +101,7 @@ def _security(known: ServerFacts) -> list[Check]:
                f"ALTER ROLE {known.role} NOSUPERUSER NOBYPASSRLS;"),
         _check("roles", bool(roles), f"missing or unbound: {roles}" if roles else "all there",
                "Open the database once with an admin login; revoke SUPERUSER and BYPASSRLS."),
-        _check("row-level security", bool(bare), f"not forced on: {bare}" if bare else "forced",
+        _check("row-level security", bool(bare), f"off on: {bare}" if bare else "forced",
                "Run `idetic spec apply` for the agent whose tables these are."),
     ]  # fmt: skip
 
@@ -118,12 +139,14 @@ def _jobs(backlog: list[TaskBacklog]) -> list[Check]:
     return checks
 
 
-def _disk() -> Check:
+def _disk(*, embedded: bool) -> Check:
     home = embedded_status().home
     place = Path(home)
     while not place.exists() and place != place.parent:
         place = place.parent
     free = shutil.disk_usage(place).free
-    return _check("disk", free < LEAST_FREE, f"{free / 2**30:.1f} GiB free",
+    # Where a server of another machine keeps its files cannot be seen through SQL.
+    where = f"at {place}" if embedded else "on this machine; look at the server's own disk there"
+    return _check("disk", free < LEAST_FREE, f"{free / 2**30:.1f} GiB free {where}",
                   "Free some space where the database lives; writes fail when it is full.",
                   soft=True)  # fmt: skip

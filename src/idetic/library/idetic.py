@@ -141,6 +141,11 @@ class Idetic:
         return self._opened.database
 
     @property
+    def embedded(self) -> bool:
+        """Whether this database is the embedded server's."""
+        return self._opened is not None and self._opened.server is not None
+
+    @property
     def dsn(self) -> str:
         """The DSN of the application role, for tools that want a connection of their own."""
         return self.database.dsn

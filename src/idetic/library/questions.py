@@ -33,7 +33,7 @@ class Questions:
         self.scope = scope
         self.place = place
 
-    async def recall(
+    async def recall(  # noqa: PLR0913 - each filter by its own name
         self,
         query: str,
         *,
@@ -46,8 +46,13 @@ class Questions:
         as_of: datetime | None = None,
         include_archived: bool = False,
         include_candidates: bool = False,
+        where: Mapping[str, Any] | None = None,
     ) -> Recall:
-        """The best entries for a question. Each carries its explanation; see `explain`."""
+        """The best entries for a question. Each carries its explanation; see `explain`.
+
+        `envelope` ranks: the more of it an entry matches, the better. `where` excludes: only
+        entries that match every key of it are looked at.
+        """
         require(self._spec, self.scope, Capability.READ)
         check_text(query, MAX_QUERY, "query")
         if type(limit) is not int or not 1 <= limit <= MAX_HITS:
@@ -63,6 +68,7 @@ class Questions:
             as_of,
             bool(include_archived),
             bool(include_candidates),
+            self._about(where),
         )
         about = self._about(envelope)
         return await self._rooms.engine.recall(

@@ -39,11 +39,15 @@ from idetic.store.entries import Entries
 from idetic.store.erasing import Searching
 from idetic.store.family import Family
 from idetic.store.holding import Holding
+from idetic.store.moving import Moving
 from idetic.store.quarantine import Sourcing
 from idetic.store.recalls import Recalls
 from idetic.store.retention import Retaining
 from idetic.store.shown import Showing
 from idetic.store.writes import Writes
+from idetic.transfer.adopting import Adopting
+from idetic.transfer.exporting import Exporting
+from idetic.transfer.importing import Importing
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,9 @@ class Rooms:
     verifier: Verifier
     explaining: Explaining
     gates: Gates
+    exporting: Exporting
+    importing: Importing
+    adopting: Adopting
     clock: Clock
 
 
@@ -100,6 +107,8 @@ def compose(
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
     undoing = Undoing(spec, gateway, holding, clock)
     sourcing = Sourcing(database, family, entries, extensions)
+    moving = Moving(database, family, entries, extensions)
+    verifier = Verifier(spec, auditing, clock)
     return Rooms(
         gateway=gateway,
         entries=entries,
@@ -120,8 +129,11 @@ def compose(
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
         aggregation=Aggregation(spec, gateway, holding, gates, clock),
-        verifier=Verifier(spec, auditing, clock),
+        verifier=verifier,
         explaining=Explaining(spec, auditing, clock),
+        exporting=Exporting(spec, version, moving, clock),
+        importing=Importing(spec, version, moving, verifier, clock),
+        adopting=Adopting(spec, gateway, closer, gates),
         gates=gates,
         clock=clock,
     )

@@ -6,15 +6,16 @@ loop in a thread of its own and hands everything else through.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from idetic.errors import DatabaseClosed
+from idetic.errors import DatabaseClosed, IdeticError
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
@@ -23,14 +24,15 @@ from idetic.persona.agent import PersonaAgent
 from idetic.persona.loops import Loop
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 
-_HANDLES = (
-    *(Idetic, Keys, Agent, Memory, Session, Interaction),
-    *(PersonaMemory, ActorMemoryView, SubconsciousMemoryView, Loop, PersonaAgent),
-)
-
 
 class Sync:
     """A handle seen from synchronous code: same names, no `await`."""
+
+    handles: ClassVar[tuple[type, ...]] = (
+        *(Idetic, Keys, Agent, Memory, Session, Interaction),
+        *(PersonaMemory, ActorMemoryView, SubconsciousMemoryView, Loop, PersonaAgent),
+    )
+    closed: ClassVar[type[IdeticError]] = DatabaseClosed
 
     def __init__(self, target: Any, portal: BlockingPortal):
         self._target = target
@@ -41,6 +43,10 @@ class Sync:
         if inspect.iscoroutinefunction(value):
             return self._blocking(value)
         return self._wrapped(value) if not callable(value) else self._calling(value)
+
+    def asynchronous(self) -> tuple[Any, asyncio.AbstractEventLoop]:
+        """The async handle behind this one, and the loop it lives on: for framework adapters."""
+        return self._target, self._portal.call(_running_loop)
 
     def __repr__(self) -> str:
         return f"Sync({self._target!r})"
@@ -57,7 +63,7 @@ class Sync:
         except RuntimeError as error:
             # The portal ends with the `with` block that opened the database.
             if "portal is not running" in str(error):
-                raise DatabaseClosed from None
+                raise self.closed from None
             raise
         return self._wrapped(made)
 
@@ -76,7 +82,12 @@ class Sync:
         return call
 
     def _wrapped(self, value: Any) -> Any:
-        return Sync(value, self._portal) if isinstance(value, _HANDLES) else value
+        handle = isinstance(value, self.handles)
+        return type(self)(value, self._portal) if handle else value
+
+
+async def _running_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
 
 
 @contextmanager

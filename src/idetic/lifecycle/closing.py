@@ -26,6 +26,7 @@ from idetic.spec.primitives import Boundary
 from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.known import ScopeRow
+from idetic.telemetry import traced
 
 
 class ScopeCloser:
@@ -47,6 +48,7 @@ class ScopeCloser:
         self._gates = gates
         self._clock = clock
 
+    @traced("close")
     async def close(self, scope: Scope, place: Place, reason: str) -> Closed:
         """End the scope that a place names; a second close finds nothing to do and says so."""
         require(self._spec, scope, Capability.OBSERVE)

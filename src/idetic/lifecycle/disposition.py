@@ -50,6 +50,8 @@ class Dispositions:
     async def queue(self, scope: Scope, limit: int) -> list[Disposition]:
         """What is due now, the hardest pressed first."""
         require(self._spec, scope, Capability.READ)
+        if type(limit) is not int or not 1 <= limit <= MAX_BULK:
+            raise InputError(f"limit is a whole number from 1 to {MAX_BULK:,}.")
         return await self._holding.due(scope, self._clock.now(), limit)
 
     async def mark(self, scope: Scope, limit: int = MAX_BULK) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -22,6 +22,7 @@ from idetic.store.asked import Asked
 from idetic.store.embeddings import Embeddings
 from idetic.store.recall_statement import EXACT_BELOW
 from idetic.store.recalls import Answer, Found, Recalls
+from idetic.telemetry import recording, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Filters:
     as_of: datetime | None = None
     include_archived: bool = False
     include_candidates: bool = False
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 class RecallEngine:
@@ -68,6 +70,20 @@ class RecallEngine:
         filters: Filters,
     ) -> Recall:
         """The best entries for a question, each with every signal's word on it."""
+        with span("recall", scope=scope, query=query, limit=limit) as told:
+            found = await self._recall(scope, query, limit, envelope, filters)
+            if recording():
+                told.tell(**_told(found))
+            return found
+
+    async def _recall(
+        self,
+        scope: Scope,
+        query: str,
+        limit: int,
+        envelope: Mapping[str, Any],
+        filters: Filters,
+    ) -> Recall:
         weights = {s: float(w) for s, w in self._spec.retrieval.signals.items() if w}
         vector = await self._vector(query) if weights.get(Signal.SEMANTIC) else None
         asked = Asked(
@@ -85,6 +101,7 @@ class RecallEngine:
             as_of=filters.as_of,
             include_archived=filters.include_archived,
             include_candidates=filters.include_candidates,
+            where=filters.where,
         )
         answer = await self._recalls.ask(scope, asked)
         return Recall(
@@ -153,6 +170,21 @@ class RecallEngine:
 
 # How many hits a reranker looks at.
 RERANKED = 20
+
+
+def _told(found: Recall) -> dict[str, Any]:
+    """What a recall found, in numbers."""
+    best = found.hits[0] if found.hits else None
+    meaning = best.signals.get(Signal.SEMANTIC) if best else None
+    return {
+        "hits": len(found.hits),
+        "considered": found.considered,
+        "candidates": found.candidates,
+        "pending": found.pending,
+        "score": best.score if best else None,
+        "similarity": meaning.value if meaning else None,
+        "without": len(found.not_used),
+    }
 
 
 def _hit(found: Found) -> Hit:

@@ -23,12 +23,13 @@ def access_names(family: Family, table: str) -> Names:
     """The names that the access templates of one table need."""
     spec = family.spec
     # A profile is a tenant's, whatever the rest of the anchor; canonical rows are too.
-    own = table in (family.table_name("profiles"), *_prints(family))
+    own = table in (family.table_name("profiles"), *family.prints_tables())
     keys = spec.anchor.keys[:1] if own else spec.anchor.keys
     return {
         "table": family.qualified(table),
         "write_grants": raw(write_grants(family, table)),
         "keeper_grants": raw(keeper_grants(family, table)),
+        "mover_grants": raw(mover_grants(family, table)),
         "policy_using": scope.policy(spec.agent, keys, reading=True),
         "policy_check": scope.policy(spec.agent, keys, reading=False),
     }
@@ -37,6 +38,8 @@ def access_names(family: Family, table: str) -> Names:
 def access_templates(family: Family, table: str) -> list[str]:
     """Which templates apply to a table: the application's always, the other roles' as needed."""
     found = ["access.sql"]
+    if table not in (family.table_name("profiles"), *family.prints_tables()):
+        found.append("access_mover.sql")
     memory, actions = map(family.table_name, ("memory", "actions"))
     reads, receipts = map(family.table_name, ("reads", "receipts"))
     if table in (memory, actions, reads, receipts, *belongings(family), *notes(family)):
@@ -46,6 +49,14 @@ def access_templates(family: Family, table: str) -> list[str]:
     if table in map(family.table_name, ("anchors", "scopes", "marks")):
         found.append("access_worker.sql")
     return found
+
+
+def mover_grants(family: Family, table: str) -> str:
+    """What the mover's functions may do with a table: fill it, and say what replaced what."""
+    if table == family.table_name("anchors"):
+        return "SELECT"
+    memory = table == family.table_name("memory")
+    return f"SELECT, INSERT{', UPDATE (superseded_at, superseded_by)' if memory else ''}"
 
 
 def refusals(family: Family, names: Names, table: str) -> Names:
@@ -68,13 +79,9 @@ def belongings(family: Family) -> list[str]:
     return [*tables, *(family.refs_table(c) for c in family.spec.references.canonical)]
 
 
-def _prints(family: Family) -> list[str]:
-    return [family.prints_table(c) for c in family.spec.references.canonical if c.body]
-
-
 def write_grants(family: Family, table: str) -> str:
     """What the application may do beyond reading. Append-only tables get INSERT and no more."""
-    if table in _prints(family):
+    if table in family.prints_tables():
         # Not even that: whoever could add hints could bury one.
         return "SELECT"
     updates = {

@@ -86,7 +86,7 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
         return
     schema = sql.Identifier(spec.backend.schema_)
     try:
-        if item.runs_as in ("guard", "keeper"):
+        if item.runs_as in ("guard", "keeper", "mover"):
             # A definer function is owned by who creates it; the right to create ends with it.
             definer = sql.Identifier(f"idetic_{item.runs_as}")
             await _as(connection, "owner")

@@ -16,6 +16,7 @@ from psycopg.adapt import Transformer
 from idetic.model import Origin, Scope, Tier, Typology
 from idetic.spec.primitives import Signal
 from idetic.store import scope as scoping
+from idetic.store.envelope import texts
 
 DIMENSIONS = 384
 _NUMBERS = "'[" + ",".join(["%.6g"] * DIMENSIONS) + "]'"
@@ -53,6 +54,7 @@ class Asked:
     as_of: datetime | None = None
     include_archived: bool = False
     include_candidates: bool = False
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 def marked(scope: Scope) -> Scope:
@@ -90,6 +92,7 @@ def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
         bool(asked.origins),
         asked.min_trust > 0,
         tuple(asked.envelope),
+        tuple(asked.where),
     )
 
 
@@ -125,7 +128,7 @@ def prepared(text: str, types: Sequence[str]) -> Form:
 
 
 def _values(scope: Scope, asked: Asked) -> Iterator[Any]:
-    """The parameters, in the order of `TYPES`: the anchor before them, the envelope after."""
+    """The parameters, in the order of `TYPES`: the anchor before them, the envelopes after."""
     yield from scope.anchor.values()
     yield asked.text
     yield None if asked.vector is None else _Quoted(_NUMBERS % tuple(asked.vector))
@@ -135,5 +138,5 @@ def _values(scope: Scope, asked: Asked) -> Iterator[Any]:
     yield [typology.value for typology in asked.typologies]
     yield [origin.value for origin in asked.origins]
     yield asked.min_trust
-    for value in asked.envelope.values():
-        yield [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
+    for value in (*asked.envelope.values(), *asked.where.values()):
+        yield texts(value)

@@ -24,9 +24,10 @@ from idetic.store.access import (
     write_grants,
 )
 from idetic.store.canonical import canonical_names, qualified, root_names
-from idetic.store.disposal import erase_names, retention_names, strip_names
+from idetic.store.disposal import erase_names, noun, retention_names, strip_names
 from idetic.store.family import Family, Names
 from idetic.store.fragments import admit_names, provenance_names, remember, settle_names
+from idetic.store.taking import moved, take_names, taken_names
 from idetic.store.templates import raw
 
 
@@ -79,6 +80,7 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
         *_render("admit.sql", names | admit_names(family, names, citus=extensions.citus), family),
         *_render("settle.sql", names | settle_names(family, names), family),
         *_render("turn.sql", names | {"remember_call_key": remember(names)}, family),
+        *_moving(family, names),
         *_render("views.sql", names | retention_names(family, names), family),
         *_access(family, names),
     ]
@@ -205,6 +207,14 @@ def _provenance(family: Family, names: Names) -> Iterator[DatabaseObject]:
             more: Names = {"table": family.qualified(table), "column": sql.Identifier(column)}
             titles = {"table_name": table, "column_name": column}
             yield from _render("provenance.sql", names | more, family, **titles)
+
+
+def _moving(family: Family, names: Names) -> Iterator[DatabaseObject]:
+    """What takes an export in: a function for each table, and one that ends it."""
+    for table in moved(family):
+        more = names | take_names(family, names, table)
+        yield from _render("take.sql", more, family, noun_name=noun(family, table))
+    yield from _render("taken.sql", names | taken_names(family, names), family)
 
 
 def _access(family: Family, names: Names) -> Iterator[DatabaseObject]:

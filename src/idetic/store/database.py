@@ -98,6 +98,13 @@ class Database:
                 yield lambda statement: _last_rows(connection, raw(statement))
 
     @asynccontextmanager
+    async def snapshot(self, scope: Scope) -> AsyncIterator[Run]:
+        """Several statements within a scope that all read the same moment; none can write."""
+        async with self.transaction(scope) as run:
+            await run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield run
+
+    @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
         """A pooled connection: for the registry tables, which hold no memory, and for recalls,
         whose message carries its scope itself beside the statement that it prepares."""

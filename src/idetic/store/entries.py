@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from idetic.store import templates
 from idetic.store.canonical import canonical_names
 from idetic.store.database import Database
 from idetic.store.decay import freshness
+from idetic.store.envelope import within
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
@@ -35,6 +37,7 @@ _FIELDS = (
     "session_id interaction_id valid_at invalid_at archived_at superseded_at superseded_by "
     "invalidated_at deleted_at exempt_at candidate meta_at"
 ).split()
+_ANYTHING: Mapping[str, Any] = MappingProxyType({})
 _STATE_TIMES = (
     *("archived_at", "superseded_at", "invalidated_at", "deleted_at", "exempt_at"),
     "meta_at",
@@ -54,11 +57,28 @@ class Entries:
         rows = await self._rows(scope, "get", memory_id=sql.Literal(memory_id))
         return next(map(self.entry, rows), None)
 
-    async def current(self, scope: Scope, *, limit: int, **filters: Any) -> list[Entry]:
+    async def current(
+        self, scope: Scope, *, limit: int, where: Mapping[str, Any] = _ANYTHING, **filters: Any
+    ) -> list[Entry]:
         """The current view, newest first."""
         wanted = {name: sql.Literal(value) for name, value in filters.items()}
-        rows = await self._rows(scope, "list", limit=sql.Literal(limit), **wanted)
+        narrowed = within(self._family.spec, where)
+        rows = await self._rows(scope, "list", limit=sql.Literal(limit), where=narrowed, **wanted)
         return list(map(self.entry, rows))
+
+    async def about(self, scope: Scope, subjects: Sequence[str]) -> list[Entry]:
+        """The current entries whose claim is about one of the subjects, oldest first."""
+        rows = await self._rows(scope, "about", subjects=sql.Literal(list(subjects)))
+        return list(map(self.entry, rows))
+
+    async def tally(self, scope: Scope, key: str, where: Mapping[str, Any]) -> dict[str, int]:
+        """How many current entries carry each value of one key of the envelope."""
+        narrowed = within(self._family.spec, where)
+        return dict(await self._rows(scope, "tally", key=sql.Literal(key), where=narrowed))
+
+    async def last_read(self, scope: Scope, ids: Sequence[UUID]) -> dict[UUID, datetime]:
+        """When each of the entries was last read, of those that were."""
+        return dict(await self._rows(scope, "last_read", ids=sql.Literal(list(ids))))
 
     async def as_of(
         self, scope: Scope, moment: datetime, *, limit: int, before: UUID | None
@@ -95,6 +115,7 @@ class Entries:
             "columns": self.columns(scope),
             "scope_m": scoping.predicate(scope, "m"),
             "scope_l": scoping.predicate(scope, "l"),
+            "scope_r": scoping.predicate(scope, "r"),
         }
         statement = raw(templates.query("queries/entries.sql", query)).format(**names)
         return await self._database.run(scope, statement.as_string(None))

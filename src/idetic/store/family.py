@@ -62,6 +62,8 @@ _FUNCTIONS = {
     "repeated": "repeated_v1",
     "together": "together_v1",
     "spent": "spent_v1",
+    "take_supersessions": "take_supersessions_v1",
+    "taken": "taken_v1",
 }
 
 
@@ -91,6 +93,10 @@ class Family:
     def prints_table(self, canonical: Canonical) -> str:
         """The runs of words that occur in one canonical noun's texts."""
         return f"{self.name}_{canonical.noun}_prints"
+
+    def prints_tables(self) -> list[str]:
+        """One for each canonical noun that has texts."""
+        return [self.prints_table(c) for c in self.spec.references.canonical if c.body]
 
     def contradictions_table(self, canonical: Canonical) -> str:
         """The contradictions with one canonical noun."""

@@ -65,9 +65,9 @@ def admit_names(family: Family, names: Names, *, citus: bool) -> Names:
     return {
         **names,
         "plain_lane": raw("") if citus else lane,
-        "suspect_items": _per_canonical(family, names, "suspect_items.sql", guarded=True),
-        "careful_guard": _per_canonical(family, names, "careful_guard.sql", guarded=True),
-        "insert_refs": _per_canonical(family, names, "insert_refs.sql", guarded=False),
+        "suspect_items": per_canonical(family, names, "suspect_items.sql", guarded=True),
+        "careful_guard": per_canonical(family, names, "careful_guard.sql", guarded=True),
+        "insert_refs": per_canonical(family, names, "insert_refs.sql", guarded=False),
         **{name: _link(names, "item.memory", parts) for name, parts in _LINKS.items()},
     }
 
@@ -86,7 +86,7 @@ def settle_names(family: Family, names: Names) -> Names:
     return {
         **names,
         **texts,
-        "settle_guard": _per_canonical(family, names, "settle_guard.sql", guarded=True),
+        "settle_guard": per_canonical(family, names, "settle_guard.sql", guarded=True),
         "more_ops": _more_ops(family, names),
         **{name: _link(names, "", parts) for name, parts in _SETTLED.items()},
     }
@@ -152,7 +152,8 @@ def remember(names: Names) -> Composable:
     )
 
 
-def _per_canonical(family: Family, names: Names, path: str, *, guarded: bool) -> Composable:
+def per_canonical(family: Family, names: Names, path: str, *, guarded: bool) -> Composable:
+    """A fragment once for each canonical noun; `guarded`, for those the guard compares with."""
     template = templates.read(f"family/{path}")
     return raw("\n").join(
         raw(template).format(**(names | canonical_names(family, c)))

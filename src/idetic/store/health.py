@@ -16,7 +16,8 @@ from idetic.store.templates import raw
 
 _FILE = "queries/health.sql"
 ROLES = ("idetic_owner", "idetic_app", "idetic_guard", "idetic_curator", "idetic_auditor",
-         "idetic_keeper", "idetic_worker", *map(role_of, PERSONAS))  # fmt: skip
+         "idetic_keeper", "idetic_worker", "idetic_keys", "idetic_mover",
+         *map(role_of, PERSONAS))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

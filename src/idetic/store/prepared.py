@@ -13,8 +13,10 @@ from idetic.store import templates
 from idetic.store.asked import Form
 from idetic.store.database import Connection, Database, Rows
 from idetic.store.templates import raw
+from idetic.telemetry import Metric, Name, count
 
 _ATTEMPTS = 4
+_LOOKUPS, _CACHE = Metric.CACHE_LOOKUPS, Name("prepared_statement")
 
 
 class Prepared:
@@ -33,6 +35,7 @@ class Prepared:
         run = f"{templates.query('queries/recall.sql', 'settings')}; {execute}"
         async with self._database.reading() as connection:
             known = self._known.setdefault(connection, set())
+            count(_LOOKUPS, cache=_CACHE, hit=form.name in known)
             for _ in range(_ATTEMPTS):
                 prepare = "" if form.name in known else f"{form.prepare}; "
                 message = f"{prepare}{scoping.settings(scope)}; {run}"

@@ -8,13 +8,14 @@ from psycopg import sql
 from psycopg.sql import Composable
 
 from idetic.model import Scope, Tier
-from idetic.spec.primitives import EnvelopeType, FusionMethod, Signal
+from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.asked import MARKED, TYPES, Asked, Form, marked, prepared
 from idetic.store.canonical import canonical_names
 from idetic.store.decay import freshness
 from idetic.store.entries import Entries
+from idetic.store.envelope import matches
 from idetic.store.family import Family, Names
 from idetic.store.templates import raw
 
@@ -85,7 +86,8 @@ class Statement:
         }
         statement = raw(templates.query(_FILE, "recall")).format(**(self._names | parts))
         text = MARKED.sub(r"$\1", statement.as_string(None))
-        types = [*self._types, *(["text[]"] * len(asked.envelope))]
+        asked_for = len(asked.envelope) + len(asked.where)
+        types = [*self._types, *(["text[]"] * asked_for)]
         return prepared(text, types)
 
     def _part(self, name: str, **more: Composable) -> Composable:
@@ -115,6 +117,10 @@ class Statement:
             parts.append(raw("m.origin = ANY ({})").format(self._parameters["origins"]))
         if asked.min_trust:
             parts.append(raw("m.trust >= {}").format(self._parameters["min_trust"]))
+        first = len(self._types) + len(asked.envelope) + 1
+        for number, name in enumerate(asked.where, start=first):
+            kind = self._family.spec.retrieval.envelope[name].type
+            parts.append(matches(kind, name, raw(f"${number}")))
         return raw(" AND ").join(parts)
 
     def _columns(self) -> Iterator[tuple[str, Composable]]:
@@ -223,7 +229,7 @@ class Statement:
             return raw("0::float8")
         terms = [
             raw("{} * ({})::integer").format(
-                sql.Literal(key.weight / total), _matches(key.type, name, raw(f"${number}"))
+                sql.Literal(key.weight / total), matches(key.type, name, raw(f"${number}"))
             )
             for key, name, number in wanted
         ]
@@ -292,16 +298,3 @@ def rank_of(signal: Signal) -> Composable:
     return raw("CASE WHEN v.{0} > 0 THEN rank() OVER (ORDER BY v.{0} DESC NULLS LAST) END").format(
         sql.Identifier(signal.value)
     )
-
-
-def _matches(kind: EnvelopeType, name: str, values: Composable) -> Composable:
-    """Whether an entry's envelope satisfies one asked key: exact, any-of, or ancestor-of."""
-    key = sql.Literal(name)
-    if kind is EnvelopeType.LIST:
-        return raw("coalesce(m.envelope -> {} ?| {}, false)").format(key, values)
-    if kind is EnvelopeType.HIERARCHY:
-        return raw(
-            "EXISTS (SELECT FROM unnest({1}) v "
-            "WHERE m.envelope ->> {0} = v OR starts_with(m.envelope ->> {0}, v || '/'))"
-        ).format(key, values)
-    return raw("coalesce(m.envelope ->> {} = ANY ({}), false)").format(key, values)

@@ -27,13 +27,15 @@ _BY_CODE: dict[str, type[errors.IdeticError]] = {
     "transition": errors.TransitionRefused,
     "shadow": errors.ShadowRefused,
     "bad_job": errors.InputError,
+    "anchor_taken": errors.AnchorTaken,
 }
 
 _Answer = Callable[[], errors.IdeticError]
 _BY_KIND: tuple[tuple[tuple[type[psycopg.Error], ...], _Answer], ...] = (
     ((pg.ForeignKeyViolation,), errors.ReferenceNotFound),
     (
-        (pg.CheckViolation, pg.DataError, pg.UntranslatableCharacter),
+        (pg.CheckViolation, pg.DataError, pg.UntranslatableCharacter, pg.NotNullViolation,
+         pg.UniqueViolation),
         lambda: errors.InputError("The database's own bounds refused this write."),
     ),
     (

@@ -7,6 +7,7 @@
 --   idetic_auditor  reads, writes nothing
 --   idetic_keeper   removes what the close of a scope leaves behind, through its function only
 --   idetic_worker   sees which anchors and scopes wait for background work, and no memory
+--   idetic_mover    writes an anchor that comes from an export, through its functions only
 --   idetic_keys     answers whether an API key holds, through its function only
 --   idetic_actor    the Actor's memory, and nothing of the Subconscious's
 --   idetic_subconscious  its own memory; reads the Actor's, and may leave it notes
@@ -16,7 +17,8 @@ DECLARE
 BEGIN
     FOREACH wanted IN ARRAY ARRAY[
         'idetic_owner', 'idetic_app', 'idetic_guard', 'idetic_curator', 'idetic_auditor',
-        'idetic_keeper', 'idetic_worker', 'idetic_keys', 'idetic_actor', 'idetic_subconscious']
+        'idetic_keeper', 'idetic_worker', 'idetic_keys', 'idetic_mover', 'idetic_actor',
+        'idetic_subconscious']
     LOOP
         BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN

@@ -16,17 +16,26 @@ import idetic
 from idetic.errors import IdeticError
 from idetic.surfaces.cli import (
     audit_commands,
+    bench,
     commands,
+    config,
+    config_commands,
     doctor,
     erase,
     failures,
     key_commands,
+    mcp_commands,
     model_commands,
+    move_commands,
     persona_commands,
+    queue_commands,
+    serve,
     spec_commands,
+    turn_commands,
     worker,
 )
 from idetic.surfaces.cli.options import examples
+from idetic.telemetry import configure_from_environment
 
 NAME = "idetic"
 
@@ -48,11 +57,25 @@ app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
 app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
 app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)
 app.command("worker", epilog=worker.WORKER)(worker.worker)
+app.command("serve", epilog=serve.SERVE)(serve.serve)
 app.command("list", epilog=commands.LIST)(commands.list_entries)
 app.command("history", epilog=commands.HISTORY)(commands.history)
 app.command("verify", epilog=audit_commands.VERIFY)(audit_commands.verify)
 app.command("explain", epilog=audit_commands.EXPLAIN)(audit_commands.explain)
 app.command("erase", epilog=erase.ERASE)(erase.erase)
+app.command("observe", epilog=turn_commands.OBSERVE)(turn_commands.observe)
+app.command("context", epilog=turn_commands.CONTEXT)(turn_commands.context)
+app.command("close", epilog=turn_commands.CLOSE)(turn_commands.close)
+app.command("contradictions", epilog=queue_commands.LISTED)(queue_commands.contradictions)
+app.command("resolve", epilog=queue_commands.RESOLVE)(queue_commands.resolve)
+app.command("disposition", epilog=queue_commands.DUE)(queue_commands.disposition)
+app.command("dispose", epilog=queue_commands.DISPOSE)(queue_commands.dispose)
+app.command("mcp", epilog=mcp_commands.MCP)(mcp_commands.mcp)
+app.command("bench", epilog=bench.BENCH)(bench.bench)
+app.add_typer(config_commands.app, name="config")
+app.command("export", epilog=move_commands.EXPORT)(move_commands.export)
+app.command("import", epilog=move_commands.IMPORT)(move_commands.import_)
+app.command("adopt", epilog=move_commands.ADOPT)(move_commands.adopt)
 
 
 def _version(asked: bool) -> None:
@@ -80,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
     try:
+        configure_from_environment()
         return _run(given)
     except IdeticError as error:
         return failures.report(error, as_json)
@@ -95,9 +119,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     # Not `app(…)`, which puts a hook of its own in front of ours.
-    code = get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
+    command = get_command(app)
+    settings = config.Config() if _only_looks(arguments) else config.load(here=_own(arguments))
+    defaults = settings.defaults(command)
+    code = command.main(
+        arguments, prog_name=NAME, standalone_mode=False, default_map=defaults or None
+    )
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
+
+
+def _own(arguments: list[str]) -> bool:
+    """Whether whoever runs the command chose the directory; for `mcp` it is a client."""
+    return arguments[0] != "mcp"
+
+
+def _only_looks(arguments: list[str]) -> bool:
+    """Help, versions and completion work whatever a settings file holds."""
+    looking = {"--help", "-h", "--version"}.intersection(arguments)
+    return bool(looking) or not arguments or "_IDETIC_COMPLETE" in os.environ
 
 
 def _prepare_streams() -> None:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from idetic.audit.explanation import ActionExplanation
 from idetic.audit.findings import Verified
 from idetic.audit.head import ChainHead
-from idetic.audit.verify import Progress as Report
 from idetic.errors import ChainBroken, InputError
 from idetic.gateway.content import check_uuid
 from idetic.library.idetic import Idetic
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, memory_of, principal_of
+from idetic.surfaces.cli.progress import bar
 from idetic.surfaces.cli.sources import read_text, with_database, write_text
 
 # A screenful; `--json` has them all.
@@ -35,12 +32,12 @@ class Heads:
 
 def show_verified(asked: Asked, heads: Heads, dsn: str | None, as_json: bool) -> int:
     """Verify, keep the head if all is well, say what was found; the exit code."""
-    kept = None if heads.compare is None else _read_head(heads.compare)
+    kept = None if heads.compare is None else read_head(heads.compare)
     principal_of(asked.principal)
 
     async def check(db: Idetic) -> Verified:
         memory = await memory_of(db, asked)
-        with _bar(quiet=as_json) as report:
+        with bar("links", quiet=as_json) as report:
             return await memory.verify(kept, report)
 
     found = with_database(dsn, check)
@@ -66,7 +63,8 @@ def show_action(action_id: str, asked: Asked, dsn: str | None, as_json: bool) ->
     )
 
 
-def _read_head(path: str) -> ChainHead:
+def read_head(path: str) -> ChainHead:
+    """A head that was kept in a file."""
     try:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError):
@@ -74,22 +72,6 @@ def _read_head(path: str) -> ChainHead:
             f"The file {path!r} is not JSON.", remedy="Give a file that --save-head wrote."
         ) from None
     return ChainHead.from_data(data)
-
-
-@contextmanager
-def _bar(*, quiet: bool) -> Iterator[Report | None]:
-    """A bar on stderr for whoever watches; none beside JSON."""
-    console = output.console(stderr=True)
-    columns = (TextColumn("links"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=quiet or not console.is_terminal
-    ) as bar:
-        task = bar.add_task("links", total=None)
-
-        def report(done: int, of: int) -> None:
-            bar.update(task, completed=done, total=of)
-
-        yield None if quiet else report
 
 
 def _show(console: Console, found: Verified, heads: Heads) -> None:

@@ -20,12 +20,18 @@ _STYLES = {"good": "green", "warning": "yellow", "bad": "bold red"}
 def doctor(dsn: Dsn = None, json: Json = False) -> int:
     """Check database, extensions, roles, row-level security, specs, model, jobs and disk.
 
-    Exit code 1 if something is bad; a warning is not.
+    Exit code 1 if something is bad, such as a database that does not open; a warning is not.
     """
-    from idetic.library.health import examine
+    import anyio
+
+    from idetic.errors import DatabaseError
+    from idetic.library.health import examine, unreachable
     from idetic.surfaces.cli.sources import with_database
 
-    checks = with_database(dsn, examine)
+    try:
+        checks = with_database(dsn, examine)
+    except DatabaseError as error:
+        checks = anyio.run(unreachable, error)
     data = {"checks": [_data(one) for one in checks]}
     output.answer(data, json, lambda console: _show(console, checks))
     return int(any(one.verdict == "bad" for one in checks))
@@ -49,5 +55,5 @@ def _show(console: Console, checks: list[Check]) -> None:
         table.add_column(heading)
     for one in checks:
         mark = Text(one.verdict.value, style=_STYLES[one.verdict])
-        table.add_row(mark, one.name, one.found, one.remedy)
+        table.add_row(mark, one.name, output.literal(one.found), output.literal(one.remedy))
     console.print(table)

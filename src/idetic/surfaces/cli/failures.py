@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from idetic.errors import IdeticError, InputError
+from idetic.surfaces import unforeseen
 from idetic.surfaces.cli import output
 
 # A screenful; `--json` has them all.
@@ -64,15 +62,6 @@ class UsageRefused(InputError):
 def unexpected(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """The hook for what no one foresaw: the traceback goes to a file of the user's own.
-
-    A driver's message may hold SQL and content, so only the kind of error is shown.
-    """
-    handle, path = tempfile.mkstemp(prefix="idetic-", suffix=".log")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.writelines(traceback.format_exception(kind, error, trace))
-    unforeseen = IdeticError(
-        f"Idetic met an error that it does not know: {kind.__name__}.",
-        remedy=f"Report it with {path}; look through that file first, it may hold content.",
-    )
-    report(unforeseen, "--json" in sys.argv)
+    """The hook for what no one foresaw; `unforeseen` says what is shown of it."""
+    del kind, trace
+    report(unforeseen.told(error), "--json" in sys.argv)

@@ -19,19 +19,36 @@ Dsn = Annotated[
         help="The database; without one, the embedded server.",
     ),
 ]
-AgentName = Annotated[
-    str, typer.Option("--agent", metavar="NAME", help="An agent that the database holds.")
+_AGENT = typer.Option(
+    "--agent", envvar="IDETIC_AGENT", metavar="NAME", help="An agent that the database holds."
+)
+_ANCHOR = typer.Option(
+    "--anchor", envvar="IDETIC_ANCHOR", metavar="KEY=VALUE", help="An anchor key; once for each."
+)
+_AS = typer.Option(
+    "--as",
+    envvar="IDETIC_AS",
+    metavar="KIND:NAME",
+    help="Who asks: agent, operator, customer, auditor or maintenance, and a name.",
+)
+AgentName = Annotated[str, _AGENT]
+Anchor = Annotated[list[str], _ANCHOR]
+As = Annotated[str, _AS]
+# The same where a command can do without.
+MaybeAgent = Annotated[str | None, _AGENT]
+MaybeAnchor = Annotated[list[str] | None, _ANCHOR]
+MaybeAs = Annotated[str | None, _AS]
+SessionId = Annotated[
+    str | None,
+    typer.Option("--session", metavar="SESSION_ID", show_default=False, help="A session's id."),
 ]
-Anchor = Annotated[
-    list[str],
-    typer.Option("--anchor", metavar="KEY=VALUE", help="An anchor key; once for each."),
-]
-As = Annotated[
-    str,
+Envelope = Annotated[
+    list[str] | None,
     typer.Option(
-        "--as",
-        metavar="KIND:NAME",
-        help="Who asks: agent, operator, customer, auditor or maintenance, and a name.",
+        "--envelope",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="What it is about: a declared key; once for each. Lists with commas.",
     ),
 ]
 

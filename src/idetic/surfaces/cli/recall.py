@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from rich.console import Console
 
 from idetic.library.idetic import Idetic
@@ -12,6 +10,7 @@ from idetic.recall.explanation import as_data
 from idetic.recall.hits import Hit, Recall
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, memory_of
+from idetic.surfaces.cli.progress import bar
 from idetic.surfaces.cli.sources import with_database
 
 
@@ -26,20 +25,17 @@ def show_recall(query: str, limit: int, asked: Asked, dsn: str | None, as_json: 
 
 
 def embed_pending(asked: Asked, dsn: str | None, as_json: bool) -> None:
-    """Embed what is pending, with progress on stderr."""
+    """Embed what is pending, with a bar on stderr."""
 
     async def run(db: Idetic) -> Embedded:
         memory = await memory_of(db, asked)
-        return await memory.embed(_progress)
+        with bar("embedded", quiet=as_json) as report:
+            return await memory.embed(report)
 
     done = with_database(dsn, run)
     data = {"embedded": done.embedded, "profile_id": done.profile_id}
     said = f"{done.embedded} entries embedded."
     output.answer(data, as_json, lambda console: console.print(said))
-
-
-def _progress(done: int, of: int) -> None:
-    sys.stderr.write(f"{done} of {of} embedded\n")
 
 
 def _show(console: Console, recall: Recall) -> None:

@@ -36,7 +36,7 @@ def worker(
     """
     from idetic.surfaces.cli.sources import with_database
 
-    with _logged(quiet=json):
+    with logged("idetic.jobs", quiet=json):
         counts = with_database(dsn, lambda db: _work(db, concurrency, once=once))
     output.answer(asdict(counts), json, lambda console: console.print(_said(counts)))
     return 1 if once and counts.failed else 0
@@ -51,19 +51,22 @@ async def _work(db: Idetic, concurrency: int, *, once: bool) -> Counts:
 
 
 @contextmanager
-def _logged(*, quiet: bool) -> Iterator[None]:
-    """A line per job on stderr for whoever watches; none beside JSON. procrastinate's own lines
-    say the same, less plainly."""
+def logged(*names: str, quiet: bool) -> Iterator[None]:
+    """A line for each job or request on stderr for whoever watches; none beside JSON.
+    procrastinate's own lines say the same, less plainly."""
     logging.getLogger("procrastinate").addHandler(logging.NullHandler())
-    log, handler = logging.getLogger("idetic.jobs"), logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     shown = logging.NullHandler() if quiet else handler
-    log.addHandler(shown)
-    log.setLevel(logging.INFO)
+    logs = [logging.getLogger(name) for name in names]
+    for log in logs:
+        log.addHandler(shown)
+        log.setLevel(logging.INFO)
     try:
         yield
     finally:
-        log.removeHandler(shown)
+        for log in logs:
+            log.removeHandler(shown)
 
 
 def _said(counts: Counts) -> str:

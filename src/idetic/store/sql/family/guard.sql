@@ -72,5 +72,8 @@ END
 $$;
 
 -- object: trigger {family}_memory.{noun}_shadow_guard
+-- The mover's rows are looked at when all of them are there: what was archived long ago may restate
+-- a rule of today. Nobody can act as that role but its own functions.
 CREATE OR REPLACE TRIGGER {t_guard} BEFORE INSERT OR UPDATE OF body_text ON {memory}
-    FOR EACH ROW WHEN (char_length(NEW.body_text) >= 100) EXECUTE FUNCTION {guard}();
+    FOR EACH ROW WHEN (char_length(NEW.body_text) >= 100 AND current_user <> 'idetic_mover')
+    EXECUTE FUNCTION {guard}();

@@ -1,7 +1,8 @@
 -- object: schema {schema_name}
 -- The owning context of this agent's memory. Other contexts get no grant (ADR-058 D13).
 CREATE SCHEMA IF NOT EXISTS {schema};
-GRANT USAGE ON SCHEMA {schema} TO idetic_app, idetic_guard, idetic_auditor, idetic_keeper, idetic_worker;
+GRANT USAGE ON SCHEMA {schema} TO idetic_app, idetic_guard, idetic_auditor, idetic_keeper, idetic_worker,
+    idetic_mover;
 
 -- object: domain {family}_note
 -- A bounded note. The bound is the spec's; canonical content does not fit by accident.

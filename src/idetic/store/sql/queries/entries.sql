@@ -11,8 +11,30 @@ WHERE {scope_m} AND m.archived_at IS NULL AND m.superseded_at IS NULL
   AND ({typology}::idetic.typology IS NULL OR m.typology = {typology})
   AND ({session_id}::uuid IS NULL OR m.session_id = {session_id})
   AND ({interaction_id}::uuid IS NULL OR m.interaction_id = {interaction_id})
-  AND ({before}::uuid IS NULL OR m.memory_id < {before})
+  AND ({before}::uuid IS NULL OR m.memory_id < {before}) AND {where}
 ORDER BY m.memory_id DESC LIMIT {limit}
+
+-- query: about
+-- The current entries whose claim is about one of the subjects. NOT NULL is said for the planner:
+-- the index of claims holds no others.
+SELECT {columns} FROM {memory} m
+WHERE {scope_m} AND m.claim_subject IS NOT NULL AND m.claim_subject = ANY ({subjects}::text[])
+  AND m.archived_at IS NULL AND m.superseded_at IS NULL AND m.invalidated_at IS NULL
+  AND m.deleted_at IS NULL
+ORDER BY m.memory_id
+
+-- query: tally
+-- What values one key of the envelope has among the current entries, and how often each.
+SELECT m.envelope ->> {key}, count(*) FROM {memory} m
+WHERE {scope_m} AND m.archived_at IS NULL AND m.superseded_at IS NULL
+  AND m.invalidated_at IS NULL AND m.deleted_at IS NULL AND m.envelope ->> {key} IS NOT NULL
+  AND {where}
+GROUP BY 1 ORDER BY 1
+
+-- query: last_read
+-- When each of these entries was last put before somebody.
+SELECT r.memory_id, max(r.read_at) FROM {reads} r
+WHERE {scope_r} AND r.memory_id = ANY ({ids}::uuid[]) GROUP BY 1
 
 -- query: as_of
 -- What was current at a moment. From the ledger and not from the state columns: those say

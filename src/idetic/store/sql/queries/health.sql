@@ -13,10 +13,12 @@ FROM unnest({roles}::text[]) AS wanted (name) LEFT JOIN pg_roles r ON r.rolname 
 WHERE r.rolname IS NULL OR r.rolsuper OR r.rolbypassrls
 
 -- query: unsecured
--- Tables of agents' schemas that hold memory and do not force row-level security.
+-- Tables of agents' schemas that hold memory and do not force row-level security, or have no policy:
+-- then nobody could read them.
 SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND n.nspname || '.' || c.relname = ANY ({tables})
-  AND NOT (c.relrowsecurity AND c.relforcerowsecurity)
+  AND NOT (c.relrowsecurity AND c.relforcerowsecurity
+           AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
 ORDER BY 1
 
 -- query: missing

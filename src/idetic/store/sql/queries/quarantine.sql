@@ -12,7 +12,7 @@ WHERE {scope_m} AND CASE
 -- query: author
 -- Whoever stated a source, though its row may be gone.
 EXISTS (SELECT FROM {ledger} k WHERE {scope_k} AND k.memory_id = l.source_id
-        AND k.transition IN ('observed', 'preferred') AND k.decision IN ('ADD', 'UPDATE')
+        AND k.transition IN ('observed', 'preferred', 'imported') AND k.decision IN ('ADD', 'UPDATE')
         AND k.actor_kind || ':' || k.actor = {created_by})
 
 -- query: derived

@@ -1,0 +1,24 @@
+-- query: try_lock
+-- Tried and not waited for: whoever waits for a lock holds a snapshot, and the indexes that
+-- LangGraph makes concurrently would wait for that snapshot in turn.
+SELECT pg_try_advisory_lock(hashtext('idetic.checkpoints'), hashtext({schema_text}))
+
+-- query: schema
+-- The framework's own schema. Its tables are unqualified in the framework's statements, so the
+-- connection that makes them has this schema alone on its path.
+SET ROLE idetic_owner; CREATE SCHEMA IF NOT EXISTS {schema};
+GRANT USAGE ON SCHEMA {schema} TO idetic_app; SET search_path = {schema}
+
+-- query: grants
+-- The application may do with checkpoints what the framework does: they are its working state, and
+-- none of the append-only memory.
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO idetic_app
+
+-- query: become
+-- A pooled connection acts as the application, and finds the framework's tables.
+SET ROLE idetic_app; SET search_path = {schema}
+
+-- query: silent
+-- Threads whose newest checkpoint is older than a moment.
+SELECT c.thread_id FROM {schema}.checkpoints c GROUP BY c.thread_id
+HAVING max((c.checkpoint ->> 'ts')::timestamptz) < {moment} ORDER BY 1

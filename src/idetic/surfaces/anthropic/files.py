@@ -1,0 +1,205 @@
+"""The files below `/memories`, as documents. The sentences are those that the tool documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from idetic.errors import InputError, NotFound
+from idetic.surfaces.documents import Document, Put, Shelf
+from idetic.surfaces.documents.naming import Namespace
+
+ROOT = "memories"
+_UNITS = "BKMG"
+_LISTED = "Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+_EDITED = (
+    "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+)
+
+
+class MemoryFiles:
+    """Views and edits files; every version that an edit replaced is kept."""
+
+    def __init__(self, shelf: Shelf):
+        self._shelf = shelf
+
+    async def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
+        """A file with its lines numbered, or what lies in a directory, two levels deep."""
+        where = _parsed(path)
+        file = await self._file(where)
+        if file is not None:
+            first, lines = _chosen(_text(file).split("\n"), view_range)
+            return "\n".join(
+                [f"Here's the content of {path} with line numbers:", *_numbered(first, lines)]
+            )
+        below = await self._below(where)
+        if not below and where != (ROOT,):
+            raise _missing(path)
+        listed = _listing(where, below)
+        return "\n".join(
+            [_LISTED.format(path=path), *(f"{_size(size)}\t{name}" for name, size in listed)]
+        )
+
+    async def create(self, path: str, text: str) -> str:
+        """A new file; one that is there is not overwritten."""
+        where = _parsed(path)
+        if await self._file(where) is not None:
+            raise InputError(f"File {path} already exists")
+        await self._write(where, text)
+        return f"File created successfully at: {path}"
+
+    async def str_replace(self, path: str, old: str, new: str) -> str:
+        """Replace a text that stands in the file exactly once."""
+        where, text = await self._read(path)
+        count = text.count(old) if old else 0
+        if count == 0:
+            raise InputError(
+                f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+            )
+        if count > 1:
+            at = ", ".join(map(str, _lines_of(text, old)))
+            raise InputError(
+                f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+                f"{at}. Please ensure it is unique"
+            )
+        line = text[: text.index(old)].count("\n")
+        changed = text.replace(old, new)
+        await self._write(where, changed)
+        first = max(0, line - 2)
+        shown = changed.split("\n")[first : line + 3]
+        return "\n".join([_EDITED, *_numbered(first + 1, shown)])
+
+    async def insert(self, path: str, line: int, text: str) -> str:
+        """Insert a text after so many lines."""
+        where, before = await self._read(path)
+        lines = before.splitlines()
+        if not 0 <= line <= len(lines):
+            raise InputError(
+                f"Invalid `insert_line` parameter: {line}. "
+                f"It should be within the range [0, {len(lines)}]."
+            )
+        lines.insert(line, text.removesuffix("\n"))
+        await self._write(where, "\n".join(lines) + "\n")
+        return f"The file {path} has been edited."
+
+    async def delete(self, path: str) -> str:
+        """Archive a file, or all that lies in a directory."""
+        where = _parsed(path)
+        if where == (ROOT,):
+            raise InputError("Cannot delete the /memories directory itself")
+        found = await self._all(where)
+        if not found:
+            raise NotFound(f"The path {path} does not exist")
+        await self._shelf.delete_many([(d.namespace, d.key) for d in found])
+        return f"Successfully deleted {path}"
+
+    async def rename(self, old_path: str, new_path: str) -> str:
+        """Move a file or a directory to a path that is free."""
+        old, new = _parsed(old_path), _parsed(new_path)
+        if new[: len(old)] == old:
+            raise InputError(f"Cannot move {old_path} into itself")
+        found = await self._all(old)
+        if not found:
+            raise NotFound(f"The path {old_path} does not exist")
+        if await self._all(new):
+            raise InputError(f"The destination {new_path} already exists")
+        moved = [(*new, *_whole(each)[len(old) :]) for each in found]
+        await self._shelf.put_many(
+            Put(path[:-1], path[-1], each.value) for path, each in zip(moved, found, strict=True)
+        )
+        await self._shelf.delete_many([(d.namespace, d.key) for d in found], "renamed")
+        return f"Successfully renamed {old_path} to {new_path}"
+
+    async def clear(self) -> str:
+        """Archive every file."""
+        found = await self._below((ROOT,))
+        await self._shelf.delete_many([(d.namespace, d.key) for d in found], "cleared")
+        return "All memory cleared"
+
+    async def _file(self, where: Namespace) -> Document | None:
+        return (await self._shelf.get_many([(where[:-1], where[-1])]))[0]
+
+    async def _below(self, where: Namespace) -> list[Document]:
+        return [d async for page in self._shelf.pages(where) for d in page]
+
+    async def _all(self, where: Namespace) -> list[Document]:
+        file = await self._file(where)
+        return [*([] if file is None else [file]), *await self._below(where)]
+
+    async def _read(self, path: str) -> tuple[Namespace, str]:
+        where = _parsed(path)
+        file = await self._file(where)
+        if file is None:
+            raise _missing(path)
+        return where, _text(file)
+
+    async def _write(self, where: Namespace, text: str) -> None:
+        if len(where) < 2:
+            raise InputError("A file needs a name below /memories")
+        await self._shelf.put_many([Put(where[:-1], where[-1], {"text": text})])
+
+
+def _parsed(path: str) -> Namespace:
+    """The path's names. None is a file of this machine; a path that climbs is refused anyway."""
+    names = path.removesuffix("/").split("/") if isinstance(path, str) else []
+    if names[:2] != ["", ROOT]:
+        raise InputError(f"Path must start with /memories, got: {path}")
+    if any(name in ("", ".", "..") for name in names[1:]):
+        raise InputError(f"Path {path} would escape /memories directory")
+    return tuple(names[1:])
+
+
+def _missing(path: str) -> NotFound:
+    return NotFound(f"The path {path} does not exist. Please provide a valid path.")
+
+
+def _text(file: Document) -> str:
+    text: str = file.value["text"]
+    return text
+
+
+def _whole(file: Document) -> Namespace:
+    return (*file.namespace, file.key)
+
+
+def _chosen(lines: list[str], view_range: Sequence[int] | None) -> tuple[int, list[str]]:
+    if not view_range or len(view_range) != 2:
+        return 1, lines
+    first, last = max(1, view_range[0]), view_range[1]
+    return first, lines[first - 1 : None if last == -1 else last]
+
+
+def _numbered(first: int, lines: Sequence[str]) -> list[str]:
+    return [f"{number:6d}\t{line}" for number, line in enumerate(lines, start=first)]
+
+
+def _lines_of(text: str, part: str) -> list[int]:
+    found, at = [], text.find(part)
+    while at >= 0:
+        found.append(text[:at].count("\n") + 1)
+        at = text.find(part, at + 1)
+    return found
+
+
+def _listing(where: Namespace, files: Sequence[Document]) -> list[tuple[str, int]]:
+    """The directory, and what lies in it two levels deep, with sizes in bytes."""
+    sizes: dict[Namespace, int] = {where: 0}
+    folders = {where}
+    for each in files:
+        path, size = _whole(each), len(_text(each).encode())
+        if any(name.startswith(".") for name in path[len(where) :]):
+            continue
+        for depth in range(len(where), min(len(path), len(where) + 2) + 1):
+            sizes[path[:depth]] = sizes.get(path[:depth], 0) + size
+            if depth < len(path):
+                folders.add(path[:depth])
+    return [
+        ("/" + "/".join(path) + ("/" if path in folders and path != where else ""), size)
+        for path, size in sorted(sizes.items())
+    ]
+
+
+def _size(count: int) -> str:
+    unit, size = 0, float(count)
+    while size >= 1024 and unit < len(_UNITS) - 1:
+        unit, size = unit + 1, size / 1024
+    return f"{size:.1f}".removesuffix(".0") + _UNITS[unit]

@@ -1,0 +1,71 @@
+"""`idetic bench`: the benchmarks of a checkout. They are no part of the installed package."""
+
+# ruff: noqa: PLC0415
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from idetic.surfaces.cli import output
+from idetic.surfaces.cli.options import Json, examples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BENCH = examples("idetic bench", "idetic bench write")
+
+
+def bench(
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", show_default=False, help="Which one.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Run one benchmark, or list them. Only in a checkout: they compare with other packages.
+
+    A benchmark says itself what it measured, on stdout; with --json on stderr, and only its exit
+    code is the answer.
+    """
+    import subprocess
+    import sys
+
+    from idetic.errors import InputError
+
+    root, tasks = _tasks()
+    if task is None:
+        output.answer({"tasks": tasks}, json, lambda console: console.print(*tasks, sep="\n"))
+        return 0
+    if task not in tasks:
+        raise InputError(
+            f"There is no benchmark called {task[:50]!r}.", remedy=f"There are: {', '.join(tasks)}."
+        )
+    done = subprocess.run(  # noqa: S603 - a module of this checkout, by a name from its own list
+        [sys.executable, "-m", f"bench.{task}"],
+        cwd=root,
+        check=False,
+        stdout=sys.stderr if json else None,
+    )
+    if json:
+        output.answer({"task": task, "exit_code": done.returncode}, json, lambda _: None)
+    return done.returncode
+
+
+def _tasks() -> tuple[Path, list[str]]:
+    from pathlib import Path
+
+    import idetic
+    from idetic.errors import InputError
+
+    root = Path(idetic.__file__).parents[2]
+    found = sorted(
+        each.stem
+        for each in (root / "bench").glob("*.py")
+        if '__name__ == "__main__"' in each.read_text("utf-8")
+    )
+    if not found:
+        raise InputError(
+            "There are no benchmarks here: they are part of a checkout, not of the package.",
+            remedy="Clone the repository and run `make bench` there.",
+        )
+    return root, found

@@ -1,0 +1,108 @@
+"""Settings from a file: what the environment and options may replace.
+
+A setting is marked by its environment variable, and that mark alone decides which options of which
+commands a file can fill in: what cannot come from the environment cannot come from a file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from idetic.errors import InputError
+
+FILE = "idetic.toml"
+VARIABLE = "IDETIC_CONFIG"
+# What a file may hold, and the environment variable that is stronger.
+SETTINGS = {
+    "dsn": "IDETIC_DSN",
+    "agent": "IDETIC_AGENT",
+    "anchor": "IDETIC_ANCHOR",
+    "as": "IDETIC_AS",
+}
+_PASSWORD_IN_URL = re.compile(r"(://[^:@/\s]*:).*(@)")
+_PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)")
+
+
+@dataclass(frozen=True)
+class Config:
+    """A file's settings, by environment variable; none without a file."""
+
+    path: Path | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def defaults(self, command: Any) -> dict[str, Any]:
+        """What the file says for a command's options and for all commands below it."""
+        found = {
+            each.name: self.values[each.envvar]
+            for each in command.params
+            if isinstance(each.envvar, str) and each.envvar in self.values
+        }
+        for name, below in getattr(command, "commands", {}).items():
+            if inner := self.defaults(below):
+                found[name] = inner
+        return found
+
+
+def load(*, here: bool = True) -> Config:
+    """The file that `IDETIC_CONFIG` names, or the one here, or the user's own; else nothing.
+
+    Not the one `here` for a server that a client starts in a directory of its choice: somebody
+    else's files there must not say into which database a model's notes go.
+    """
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        return _read(Path(named))
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    for path in ([Path(FILE)] if here else []) + [home / "idetic" / FILE]:
+        if path.is_file():
+            return _read(path)
+    return Config()
+
+
+def _read(path: Path) -> Config:
+    # Only where there is a file: `idetic --help` needs neither.
+    import tomllib  # noqa: PLC0415
+
+    from idetic.surfaces.cli.sources import read_text  # noqa: PLC0415
+
+    try:
+        data = tomllib.loads(read_text(str(path)))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        where = f": {error}" if isinstance(error, tomllib.TOMLDecodeError) else ""
+        raise _wrong(path, f"is not TOML{where}") from None
+    unknown = sorted(set(data) - set(SETTINGS))
+    if unknown:
+        raise _wrong(path, f"holds a setting that there is not: {unknown[0]!r}")
+    values: dict[str, Any] = {}
+    for name, value in data.items():
+        values[SETTINGS[name]] = _anchor(path, value) if name == "anchor" else value
+        if name != "anchor" and not isinstance(value, str):
+            raise _wrong(path, f"gives `{name}` something that is no text")
+    return Config(path, values)
+
+
+def _anchor(path: Path, value: Any) -> list[str]:
+    """The anchor as it would be typed."""
+    plain = isinstance(value, dict) and all(
+        isinstance(each, str | int) and not isinstance(each, bool) for each in value.values()
+    )
+    if not plain:
+        raise _wrong(path, "gives `anchor` something that is no table of texts and whole numbers")
+    return [f"{key}={each}" for key, each in value.items()]
+
+
+def _wrong(path: Path, what: str) -> InputError:
+    return InputError(
+        f"The settings file {str(path)!r} {what}.",
+        remedy=f"It may hold: {', '.join(SETTINGS)}; anchor is a table. See `idetic config show`.",
+    )
+
+
+def masked(dsn: str) -> str:
+    """A DSN that can be shown."""
+    return _PASSWORD.sub(r"\1***", _PASSWORD_IN_URL.sub(r"\1***\2", dsn))

@@ -1,0 +1,206 @@
+"""The shelf: documents of one scope, put, found, and taken away without being lost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+from idetic.errors import SpecError, TransitionRefused
+from idetic.gateway.gateway import MAX_BATCH
+from idetic.library.handles import MAX_PAGE, Memory
+from idetic.library.lookups import MAX_LOOKED_UP
+from idetic.library.questions import MAX_HITS
+from idetic.model import Claim, Entry, Observation, Tier, Typology
+from idetic.spec.memory_spec import MemorySpec
+from idetic.surfaces.documents.document import Document, Put, document, is_whole, observations
+from idetic.surfaces.documents.naming import Namespace, namespace_of, path_of, subject_of
+
+T = TypeVar("T")
+Name = tuple[Namespace, str]
+_KEYS = frozenset("namespace key version part parts since ttl expiring ranked".split())
+_ATTEMPTS = 5
+LEAST_BOUND = 500
+
+
+class Shelf:
+    """Documents in one agent's memory within one scope; needs a spec such as `framework_agent`."""
+
+    def __init__(self, memory: Memory):
+        _check(memory.agent.spec)
+        self._memory = memory
+        self._bound = memory.agent.spec.backend.body_text_max
+
+    def now(self) -> datetime:
+        """The moment, by the clock that the database was opened with."""
+        return self._memory.agent.rooms.clock.now()
+
+    async def get_many(self, names: Sequence[Name]) -> list[Document | None]:
+        """What lies under each name, in order."""
+        subjects = [subject_of(*name) for name in names]
+        held = await self._held(subjects)
+        found = {subject: document(held.get(subject, ())) for subject in set(subjects)}
+        return [found[subject] for subject in subjects]
+
+    async def put_many(self, puts: Iterable[Put]) -> None:
+        """Put values under their names, in one transaction per 10,000 entries.
+
+        What lay there before is superseded, and kept. Of two for one name the later counts.
+        """
+        latest = {put.subject: put for put in puts}
+        held = await self._held(list(latest))
+        written: list[list[Observation]] = []
+        for subject, put in latest.items():
+            before = document(held.get(subject, ()))
+            since = None if before is None else before.created_at
+            written.append(observations(put, self._bound, since))
+        for together in _by_size(written):
+            await self._memory.prefer_many(together)
+        for (subject, _), parts in zip(latest.items(), written, strict=True):
+            left = (e for e in held.get(subject, ()) if e.envelope["part"] >= len(parts))
+            await self._archive(left, "a shorter version was put")
+
+    async def delete_many(self, names: Iterable[Name], reason: str = "deleted") -> None:
+        """Archive what lies under the names: it is no longer found, and its history stays."""
+        subjects = list({subject_of(*name) for name in names})
+        for _ in range(_ATTEMPTS):
+            held = await self._held(subjects)
+            # Heads first: without its head a document is not found, whatever happens then.
+            entries = [entry for group in held.values() for entry in group]
+            entries.sort(key=lambda entry: entry.envelope["part"])
+            if await self._archive(entries, reason):
+                return
+
+    async def pages(
+        self, prefix: Namespace = (), *, expiring: bool = False, at_once: int = MAX_PAGE
+    ) -> AsyncGenerator[list[Document]]:
+        """Documents below a namespace, the one put last first; `expiring` ones alone, if asked."""
+        where: dict[str, Any] = {"part": 0, **_below(prefix)}
+        if expiring:
+            where["expiring"] = "yes"
+        before: UUID | None = None
+        limit = min(at_once, MAX_PAGE)
+        while True:
+            heads = await self._memory.list(
+                typology=Typology.PROCEDURAL, where=where, limit=limit, before=before
+            )
+            yield await self._documents(heads)
+            if len(heads) < limit:
+                return
+            before = heads[-1].id
+
+    async def over(self) -> list[Document]:
+        """Every document whose time is over."""
+        limited = [d async for page in self.pages(expiring=True) for d in page]
+        return await self.expired(limited)
+
+    async def search(self, prefix: Namespace, query: str) -> list[tuple[Document, float]]:
+        """The documents below a namespace that a query finds, best first, each with its score."""
+        recall = await self._memory.recall(
+            query,
+            limit=MAX_HITS,
+            tiers=[Tier.PERSISTENT],
+            typologies=[Typology.PROCEDURAL],
+            where=_below(prefix),
+        )
+        best: dict[str, float] = {}
+        for hit in recall:
+            best.setdefault(_subject(hit.entry), hit.score)
+        found = await self._documents([hit.entry for hit in recall])
+        return [(d, best[subject_of(d.namespace, d.key)]) for d in found if d.ranked]
+
+    async def namespaces(self) -> dict[Namespace, int]:
+        """Every namespace that holds documents itself, and how many."""
+        counted = await self._memory.tally("namespace", where={"part": 0})
+        return {namespace_of(path): count for path, count in counted.items()}
+
+    async def expired(self, documents: Iterable[Document]) -> list[Document]:
+        """Those of the documents whose time is over."""
+        limited = [d for d in documents if d.ttl is not None]
+        now, over = self.now(), []
+        for some in chunks(limited, MAX_LOOKED_UP):
+            read = await self._memory.last_read([d.entries[0] for d in some])
+            for one in some:
+                end = one.expires_at(read.get(one.entries[0]))
+                if end is not None and end <= now:
+                    over.append(one)
+        return over
+
+    async def touch(self, documents: Iterable[Document]) -> None:
+        """Record that documents were read; the time of those that expire begins anew."""
+        limited = [d.entries[0] for d in documents if d.ttl is not None]
+        for some in chunks(limited, MAX_LOOKED_UP):
+            await self._memory.note_read(some)
+
+    async def _documents(self, entries: Sequence[Entry]) -> list[Document]:
+        """The documents that entries belong to, each once, in the entries' order."""
+        long = [_subject(e) for e in entries if not is_whole(e)]
+        held = await self._held(list(dict.fromkeys(long)))
+        groups = {_subject(e): held.get(_subject(e), [e]) for e in entries}
+        found = map(document, groups.values())
+        return [one for one in found if one is not None]
+
+    async def _held(self, subjects: Sequence[str]) -> dict[str, list[Entry]]:
+        held: dict[str, list[Entry]] = {}
+        for some in chunks(subjects, MAX_LOOKED_UP):
+            for entry in await self._memory.about(some):
+                held.setdefault(_subject(entry), []).append(entry)
+        return held
+
+    async def _archive(self, entries: Iterable[Entry], reason: str) -> bool:
+        """Archive what is still current; says whether all of it was."""
+        whole = True
+        for entry in entries:
+            try:
+                await self._memory.archive(entry.id, reason=reason)
+            except TransitionRefused:
+                whole = False
+        return whole
+
+
+def chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The values, so many at a time."""
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def _by_size(written: Iterable[list[Observation]]) -> Iterator[list[Observation]]:
+    """As many documents together as one transaction takes; the parts of one never apart."""
+    together: list[Observation] = []
+    for parts in written:
+        if len(together) + len(parts) > MAX_BATCH:
+            yield together
+            together = []
+        together += parts
+    if together:
+        yield together
+
+
+def _below(prefix: Namespace) -> dict[str, str]:
+    return {"namespace": path_of(prefix)} if prefix else {}
+
+
+def _subject(entry: Entry) -> str:
+    claim = entry.claim or Claim("", "", "")
+    return claim.subject
+
+
+def _check(spec: MemorySpec) -> None:
+    """Refuse a spec under which documents could not be kept whole."""
+    lacking = sorted(_KEYS - set(spec.retrieval.envelope))
+    guarded = [c.noun for c in spec.references.canonical if c.body is not None]
+    why = None
+    if spec.backend.body_text_max < LEAST_BOUND:
+        why = f"its notes have room for {spec.backend.body_text_max} characters"
+    elif lacking:
+        why = f"its envelope does not declare {', '.join(lacking)}"
+    elif Typology.PROCEDURAL not in spec.typology.at(Tier.PERSISTENT):
+        why = "its persistent tier holds no procedural memory"
+    elif guarded:
+        why = f"its guard compares notes with each {guarded[0]}, and may refuse a part of a value"
+    if why is not None:
+        raise SpecError(
+            f"The spec of {spec.agent} cannot hold documents: {why}.",
+            remedy="Use `framework_agent`, or begin your own from `idetic spec render`'s source: "
+            "its YAML is `idetic.spec.loader.shipped_text('framework_agent')`.",
+        )

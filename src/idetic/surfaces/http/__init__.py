@@ -1,0 +1,1 @@
+"""The HTTP surface: it authenticates, binds the key's scope, calls the library, tells errors."""
