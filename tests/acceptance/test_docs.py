@@ -42,6 +42,7 @@ from tests.support.docs import (
     table_rows,
     text_files,
 )
+from tests.support.http_house import serving
 from tests.support.strangers import new_place
 
 README = ROOT / "README.md"
@@ -49,6 +50,7 @@ TUTORIAL = DOCS / "tutorial" / "first-memory.md"
 PERSONA = DOCS / "tutorial" / "persona-agent.md"
 BACKUP = DOCS / "how-to" / "back-up-and-restore.md"
 SPEC = DOCS / "how-to" / "write-a-spec.md"
+SERVE = DOCS / "how-to" / "serve.md"
 MODEL = DOCS / "how-to" / "install-the-model.md"
 OWN_TABLES = DOCS / "how-to" / "own-canonical-tables.md"
 PYTHON = DOCS / "reference" / "python.md"
@@ -91,6 +93,7 @@ ELSEWHERE = {
     BACKUP: "tests/acceptance/test_docs.py",
     MODEL: "tests/acceptance/test_docs.py",
     SPEC: "tests/acceptance/test_docs.py",
+    SERVE: "tests/acceptance/test_docs.py",
     DOCS / "how-to" / "use-a-reasoner.md": "tests/unit/test_reason_docs.py",
     DOCS / "tutorial" / "a-month.md": "tests/acceptance/test_month.py",
 }
@@ -151,6 +154,16 @@ def test_a_spec_can_be_pointed_at_ones_own_tables(
 ) -> None:
     monkeypatch.setenv("IDETIC_DSN", empty_database.dsn)
     assert follow(OWN_TABLES) > 5
+
+
+def test_a_served_memory_is_used_from_elsewhere(
+    database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(database, "--demo") as process:
+        (key,) = [each["key"] for each in process.keys if each["principal"] == "operator:ada"]
+        monkeypatch.setenv("IDETIC_URL", process.address)
+        monkeypatch.setenv("IDETIC_KEY", key)
+        assert follow(SERVE) > 2
 
 
 def test_a_backup_is_restored_into_a_new_server(
