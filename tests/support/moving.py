@@ -109,11 +109,12 @@ def names_in(folder: Path) -> list[str]:
 
 
 def every_row(database: TestDatabase) -> dict[str, int]:
-    """How many rows each table of memory has, past every policy."""
+    """How many rows each table of memory has, past every policy; prints are canonical content's."""
     with psycopg.connect(database.admin_dsn) as connection:
         tables = connection.execute(
             """SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'worlds'::regnamespace
-               AND c.relkind = 'r' AND c.relname LIKE 'world\\_agent\\_%'"""
+               AND c.relkind = 'r' AND c.relname LIKE 'world\\_agent\\_%'
+               AND c.relname NOT LIKE '%\\_prints'"""
         ).fetchall()
         found = {}
         for (table,) in tables:

@@ -465,6 +465,13 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
         "references.corroborations",
         "corroborations: true",
     ),
+    (
+        "documents beside a guarded body",
+        put("references.documents", True),
+        REFERENCES,
+        "references.documents",
+        "documents: false",
+    ),
     # 14 Gates.
     (
         "unknown boundary",

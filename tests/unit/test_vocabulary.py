@@ -17,7 +17,8 @@ import pytest
 import idetic
 
 PACKAGE = Path(idetic.__file__).parent
-ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo", "surfaces/cli/month")
+ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo", "surfaces/cli/month",
+           "surfaces/cli/serve")  # fmt: skip
 # The remedies' examples: lines of YAML that are shown and never read.
 EXAMPLES = ("spec/examples.py",)
 # `open_world_hint` is the Model Context Protocol's word, and not about any agent.

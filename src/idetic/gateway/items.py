@@ -62,7 +62,7 @@ class ItemMaker:
         spec = self._spec
         body = check_text(seen.text, spec.backend.body_text_max)
         # Asked of what was said: the gate may take away the very ids that make it a record.
-        form = record_form(body)
+        form = None if spec.references.documents else record_form(body)
         envelope = check_envelope(spec, seen.envelope, seen.claim)
         body, envelope, removed = self._pass(body, envelope)
         if removed and seen.verbatim:

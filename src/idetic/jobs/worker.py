@@ -159,10 +159,13 @@ class Worker:
         for sweep in self._sweeps:
             self.counts.swept += await sweep(self._db)
         if recording():
-            for task in await Queue(self._db.database).backlog():
-                name = Name(task.task)
-                gauge(Metric.BACKLOG_AGE, task.oldest_seconds or 0.0, task=name)
-                gauge(Metric.BACKLOG_JOBS, task.waiting, task=name)
+            waiting = {task.task: task for task in await Queue(self._db.database).backlog()}
+            # Also where nothing waits: a gauge that is not set again keeps saying what it said.
+            for name in {*self._tasks.names, *waiting}:
+                task = waiting.get(name)
+                age = task.oldest_seconds or 0.0 if task else 0.0
+                gauge(Metric.BACKLOG_AGE, age, task=Name(name))
+                gauge(Metric.BACKLOG_JOBS, task.waiting if task else 0, task=Name(name))
 
 
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:

@@ -369,6 +369,8 @@ class References(Part):
     non_mirror: Annotated[tuple[Sentence, ...], Field(min_length=1)]
     canonical: tuple[Canonical, ...] = ()
     corroborations: bool = False
+    # An application's own values, kept word for word: what has the shape of a record is theirs.
+    documents: bool = False
 
 
 # --- 14. Gates ----------------------------------------------------------------------------

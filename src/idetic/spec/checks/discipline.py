@@ -98,6 +98,17 @@ def corroborations(spec: View) -> Iterator[Finding]:
         )
 
 
+def documents(spec: View) -> Iterator[Finding]:
+    """Where a guard compares notes with canonical bodies, no value is safe from being refused."""
+    references = spec["references"]
+    guarded = [c for c in references["canonical"].each() if c["body"].data is not None]
+    if references["documents"].data is True and guarded:
+        yield references["documents"].finding(
+            "Documents are kept word for word, but the guard refuses what restates a body.",
+            "Set `documents: false`, or take `body` out of the canonical tables.",
+        )
+
+
 def listed_once(spec: View) -> Iterator[Finding]:
     """What a list says twice it says by mistake."""
     references, audit = spec["references"], spec["audit"]
@@ -185,6 +196,7 @@ CHECKS = (
     canonical_tables,
     canonical_columns,
     corroborations,
+    documents,
     listed_once,
     gates,
     principals,

@@ -35,6 +35,8 @@ def references(spec: MemorySpec) -> Iterator[str]:
     else:
         yield "No canonical tables are referenced."
     yield f"Corroborations are {'kept' if part.corroborations else 'not kept'}."
+    if part.documents:
+        yield "It keeps an application's documents: what has the shape of a record is not refused."
 
 
 def _canonical(canonical: Canonical) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from idetic.errors import SpecError, TransitionRefused
 from idetic.gateway.gateway import MAX_BATCH
+from idetic.gateway.refusals import passed
 from idetic.library.handles import MAX_PAGE, Memory
 from idetic.library.lookups import MAX_LOOKED_UP
 from idetic.library.questions import MAX_HITS
@@ -56,7 +57,8 @@ class Shelf:
             since = None if before is None else before.created_at
             written.append(observations(put, self._bound, since))
         for together in _by_size(written):
-            await self._memory.prefer_many(together)
+            for receipt in await self._memory.prefer_many(together):
+                passed(receipt)
         for (subject, _), parts in zip(latest.items(), written, strict=True):
             left = (e for e in held.get(subject, ()) if e.envelope["part"] >= len(parts))
             await self._archive(left, "a shorter version was put")
@@ -196,6 +198,8 @@ def _check(spec: MemorySpec) -> None:
         why = f"its envelope does not declare {', '.join(lacking)}"
     elif Typology.PROCEDURAL not in spec.typology.at(Tier.PERSISTENT):
         why = "its persistent tier holds no procedural memory"
+    elif not spec.references.documents:
+        why = "it refuses what has the shape of a record (`references.documents` is false)"
     elif guarded:
         why = f"its guard compares notes with each {guarded[0]}, and may refuse a part of a value"
     if why is not None:

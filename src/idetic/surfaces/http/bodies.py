@@ -112,9 +112,7 @@ class BatchedBody(SeenBody):
     def observation(self, key: str | None) -> Observation:
         """As `observe_many` takes it."""
         chosen = key if self.idempotency_key is None else self.idempotency_key
-        return Observation(
-            self.text, **self.seen(), idempotency_key=chosen, verbatim=self.verbatim
-        )
+        return Observation(self.text, **self.seen(), idempotency_key=chosen, verbatim=self.verbatim)
 
 
 class BatchBody(PlaceBody):
