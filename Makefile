@@ -9,7 +9,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model browser demo serve test faults canaries moving lint bench lock clean
+.PHONY: help setup model browser demo serve test faults canaries moving lint bench docs \
+	wheel wheel-check stranger lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
@@ -19,6 +20,10 @@ help:
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
 	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http), or all"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
+	@echo "make docs            the documentation as a site, in site/"
+	@echo "make wheel           the source archive and the wheel, in dist/"
+	@echo "make wheel-check     the wheel in an empty environment, and each of its extras alone"
+	@echo "make stranger        the tutorial and the README's tour, followed from a fresh clone"
 	@echo "make lock            renew requirements.lock (needs uv)"
 	@echo "make clean           remove the virtual environment and caches"
 
@@ -78,16 +83,33 @@ faults: setup model
 canaries: setup
 	IDETIC_CANARIES=100000 $(BIN)/python -m pytest -s tests/security/test_canaries.py
 
+# A warning is an error. The variable is about the theme, not about our pages: it is kept until
+# May 2027, and its successor reads the same mkdocs.yml.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+wheel: setup
+	@rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+
+# What takes minutes, because it installs from nothing; the short forms are part of `make test`.
+wheel-check: setup
+	IDETIC_LONG=1 $(BIN)/python -m pytest -s tests/acceptance/test_wheel.py
+
+stranger: setup
+	IDETIC_LONG=1 $(BIN)/python -m pytest -s tests/acceptance/test_tutorial.py
+
 # Export, import, export of ten thousand entries with history; a thousand are part of `make test`.
 moving: setup
 	IDETIC_MOVED=10000 $(BIN)/python -m pytest -s tests/integration/test_moving_many.py
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--extra dev --extra bench --extra llm --extra server --extra console --extra client --extra mcp \
+		--extra dev --extra docs --extra bench --extra llm --extra server --extra console --extra client \
+		--extra mcp \
 		--extra langgraph --extra langchain --extra openai-agents --extra anthropic \
 		--extra llamaindex --extra google-adk --extra otel --extra sentry \
 		pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

@@ -33,9 +33,15 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def embedder() -> BgeSmall:
-    """The real pinned model, installed if it is not yet."""
-    return load(install().path)
+def model_path() -> Path:
+    """Where the real pinned model lies, installed if it is not yet."""
+    return install().path
+
+
+@pytest.fixture(scope="session")
+def embedder(model_path: Path) -> BgeSmall:
+    """The real pinned model."""
+    return load(model_path)
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,10 @@
 Blocks are told apart by their language:
 
 - ``python``: run, with `await` allowed at the top; all blocks of a page share one namespace.
-- ``text`` right after it: what it prints.
+- ``text`` right after it, or after ``sh``: what it prints.
 - ``console``: each line `$ idetic …` is run and must succeed; the lines below it are its output.
 - ``sql``: run on the database that `IDETIC_DSN` names.
+- ``sh``: run by bash, which stops at the first failure; what a block exports, the next one has.
 
 Ids, times and hashes differ from run to run and are compared as if they were all the same. A line
 `…` in an output stands for any lines.
@@ -21,6 +22,7 @@ import os
 import re
 import shlex
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -55,7 +57,7 @@ class Block:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
+        return f"{self.page}:{self.line}"
 
 
 def pages() -> list[Path]:
@@ -79,6 +81,7 @@ def prose(page: Path) -> str:
 def follow(page: Path) -> int:
     """Do what the page says, in order; returns how many blocks were run."""
     names: dict[str, Any] = {"__name__": "__main__"}
+    exported = dict(os.environ)
     printed: str | None = None
     count = 0
     with asyncio.Runner() as runner:
@@ -88,6 +91,8 @@ def follow(page: Path) -> int:
             printed = None
             if block.language == "python":
                 printed = _run(block, names, runner)
+            elif block.language == "sh":
+                printed, exported = _script(block, exported)
             elif block.language == "console":
                 _type(block)
             elif block.language == "sql":
@@ -111,6 +116,23 @@ def _run(block: Block, names: dict[str, Any], runner: asyncio.Runner) -> str:
         if inspect.iscoroutine(result):
             runner.run(result)
     return out.getvalue()
+
+
+def _script(block: Block, exported: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """Run a block by bash; what it printed, and the variables it leaves."""
+    with tempfile.NamedTemporaryFile() as left:
+        source = f"{block.text}\nenv -0 > {left.name}\n"
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", source],
+            env=exported | {"COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+        lines = left.read().decode().split("\0")
+    return done.stdout, dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def _type(block: Block) -> None:
@@ -198,14 +220,15 @@ def _default(value: object) -> str:
 
 def text_files() -> Iterator[tuple[str, str]]:
     """Every text file that is in the repository or about to be, with its content."""
-    for path in _listed():
+    for path in listed_files():
         try:
             yield str(path.relative_to(ROOT)), path.read_text("utf-8")
         except UnicodeDecodeError:
             continue
 
 
-def _listed() -> Iterator[Path]:
+def listed_files() -> Iterator[Path]:
+    """Every file that is in the repository or about to be."""
     listing = ["git", "--no-optional-locks", "ls-files", "--cached", "--others"]
     try:
         listed = subprocess.run(

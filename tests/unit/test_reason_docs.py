@@ -5,14 +5,20 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import pytest
+
 from idetic.reason import Caps
 from tests.support.docs import DOCS, follow
+from tests.support.llm_server import running
 
 PAGE = DOCS / "how-to" / "use-a-reasoner.md"
 
 
-def test_what_needs_no_key_runs_and_prints_what_it_shows() -> None:
-    assert follow(PAGE) > 0
+def test_the_page_runs_and_prints_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running() as server:
+        monkeypatch.setenv("REASONER_URL", server.url)
+        assert follow(PAGE) > 1
+    assert len(server.requests) == 1
 
 
 def test_every_cap_is_there_with_its_default() -> None:
