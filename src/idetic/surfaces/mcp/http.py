@@ -6,12 +6,8 @@ Stateless: no request depends on an earlier one, so nothing can be taken over by
 from __future__ import annotations
 
 import json
-import signal
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-import anyio
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -19,10 +15,11 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from idetic.errors import IdeticError, InputError, KeyRefused
+from idetic.errors import IdeticError, KeyRefused
 from idetic.keys import key_id_of
 from idetic.library.idetic import Idetic
 from idetic.surfaces import unforeseen
+from idetic.surfaces.listening import Server, address, listen
 from idetic.surfaces.mcp.holders import HELD, EachRequest, Held
 from idetic.surfaces.mcp.paging import DEFAULT_BOUND
 from idetic.surfaces.mcp.server import make_server
@@ -54,8 +51,7 @@ async def serve_http(
     db: Idetic, host: str, port: int, *, bound: int, announce: Callable[[str], None]
 ) -> None:
     """Serve until told to stop; what is being answered then is answered."""
-    listening = _listen(host, port)
-    at = f"[{host}]" if ":" in host else host
+    listening = listen(host, port)
     config = uvicorn.Config(
         make_app(db, bound=bound, host=host),
         log_config=None,
@@ -63,12 +59,8 @@ async def serve_http(
         server_header=False,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
-    server = _Server(config)
-    async with anyio.create_task_group() as group:
-        await group.start(_stop_when_told, server)
-        announce(f"http://{at}:{listening.getsockname()[1]}{PATH}")
-        await server.serve(sockets=[listening])
-        group.cancel_scope.cancel()
+    announce(f"{address(listening)}{PATH}")
+    await Server(config).serve(sockets=[listening])
 
 
 class _Keyed:
@@ -110,37 +102,6 @@ async def _refuse(send: Send, error: IdeticError) -> None:
     start = {"type": "http.response.start", "status": error.http_status, "headers": headers}
     await send(start)
     await send({"type": "http.response.body", "body": body})
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn without signals of its own: it would raise them again and cut our clean-up short."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-async def _stop_when_told(
-    server: uvicorn.Server, *, task_status: anyio.abc.TaskStatus[None]
-) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        task_status.started()
-        async for _ in signals:
-            # The second one is as abrupt as ever.
-            server.force_exit = server.should_exit
-            server.should_exit = True
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no address"
-        raise InputError(
-            f"Cannot listen at {host!r}, port {port}: {reason.lower()}.",
-            remedy="Choose another --port or --host; port 0 takes a free one.",
-        ) from None
 
 
 def _local_only() -> TransportSecuritySettings:

@@ -1,0 +1,55 @@
+"""Listening at an address, and serving there until told to stop; what HTTP and MCP share."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from idetic.errors import InputError
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, told to stop by us: it would raise the signal again at the end."""
+
+    def stop(self) -> None:
+        """Take no more, and answer what was taken; asked twice, end at once."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Listen for the signals that mean to stop."""
+        loop = asyncio.get_running_loop()
+        for each in _SIGNALS:
+            loop.add_signal_handler(each, self.stop)
+        try:
+            yield
+        finally:
+            for each in _SIGNALS:
+                loop.remove_signal_handler(each)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; an address that cannot be had is bad input."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(
+            f"Nothing can listen at {host!r}, port {port}: {why}.",
+            remedy="Choose another --host or --port; port 0 takes a free one.",
+        ) from None
+
+
+def address(listening: socket.socket) -> str:
+    """Where it listens, as a client writes it."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
