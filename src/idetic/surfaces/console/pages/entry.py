@@ -230,5 +230,4 @@ def _record(each: LedgerRecord) -> Sequence[parts.Cell]:
 
 
 def _kind(state: str | None) -> str:
-    known = state is not None and state in set(EntryState)
-    return KIND_OF_STATE[EntryState(state)] if known else ""
+    return KIND_OF_STATE[EntryState(state)] if state in set(EntryState) and state else ""
