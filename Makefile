@@ -9,7 +9,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model browser demo serve test faults canaries moving lint bench docs \
+.PHONY: help setup model browser demo serve test faults canaries moving lint bench docs picture \
 	wheel wheel-check stranger lock clean
 
 help:
@@ -87,6 +87,10 @@ canaries: setup
 # May 2027, and its successor reads the same mkdocs.yml.
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The picture of the README, of the demo world.
+picture: setup model browser
+	$(BIN)/python -m tests.support.picture
 
 wheel: setup
 	@rm -rf dist

@@ -1,0 +1,50 @@
+"""The picture of the console in the README: `make picture` takes it anew, of the demo world."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.async_api import async_playwright
+
+PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "console.png"
+PLACE = ("Nordhafen Bank", "Instant payments", "operator:ada")
+ASKED = "/console/explore?q=Why+do+names+match+only+closely%3F"
+
+
+def main() -> None:
+    """Serve the demo world, look something up in it, and keep what is seen."""
+    command = [sys.executable, "-m", "idetic", "serve", "--demo", "--json", "--port", "0"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert running.stdout
+    try:
+        told = json.loads(running.stdout.readline())
+        keys = {(k["organisation"], k["domain"], k["principal"]): k["key"] for k in told["keys"]}
+        asyncio.run(_take(told["address"], keys[PLACE]))
+    finally:
+        running.terminate()
+        running.wait()
+
+
+async def _take(address: str, key: str) -> None:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
+        page = await browser.new_page(viewport={"width": 1200, "height": 820})
+        await page.goto(f"{address}/console")
+        await page.fill("input[name=key]", key)
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/console/overview")
+        await page.goto(f"{address}{ASKED}")
+        await page.get_by_text("Score").first.wait_for()
+        PICTURE.parent.mkdir(exist_ok=True)
+        await page.screenshot(path=PICTURE)
+        await browser.close()
+
+
+if __name__ == "__main__":
+    main()
