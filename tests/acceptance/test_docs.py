@@ -160,7 +160,7 @@ def test_a_served_memory_is_used_from_elsewhere(
     database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(database, "--demo") as process:
-        (key,) = [each["key"] for each in process.keys if each["principal"] == "operator:ada"]
+        key = next(each["key"] for each in process.keys if each["principal"] == "operator:ada")
         monkeypatch.setenv("IDETIC_URL", process.address)
         monkeypatch.setenv("IDETIC_KEY", key)
         assert follow(SERVE) > 2
