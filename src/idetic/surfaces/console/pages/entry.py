@@ -230,5 +230,5 @@ def _record(each: LedgerRecord) -> Sequence[parts.Cell]:
 
 
 def _kind(state: str | None) -> str:
-    known = state is not None and state in set(EntryState)
-    return KIND_OF_STATE[EntryState(state)] if known else ""
+    kinds = {each.value: kind for each, kind in KIND_OF_STATE.items()}
+    return kinds.get(state or "", "")

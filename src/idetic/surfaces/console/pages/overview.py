@@ -65,9 +65,9 @@ def _every_day(seen: Overview) -> dict[str, Day]:
 def _written(seen: Overview, span: int) -> None:
     with parts.card("Written"):
         with parts.row("small"):
-            for each in SPANS:
-                here = "true" if each == span else None
-                parts.link(f"{each} days", at("/overview", days=each), aria_current=here)
+            for length in SPANS:
+                here = "true" if length == span else None
+                parts.link(f"{length} days", at("/overview", days=length), aria_current=here)
         if not seen.written:
             parts.empty("Nothing was written in these days.", "Look further back.")
             return
