@@ -70,7 +70,7 @@ def _said(entry: Entry) -> None:
     with parts.card():
         parts.note(entry.body_text, "large")
         with parts.row():
-            if entry.state is EntryState.CURRENT:
+            if entry.state is EntryState.CURRENT and not entry.candidate:
                 parts.badge("current", "good")
             marks(entry)
         about: dict[str, parts.Cell] = {

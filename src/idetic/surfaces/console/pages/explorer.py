@@ -153,4 +153,4 @@ def _what_to_do(asked: Asked) -> str:
         return "These were all of them."
     if asked.narrowed:
         return "Take a filter away."
-    return "What the agent observes appears here; `memory.observe` writes the first entry."
+    return "What the agent observes appears here."
