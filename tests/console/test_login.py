@@ -77,7 +77,7 @@ async def test_logging_out_ends_it_everywhere(console: Console, visit: Visit) ->
     kept = await visitor.context.cookies()
     await visitor.page.click("text=Log out")
     await visitor.page.wait_for_url("**/console/login")
-    await visitor.context.add_cookies(kept)  # type: ignore[arg-type]  # as they came
+    await visitor.context.add_cookies(kept)  # type: ignore[arg-type]
     await visitor.page.goto(f"{visitor.address}/console/overview")
     assert "/console/login" in visitor.page.url, "a kept cookie is worth nothing"
 
@@ -139,6 +139,7 @@ async def test_a_socket_belongs_to_the_login_whose_page_opened_it(
     assert await opens(address, page, my_cookie["value"], address), "the control: all is right"
     assert not await opens(address, page, their_cookie["value"], address)
     assert not await opens(address, page, "guessed", address)
+    assert not await opens(address, "", my_cookie["value"], address), "a page without a name"
     assert not await opens(address, page, my_cookie["value"], "https://evil.test")
     async with httpx.AsyncClient(base_url=address, cookies={COOKIE: my_cookie["value"]}) as http:
         polled = await http.get("/console/_nicegui_ws/socket.io/?EIO=4&transport=polling")
@@ -166,3 +167,18 @@ async def test_the_api_keeps_its_door_beside_the_console(console: Console, visit
     with pytest.raises(InvalidStatus):
         async with connect(f"{where}/v1/scope"):
             pass
+
+
+async def test_a_page_that_was_away_for_long_loads_itself_again(
+    console: Console, visit: Visit
+) -> None:
+    """The server has forgotten it: its socket is let in, and told to begin anew."""
+    visitor = await visit(await console.house.key())
+    await visitor.go("/explore")
+    before = await visitor.page.evaluate("window.clientId")
+    gone = "window.socket.io.opts.query.client_id = crypto.randomUUID()"
+    await visitor.page.evaluate(f"{gone}; window.socket.io.engine.close()")
+    await visitor.page.wait_for_function(
+        f"window.clientId && window.clientId !== {before!r} && window.did_handshake"
+    )
+    assert visitor.page.url.endswith("/console/explore")

@@ -85,5 +85,6 @@ class Visitor:
 
     def was_well(self) -> None:
         """No script failed, and nothing was asked of another host."""
-        assert self.errors == []
-        assert self.strange == []
+        # Told in words: pytest explains assertions in test files alone.
+        assert self.errors == [], f"the browser said: {self.errors}"
+        assert self.strange == [], f"asked of other hosts: {self.strange}"

@@ -64,7 +64,9 @@ class Guard:
             return False
         named = parse_qs(asked.url.query).get("client_id", [""])[0]
         client = Client.instances.get(named)
-        return same_origin(asked) and client is not None and client.storage.get(OWNER) == token
+        # A page that was away for long is forgotten here: NiceGUI has it load itself again.
+        owned = bool(named) and (client is None or client.storage.get(OWNER) == token)
+        return owned and same_origin(asked)
 
 
 def same_origin(asked: HTTPConnection) -> bool:

@@ -18,6 +18,8 @@ from idetic.surfaces.console.shell import first_page, nowhere, shown
 
 # Long enough for a page that asks the model for the first time.
 _PATIENCE = 60.0
+# How long a page may be without its socket, on a train or behind a busy machine.
+_AWAY = 30.0
 
 
 def mount(api: FastAPI, db: Idetic) -> None:
@@ -48,6 +50,7 @@ def mount(api: FastAPI, db: Idetic) -> None:
         favicon=ASSETS / "icon.svg",
         dark=None,
         language="en-US",
+        reconnect_timeout=_AWAY,
         tailwind=False,
         show_welcome_message=False,
     )

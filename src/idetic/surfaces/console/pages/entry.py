@@ -70,7 +70,7 @@ def _said(entry: Entry) -> None:
     with parts.card():
         parts.note(entry.body_text, "large")
         with parts.row():
-            if entry.state is EntryState.CURRENT:
+            if entry.state is EntryState.CURRENT and not entry.candidate:
                 parts.badge("current", "good")
             marks(entry)
         about: dict[str, parts.Cell] = {
@@ -230,4 +230,5 @@ def _record(each: LedgerRecord) -> Sequence[parts.Cell]:
 
 
 def _kind(state: str | None) -> str:
-    return KIND_OF_STATE[EntryState(state)] if state in set(EntryState) and state else ""
+    kinds = {each.value: kind for each, kind in KIND_OF_STATE.items()}
+    return kinds.get(state or "", "")

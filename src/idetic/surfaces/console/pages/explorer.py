@@ -3,133 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
-from uuid import UUID
+from datetime import datetime
+from itertools import cycle
 
 from starlette.requests import Request
 
-from idetic.errors import InputError
 from idetic.library.handles import Memory
-from idetic.model import Entry, Origin, Tier, Typology
+from idetic.model import Entry, Tier
 from idetic.recall.hits import Hit, Recall
 from idetic.spec.primitives import Signal
-from idetic.spec.retention import RetentionState
 from idetic.surfaces.console import parts
-from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.desk import Desk
 from idetic.surfaces.console.entries import summary
+from idetic.surfaces.console.searching import Asked, asked_of, form
 from idetic.surfaces.console.timeline import timeline
 from idetic.surfaces.console.wording import words
 
 PAGE = 25
 _COLOURS = ("", "second", "third", "fourth")
-_EVERY = {"": "all"}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the address asks for."""
-
-    query: str
-    tier: Tier | None
-    typology: Typology | None
-    origin: Origin | None
-    min_trust: int
-    as_of: datetime | None
-    archived: bool
-    candidates: bool
-    state: RetentionState | None
-    before: UUID | None
-
-    @property
-    def narrowed(self) -> bool:
-        """Whether anything but the place in the list is asked for."""
-        return self != Asked("", None, None, None, 0, None, False, False, None, self.before)
-
-    def address(self, **changed: Any) -> str:
-        """This question again, with something changed."""
-        asked = {
-            "q": self.query,
-            "tier": self.tier,
-            "typology": self.typology,
-            "origin": self.origin,
-            "trust": self.min_trust or None,
-            "as_of": f"{self.as_of:%Y-%m-%dT%H:%M}" if self.as_of else None,
-            "archived": "1" if self.archived else None,
-            "candidates": "1" if self.candidates else None,
-            "state": self.state,
-        }
-        return at("/explore", **(asked | changed))
 
 
 async def build(desk: Desk, request: Request) -> None:
     """The page: a question with its filters, and what was found."""
-    asked = _asked(request)
-    _form(asked)
+    asked = asked_of(request)
+    form(asked)
     memory = await desk.memory()
     if asked.query:
         await _search(memory, asked)
     else:
         await _newest(memory, asked)
-
-
-def _asked(request: Request) -> Asked:
-    given = request.query_params
-    try:
-        return Asked(
-            query=given.get("q", "").strip(),
-            tier=Tier(given["tier"]) if given.get("tier") else None,
-            typology=Typology(given["typology"]) if given.get("typology") else None,
-            origin=Origin(given["origin"]) if given.get("origin") else None,
-            min_trust=int(given.get("trust") or 0),
-            as_of=_moment(given.get("as_of")),
-            archived=given.get("archived") == "1",
-            candidates=given.get("candidates") == "1",
-            state=RetentionState(given["state"]) if given.get("state") else None,
-            before=UUID(given["before"]) if given.get("before") else None,
-        )
-    except ValueError:
-        raise InputError(
-            "This address asks for something that cannot be.",
-            remedy="Begin again from the Explorer in the menu.",
-        ) from None
-
-
-def _moment(given: str | None) -> datetime | None:
-    """A moment as the browser's field writes it; the ledger's time is UTC, and so is this."""
-    return datetime.fromisoformat(given).replace(tzinfo=UTC) if given else None
-
-
-def _form(asked: Asked) -> None:
-    with parts.card(cls="filters"), parts.asking(at("/explore"), role="search"):
-        with parts.text("label", cls="field wide"):
-            parts.text("span", "What are you looking for?")
-            parts.text("input", name="q", type="search", value=asked.query, id="query")
-        parts.choice("tier", "Tier", _EVERY | _options(Tier), asked.tier)
-        parts.choice("typology", "Typology", _EVERY | _options(Typology), asked.typology)
-        parts.choice("origin", "Origin", _EVERY | _options(Origin), asked.origin)
-        trust = {"": "any", "40": "40 or more", "60": "60 or more", "80": "80 or more"}
-        parts.choice("trust", "Trust", trust, str(asked.min_trust or ""))
-        moment = f"{asked.as_of:%Y-%m-%dT%H:%M}" if asked.as_of else ""
-        parts.entry_field("as_of", "As of (UTC)", moment, type="datetime-local")
-        _tick("archived", "with what ended", asked.archived)
-        _tick("candidates", "with candidates", asked.candidates)
-        parts.text("button", "Search", "button primary", type="submit")
-        if asked.narrowed:
-            parts.link("Clear", at("/explore"), "button plain")
-
-
-def _options(kind: Any) -> dict[str, str]:
-    return {each.value: words(each) for each in kind}
-
-
-def _tick(name: str, label: str, chosen: bool) -> None:
-    with parts.text("label", cls="field check"):
-        checked = True if chosen else None
-        parts.text("input", name=name, type="checkbox", value="1", checked=checked)
-        parts.text("span", label)
 
 
 async def _search(memory: Memory, asked: Asked) -> None:
@@ -185,7 +87,7 @@ def _explained(hit: Hit, found: Recall) -> None:
     """Every signal's word on a hit: how strong, at which rank, and its share of the score."""
     with parts.text("div", cls="explained", role="group", aria_label="Why this was found"):
         parts.text("p", f"Score {hit.score:.4f}", "small quiet")
-        for colour, signal in zip(_COLOURS, found.weights, strict=False):
+        for colour, signal in zip(cycle(_COLOURS), found.weights, strict=False):
             _signal(signal, hit, colour)
         if hit.reranked is not None:
             parts.bar("reranker", hit.reranked, f"{hit.reranked:.2f}")
@@ -251,4 +153,4 @@ def _what_to_do(asked: Asked) -> str:
         return "These were all of them."
     if asked.narrowed:
         return "Take a filter away."
-    return "What the agent observes appears here; `memory.observe` writes the first entry."
+    return "What the agent observes appears here."

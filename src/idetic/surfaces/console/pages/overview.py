@@ -65,11 +65,13 @@ def _every_day(seen: Overview) -> dict[str, Day]:
 def _written(seen: Overview, span: int) -> None:
     with parts.card("Written"):
         with parts.row("small"):
-            for number in SPANS:
-                here = "true" if number == span else None
-                parts.link(f"{number} days", at("/overview", days=number), aria_current=here)
+            for length in SPANS:
+                here = "true" if length == span else None
+                parts.link(f"{length} days", at("/overview", days=length), aria_current=here)
         if not seen.written:
-            parts.empty("Nothing was written in these days.", "Look further back.")
+            parts.empty(
+                "Nothing was written in these days.", "Choose more days, to look further back."
+            )
             return
         columns, series = _every_day(seen), dict[str, None]()
         for each in seen.written:
@@ -153,7 +155,7 @@ def _backlog(seen: Overview) -> None:
             since = f"{seen.unembedded_since:%Y-%m-%d %H:%M}"
             parts.text("p", f"{seen.unembedded:,} entries wait for a vector, since {since} UTC.")
         if not waiting:
-            parts.empty("Nothing waits.", "`idetic worker` or `idetic serve` does what comes.")
+            parts.empty("Nothing waits.", "A worker does what comes.")
             return
         parts.table(
             ("Task", "Waiting", "Running", "Failed", "Oldest"),

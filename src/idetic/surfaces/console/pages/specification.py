@@ -44,9 +44,9 @@ def _summary(desk: Desk) -> None:
                 "Version": str(desk.version),
                 "Digest": lambda: parts.text("code", desk.spec.digest[:16]),
                 "Anchor": ", ".join(key.name for key in desk.spec.anchor.keys),
-                "Your capabilities": _capabilities(desk),
             }
         )
+        parts.text("p", f"You may: {_capabilities(desk)}.", "quiet")
 
 
 def _capabilities(desk: Desk) -> str:
@@ -101,7 +101,7 @@ def _changes(versions: Sequence[SpecVersion], request: Request) -> None:
         if len(known) < 2:
             parts.empty(
                 "This is the only version so far.",
-                "Once `idetic spec apply` stores another, what changed is shown here.",
+                "Once another is applied, what changed is shown here.",
             )
             return
         numbers = list(known)
