@@ -1,4 +1,7 @@
-"""One served, lived-in database and one browser for each file of tests of the console."""
+"""One served, lived-in database and one browser for all tests of the console that a run has.
+
+Whoever changes something does it in a world of their own, or takes it back.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ async def lived_in(house: House) -> Console:
     return Console(house, await seed(house.world, OURS), await seed(house.other, THEIRS))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def console(
     server: EmbeddedServer, template: str, anyio_backend: str
 ) -> AsyncIterator[Console]:
@@ -44,7 +47,7 @@ async def console(
             yield await lived_in(house)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         # As root, as in a container, Chromium refuses to start with its sandbox.

@@ -14,7 +14,7 @@ from tests.console.conftest import Console, Visit
 from tests.support.console_looks import readable
 from tests.support.console_seed import MARKUP
 from tests.support.console_visit import Visitor
-from tests.support.http_house import House, serving
+from tests.support.http_house import serving
 from tests.support.persona import remembering, task
 
 pytestmark = pytest.mark.anyio
@@ -150,8 +150,7 @@ async def test_control_an_actors_key_that_is_not_told_apart_shows_the_traces(
     options = ("--no-worker", "--rate", "5000")
     module = "tests.support.personas_sabotaged"
     with serving(house.database, *options, module=module) as process:
-        open_house = House(house.database, house.db, (house.world, house.other), process)
-        visitor = await visit(await stage.actor(), open_house)
+        visitor = await visit(await stage.actor(), process)
         await visitor.go("/persona")
         assert SECRET in await visitor.text()
         assert TRACES.search(await everything(visitor))
