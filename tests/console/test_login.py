@@ -77,7 +77,7 @@ async def test_logging_out_ends_it_everywhere(console: Console, visit: Visit) ->
     kept = await visitor.context.cookies()
     await visitor.page.click("text=Log out")
     await visitor.page.wait_for_url("**/console/login")
-    await visitor.context.add_cookies(kept)  # type: ignore[arg-type]  # as they came
+    await visitor.context.add_cookies(kept)  # type: ignore[arg-type]
     await visitor.page.goto(f"{visitor.address}/console/overview")
     assert "/console/login" in visitor.page.url, "a kept cookie is worth nothing"
 

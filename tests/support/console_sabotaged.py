@@ -8,5 +8,5 @@ from idetic.surfaces.cli.app import main
 from idetic.surfaces.console.pages import Page
 
 if __name__ == "__main__":
-    Page.open_to = lambda _page, _desk: True  # type: ignore[method-assign, assignment]
+    Page.open_to = lambda self, desk: True  # type: ignore[method-assign]
     sys.exit(main())

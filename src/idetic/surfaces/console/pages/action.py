@@ -79,8 +79,8 @@ def _drawn(found: ActionExplanation) -> None:
         # What went into a source went into the entry as well; only the nearest step is drawn.
         if columns.get(source.entry_id) == columns[entry_id] + 1
     ]
-    action = f"{words(found.kind)}, {found.at:%Y-%m-%d %H:%M}"
-    nodes = [Node(str(found.action_id), 0, "the action", action, here=True)]
+    about = f"the action, {found.at:%Y-%m-%d %H:%M}"
+    nodes = [Node(str(found.action_id), 0, about, words(found.kind), here=True)]
     nodes += [_node(known[one], column) for one, column in columns.items()]
     graph(nodes, edges, "From the action to what it rested on")
 
