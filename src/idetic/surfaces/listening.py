@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -16,7 +16,20 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, told to stop by us: it would raise the signal again at the end."""
+    """uvicorn's server, told to stop by us: it would raise the signal again at the end.
+
+    `ready` is called once it serves and heeds signals, not before.
+    """
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]):
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
 
     def stop(self) -> None:
         """Take no more, and answer what was taken; asked twice, end at once."""

@@ -40,14 +40,14 @@ async def serve(
     if console is not None:
         console(api, db)
     listening = listen(host, port)
-    server = Server(_config(guarded(api, db, limits), sockets=console is not None))
+    config = _config(guarded(api, db, limits), sockets=console is not None)
+    server = Server(config, lambda: ready(address(listening)))
     working = Worker(db) if worker else None
     background = asyncio.create_task(working.run()) if working else None
     if background is not None:
         # A worker that ends by itself has failed: whoever watches the process must see it end too.
         background.add_done_callback(lambda _: server.stop())
     try:
-        ready(address(listening))
         await server.serve(sockets=[listening])
     finally:
         listening.close()

@@ -59,8 +59,8 @@ async def serve_http(
         server_header=False,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
-    announce(f"{address(listening)}{PATH}")
-    await Server(config).serve(sockets=[listening])
+    server = Server(config, lambda: announce(f"{address(listening)}{PATH}"))
+    await server.serve(sockets=[listening])
 
 
 class _Keyed:
