@@ -1,6 +1,7 @@
 """One served, lived-in database and one browser for all tests of the console that a run has.
 
-Whoever changes something does it in a world of their own, or takes it back.
+Whoever changes something does it in a world of their own, or takes it back. For this folder and
+not for the session: while they live a loop runs, and other tests run loops of their own.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ async def lived_in(house: House) -> Console:
     return Console(house, await seed(house.world, OURS), await seed(house.other, THEIRS))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def console(
     server: EmbeddedServer, template: str, anyio_backend: str
 ) -> AsyncIterator[Console]:
@@ -47,7 +48,7 @@ async def console(
             yield await lived_in(house)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         # As root, as in a container, Chromium refuses to start with its sandbox.

@@ -57,7 +57,9 @@ async def test_every_page_is_readable_by_everybody(
         await at.go(path_of(name, console))
         await at.shot(f"{name} {look}")
         wide = await at.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        found[name] = [*await at.violations(), *([f"{wide} px too wide"] if wide > 0 else [])]
+        found[name] = [f"{wide} px too wide"] if wide > 0 else []
+        # The same elements in the same colours, whatever the width: axe looks at them once.
+        found[name] += [] if look == "phone" else await at.violations()
     assert {name: faults for name, faults in found.items() if faults} == {}
 
 

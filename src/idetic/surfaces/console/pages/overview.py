@@ -69,9 +69,7 @@ def _written(seen: Overview, span: int) -> None:
                 here = "true" if length == span else None
                 parts.link(f"{length} days", at("/overview", days=length), aria_current=here)
         if not seen.written:
-            parts.empty(
-                "Nothing was written in these days.", "Choose more days, to look further back."
-            )
+            parts.empty("Nothing was written in these days.", "Choose more days.")
             return
         columns, series = _every_day(seen), dict[str, None]()
         for each in seen.written:
