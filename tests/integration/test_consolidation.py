@@ -52,7 +52,6 @@ from tests.support import llm_server
 from tests.support.chain import chain_faults
 from tests.support.clock import SettableClock
 from tests.support.consolidating import PRICES, House, Near, changed, hear
-from tests.support.docs import DOCS, follow
 from tests.support.llm_server import Asked, Behaviour, LlmServer, Said, answering, failing, saying
 
 pytestmark = pytest.mark.anyio
@@ -918,7 +917,3 @@ async def test_a_merge_does_not_make_a_fact_younger(house: House) -> None:
     await house.consolidate()
     house.clock.advance(days=20)
     assert [due.entry.id for due in await house.operator.disposition()] == [kept]
-
-
-def test_the_page_about_it_runs() -> None:
-    assert follow(DOCS / "explanation" / "consolidation.md") == 1

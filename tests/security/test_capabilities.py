@@ -19,6 +19,7 @@ from idetic.evidence import ContradictionStatus, Outcome, SourceType
 from idetic.library.handles import Interaction, Memory, Session
 from idetic.model import Capability, PrincipalKind
 from idetic.spec.loader import load, shipped
+from idetic.spec.retention import RetentionState
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
@@ -35,6 +36,7 @@ GIVEN: dict[str, Any] = {
     "source": "mem0",
     "data": [],
     "path": "export.jsonl",
+    "state": RetentionState.ACTIVE,
     "moment": datetime(2026, 3, 1, tzinfo=UTC),
     "entry_id": uuid4(),
     "action_id": uuid4(),
