@@ -37,7 +37,7 @@ class ContradictionStatus(StrEnum):
     PROMOTED = "promoted_to_revision_signal"
 
 
-# Open, then before an operator, then settled for good.
+# Open, then before an operator, then settled. `undo` alone goes back, to what stood before.
 TRANSITIONS: Mapping[ContradictionStatus, tuple[ContradictionStatus, ...]] = MappingProxyType(
     {
         ContradictionStatus.OPEN: (ContradictionStatus.SURFACED, ContradictionStatus.DISMISSED),

@@ -1089,6 +1089,109 @@ async def test_a_contradiction_waits_in_the_queue_until_it_is_settled(house: Hou
     assert renewed.decision is Decision.ADD
 
 
+async def test_a_resolution_is_taken_back_to_what_stood_before(house: House) -> None:
+    fact, operator = await house.fact(cutoff("16:00")), house.operator
+    await house.agent.contradict(fact, house.world.rule, reason="it does not fit")
+    (opened,) = await operator.contradictions()
+    surfacing = await operator.resolve(opened.id, ContradictionStatus.SURFACED, notes="for ada")
+    (surfaced,) = await operator.contradictions()
+    for settled in (ContradictionStatus.DISMISSED, ContradictionStatus.PROMOTED):
+        house.days(1)
+        settling = await operator.resolve(opened.id, settled, notes="looked at")
+        (after,) = await operator.contradictions(status=[settled])
+        with pytest.raises(errors.TransitionRefused, match="not as that decision left it"):
+            await operator.undo(surfacing, reason="too early")
+        house.days(1)
+        undone = await operator.undo(settling, reason="a mistake")
+        assert await operator.contradictions() == [surfaced], "with its own notes, time and author"
+        with pytest.raises(errors.TransitionRefused, match="surfaced_to_operator by now"):
+            await operator.undo(settling, reason="twice")
+        redone = await operator.undo(undone, reason="it was none")
+        assert await operator.contradictions(status=[settled]) == [after]
+        await operator.undo(redone, reason="it was one")
+        assert await operator.contradictions() == [surfaced]
+    taken = await operator.undo(surfacing, reason="not yet")
+    assert await operator.contradictions() == [opened]
+    await operator.undo(taken, reason="now")
+    assert await operator.contradictions() == [surfaced]
+    told = await house.agent.history(fact)
+    promoted = "contradiction_promoted_to_revision_signal"
+    assert [link.transition for link in told][-6:] == [promoted, *["undone"] * 5]
+    assert "looked at" not in str([link.detail for link in told]), "notes stay where they can go"
+
+
+async def test_what_was_dismissed_at_once_is_open_again(house: House) -> None:
+    fact, operator = await house.fact(cutoff("16:00")), house.operator
+    await house.agent.contradict(fact, house.world.rule, reason="it does not fit")
+    (opened,) = await operator.contradictions()
+    dismissal = await operator.resolve(opened.id, ContradictionStatus.DISMISSED, notes="it does")
+    first = await operator.undo(dismissal, reason="it does not")
+    assert await operator.contradictions() == [opened]
+    await operator.resolve(opened.id, ContradictionStatus.SURFACED, notes="for ada")
+    with pytest.raises(errors.TransitionRefused, match="not as that decision left it"):
+        await operator.undo(first, reason="the dismissal is gone")
+
+
+async def test_an_undo_that_something_was_built_on_is_refused(house: House) -> None:
+    fact, operator = await house.fact(cutoff("16:00")), house.operator
+    raised = await house.agent.contradict(fact, house.world.rule, reason="it does not fit")
+    with pytest.raises(errors.TransitionRefused, match="stays on record") as refused:
+        await operator.undo(raised, reason="it does")
+    assert "dismissed" in str(refused.value.remedy)
+    (row,) = await operator.contradictions()
+    dismissal = await operator.resolve(row.id, ContradictionStatus.DISMISSED, notes="it does")
+    with pytest.raises(errors.CapabilityRefused):
+        await house.agent.undo(dismissal, reason="not mine to take back")
+    again = await house.agent.contradict(fact, house.world.rule, reason="it still does not")
+    assert again.decision is Decision.ADD
+    with pytest.raises(errors.TransitionRefused, match="raised again"):
+        await operator.undo(dismissal, reason="a mistake")
+    (second,) = await operator.contradictions()
+    await operator.resolve(second.id, ContradictionStatus.DISMISSED, notes="it does")
+    await operator.tombstone(fact, reason="not needed")
+    with pytest.raises(errors.TransitionRefused, match="deleted by now"):
+        await operator.undo(dismissal, reason="a tombstone has no open contradiction")
+
+
+_WHOLE = (
+    "status = 'surfaced_to_operator', resolution_notes = previous_notes, "
+    "resolved_at = previous_at, resolved_by = previous_by"
+)
+_NOT_WHAT_STOOD = [
+    "status = 'open'",
+    "status = 'open', resolution_notes = NULL, resolved_at = NULL, resolved_by = NULL",
+    "status = 'surfaced_to_operator'",
+    _WHOLE.replace("= previous_notes", "= 'said otherwise'"),
+    _WHOLE.replace("= previous_at", "= now()"),
+    _WHOLE.replace("= previous_by", "= 'operator:eve'"),
+    "status = 'promoted_to_revision_signal'",
+    "status = 'dismissed'",
+]
+
+
+async def test_the_database_lets_it_go_back_to_what_stood_and_no_further(house: House) -> None:
+    """The last change is the control: all of what stood, to the letter."""
+    fact = await house.fact(cutoff("16:00"))
+    await house.agent.contradict(fact, house.world.rule, reason="it does not fit")
+    (row,) = await house.operator.contradictions()
+    for step in (ContradictionStatus.SURFACED, ContradictionStatus.DISMISSED):
+        await house.operator.resolve(row.id, step, notes=f"as {step}")
+    update = "UPDATE worlds.world_agent_rule_contradictions SET "
+    with psycopg.connect(house.database.admin_dsn) as connection:
+        for change in _NOT_WHAT_STOOD:
+            with pytest.raises(psycopg.Error, match="cannot become"), connection.transaction():
+                connection.execute(update + change)
+        assert connection.execute(update + _WHOLE).rowcount == 1
+        # A past that it never had cannot be written beside it either.
+        connection.execute(
+            update + "status = 'dismissed', previous_status = 'promoted_to_revision_signal'"
+        )
+        kept = "SELECT previous_status, previous_notes FROM worlds.world_agent_rule_contradictions"
+        assert connection.execute(kept).fetchall() == [
+            ("surfaced_to_operator", "as surfaced_to_operator")
+        ]
+
+
 async def test_a_contradiction_with_nothing_is_refused(house: House) -> None:
     fact = await house.fact(cutoff("16:00"))
     with pytest.raises(errors.InputError):

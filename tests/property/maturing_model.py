@@ -21,6 +21,7 @@ from tests.support.memory_model import (
     Outcome,
     Refusal,
     Source,
+    Standing,
     Voice,
 )
 
@@ -173,10 +174,17 @@ class Maturing(ModelTenant):
                     continue
                 if status not in TRANSITIONS[found.status]:
                     return errors.TransitionRefused
-                found.status = status
-                link = self.link(f"contradiction_{status.value}", Decision.UPDATE, noted)
+                link = self._move(noted, found, (status, object()), contradiction(status))
                 return self.answer(link, key, body)
         return errors.NotFound
+
+    def _move(
+        self, noted: Noted, dispute: Dispute, to: Standing, transition: str, deed: int | None = None
+    ) -> Link:
+        link = self.link(transition, Decision.UPDATE, noted, deed=deed)
+        link.dispute, link.moved = dispute, (dispute.standing, to)
+        dispute.move(to)
+        return link
 
     # --- disposition ----------------------------------------------------------------------
 
@@ -243,6 +251,9 @@ class Maturing(ModelTenant):
     def _put_back(self, link: Link, deed: int) -> None:
         noted = link.entry
         assert noted is not None
+        if link.dispute is not None and link.moved is not None:
+            self._move(noted, link.dispute, link.moved[0], "undone", deed)
+            return
         noted.failed.clear()
         if link.source is not None:
             noted.sources[link.source].withdrawn = True
@@ -254,7 +265,7 @@ class Maturing(ModelTenant):
         """Whether two statements of one claim would stand beside each other afterwards."""
         touched = {link.entry: dict(link.entry.columns) for link in links if link.entry}
         for link in links:
-            if link.entry and link.source is None:
+            if link.entry and link.source is None and link.dispute is None:
                 link.entry.columns.update(_changes(link))
         clash = any(
             noted.live
@@ -280,11 +291,38 @@ def undoable(link: Link) -> bool:
     assert noted is not None
     if noted.gone or noted.standing != link.state_to:
         return False
+    if link.moved is not None:
+        return _movable(link, noted.disputes)
     if link.source is not None:
         return not noted.sources[link.source].withdrawn
     if link.was is None:
         return link.transition in ADDED
     return all(noted.columns.get(column) == value for column, value in link.put.items())
+
+
+def _movable(link: Link, disputes: Sequence[Dispute]) -> bool:
+    """A contradiction goes back if it stands as it was left, to what it stood by before: that is
+    open, of what was surfaced, or else what it remembers. And none is in the queue twice.
+    """
+    dispute, moved = link.dispute, link.moved
+    assert dispute is not None
+    assert moved is not None
+    (before, _), left = moved
+    known = before is ContradictionStatus.OPEN and left[0] is ContradictionStatus.SURFACED
+    again = any(
+        other is not dispute and other.ref == dispute.ref and TRANSITIONS[other.status]
+        for other in disputes
+    )
+    return (
+        dispute.standing == left
+        and (known or dispute.previous == moved[0])
+        and not (again and TRANSITIONS[before])
+    )
+
+
+def contradiction(status: ContradictionStatus) -> str:
+    """The transition by which a contradiction came to be in a status."""
+    return f"contradiction_{status.value}"
 
 
 def _kept(noted: Noted) -> dict[str, Any]:

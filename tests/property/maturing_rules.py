@@ -190,8 +190,8 @@ class MaturingRules(WritingRules):
         for number in ANCHORS:
             queue = self.memories[number, PrincipalKind.OPERATOR].contradictions()
             known = [d for n in self.models[number].entries for d in n.disputes]
-            waiting = {d.id for d in known if TRANSITIONS[d.status]}
-            assert {one.id for one in queue} == waiting
+            waiting = {(d.id, d.status) for d in known if TRANSITIONS[d.status]}
+            assert {(one.id, one.status) for one in queue} == waiting
 
 
 def _id(noted: Noted) -> UUID:

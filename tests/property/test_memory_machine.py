@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
 from idetic.embed.port import Embedder
+from idetic.evidence import ContradictionStatus
 from idetic.model import PrincipalKind
 from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
@@ -114,6 +115,12 @@ def by_hand(machine: MemoryMachine) -> Iterator[object]:
         yield machine.archive_or_exempt(2, ada, abroad, verb, "obsolete", None)
     yield machine.contradict(2, ada, 1, None)
     yield machine.undo(0, 0, ada, possible=False, key=None)
+    yield (dispute := machine.contradict(2, ada, 0, None))
+    for status in (ContradictionStatus.SURFACED, ContradictionStatus.DISMISSED):
+        yield machine.resolve(dispute, ada, 0, status, None)
+    for back in (0, 0, 0):
+        yield machine.undo(0, back, ada, possible=True, key=None)
+        yield machine.look_at_the_queue()
     yield machine.close(ours)
     yield machine.observe(ours, five, None)
     yield machine.time_passes_and_the_abandoned_are_closed(theirs.anchor, 61)

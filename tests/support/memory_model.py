@@ -21,6 +21,7 @@ from tests.support.clock import SettableClock
 
 Refusal = type[IdeticError]
 Source = tuple[SourceType, UUID]
+Standing = tuple[ContradictionStatus, object | None]
 
 TRUST = {Origin.OPERATOR: 90, Origin.AGENT: 60, Origin.TOOL: 40, Origin.EXTERNAL: 20}
 OWN = {PrincipalKind.OPERATOR: Origin.OPERATOR, PrincipalKind.AGENT: Origin.AGENT}
@@ -48,11 +49,25 @@ class Voice:
 
 @dataclass(eq=False)
 class Dispute:
-    """A contradiction with canonical content."""
+    """A contradiction with canonical content.
+
+    `by` is the resolution it stands by, none while it is open: each is another, and an undo brings
+    the same one back. `previous` is what stood before the last move.
+    """
 
     ref: UUID
     id: UUID | None = None
     status: ContradictionStatus = ContradictionStatus.OPEN
+    by: object | None = None
+    previous: Standing | None = None
+
+    @property
+    def standing(self) -> Standing:
+        return self.status, self.by
+
+    def move(self, to: Standing) -> None:
+        self.previous = self.standing
+        self.status, self.by = to
 
 
 @dataclass(eq=False)
@@ -130,6 +145,9 @@ class Link:
     was: dict[str, Any] | None = None
     put: dict[str, Any] = field(default_factory=dict)
     source: Source | None = None
+    # A contradiction that it moved, from where and to where.
+    dispute: Dispute | None = None
+    moved: tuple[Standing, Standing] | None = None
 
 
 @dataclass

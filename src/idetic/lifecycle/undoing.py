@@ -12,7 +12,7 @@ from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step, state_of
 from idetic.ids import uuid7
-from idetic.lifecycle import reversal
+from idetic.lifecycle import resolutions, reversal
 from idetic.model import Capability, Decision, Entry, EntryState, LedgerRecord, Receipt, Scope
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
@@ -23,7 +23,6 @@ from idetic.store.known import Known
 QUARANTINED = "quarantined"
 WITHDRAWN = "corroboration_withdrawn"
 _ADDED = ("proposed", "promoted", "compounded", "merged", "preferred")
-_NOTHING = ("held", "recurred", "replayed", "disposition_due", "corroboration_failed", "undone")
 
 
 class Undoing:
@@ -91,7 +90,7 @@ class Undoing:
                     "What went with its scope cannot come back: its content is not kept.",
                     remedy="The history of the entry names what it went into.",
                 )
-            step, after = self._back(held, link, known[entry_id].entry, reason, told)
+            step, after = await self._back(held, link, known[entry_id].entry, reason, told)
             made.append(step | {"receipt": receipt})
             known[entry_id] = replace(known[entry_id], entry=after)
         if not made:
@@ -102,10 +101,12 @@ class Undoing:
         await self._check_claims(held, list(known.values()))
         return made
 
-    def _back(
+    async def _back(
         self, held: Held, link: LedgerRecord, entry: Entry, reason: str, told: dict[str, Any]
     ) -> tuple[Step, Entry]:
         """One link's opposite, and the entry as it then stands."""
+        if resolutions.concerns(link):
+            return await resolutions.back(self._spec, held, link, entry, reason, told), entry
         if link.transition == "corroborated":
             reversal.check(entry, link, {})
             row_id = link.detail["corroboration"]

@@ -22,15 +22,24 @@ PAYLOAD = (
 )
 
 
-def notes(family: Family) -> dict[str, str]:
-    """The tables whose rows belong to an entry and hold free text, with the column it is in."""
-    found = {}
+def notes(family: Family) -> dict[str, tuple[str, ...]]:
+    """The tables whose rows belong to an entry and hold free text, with the columns it is in."""
+    found: dict[str, tuple[str, ...]] = {}
     if family.spec.references.corroborations:
-        found[family.table_name("corroborations")] = "notes"
+        found[family.table_name("corroborations")] = ("notes",)
     for canonical in family.spec.references.canonical:
         if canonical.contradictions:
-            found[family.contradictions_table(canonical)] = "resolution_notes"
+            found[family.contradictions_table(canonical)] = ("resolution_notes", "previous_notes")
     return found
+
+
+def _notes_names(family: Family, table: str) -> Names:
+    columns = [sql.Identifier(column) for column in notes(family)[table]]
+    return {
+        "table": family.qualified(table),
+        "no_notes": raw(", ").join(raw("{} = NULL").format(column) for column in columns),
+        "notes": raw(", ").join(raw("m.{}").format(column) for column in columns),
+    }
 
 
 def keeper_grants(family: Family, table: str) -> str:
@@ -40,10 +49,12 @@ def keeper_grants(family: Family, table: str) -> str:
     if table == family.table_name("actions"):
         return "SELECT"
     if table == family.table_name("corroborations"):
-        return "SELECT, DELETE, UPDATE (notes)"
+        return f"SELECT, DELETE, UPDATE ({', '.join(notes(family)[table])})"
     if table == family.table_name("receipts"):
         return "SELECT, UPDATE (request_digest, idempotency_key)"
-    return "SELECT, UPDATE (resolution_notes)" if table in notes(family) else "SELECT, DELETE"
+    if table in notes(family):
+        return f"SELECT, UPDATE ({', '.join(notes(family)[table])})"
+    return "SELECT, DELETE"
 
 
 def strip_names(family: Family, names: Names) -> Names:
@@ -52,10 +63,7 @@ def strip_names(family: Family, names: Names) -> Names:
     return {
         "payload": raw(", ").join(map(sql.Literal, PAYLOAD)),
         "strip_notes": raw("\n").join(
-            text.format(
-                **(names | {"table": family.qualified(table), "notes": sql.Identifier(column)})
-            )
-            for table, column in notes(family).items()
+            text.format(**(names | _notes_names(family, table))) for table in notes(family)
         ),
     }
 
@@ -69,12 +77,10 @@ def row_id(family: Family, table: str) -> str:
 def erase_names(family: Family, names: Names) -> Names:
     """What the erase function is put together from: the tables that hold notes about entries."""
     parts: dict[str, list[Composable]] = {"erase_counted": [], "erase_notes": []}
-    for table, column in notes(family).items():
-        more: Names = {
-            "table": family.qualified(table),
+    for table in notes(family):
+        more = _notes_names(family, table) | {
             "table_text": sql.Literal(noun(family, table)),
             "row_id": sql.Identifier(row_id(family, table)),
-            "notes": sql.Identifier(column),
         }
         for part, texts in parts.items():
             template = raw(templates.read(f"family/{part}.sql"))

@@ -67,7 +67,8 @@ class Searched(Held):
     async def notes(self, runs: Sequence[str]) -> list[Note]:
         """Notes that may name the subject, about whichever entry."""
         found: list[Note] = []
-        for table, column in notes(self.family).items():
+        each = [(table, one) for table, many in notes(self.family).items() for one in many]
+        for table, column in each:
             names = {
                 "table": self.family.qualified(table),
                 "column": sql.Identifier(column),
@@ -158,7 +159,7 @@ def _columns(family: Family) -> Iterator[tuple[str, str]]:
         if canonical.contradictions:
             table = family.contradictions_table(canonical)
             provided.append(table)
-            yield from ((table, column) for column in ("observed_by", "resolved_by"))
+            yield from ((table, column) for column in ("observed_by", "resolved_by", "previous_by"))
     for column in spec.anchor.provenance:
         yield from ((table, column) for table in provided)
 

@@ -21,10 +21,12 @@ from idetic.store.entries import Entries, record
 from idetic.store.family import Family
 from idetic.store.known import (
     Known,
+    Resolution,
     ScopeRow,
     contradiction_of,
     corroboration_of,
     lineage_of,
+    resolution_of,
     vector_of,
 )
 from idetic.store.queue import enqueue_statement
@@ -117,6 +119,12 @@ class Held(Scans):
         names = canonical_names(self.family, canonical)
         rows = await self.rows("contradictions", **(names | literals))
         return [contradiction_of(row, canonical.noun) for row in rows]
+
+    async def resolution(self, canonical: Canonical, row_id: UUID) -> Resolution | None:
+        """How a contradiction with one noun stands, and what stood before."""
+        names = canonical_names(self.family, canonical) | {"row_id": sql.Literal(row_id)}
+        rows = await self.rows("resolution", **names)
+        return resolution_of(rows[0], canonical.noun) if rows else None
 
     async def references(self, entry_id: UUID) -> list[Referenced]:
         """The canonical rows that an entry refers to, as they read now."""

@@ -46,6 +46,17 @@ class ScopeRow:
     closed_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Where a contradiction stands since when, and where it stood before its last move."""
+
+    ref: Ref
+    status: ContradictionStatus
+    at: datetime | None
+    previous: ContradictionStatus | None
+    previous_at: datetime | None
+
+
 def vector_of(text: str | None) -> Any:
     """A vector from pgvector's text, or None."""
     if text is None:
@@ -80,6 +91,13 @@ def contradiction_of(row: tuple[Any, ...], noun: str) -> Contradiction:
         row_id, memory_id, Ref(noun, ref_id), at, by, ContradictionStatus(status), notes,
         resolved_at, resolved_by,
     )  # fmt: skip
+
+
+def resolution_of(row: tuple[Any, ...], noun: str) -> Resolution:
+    """How one row of a contradictions table stands."""
+    ref_id, status, at, previous, previous_at = row
+    before = None if previous is None else ContradictionStatus(previous)
+    return Resolution(Ref(noun, ref_id), ContradictionStatus(status), at, before, previous_at)
 
 
 def _provenance(names: tuple[str, ...], values: list[Any]) -> Mapping[str, Any]:

@@ -30,16 +30,12 @@ _LONGEST = 500
 
 @dataclass(frozen=True)
 class Act:
-    """One thing that can be decided: its button, the verb behind it, and what to say afterwards.
-
-    `final` is said beforehand of what cannot be taken back; without it, there is an undo.
-    """
+    """One thing that can be decided: its button, the verb behind it, and what to say afterwards."""
 
     said: str
     do: Do
     done: str
     cls: str = ""
-    final: str = ""
 
 
 class Decision:
@@ -63,8 +59,6 @@ class Decision:
             for act in self._acts:
                 button = parts.text("button", act.said, f"button {act.cls}", type="button")
                 button.on("click", partial(self._act, act), js_handler=WITH_FORM)
-            for said in dict.fromkeys(act.final for act in self._acts if act.final):
-                parts.text("p", said, "quiet small full")
 
     async def _act(self, act: Act, event: events.GenericEventArguments) -> None:
         given = dict(event.args)
@@ -76,7 +70,7 @@ class Decision:
             with parts.text("p", cls="done", role="status"):
                 parts.text("strong", act.done)
                 parts.text("span", f"{receipt.reason} · position {receipt.position}", "quiet")
-                if not act.final and self._desk.may(Capability.UNDO):
+                if self._desk.may(Capability.UNDO):
                     parts.button("Undo", partial(self._undo, receipt), "small")
             await self._told()
 

@@ -1,1 +1,1 @@
-UPDATE {table} m SET {notes} = NULL WHERE {anchor_is_p_m} AND m.memory_id = wanted;
+UPDATE {table} m SET {no_notes} WHERE {anchor_is_p_m} AND m.memory_id = wanted;

@@ -85,12 +85,15 @@ SELECT c.memory_id, c.corroboration_id, c.source_type, c.source_ref, c.corrobora
 FROM {corroborations} c WHERE {scope_c} AND c.memory_id = ANY ({ids}) ORDER BY c.corroboration_id
 
 -- query: failures
--- The sources that failed to corroborate an entry since one last did.
+-- The sources that failed to corroborate an entry since one last did, or a decision about the
+-- entry was taken back; one about a contradiction says nothing of its support.
 SELECT l.memory_id, l.detail ->> 'source_type', l.detail ->> 'source_ref'
 FROM {ledger} l WHERE {scope_l} AND l.memory_id = ANY ({ids}) AND l.transition = 'corroboration_failed'
   AND l.position > coalesce((SELECT max(k.position) FROM {ledger} k
-      WHERE {scope_k} AND k.memory_id = l.memory_id AND (k.transition = 'undone' OR k.transition = 'corroborated'
-          AND k.decision <> 'NOOP' AND k.detail ->> 'source_type' <> 'agent_inference')), 0)
+      WHERE {scope_k} AND k.memory_id = l.memory_id AND (
+          k.transition = 'undone' AND k.detail -> 'contradiction' IS NULL
+          OR k.transition = 'corroborated' AND k.decision <> 'NOOP'
+             AND k.detail ->> 'source_type' <> 'agent_inference')), 0)
 
 -- query: links
 -- The links of one decision: they share its receipt and stand together.
@@ -164,6 +167,11 @@ WHERE {scope_c} AND ({row_id}::uuid IS NULL OR c.contradiction_id = {row_id})
   AND ({ref_id}::uuid IS NULL OR c.{canonical_id} = {ref_id})
   AND ({status}::idetic.contradiction_status[] IS NULL OR c.status = ANY ({status}::idetic.contradiction_status[]))
 ORDER BY c.observed_at, c.contradiction_id LIMIT {limit}
+
+-- query: resolution
+-- How one contradiction stands, and what stood before.
+SELECT c.{canonical_id}, c.status, c.resolved_at, c.previous_status, c.previous_at
+FROM {contradictions} c WHERE {scope_c} AND c.contradiction_id = {row_id}
 
 -- query: due
 -- The disposition queue: what time or missing support puts before somebody, hardest pressed first.

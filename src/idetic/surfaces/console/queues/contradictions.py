@@ -6,7 +6,7 @@ from functools import partial
 
 from idetic.evidence import TRANSITIONS, Contradiction, ContradictionStatus
 from idetic.library.handles import Memory
-from idetic.model import Capability, Receipt, Ref
+from idetic.model import Capability, LedgerRecord, Receipt, Ref
 from idetic.surfaces.console import parts
 from idetic.surfaces.console.acting import Act, Changed, Decision, Given
 from idetic.surfaces.console.addresses import at
@@ -16,7 +16,6 @@ from idetic.surfaces.console.wording import tail, titled, words
 
 LISTED = 50
 _SETTLED = tuple(status for status, after in TRANSITIONS.items() if not after)
-_FINAL = "A contradiction moves on one way; this cannot be taken back."
 _SAID = {
     ContradictionStatus.SURFACED: ("Surface", "Surfaced to an operator.", ""),
     ContradictionStatus.PROMOTED: ("Make it a revision signal", "A revision signal.", "primary"),
@@ -43,10 +42,9 @@ async def contradictions(desk: Desk, changed: Changed, *, settled: bool) -> None
                 with parts.text("div", cls="stack"):
                     parts.heading(f"The {words(one.ref.noun)}", 3)
                     await _canonical(memory, one)
-            _standing(one, await _because(memory, one))
-            if desk.may(Capability.RESOLVE):
-                Decision(desk, [_act(one, to) for to in TRANSITIONS[one.status]], titled(entry),
-                         changed)  # fmt: skip
+            story = [link for link in await memory.history(one.entry_id) if _about(link, one)]
+            _standing(one, story[0].reason if story else None)
+            Decision(desk, _acts(desk, one, story), titled(entry), changed)
     with parts.row():
         other = None if settled else "1"
         said = "Show what waits" if settled else "Show what was settled"
@@ -69,12 +67,8 @@ def _named(ref: Ref) -> str:
     return f"{words(ref.noun)} {ref.id}; the entry itself does not refer to it."
 
 
-async def _because(memory: Memory, one: Contradiction) -> str | None:
-    """Why it was said, as the ledger keeps it."""
-    for link in await memory.history(one.entry_id):
-        if link.detail.get("contradiction") == str(one.id):
-            return link.reason
-    return None
+def _about(link: LedgerRecord, one: Contradiction) -> bool:
+    return link.detail.get("contradiction") == str(one.id)
 
 
 def _standing(one: Contradiction, because: str | None) -> None:
@@ -88,9 +82,26 @@ def _standing(one: Contradiction, because: str | None) -> None:
         parts.text("p", f"{one.resolved_by}: {one.resolution_notes}", "small")
 
 
+def _acts(desk: Desk, one: Contradiction, story: list[LedgerRecord]) -> list[Act]:
+    """Where it may go from here; and back, by the link of the resolution that it stands by."""
+    onward = TRANSITIONS[one.status] if desk.may(Capability.RESOLVE) else ()
+    back = [link for link in story if _stands_by(one, link)] if desk.may(Capability.UNDO) else []
+    return [_act(one, to) for to in onward] + [
+        Act("Take it back", partial(_back, link), "Taken back.") for link in back[:1]
+    ]
+
+
+def _stands_by(one: Contradiction, link: LedgerRecord) -> bool:
+    return (link.transition, link.at) == (f"contradiction_{one.status}", one.resolved_at)
+
+
 def _act(one: Contradiction, to: ContradictionStatus) -> Act:
     said, done, cls = _SAID[to]
-    return Act(said, partial(_resolve, one, to), done, cls, _FINAL)
+    return Act(said, partial(_resolve, one, to), done, cls)
+
+
+async def _back(link: LedgerRecord, memory: Memory, given: Given) -> Receipt:
+    return await memory.undo(link, reason=given["reason"])
 
 
 async def _resolve(
