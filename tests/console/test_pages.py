@@ -10,6 +10,7 @@ import pytest
 
 from idetic import Principal
 from idetic.spec.loader import load
+from idetic.store.backlog import JobState
 from tests.console.conftest import Console, Visit
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
 from tests.support.console_visit import Visitor
@@ -86,9 +87,51 @@ async def test_the_overview_counts_and_each_number_leads_to_its_list(
     assert await visitor.page.locator(".hit").count() == int(kept) == 2
     await visitor.go("/overview?days=7")
     assert await visitor.page.locator(".chart").first.locator("li").count() == 7
-    await visitor.page.locator("a.chart-column").first.click()
+    written = visitor.page.locator("section", has_text="Written").last
+    column = written.locator("a.chart-column").last
+    day, _, said = (await column.inner_text()).partition(": ")
+    await column.click()
     await visitor.ready()
-    assert "As it stood at" in await visitor.text()
+    assert f"Written on {day}, whatever became of it" in await visitor.text()
+    of_day = sum(int(part.split()[0]) for part in said.split(", "))
+    assert await visitor.page.locator(".hit").count() == min(of_day, 25)
+    await visitor.go("/overview?days=7")
+    legend = written.locator(".legend a", has_text="persistent semantic")
+    count = int((await legend.inner_text()).rpartition(" ")[2])
+    await legend.click()
+    await visitor.ready()
+    assert await visitor.page.locator(".hit").count() == count
+    refused = visitor.page.locator("section", has_text="Refused by the guard").last
+    for leads in (refused.locator("a.chart-column"), refused.locator(".legend a")):
+        await visitor.go("/overview?days=7")
+        await leads.click()
+        await visitor.ready()
+        assert await visitor.page.locator("tbody tr").count() == 1
+    assert "Refused shadow from" in await visitor.text()
+
+
+async def test_background_work_leads_to_its_jobs(console: Console, visit: Visit) -> None:
+    """Those of this memory alone; and what waits for a vector is a list too."""
+    operator, agent = console.house.world.operator, console.house.world.memory
+    visitor = await visit(await console.house.key())
+    work = visitor.page.locator("section", has_text="Background work").last
+    await work.locator("tr", has_text="consolidate").locator("a").first.click()
+    await visitor.ready()
+    jobs = await operator.jobs(task="consolidate", state=JobState.WAITING)
+    rows = visitor.page.locator("tbody tr")
+    assert await rows.count() == len(jobs) == 1
+    assert "waiting" in await rows.first.inner_text()
+    assert str(console.house.other.org_id) not in await visitor.page.content()
+    await visitor.shot("jobs")
+    assert await visitor.violations() == []
+    async with agent.session() as session:
+        await session.observe("Seen just now, and without a vector yet.")
+        waiting = await operator.unembedded()
+        await visitor.go("/overview")
+        await work.locator("a", has_text="entries").click()
+        await visitor.ready()
+        assert "Waiting for a vector" in await visitor.text()
+        assert await visitor.page.locator(".hit").count() == min(len(waiting), 25)
 
 
 async def test_a_search_says_why_each_entry_was_found(console: Console, visit: Visit) -> None:
@@ -290,8 +333,14 @@ async def test_an_empty_memory_says_what_to_do(console: Console, visit: Visit) -
         ("/explore?as_of=9999-99-99", "cannot be", "Begin again"),
         ("/spec?old=7&new=x", "", ""),
         ("/overview?days=-1", "", ""),
+        ("/explore?since=yesterday", "a day that is none", "Write days as"),
+        ("/jobs?state=lost", "in no such state", "waiting, running, failed"),
+        ("/jobs?task=No%20Such", "not the name of a task", ""),
     ],
-    ids=["entry", "tier", "trust", "long", "nul", "moment", "version", "days"],
+    ids=[
+        *("entry", "tier", "trust", "long", "nul", "moment", "version", "days"),
+        *("written", "state", "task"),
+    ],
 )
 async def test_a_bad_address_is_told_with_its_remedy(
     path: str, said: str, remedy: str, console: Console, visit: Visit

@@ -13,6 +13,7 @@ from idetic.client.line import Line, part
 from idetic.client.lookups import RemoteLookups
 from idetic.client.maturing import RemoteMaturing
 from idetic.client.moving import RemoteMoving
+from idetic.client.overseeing import RemoteOverseeing
 from idetic.client.questions import Page, RemotePlace
 from idetic.errors import ScopeClosed
 from idetic.evidence import Closed
@@ -22,7 +23,9 @@ from idetic.library.answering import Answered
 from idetic.model import Entry, LedgerRecord, Overdue, Place, Receipt
 
 
-class RemoteMemory(RemotePlace, RemoteLookups, RemoteMaturing, RemoteGoverning, RemoteMoving):
+class RemoteMemory(
+    RemotePlace, RemoteLookups, RemoteMaturing, RemoteOverseeing, RemoteGoverning, RemoteMoving
+):
     """The memory that a key stands for. Use it as `async with connect(url, key) as memory`."""
 
     def __init__(self, line: Line):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from idetic.client.line import Line, Progress, part
-from idetic.client.questions import Page
 from idetic.evidence import (
     Candidate,
     Closed,
@@ -24,11 +23,9 @@ from idetic.evidence import (
 )
 from idetic.lifecycle.canon import Rescanned
 from idetic.lifecycle.consolidation import Consolidated
-from idetic.lifecycle.overview import Overview
 from idetic.lifecycle.retention import Disposed, Reconciled
-from idetic.model import Entry, LedgerRecord, Receipt, Ref
+from idetic.model import LedgerRecord, Receipt, Ref
 from idetic.recall.embedding import Embedded
-from idetic.spec.retention import RetentionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +114,6 @@ class RemoteMaturing:
         asked = {"limit": limit, "cursor": after}
         page = await self._line.read("/v1/candidates", CandidatePage, asked)
         return list(page.candidates)
-
-    async def overview(self, *, days: int = 30) -> Overview:
-        """How memory stands: what it holds, what waits, what was refused. Numbers, no content."""
-        return await self._line.read("/v1/overview", Overview, {"days": days})
-
-    async def kept(
-        self, state: RetentionState, *, limit: int = 100, before: UUID | None = None
-    ) -> list[Entry]:
-        """The entries in one retention state, newest first; `before` is a page's last id."""
-        asked = {"state": state, "limit": limit, "cursor": before}
-        page = await self._line.read("/v1/kept", Page, asked)
-        return list(page.entries)
-
-    async def refusals(self, *, limit: int = 100) -> list[LedgerRecord]:
-        """What the guard refused, newest first: who tried, when, over which canonical row."""
-        return await self._line.read("/v1/refusals", list[LedgerRecord], {"limit": limit})
 
     async def disposition(self, *, limit: int = 100) -> list[Disposition]:
         """What is due for somebody's decision, the hardest pressed first."""

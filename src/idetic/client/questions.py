@@ -134,9 +134,12 @@ class RemotePlace:
         budget: int | None = None,
         limit: int = 20,
         envelope: Mapping[str, Any] | None = None,
+        preview: bool = False,
     ) -> Context:
         """The prompt block for a question; the server counts its tokens, cautiously."""
-        body = self._here(query=query, budget=budget, limit=limit, envelope=envelope)
+        body = self._here(
+            query=query, budget=budget, limit=limit, envelope=envelope, preview=preview
+        )
         return await self._line.ask("/v1/context", Context, body)
 
     async def list(

@@ -19,6 +19,7 @@ from idetic.library.auditing import Auditable
 from idetic.library.governing import Governing
 from idetic.library.lookups import Lookups
 from idetic.library.maturing import Maturing
+from idetic.library.overseeing import Overseeable
 from idetic.library.questions import Questions
 from idetic.library.rooms import Rooms
 from idetic.library.transferring import Movable
@@ -170,7 +171,7 @@ class _Writable(Questions):
         )
 
 
-class Memory(_Writable, Lookups, Maturing, Governing, Auditable, Movable):
+class Memory(_Writable, Lookups, Maturing, Overseeable, Governing, Auditable, Movable):
     """One agent's memory within one scope."""
 
     def __init__(self, agent: Agent, scope: Scope):

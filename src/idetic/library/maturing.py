@@ -22,10 +22,8 @@ from idetic.evidence import (
 )
 from idetic.lifecycle.canon import Rescanned
 from idetic.lifecycle.consolidation import Consolidated
-from idetic.lifecycle.overview import Overview
 from idetic.lifecycle.retention import Disposed, Reconciled
-from idetic.model import Entry, LedgerRecord, Place, Receipt, Ref, Scope
-from idetic.spec.retention import RetentionState
+from idetic.model import LedgerRecord, Place, Receipt, Ref, Scope
 
 if TYPE_CHECKING:
     from idetic.library.handles import Agent
@@ -115,20 +113,6 @@ class Maturing:
         """What waits for support, oldest first, with its gates; `after` is a page's last id."""
         return await self.agent.rooms.evidence.candidates(self.scope, limit, after)
 
-    async def overview(self, *, days: int = 30) -> Overview:
-        """How memory stands: what it holds, what waits, what was refused. Numbers, no content."""
-        return await self.agent.rooms.overviews.overview(self.scope, days)
-
-    async def kept(
-        self, state: RetentionState, *, limit: int = 100, before: UUID | None = None
-    ) -> list[Entry]:
-        """The entries in one retention state, newest first; `before` is a page's last id."""
-        return await self.agent.rooms.overviews.kept(self.scope, state, limit, before)
-
-    async def refusals(self, *, limit: int = 100) -> list[LedgerRecord]:
-        """What the guard refused, newest first: who tried, when, over which canonical row."""
-        return await self.agent.rooms.overviews.refusals(self.scope, limit)
-
     async def disposition(self, *, limit: int = 100) -> list[Disposition]:
         """What is due for somebody's decision, the hardest pressed first."""
         return await self.agent.rooms.dispositions.queue(self.scope, limit)
@@ -148,7 +132,7 @@ class Maturing:
         reason: str,
         idempotency_key: str | None = None,
     ) -> Receipt:
-        """Take a decision back: a promotion, supersession, invalidation, archive, corroboration."""
+        """Take a decision back: about an entry, its support, or a contradiction; see the docs."""
         return await self.agent.rooms.undoing.undo(
             self.scope, what, reason=reason, key=idempotency_key
         )

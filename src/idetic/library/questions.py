@@ -83,11 +83,14 @@ class Questions:
         limit: int = 20,
         envelope: Mapping[str, Any] | None = None,
         counter: TokenCounter | None = None,
+        preview: bool = False,
     ) -> Context:
         """The prompt block for a question: quoted evidence within one absolute ceiling.
 
         What this session and interaction hold is always in it; persistent memory as recalled.
         What was put before the agent is recorded as read; what did not fit is in `evicted`.
+        With `preview` it is recorded as read by whoever asks and not as shown to the session, for
+        which then nothing has happened: no echo comes of it, and its lease runs on.
         """
         recall = await self.recall(query, limit=limit, envelope=envelope, tiers=[Tier.PERSISTENT])
         context = assemble(
@@ -100,7 +103,8 @@ class Questions:
         )
         if all(value is not None for value in self.scope.anchor.values()):
             read = [entry.entry_id for entry in context.included]
-            await self._rooms.embeddings.read(self.scope, self.place, read, self._rooms.clock.now())
+            place = Place() if preview else self.place
+            await self._rooms.embeddings.read(self.scope, place, read, self._rooms.clock.now())
         return context
 
     async def _transient(self) -> dict[Tier, list[Entry]]:

@@ -19,6 +19,7 @@ from idetic.lifecycle.contradicting import Contradictions
 from idetic.lifecycle.disposition import Dispositions
 from idetic.lifecycle.echo import Echoes
 from idetic.lifecycle.erasing import Erasure
+from idetic.lifecycle.listings import Listings
 from idetic.lifecycle.looking import Looking
 from idetic.lifecycle.overview import Overviews
 from idetic.lifecycle.quarantining import Quarantine
@@ -40,6 +41,7 @@ from idetic.store.entries import Entries
 from idetic.store.erasing import Searching
 from idetic.store.family import Family
 from idetic.store.holding import Holding
+from idetic.store.listing import Listing
 from idetic.store.moving import Moving
 from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
@@ -76,6 +78,7 @@ class Rooms:
     consolidation: Consolidation
     evidence: Looking
     overviews: Overviews
+    listings: Listings
     aggregation: Aggregation
     verifier: Verifier
     explaining: Explaining
@@ -114,6 +117,7 @@ def compose(
     moving = Moving(database, family, entries, extensions)
     verifier = Verifier(spec, auditing, clock)
     overseeing = Overseeing(database, family, entries, extensions)
+    queue = Queue(database)
     return Rooms(
         gateway=gateway,
         entries=entries,
@@ -133,7 +137,8 @@ def compose(
         quarantine=Quarantine(spec, gateway, sourcing, undoing, gates, clock),
         consolidation=Consolidation(spec, gateway, holding, embeddings, gates, clock, reasoner),
         evidence=Looking(spec, holding, gates, clock),
-        overviews=Overviews(spec, overseeing, sourcing, entries, Queue(database), clock),
+        overviews=Overviews(spec, overseeing, sourcing, queue, clock),
+        listings=Listings(spec, Listing(database, family, entries, extensions), queue, clock),
         aggregation=Aggregation(spec, gateway, holding, gates, clock),
         verifier=verifier,
         explaining=Explaining(spec, auditing, clock),

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from idetic.errors import InputError
 from idetic.evidence import TRANSITIONS
 from idetic.gateway.binding import require
-from idetic.gateway.content import check_uuid
-from idetic.model import Capability, Entry, LedgerRecord, Scope, Tier, Typology
+from idetic.model import Capability, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import RetentionState
-from idetic.store.entries import Entries
 from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
 from idetic.store.queue import Queue, TaskBacklog
 
 MAX_DAYS = 366
-MAX_LISTED = 1_000
 # Far more quarantines than anybody keeps standing.
 MOST = 1_000
 
@@ -92,14 +88,12 @@ class Overviews:
         spec: MemorySpec,
         overseeing: Overseeing,
         sourcing: Sourcing,
-        entries: Entries,
         queue: Queue,
         clock: Clock,
     ):
         self._spec = spec
         self._overseeing = overseeing
         self._sourcing = sourcing
-        self._entries = entries
         self._queue = queue
         self._clock = clock
 
@@ -135,26 +129,3 @@ class Overviews:
                 unembedded_since=unembedded_since,
                 jobs=tuple(jobs),
             )
-
-    async def kept(
-        self, scope: Scope, state: RetentionState, limit: int, before: UUID | None
-    ) -> list[Entry]:
-        """The entries in one retention state, newest first."""
-        require(self._spec, scope, Capability.READ)
-        try:
-            wanted = RetentionState(state)
-        except ValueError:
-            raise InputError(f"state is one of {', '.join(RetentionState)}.") from None
-        last = None if before is None else check_uuid(before, "before")
-        return await self._entries.kept(scope, wanted, limit=_limit(limit), before=last)
-
-    async def refusals(self, scope: Scope, limit: int) -> list[LedgerRecord]:
-        """What the guard refused, newest first."""
-        require(self._spec, scope, Capability.READ)
-        return await self._entries.refusals(scope, limit=_limit(limit))
-
-
-def _limit(limit: object) -> int:
-    if type(limit) is not int or not 1 <= limit <= MAX_LISTED:
-        raise InputError(f"limit is a whole number from 1 to {MAX_LISTED:,}.")
-    return limit

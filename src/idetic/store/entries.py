@@ -23,7 +23,6 @@ from idetic.model import (
     Tier,
     Typology,
 )
-from idetic.spec.retention import RetentionState
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.canonical import canonical_names
@@ -104,24 +103,6 @@ class Entries:
         )
         return [Overdue(self.entry(row[1:]), row[0]) for row in rows]
 
-    async def kept(
-        self, scope: Scope, state: RetentionState, *, limit: int, before: UUID | None
-    ) -> list[Entry]:
-        """The entries in one retention state, newest first."""
-        rows = await self._rows(
-            scope,
-            "kept",
-            state=sql.Literal(state.value),
-            limit=sql.Literal(limit),
-            before=sql.Literal(before),
-        )
-        return list(map(self.entry, rows))
-
-    async def refusals(self, scope: Scope, *, limit: int) -> list[LedgerRecord]:
-        """What the guard refused, newest first."""
-        rows = await self._rows(scope, "refusals", limit=sql.Literal(limit))
-        return [record(row) for row in rows]
-
     async def history(self, scope: Scope, memory_id: UUID) -> list[LedgerRecord]:
         """Every transition of one entry, oldest first."""
         rows = await self._rows(scope, "history", memory_id=sql.Literal(memory_id))
@@ -135,7 +116,6 @@ class Entries:
             "scope_m": scoping.predicate(scope, "m"),
             "scope_l": scoping.predicate(scope, "l"),
             "scope_r": scoping.predicate(scope, "r"),
-            "scope_v": scoping.predicate(scope, "v"),
         }
         statement = raw(templates.query("queries/entries.sql", query)).format(**names)
         return await self._database.run(scope, statement.as_string(None))

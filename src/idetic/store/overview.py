@@ -36,8 +36,11 @@ class Overseen(Retained):
 
     async def unembedded(self) -> tuple[int, datetime | None]:
         """How many entries wait for a vector, and since when the first of them does."""
-        ((count, since),) = await self._count("unembedded")
+        ((count, since),) = await self._count("unembedded", without_vector=self._without_vector())
         return count, since
+
+    def _without_vector(self) -> Composable:
+        return raw(templates.query(FILE, "without_vector")).format(**self._names)
 
     async def due(self) -> int:
         """How many entries wait for a disposition."""

@@ -17,6 +17,7 @@ from idetic.model import Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import scope as scoping
 from idetic.store import templates
+from idetic.store.backlog import STATUS, Job, JobState, job_of
 from idetic.store.database import Database, Rows
 from idetic.store.family import Family
 from idetic.store.templates import raw
@@ -63,6 +64,18 @@ class Queue:
         which = raw("true") if scope is None else _jobs_of(scope)
         rows = await self._as_worker(_compose("backlog", which=which))
         return [TaskBacklog(*row) for row in rows]
+
+    async def jobs(
+        self, scope: Scope, task: str | None, state: JobState | None, limit: int, after: int | None
+    ) -> list[Job]:
+        """The jobs of one scope that wait, run or failed, the oldest first; after one of them."""
+        if task is not None:
+            _check_task(task)
+        wanted = [STATUS[one] for one in ([state] if state else JobState)]
+        values = {"task": task, "status": wanted, "after": after, "limit": limit}
+        literals = {name: sql.Literal(value) for name, value in values.items()}
+        rows = await self._as_worker(_compose("jobs", which=_jobs_of(scope), **literals))
+        return [job_of(row) for row in rows]
 
     async def sweep_moved(self, spec: MemorySpec, task: str, *, limit: int = MOST) -> int:
         """Enqueue a task wherever an agent's chains have moved since it last finished there."""
@@ -153,8 +166,7 @@ class Marks:
 
 def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **ids: Any) -> str:
     """The statement that enqueues; added to a write's message it commits with the write."""
-    if not isinstance(task, str) or not _TASK.match(task):
-        raise InputError(f"{task!r} is not the name of a task.")
+    _check_task(task)
     refused = [name for name, value in ids.items() if not _is_id(value)]
     if refused:
         raise InputError(
@@ -166,6 +178,11 @@ def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **
     return _compose(
         "enqueue", task=sql.Literal(task), args=raw("{}::jsonb").format(text), at=sql.Literal(at)
     )
+
+
+def _check_task(task: object) -> None:
+    if not isinstance(task, str) or not _TASK.match(task):
+        raise InputError(f"{task!r} is not the name of a task.")
 
 
 def _jobs_of(scope: Scope) -> Composable:

@@ -30,8 +30,11 @@ class Day:
         return f"{self.day:%Y-%m-%d}: {listed or 'nothing'}"
 
 
-def days(columns: Sequence[Day], series: Sequence[str], *, label: str) -> None:
-    """Columns from left to right, and what the colours mean. Their words say all of it too."""
+def days(columns: Sequence[Day], series: Mapping[str, str], *, label: str) -> None:
+    """Columns from left to right, and what the colours mean. Their words say all of it too.
+
+    `series` says where the sum of each leads: the list of all that its colour stands for.
+    """
     highest = max((day.total for day in columns), default=0) or 1
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(series)}
     with parts.text("ol", cls="chart", aria_label=label):
@@ -47,7 +50,7 @@ def days(columns: Sequence[Day], series: Sequence[str], *, label: str) -> None:
             with parts.text("li"):
                 parts.text("span", cls=f"swatch {colours[name]}", aria_hidden="true")
                 total = sum(day.counts.get(name, 0) for day in columns)
-                parts.text("span", f"{name}: {total:,}")
+                parts.link(f"{name}: {total:,}", series[name])
 
 
 def _column(day: Day, colours: Mapping[str, str], highest: int) -> None:

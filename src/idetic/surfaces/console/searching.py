@@ -14,6 +14,7 @@ from idetic.model import Origin, Tier, Typology
 from idetic.spec.retention import RetentionState
 from idetic.surfaces.console import parts
 from idetic.surfaces.console.addresses import at
+from idetic.surfaces.console.days import NO_DAYS, Days, days_of
 from idetic.surfaces.console.wording import words
 
 _EVERY = {"": "all"}
@@ -33,11 +34,14 @@ class Asked:
     candidates: bool
     state: RetentionState | None
     before: UUID | None
+    days: Days = NO_DAYS
+    vectorless: bool = False
 
     @property
     def narrowed(self) -> bool:
         """Whether anything but the place in the list is asked for."""
-        return self != Asked("", None, None, None, 0, None, False, False, None, self.before)
+        plain = Asked("", None, None, None, 0, None, False, False, None, self.before)
+        return self != plain
 
     def address(self, **changed: Any) -> str:
         """This question again, with something changed."""
@@ -51,6 +55,9 @@ class Asked:
             "archived": "1" if self.archived else None,
             "candidates": "1" if self.candidates else None,
             "state": self.state,
+            "since": self.days.since,
+            "until": self.days.until,
+            "vectorless": "1" if self.vectorless else None,
         }
         return at("/explore", **(asked | changed))
 
@@ -70,6 +77,8 @@ def asked_of(request: Request) -> Asked:
             candidates=given.get("candidates") == "1",
             state=RetentionState(given["state"]) if given.get("state") else None,
             before=UUID(given["before"]) if given.get("before") else None,
+            days=days_of(request),
+            vectorless=given.get("vectorless") == "1",
         )
     except ValueError:
         raise InputError(
@@ -96,6 +105,8 @@ def form(asked: Asked) -> None:
         parts.choice("trust", "Trust", trust, str(asked.min_trust or ""))
         moment = f"{asked.as_of:%Y-%m-%dT%H:%M}" if asked.as_of else ""
         parts.entry_field("as_of", "As of (UTC)", moment, type="datetime-local")
+        for name, label in (("since", "Written from (UTC)"), ("until", "Written to")):
+            parts.entry_field(name, label, str(getattr(asked.days, name) or ""), type="date")
         _tick("archived", "with what ended", asked.archived)
         _tick("candidates", "with candidates", asked.candidates)
         parts.text("button", "Search", "button primary", type="submit")

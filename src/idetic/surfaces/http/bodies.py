@@ -154,10 +154,11 @@ class RecallBody(QuestionBody):
 
 
 class ContextBody(QuestionBody):
-    """A prompt block, within a budget of tokens."""
+    """A prompt block, within a budget of tokens; `preview` leaves its session as it is."""
 
     budget: StrictInt | None = None
     limit: StrictInt = 20
+    preview: StrictBool = False
 
 
 class AskBody(Body):

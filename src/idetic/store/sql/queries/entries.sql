@@ -57,21 +57,6 @@ WHERE {scope_m} AND m.tier = 'persistent' AND m.exempt_at IS NULL AND m.archived
   AND {fresh} < 1
 ORDER BY pressure DESC, m.memory_id LIMIT {limit}
 
--- query: kept
--- Entries in one retention state, newest first: the list behind a number of the overview.
-SELECT {columns} FROM {memory} m
-WHERE {scope_m} AND ({before}::uuid IS NULL OR m.memory_id < {before}) AND m.memory_id IN (
-    SELECT v.memory_id FROM {v_retention} v WHERE {scope_v} AND v.retention_state = {state})
-ORDER BY m.memory_id DESC LIMIT {limit}
-
--- query: refusals
--- What the guard refused, newest first. By time and not by position: an open scope reads several
--- chains, and the index of refusals is by time.
-SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,
-       l.state_from, l.state_to, l.detail, l.receipt_id, l.prev_hash, l.hash
-FROM {ledger} l WHERE {scope_l} AND l.transition = 'refused'
-ORDER BY l.at DESC, l.position DESC LIMIT {limit}
-
 -- query: history
 -- Every link of the chain that concerns one entry, oldest first.
 SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,

@@ -18,8 +18,10 @@ GROUP BY 1, 2 ORDER BY 1, 2
 -- query: unembedded
 -- Entries without a vector in the profile that the tenant's recalls use, and since when the first
 -- of them waits.
-SELECT count(*), min(m.created_at) FROM {memory} m
-WHERE {scope_m} AND m.deleted_at IS NULL AND m.archived_at IS NULL AND (
+SELECT count(*), min(m.created_at) FROM {memory} m WHERE {scope_m} AND {without_vector}
+
+-- query: without_vector
+m.deleted_at IS NULL AND m.archived_at IS NULL AND (
     SELECT true FROM {embeddings} e WHERE {scope_e} AND e.memory_id = m.memory_id AND e.profile_id = (
         SELECT p.profile_id FROM {profiles} p WHERE {scope_tenant_p}
         ORDER BY p.activation_id DESC LIMIT 1)) IS NULL

@@ -40,6 +40,24 @@ LEFT JOIN LATERAL (
 WHERE {which}
 GROUP BY j.task_name ORDER BY j.task_name
 
+-- query: jobs
+-- The jobs themselves, the oldest first. A waiting one counts its age as above; a running one from
+-- its last start, a failed one from its end.
+SELECT j.id, j.task_name, j.status::text, since.at, j.attempts, f.error, f.reason, j.args
+FROM idetic_jobs.procrastinate_jobs j
+LEFT JOIN idetic_jobs.failures f ON f.job_id = j.id
+LEFT JOIN LATERAL (
+    SELECT CASE j.status
+        WHEN 'todo' THEN greatest(min(e.at) FILTER (WHERE e.type = 'deferred'),
+                                  CASE WHEN j.attempts = 0 THEN j.scheduled_at END)
+        WHEN 'doing' THEN max(e.at) FILTER (WHERE e.type = 'started')
+        ELSE coalesce(f.failed_at, max(e.at)) END AS at
+    FROM idetic_jobs.procrastinate_events e WHERE e.job_id = j.id) AS since ON true
+WHERE {which} AND j.status::text = ANY ({status}::text[])
+  AND ({task}::text IS NULL OR j.task_name = {task})
+  AND ({after}::bigint IS NULL OR j.id > {after})
+ORDER BY j.id LIMIT {limit}
+
 -- query: jobs_of
 -- The jobs of one scope. A job names its anchor whole; a scope may leave a key of it open.
 j.args ->> 'agent' = {agent} AND j.args -> 'anchor' @> {anchor}::jsonb

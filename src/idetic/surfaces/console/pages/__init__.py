@@ -17,9 +17,11 @@ from idetic.surfaces.console.pages import (
     context,
     entry,
     explorer,
+    jobs,
     overview,
     persona,
     queues,
+    refusals,
     specification,
 )
 
@@ -72,6 +74,8 @@ PAGES: tuple[Page, ...] = (
     Page("/explore", "Explorer", "search", explorer.build),
     Page("/entries/{entry_id}", "Entry", "notes", entry.build, listed=False),
     Page("/queues", "Queues", "inbox", queues.build),
+    Page("/jobs", "Background work", "work_history", jobs.build, listed=False),
+    Page("/refusals", "Refusals", "block", refusals.build, listed=False),
     Page("/context", "Context", "article", context.build),
     Page("/audit", "Audit", "verified", audit.build, Capability.AUDIT),
     Page("/audit/{action_id}", "Action", "bolt", action.build, Capability.AUDIT, listed=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -9,7 +10,8 @@ from uuid import UUID
 from starlette.requests import Request
 
 from idetic.errors import InputError, NotFound
-from idetic.library.handles import Memory
+from idetic.library.handles import Interaction, Memory, Session
+from idetic.lifecycle.listings import OpenSession
 from idetic.recall.context import Context, Evicted, Eviction
 from idetic.surfaces.console import notices, parts
 from idetic.surfaces.console.addresses import at
@@ -18,6 +20,8 @@ from idetic.surfaces.console.wording import shortened, tail, titled, words
 
 LIMIT = 20
 MOST = 50
+# More open sessions than anybody chooses from.
+OPEN = 200
 _WHY = {
     Eviction.BLOCK_BUDGET: "its tier's share of the budget is used up",
     Eviction.CEILING: "the ceiling of the whole block is reached",
@@ -32,6 +36,7 @@ class Asked:
     query: str
     budget: str
     limit: str
+    place: str
 
     def tokens(self) -> int | None:
         """The budget, if one was given."""
@@ -54,10 +59,11 @@ def _number(given: str) -> int:
 
 async def build(desk: Desk, request: Request) -> None:
     """The page: a question and a budget; then the block."""
-    asked = Asked(
-        *(request.query_params.get(name, "").strip() for name in ("q", "budget", "limit"))
-    )
-    _form(desk, asked)
+    names = ("q", "budget", "limit", "session")
+    asked = Asked(*(request.query_params.get(name, "").strip() for name in names))
+    memory = await desk.memory()
+    places = {place: said for one in await memory.sessions(limit=OPEN) for place, said in _of(one)}
+    _form(desk, asked, places)
     if not asked.query:
         parts.empty(
             "Nothing was asked yet.",
@@ -65,9 +71,10 @@ async def build(desk: Desk, request: Request) -> None:
             "word.",
         )
         return
-    memory = await desk.memory()
     try:
-        found = await memory.context(asked.query, budget=asked.tokens(), limit=asked.entries())
+        found = await _place(memory, asked, places).context(
+            asked.query, budget=asked.tokens(), limit=asked.entries(), preview=True
+        )
     except InputError as error:
         # The form stays, to be filled in better.
         notices.tell(error)
@@ -79,7 +86,31 @@ async def build(desk: Desk, request: Request) -> None:
     await _left_out(memory, found)
 
 
-def _form(desk: Desk, asked: Asked) -> None:
+def _of(session: OpenSession) -> Iterator[tuple[str, str]]:
+    """The places of an open session: itself, and with each of its interactions."""
+    said = f"{session.opened_by}, {session.opened_at:%Y-%m-%d %H:%M} UTC, {tail(session.id)}"
+    yield str(session.id), said
+    for number, interaction in enumerate(session.interactions, 1):
+        yield f"{session.id}/{interaction}", f"{said}, thread {number} {tail(interaction)}"
+
+
+def _place(
+    memory: Memory, asked: Asked, places: Mapping[str, str]
+) -> Memory | Session | Interaction:
+    """Where the question is asked: in an open session, in a thread of it, or outside of all."""
+    if not asked.place:
+        return memory
+    if asked.place not in places:
+        raise InputError(
+            "That session is not open, or is not one of this memory.",
+            remedy="Choose one of the list; what a closed one held is persistent by now, or gone.",
+        )
+    session, *interaction = map(UUID, asked.place.split("/"))
+    found = memory.session(session)
+    return found.interaction(*interaction) if interaction else found
+
+
+def _form(desk: Desk, asked: Asked, places: Mapping[str, str]) -> None:
     ceiling = desk.spec.injection.ceiling
     with parts.card(), parts.asking(at("/context")):
         with parts.text("label", cls="field wide"):
@@ -102,8 +133,10 @@ def _form(desk: Desk, asked: Asked) -> None:
             min="1",
             max=str(MOST),
         )
+        parts.choice("session", "In the session", {"": "none"} | dict(places), asked.place)
         parts.text("button", "Preview", "button primary", type="submit")
-        parts.text("p", "What is shown is recorded as read by you.", "quiet small full")
+        said = "What is shown is recorded as read by you; to the session, nothing was shown."
+        parts.text("p", said, "quiet small full")
 
 
 def _account(found: Context) -> None:

@@ -47,6 +47,8 @@ async def _search(memory: Memory, asked: Asked) -> None:
         include_candidates=asked.candidates,
     )
     _did_without(found)
+    if asked.days or asked.vectorless or asked.state:
+        parts.text("p", "A search looks at all days and states; a list keeps to them.", "quiet")
     if not found.hits:
         parts.empty(
             "Nothing was found.",
@@ -106,7 +108,20 @@ def _signal(signal: Signal, hit: Hit, colour: str) -> None:
 
 async def _newest(memory: Memory, asked: Asked) -> None:
     """Without words there is nothing to rank: the list itself, newest first."""
-    if asked.state is not None:
+    now = memory.agent.rooms.clock.now()
+    if asked.days:
+        found = await memory.written(
+            *asked.days.moments(now),
+            tier=asked.tier,
+            typology=asked.typology,
+            limit=PAGE,
+            before=asked.before,
+        )
+        title = f"Written {asked.days}, whatever became of it"
+    elif asked.vectorless:
+        found = await memory.unembedded(limit=PAGE, before=asked.before)
+        title = "Waiting for a vector"
+    elif asked.state is not None:
         found = await memory.kept(asked.state, limit=PAGE, before=asked.before)
         title = f"Retention: {asked.state.value.lower()}"
     elif asked.as_of is not None:
@@ -125,7 +140,7 @@ async def _newest(memory: Memory, asked: Asked) -> None:
     if len(found) == PAGE:
         with parts.row():
             parts.link("Older", asked.address(before=found[-1].id), "button")
-    _timeline(shown, memory.agent.rooms.clock.now())
+    _timeline(shown, now)
 
 
 def _fits(entry: Entry, asked: Asked) -> bool:

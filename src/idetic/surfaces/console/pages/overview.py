@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 
 from starlette.requests import Request
 
 from idetic.library.health import Check, Verdict, vital
 from idetic.lifecycle.overview import Overview
 from idetic.model import LedgerRecord
+from idetic.store.backlog import JobState
 from idetic.surfaces.console import parts
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.chart import Day, days
 from idetic.surfaces.console.desk import Desk
+from idetic.surfaces.console.pages.refusals import refused
 from idetic.surfaces.console.wording import words
 
 SPANS = (7, 30, 90)
@@ -71,13 +73,14 @@ def _written(seen: Overview, span: int) -> None:
         if not seen.written:
             parts.empty("Nothing was written in these days.", "Choose more days.")
             return
-        columns, series = _every_day(seen), dict[str, None]()
+        columns, series = _every_day(seen), dict[str, str]()
         for each in seen.written:
             day, name = columns[f"{each.day.date()}"], f"{words(each.tier)} {words(each.typology)}"
             day.counts[name] = day.counts.get(name, 0) + each.count
-            day.address = at("/explore", as_of=f"{each.day.date()}T23:59")
-            series[name] = None
-        days(list(columns.values()), list(series), label="Entries written on each day")
+            day.address = at("/explore", since=day.day, until=day.day)
+            cell = {"tier": each.tier, "typology": each.typology}
+            series[name] = at("/explore", **_span(seen), **cell)
+        days(list(columns.values()), series, label="Entries written on each day")
 
 
 def _refused(seen: Overview, latest: Sequence[LedgerRecord]) -> None:
@@ -85,29 +88,20 @@ def _refused(seen: Overview, latest: Sequence[LedgerRecord]) -> None:
         if not seen.refused:
             parts.empty("Nothing was refused.", "Notes that restate canonical content are.")
             return
-        columns, series = _every_day(seen), dict[str, None]()
+        columns, series = _every_day(seen), dict[str, str]()
         for each in seen.refused:
             day = columns[f"{each.day.date()}"]
             day.counts[words(each.reason)] = day.counts.get(words(each.reason), 0) + each.count
-            series[words(each.reason)] = None
-        days(list(columns.values()), list(series), label="Refusals on each day")
+            day.address = at("/refusals", since=day.day, until=day.day)
+            series[words(each.reason)] = at("/refusals", **_span(seen), reason=each.reason)
+        days(list(columns.values()), series, label="Refusals on each day")
         with parts.text("details", cls="aside"):
             parts.text("summary", f"The latest {len(latest)}")
-            parts.table(
-                ("When", "Who", "Why", "Over"),
-                [(_when(each), each.actor, words(each.reason), _over(each)) for each in latest],
-                caption="What the guard refused, newest first",
-            )
+            refused(latest)
 
 
-def _when(record: LedgerRecord) -> parts.Cell:
-    return lambda: parts.moment(record.at)
-
-
-def _over(record: LedgerRecord) -> str:
-    """The canonical row that a note came near, where it was one."""
-    noun, ref = record.detail.get("noun"), record.detail.get("id")
-    return f"{words(noun)} …{str(ref)[-8:]}" if noun and ref else "-"
+def _span(seen: Overview) -> dict[str, date]:
+    return {"since": seen.since.date(), "until": seen.at.date()}
 
 
 def _cells(seen: Overview) -> None:
@@ -151,7 +145,9 @@ def _backlog(seen: Overview) -> None:
         waiting = [job for job in seen.jobs if job.waiting or job.running or job.failed]
         if seen.unembedded and seen.unembedded_since is not None:
             since = f"{seen.unembedded_since:%Y-%m-%d %H:%M}"
-            parts.text("p", f"{seen.unembedded:,} entries wait for a vector, since {since} UTC.")
+            with parts.text("p"):
+                parts.link(f"{seen.unembedded:,} entries", at("/explore", vectorless="1"))
+                parts.text("span", f" wait for a vector, since {since} UTC.")
         if not waiting:
             parts.empty("Nothing waits.", "A worker does what comes.")
             return
@@ -160,9 +156,9 @@ def _backlog(seen: Overview) -> None:
             [
                 (
                     words(job.task),
-                    f"{job.waiting:,}",
-                    f"{job.running:,}",
-                    _failed(job.failed),
+                    _jobs(job.task, JobState.WAITING, job.waiting),
+                    _jobs(job.task, JobState.RUNNING, job.running),
+                    _jobs(job.task, JobState.FAILED, job.failed),
                     _age(job.oldest_seconds),
                 )
                 for job in waiting
@@ -171,8 +167,8 @@ def _backlog(seen: Overview) -> None:
         )
 
 
-def _failed(count: int) -> parts.Cell:
-    return "0" if not count else lambda: parts.badge(f"{count:,}", "bad")
+def _jobs(task: str, state: JobState, count: int) -> parts.Cell:
+    return _number(count, at("/jobs", task=task, state=state))
 
 
 def _age(seconds: float | None) -> str:

@@ -40,7 +40,11 @@ async def context(memory: Bound, body: ContextBody) -> Response:
     """The prompt block for a question, under one ceiling; what it shows is recorded as read."""
     place = place_of(memory, body.session_id, body.interaction_id)
     made = await place.context(
-        body.query, budget=body.budget, limit=body.limit, envelope=body.envelope
+        body.query,
+        budget=body.budget,
+        limit=body.limit,
+        envelope=body.envelope,
+        preview=body.preview,
     )
     return answer(made)
 

@@ -13,9 +13,7 @@ from fastapi import Query, Response
 from idetic.errors import InputError
 from idetic.evidence import Corroboration, GateResult, Lineage, Referenced
 from idetic.library.handles import MAX_PAGE
-from idetic.lifecycle.overview import MAX_DAYS, Overview
 from idetic.model import Entry, LedgerRecord, Overdue, Tier, Typology
-from idetic.spec.retention import RetentionState
 from idetic.surfaces.http.answers import Bound, answer, routes
 from idetic.surfaces.http.bodies import Moment
 from idetic.surfaces.http.routes.places import place_of
@@ -53,7 +51,8 @@ def _matching(where: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _page(entries: Sequence[Entry], limit: int) -> Response:
+def page(entries: Sequence[Entry], limit: int) -> Response:
+    """One page of a list, with where the next one begins."""
     following = entries[-1].id if len(entries) == limit else None
     return answer(Page(tuple(entries), following))
 
@@ -74,7 +73,7 @@ async def list_entries(
     found = await place.list(
         tier=tier, typology=typology, limit=limit, before=cursor, where=_matching(where)
     )
-    return _page(found, limit)
+    return page(found, limit)
 
 
 @router.get("/as-of", response_model=shape(Page), operation_id="as_of")
@@ -85,33 +84,13 @@ async def as_of(
     cursor: Cursor = None,
 ) -> Response:
     """What was current at a moment, each entry as it stood then, newest first."""
-    return _page(await memory.as_of(moment, limit=limit, before=cursor), limit)
+    return page(await memory.as_of(moment, limit=limit, before=cursor), limit)
 
 
 @router.get("/overdue", response_model=shape(list[Overdue]), operation_id="overdue")
 async def overdue(memory: Bound, limit: Limit = 50) -> Response:
     """The persistent entries that time presses on most."""
     return answer(await memory.overdue(limit=limit))
-
-
-@router.get("/overview", response_model=shape(Overview), operation_id="overview")
-async def overview(memory: Bound, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30) -> Response:
-    """How memory stands: what it holds, what waits, what was refused; numbers alone."""
-    return answer(await memory.overview(days=days))
-
-
-@router.get("/kept", response_model=shape(Page), operation_id="kept")
-async def kept(
-    memory: Bound, state: RetentionState, limit: Limit = 100, cursor: Cursor = None
-) -> Response:
-    """The entries in one retention state, newest first."""
-    return _page(await memory.kept(state, limit=limit, before=cursor), limit)
-
-
-@router.get("/refusals", response_model=shape(list[LedgerRecord]), operation_id="refusals")
-async def refusals(memory: Bound, limit: Limit = 100) -> Response:
-    """What the guard refused, newest first: who tried, when, over which canonical row."""
-    return answer(await memory.refusals(limit=limit))
 
 
 @router.get("/entries/{entry_id}", response_model=shape(Entry), operation_id="get")
