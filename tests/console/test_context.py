@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from idetic import Principal
+from idetic import Decision, Principal
 from tests.console.conftest import Console, Visit
 from tests.support.console_looks import readable
 from tests.support.console_seed import FACT, PREFERENCE
@@ -28,6 +28,30 @@ async def test_the_block_is_what_the_agent_would_be_given(console: Console, visi
     assert f"{known.tokens:,} of {known.ceiling:,}" in await visitor.text()
     rows = await visitor.page.locator("table:has(caption:text('in the block')) tbody tr").count()
     assert rows == len(known.included)
+
+
+async def test_in_a_session_it_is_that_sessions_block_and_nothing_was_shown_to_it(
+    console: Console, visit: Visit
+) -> None:
+    visitor = await visit(await console.house.key())
+    agent = console.house.world.memory
+    async with agent.session() as session, session.interaction() as turn:
+        await session.observe("The desk is moving to the second floor.")
+        await turn.observe("Somebody asks about the partner bank.")
+        await visitor.go("/context")
+        await visitor.page.fill("#query", QUESTION)
+        await visitor.page.select_option("select[name=session]", f"{session.id}/{turn.id}")
+        await visitor.page.click("button:text-is('Preview')")
+        await visitor.ready()
+        shown = await visitor.page.text_content("pre.block")
+        await readable(visitor, {"context session": visitor.page.url.partition("/console")[2]})
+        again = await turn.observe(FACT)
+        assert again.decision is Decision.ADD, "to the session it was never shown"
+        assert again.entry_id is not None
+        await console.house.world.operator.archive(again.entry_id, reason="it was a test")
+        assert (await turn.context(QUESTION)).text == shown
+        assert "Somebody asks about the partner bank." in (shown or "")
+        assert (await turn.observe(FACT)).reason == "echo"
 
 
 async def test_the_preview_is_readable(console: Console, visit: Visit) -> None:
@@ -61,7 +85,7 @@ async def test_what_is_previewed_is_recorded_as_read(console: Console, visit: Vi
 
 async def test_bad_budgets_are_told(console: Console, visit: Visit) -> None:
     visitor = await visit(await console.house.key())
-    for wrong in ("budget=nonsense", "budget=-1", "budget=0", "limit=many"):
+    for wrong in ("budget=nonsense", "budget=-1", "budget=0", "limit=many", "session=x"):
         await visitor.go(f"/context?q=wires&{wrong}")
         assert await visitor.page.locator(".notice.bad").count() == 1, wrong
         assert await visitor.page.input_value("#query") == "wires", "the question is still there"

@@ -62,6 +62,30 @@ def echoes(receipt: Receipt, entry_id: UUID) -> bool:
     return told == (Decision.NOOP, "echo", entry_id) and str(entry_id) in receipt.detail["echo_of"]
 
 
+async def test_a_preview_is_the_block_of_the_session_and_leaves_it_as_it_is(scene: Scene) -> None:
+    """With what is no preview as the control: from then on the same words are an echo."""
+    memory, operator = scene.world.memory, scene.world.operator
+    async with memory.session() as session, session.interaction() as turn:
+        await session.observe("The desk is moving to the second floor.")
+        await turn.observe("Somebody asks about fridays.")
+        assert session.id is not None
+        there = operator.session(session.id).interaction(turn.id)
+        block = await there.context(QUESTION, preview=True)
+        outside = await operator.context(QUESTION, preview=True)
+        assert {one.tier for one in block.included} == set(Tier)
+        assert {one.tier for one in outside.included} == {Tier.PERSISTENT}
+        said = await turn.observe(TEXT, claim=CLAIM)
+        assert said.decision is Decision.ADD, "nothing was shown to the session"
+        assert said.entry_id is not None
+        await operator.archive(said.entry_id, reason="it was a test")
+        auditor = scene.world.bind(Principal.auditor("ben"))
+        readers = await auditor.readers(scene.fact.id)
+        assert [(one.by, one.session_id) for one in readers] == [("operator:ada", None)] * 2
+        real = await turn.context(QUESTION)
+        assert real.text == block.text, "to the letter"
+        assert echoes(await turn.observe(TEXT, claim=CLAIM), scene.fact.id)
+
+
 REPEATED = {
     "as it is": TEXT,
     "in capitals": TEXT.upper(),

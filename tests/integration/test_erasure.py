@@ -223,6 +223,22 @@ async def test_notes_of_a_resolution_go(house: House) -> None:
     assert hits(house, "quell") == {}
 
 
+async def test_notes_that_an_undo_would_bring_back_go_too(house: House) -> None:
+    entry_id = await house.entry("Checks are optional.", Claim("checks", "are", "optional"))
+    await house.operator.contradict(entry_id, house.world.rule, reason="the opposite")
+    (standing,) = await house.operator.contradictions()
+    surfaced, dismissed = ContradictionStatus.SURFACED, ContradictionStatus.DISMISSED
+    await house.operator.resolve(standing.id, surfaced, notes="Ask Zora Quell.")
+    settled = await house.operator.resolve(standing.id, dismissed, notes="It fits.")
+    assert hits(house, "quell"), "what stood before is kept for an undo"
+    done = await house.operator.erase(ZORA, reason="r")
+    assert dict(done.removed) == {"rule_contradictions": (str(standing.id),)}
+    assert hits(house, "quell") == {}
+    await house.operator.undo(settled, reason="it does not fit")
+    (back,) = await house.operator.contradictions()
+    assert (back.status, back.resolution_notes) == (surfaced, None)
+
+
 async def test_another_anchor_is_not_reached(house: House) -> None:
     await house.entry()
     elsewhere = house.world.agent.bind(

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from idetic import Claim, Observation, Origin, Principal, Tier, Typology, errors
@@ -13,8 +14,9 @@ from idetic.evidence import PromotionGate
 from idetic.library.health import Verdict, vital
 from idetic.model import Scope
 from idetic.spec.retention import RetentionState
+from idetic.store.backlog import JobState
 from idetic.store.queue import Queue
-from tests.conftest import RULE_TEXT, World, make_world
+from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.key_house import House
 
 pytestmark = pytest.mark.anyio
@@ -84,6 +86,56 @@ async def test_every_number_of_the_overview_is_the_length_of_its_list(house: Hou
     assert found.due == len(await operator.disposition()) == 1
     assert found.contradictions == len(await operator.contradictions()) == 1
     assert found.quarantines == len(await operator.quarantines()) == 1
+    assert found.unembedded == len(await operator.unembedded())
+    past = await operator.overview(days=366)
+    for day in past.written:
+        within = (day.day, day.day + timedelta(days=1))
+        listed = await operator.written(*within, tier=day.tier, typology=day.typology)
+        assert len(listed) == day.count
+    assert sum(day.count for day in past.written) == 2
+    first, second = await operator.written(found.since - timedelta(days=400), found.at)
+    assert second.id == entry.id
+    assert await operator.written(past.since, found.at, before=first.id) == [second]
+    assert await operator.unembedded(limit=1, before=first.id) == []
+
+
+async def test_what_was_written_and_refused_is_listed_by_its_time(house: House) -> None:
+    world = house.world
+    start = house.clock.now()
+    await seen(world, "The cutoff for wires is 16:00.")
+    with pytest.raises(errors.ShadowRefused):
+        async with world.memory.session() as session:
+            await session.observe(RULE_TEXT)
+    house.clock.advance(days=1)
+    later = house.clock.now()
+    kept = await world.operator.prefer("Be brief.")
+    listed = await world.operator.written(later, later + timedelta(seconds=1))
+    assert [entry.id for entry in listed] == [kept.entry_id]
+    assert await world.operator.written(start, later, typology=Typology.PROCEDURAL) == []
+    assert len(await world.operator.written(start, later, tier=Tier.PERSISTENT)) == 1
+    assert len(await world.operator.refusals(since=start, until=later)) == 1
+    assert await world.operator.refusals(since=later) == []
+    for wrong in ({"until": "today"}, {"since": start.replace(tzinfo=None)}, {"limit": 0}):
+        with pytest.raises(errors.InputError):
+            await world.operator.refusals(**wrong)
+    with pytest.raises(errors.InputError, match="two moments"):
+        await world.operator.written(None, later)  # type: ignore[arg-type]
+    with pytest.raises(errors.InputError, match="typology is one of"):
+        await world.operator.written(start, later, typology="rumour")  # type: ignore[arg-type]
+
+
+async def test_open_sessions_are_listed_with_their_threads(house: House) -> None:
+    memory = house.world.memory
+    other = await make_world(house.db, house.world.agent)
+    assert await memory.sessions() == []
+    async with other.memory.session(), memory.session() as session:
+        async with session.interaction() as turn:
+            (found,) = await house.world.operator.sessions()
+            assert (found.id, found.interactions) == (session.id, (turn.id,))
+            assert found.opened_by == "agent:explorer"
+        (found,) = await memory.sessions()
+        assert found.interactions == ()
+    assert await memory.sessions() == []
 
 
 async def test_the_backlog_is_that_of_the_scope_alone(house: House) -> None:
@@ -99,6 +151,37 @@ async def test_the_backlog_is_that_of_the_scope_alone(house: House) -> None:
     open_scope = Scope("world_agent", {"org_id": other.org_id, "domain_id": None},
                        Principal.auditor("ben"))  # fmt: skip
     assert [task.waiting for task in await queue.backlog(open_scope)] == [1]
+
+
+async def test_each_job_of_the_backlog_is_listed_in_its_scope_alone(
+    house: House, database: TestDatabase
+) -> None:
+    other, operator = await make_world(house.db, house.world.agent), house.world.operator
+    queue, ref = Queue(house.db.database), uuid4()
+    await queue.enqueue(other.operator.scope, "canon", ref_id=ref)
+    mine = await queue.enqueue(operator.scope, "canon", ref_id=ref, noun="Zora Quell said so.")
+    await queue.enqueue(operator.scope, "embed")
+    for task in (await operator.overview()).jobs:
+        for state, count in zip(JobState, (task.waiting, task.running, task.failed), strict=True):
+            assert len(await operator.jobs(task=task.task, state=state)) == count
+    (job,) = await operator.jobs(task="canon")
+    assert (job.id, job.state, job.attempts, job.error) == (mine, JobState.WAITING, 0, None)
+    assert job.since is not None
+    assert job.anchor == {key: str(value) for key, value in operator.scope.anchor.items()}
+    assert dict(job.about) == {"ref_id": ref}, "ids alone: a text in the queue is not shown"
+    assert [one.task for one in await operator.jobs(after=mine)] == ["embed"]
+    with psycopg.connect(database.admin_dsn) as connection:
+        connection.execute("SET search_path = idetic_jobs")
+        failing = "UPDATE idetic_jobs.procrastinate_jobs SET status = 'failed' WHERE id = %s"
+        connection.execute(failing, (mine,))
+        connection.execute("INSERT INTO idetic_jobs.failures VALUES (%s, 'Odd', 'A reason.')",
+                           (mine,))  # fmt: skip
+    (failed,) = await operator.jobs(state=JobState.FAILED)
+    assert (failed.id, failed.error, failed.reason) == (mine, "Odd", "A reason.")
+    assert failed.since is not None
+    for wrong in ({"task": "No such"}, {"state": "lost"}, {"after": -1}, {"limit": 1001}):
+        with pytest.raises(errors.InputError):
+            await operator.jobs(**wrong)
 
 
 async def test_quarantines_tell_their_source_and_their_release(house: House) -> None:

@@ -38,6 +38,8 @@ GIVEN: dict[str, Any] = {
     "path": "export.jsonl",
     "state": RetentionState.ACTIVE,
     "moment": datetime(2026, 3, 1, tzinfo=UTC),
+    "since": datetime(2026, 3, 1, tzinfo=UTC),
+    "until": datetime(2026, 4, 1, tzinfo=UTC),
     "entry_id": uuid4(),
     "action_id": uuid4(),
     "contradiction_id": uuid4(),

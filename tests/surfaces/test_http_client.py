@@ -28,6 +28,7 @@ from idetic.client import RemoteInteraction, RemoteMemory, RemoteSession, connec
 from idetic.client.errors import AnswerUnreadable, ConnectionClosed, ServerUnavailable, told
 from idetic.library.handles import Interaction, Memory, Session
 from idetic.spec.retention import RetentionState
+from idetic.store.backlog import JobState
 from tests.conftest import RULE_TEXT
 from tests.support.cutting_proxy import Cutting, cutting
 from tests.support.http_house import House
@@ -296,6 +297,21 @@ async def test_overseeing(house: House, operator: RemoteMemory, auditor: RemoteM
     first, *rest = await local.kept(RetentionState.ACTIVE)
     alike(await operator.kept(RetentionState.ACTIVE, limit=1, before=first.id), rest[:1])
     assert await operator.refusals() == await local.refusals()
+    since, until = here.since, here.at + timedelta(days=1)
+    assert await operator.refusals(since=until) == []
+    alike(await operator.written(since, until), await local.written(since, until))
+    assert await operator.written(since, until, tier=Tier.INTERACTION, before=first.id) == []
+    alike(await operator.unembedded(limit=5), await local.unembedded(limit=5))
+    assert await operator.jobs() == await local.jobs()
+    assert [job.task for job in await operator.jobs(task="embed", state=JobState.WAITING)]
+    async with explorer.session() as session, session.interaction() as turn:
+        opened = await operator.sessions()
+        assert opened == await local.sessions()
+        assert (session.id, (turn.id,)) in [(one.id, one.interactions) for one in opened]
+        there = operator.session(session.id)
+        block = await there.context("When is the cutoff?", preview=True)
+        inside = await session.context("When is the cutoff?", preview=True)
+        assert block.included == inside.included, "the server has a model, and this process none"
     waiting, same = (await operator.candidates())[-1], (await local.candidates())[-1]
     assert (waiting.gates, waiting.entry.body_text) == (same.gates, same.entry.body_text)
     assert await operator.candidates(limit=1, after=waiting.entry.id) == []

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.anyio
 CANARY = "canary-7f3a9c"
 # Not a canary: whoever tries it has it in their own history.
 KEY = "the key of a write"
+ALL_TIME = {"since": "2000-01-01T00:00:00Z", "until": "2999-01-01T00:00:00Z"}
 
 
 class Planted:
@@ -122,6 +123,7 @@ async def sweep(
                         assert "requestBody" not in operation or name in bodies(planted), name
                         query = {"moment": "2999-01-01T00:00:00Z"} if name == "as_of" else {}
                         query |= {"state": "ACTIVE"} if name == "kept" else {}
+                        query |= ALL_TIME if name == "written" else {}
                         if name == "list" and entry == planted.entries[0]:
                             query = {"session_id": str(planted.session)}
                         key = {"Idempotency-Key": KEY} if name == "prefer" else {}
@@ -168,4 +170,5 @@ async def test_their_own_key_sees_it(house: House) -> None:
 
 async def test_control_with_the_protections_off_the_sweep_finds_canaries(open_house: House) -> None:
     seen = await sweep(open_house, await plant(open_house), [PrincipalKind.OPERATOR])
-    assert {"list", "get", "history", "recall"} <= {name for name, count in seen.items() if count}
+    told = {"list", "get", "history", "recall", "written", "unembedded"}
+    assert told <= {name for name, count in seen.items() if count}

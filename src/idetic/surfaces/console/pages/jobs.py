@@ -85,4 +85,4 @@ def _about(job: Job, anchor: Mapping[str, Any]) -> None:
         else:
             told.append(f"{words(name).removesuffix(' id')} {tail(found)}")
     if told or not job.about:
-        parts.text("span", ", ".join(told) or "all of it", "quiet")
+        parts.text("span", ", ".join(told) or "the whole memory", "quiet")
