@@ -12,6 +12,7 @@ from idetic import Principal
 from idetic.spec.loader import load
 from idetic.store.backlog import JobState
 from tests.console.conftest import Console, Visit
+from tests.support.console_looks import readable
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
 from tests.support.console_visit import Visitor
 
@@ -122,8 +123,9 @@ async def test_background_work_leads_to_its_jobs(console: Console, visit: Visit)
     assert await rows.count() == len(jobs) == 1
     assert "waiting" in await rows.first.inner_text()
     assert str(console.house.other.org_id) not in await visitor.page.content()
-    await visitor.shot("jobs")
-    assert await visitor.violations() == []
+    days = "since=2026-01-01&until=2999-01-01"
+    lists = {"jobs": "/jobs", "refusals": f"/refusals?{days}", "written": f"/explore?{days}"}
+    await readable(visitor, lists)
     async with agent.session() as session:
         await session.observe("Seen just now, and without a vector yet.")
         waiting = await operator.unembedded()

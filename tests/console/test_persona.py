@@ -160,7 +160,7 @@ async def test_control_an_actors_key_that_is_not_told_apart_shows_the_traces(
 async def test_an_actors_login_has_no_other_page(stage: Stage, visit: Visit) -> None:
     visitor = await visit(await stage.actor())
     for path in ("/overview", "/explore", "/spec", "/persona", "/queues", "/audit", "/context",
-                 "/ask"):  # fmt: skip
+                 "/ask", "/jobs", "/refusals"):  # fmt: skip
         await visitor.go(path)
         said = await visitor.text()
         assert "There is no such page." in said, path

@@ -88,10 +88,11 @@ async def build(desk: Desk, request: Request) -> None:
 
 def _of(session: OpenSession) -> Iterator[tuple[str, str]]:
     """The places of an open session: itself, and with each of its interactions."""
-    said = f"{session.opened_by}, {session.opened_at:%Y-%m-%d %H:%M} UTC, {tail(session.id)}"
-    yield str(session.id), said
-    for number, interaction in enumerate(session.interactions, 1):
-        yield f"{session.id}/{interaction}", f"{said}, thread {number} {tail(interaction)}"
+    opened = f"{session.opened_at:%m-%d %H:%M}, {session.opened_by}"
+    yield str(session.id), f"{tail(session.id)}, {opened}"
+    for interaction in session.interactions:
+        said = f"{tail(session.id)}, thread {tail(interaction)}, {opened}"
+        yield f"{session.id}/{interaction}", said
 
 
 def _place(

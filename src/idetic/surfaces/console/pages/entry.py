@@ -39,8 +39,8 @@ async def build(desk: Desk, request: Request) -> None:
     with parts.card("Lineage"):
         await lineage(memory, entry)
     await _references(memory, entry)
+    _corroborations(await memory.corroborations(entry_id))
     with parts.text("div", cls="columns"):
-        _corroborations(await memory.corroborations(entry_id))
         if entry.candidate:
             _gates(await memory.gates(entry_id))
         if desk.may(Capability.AUDIT):
@@ -224,7 +224,7 @@ def _record(each: LedgerRecord) -> Sequence[parts.Cell]:
         str(each.position),
         lambda: parts.moment(each.at),
         what,
-        f"{each.actor_kind}: {each.actor}",
+        f"{each.actor_kind}:{each.actor}",
         each.reason,
     )
 
