@@ -1170,7 +1170,7 @@ _NOT_WHAT_STOOD = [
 
 
 async def test_the_database_lets_it_go_back_to_what_stood_and_no_further(house: House) -> None:
-    """The last change is the control: all of what stood, to the letter."""
+    """The controls: all of what stood is let by, to the letter; without the trigger, anything."""
     fact = await house.fact(cutoff("16:00"))
     await house.agent.contradict(fact, house.world.rule, reason="it does not fit")
     (row,) = await house.operator.contradictions()
@@ -1190,6 +1190,11 @@ async def test_the_database_lets_it_go_back_to_what_stood_and_no_further(house: 
         assert connection.execute(kept).fetchall() == [
             ("surfaced_to_operator", "as surfaced_to_operator")
         ]
+        connection.execute(
+            "ALTER TABLE worlds.world_agent_rule_contradictions DISABLE TRIGGER turn"
+        )
+        assert connection.execute(update + _NOT_WHAT_STOOD[0]).rowcount == 1
+        connection.rollback()
 
 
 async def test_a_contradiction_with_nothing_is_refused(house: House) -> None:

@@ -164,7 +164,8 @@ async def test_each_job_of_the_backlog_is_listed_in_its_scope_alone(
     for task in (await operator.overview()).jobs:
         for state, count in zip(JobState, (task.waiting, task.running, task.failed), strict=True):
             assert len(await operator.jobs(task=task.task, state=state)) == count
-    (job,) = await operator.jobs(task="canon")
+    (job,), (theirs,) = await operator.jobs(task="canon"), await other.operator.jobs(task="canon")
+    assert theirs.id != job.id
     assert (job.id, job.state, job.attempts, job.error) == (mine, JobState.WAITING, 0, None)
     assert job.since is not None
     assert job.anchor == {key: str(value) for key, value in operator.scope.anchor.items()}
