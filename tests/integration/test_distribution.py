@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, LiteralString
 from uuid import uuid4
 
 import psycopg
@@ -244,7 +244,7 @@ async def test_rows_that_a_login_cannot_see_are_not_taken_for_none(
         monkeypatch.setattr(
             templates, "query", lambda f, q: "SELECT" if q == "see_all" else original(f, q)
         )
-    with owner_login(database) as login:
+    with login_of(database, "IN ROLE idetic_owner") as login:
         async with Idetic.open(database.dsn, admin_dsn=login) as other:
             if asked:
                 with pytest.raises(errors.DatabaseUnsupported, match="see every row"):
@@ -254,13 +254,24 @@ async def test_rows_that_a_login_cannot_see_are_not_taken_for_none(
                 assert "worlds.world_agent_memory" not in plan.loaded
 
 
+async def test_a_login_that_owns_nothing_is_told_what_it_lacks(
+    on_cluster: Idetic, cluster: TestDatabase
+) -> None:
+    await on_cluster.apply("world_agent")
+    with login_of(cluster, "BYPASSRLS IN ROLE pg_read_all_data") as login:
+        async with Idetic.open(cluster.dsn, admin_dsn=login) as other:
+            with pytest.raises(errors.DatabaseUnsupported, match=r"distribute idetic\.api_keys"):
+                await other.distribute("world_agent")
+    assert placed(cluster) == []
+
+
 @contextmanager
-def owner_login(database: TestDatabase) -> Iterator[str]:
-    """A login with all the rights of our owner, and no more."""
+def login_of(database: TestDatabase, rights: LiteralString) -> Iterator[str]:
+    """An admin login that has these rights and no more."""
     role, password = f"admin_{uuid4().hex}", uuid4().hex
-    made = "CREATE ROLE {} LOGIN PASSWORD {} IN ROLE idetic_owner"
+    made = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} " + rights)
     with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
-        connection.execute(sql.SQL(made).format(sql.Identifier(role), password))
+        connection.execute(made.format(sql.Identifier(role), password))
         yield make_conninfo(database.admin_dsn, user=role, password=password)
         connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
 
@@ -292,17 +303,25 @@ async def test_it_is_done_in_order_once_and_memory_works_after(
     assert (await on_cluster.distribute("world_agent")).loaded == ()
 
 
+WORKER_IS_GONE = (
+    """CREATE FUNCTION gone() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE EXCEPTION 'no worker answers' USING ERRCODE = '08006'; END $$""",
+    """CREATE TRIGGER gone BEFORE INSERT ON pg_dist_partition FOR EACH ROW
+       WHEN (NEW.logicalrelid = 'worlds.rules'::regclass) EXECUTE FUNCTION gone()""",
+)
+
+
 async def test_what_citus_refuses_leaves_nothing_and_can_be_tried_again(
     on_cluster: Idetic, cluster: TestDatabase
 ) -> None:
     with psycopg.connect(cluster.admin_dsn, autocommit=True) as connection:
-        connection.execute("ALTER TABLE pg_dist_partition ADD CONSTRAINT no_refs"
-                           " CHECK (logicalrelid <> 'worlds.rules'::regclass)")  # fmt: skip
-        with pytest.raises(errors.DistributionRefused, match=r"refused worlds\.rules") as caught:
+        for line in WORKER_IS_GONE:
+            connection.execute(line)
+        with pytest.raises(errors.DistributionRefused, match=r"worlds\.rules: no worker") as caught:
             await on_cluster.distribute("world_agent")
         assert "SELECT" not in str(caught.value)
         assert placed(cluster) == []
-        connection.execute("ALTER TABLE pg_dist_partition DROP CONSTRAINT no_refs")
+        connection.execute("DROP TRIGGER gone ON pg_dist_partition")
     assert (await on_cluster.distribute("world_agent")).pending
 
 

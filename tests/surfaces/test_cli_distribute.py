@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
+import anyio
 import psycopg
 import pytest
 
+from idetic import Idetic
 from idetic.store.embedded import EmbeddedServer
-from tests.conftest import TestDatabase
+from tests.conftest import TestDatabase, make_world
 from tests.support.citus import placed, stand_in
 from tests.support.databases import copy_of
 from tests.surfaces.cli_runner import Ran, Terminal, called
@@ -88,3 +92,55 @@ def test_problems_are_listed_one_by_one(place: TestDatabase) -> None:
     assert "→ Give it one that begins with org_id" in refused.err
     (problem,) = run(place, "--yes", "--json").error()["problems"]
     assert problem["path"] == "public.t"
+
+
+def test_a_memory_with_rows_moves_by_its_dump_in_the_order_of_the_page(
+    server: EmbeddedServer, place: TestDatabase, empty_database: TestDatabase, tmp_path: Path
+) -> None:
+    """Tables, the printed plan, rows, the rest; then the command finds everything in its place."""
+    scope = anyio.run(remember, place)
+    head, dump = str(tmp_path / "head.json"), str(tmp_path / "memory.dump")
+    kept = called("verify", *scope, "--save-head", head, "--dsn", place.admin_dsn)
+    assert kept.code == 0, kept.err
+    tool(server, "pg_dump", "--format=custom", f"--file={dump}", place.admin_dsn)
+    plan = run(place, "--plan")
+    assert "-- HOLDS ROWS: " in plan.out
+
+    stand_in(empty_database)
+    new = f"--dbname={empty_database.admin_dsn}"
+    tool(server, "pg_restore", "--section=pre-data", new, dump)
+    with psycopg.connect(empty_database.admin_dsn, autocommit=True) as connection:
+        connection.execute(plan.out.encode())
+    tool(server, "pg_restore", "--section=data", new, dump)
+    tool(server, "pg_restore", "--section=post-data", new, dump)
+
+    moved = run(empty_database)
+    assert (moved.code, moved.err) == (0, "")
+    assert moved.out.splitlines()[-1].startswith("Nothing to do")
+    verified = called("verify", *scope, "--head", head, "--dsn", empty_database.admin_dsn)
+    assert verified.code == 0, verified.err
+
+
+async def remember(place: TestDatabase) -> list[str]:
+    """A note in a new world; the options that lead to it."""
+    async with Idetic.open(place.dsn, admin_dsn=place.admin_dsn) as db:
+        world = await make_world(db, await db.agent("world_agent"))
+        await world.operator.prefer("Ask before a transfer is released.")
+    return [
+        *("--agent", "world_agent", "--as", "auditor:eve"),
+        *("--anchor", f"org_id={world.org_id}", "--anchor", f"domain_id={world.domain_id}"),
+    ]
+
+
+def tool(server: EmbeddedServer, name: str, *arguments: str) -> None:
+    """Run one of PostgreSQL's own programs, as they come with the embedded server."""
+    programs = next(server.home.glob("postgresql-*"))
+    done = subprocess.run(
+        [str(programs / "bin" / name), *arguments],
+        env={"LD_LIBRARY_PATH": str(programs / "lib")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr

@@ -101,9 +101,11 @@ async def _run(connection: Connection, table: str, statement: str) -> None:
             remedy="Use an admin login that owns the tables or is a superuser: "
             "`Idetic.open(dsn, admin_dsn=…)`, or --dsn. Nothing was distributed.",
         ) from None
-    except psycopg.OperationalError:
-        raise
     except psycopg.Error as error:
+        # A worker that does not answer is told in the same class as a server that went away.
+        a_worker = not connection.broken and (error.sqlstate or "").startswith("08")
+        if isinstance(error, psycopg.OperationalError) and not a_worker:
+            raise
         raise DistributionRefused(
             f"Citus refused {table}: {error.diag.message_primary}.",
             remedy="Mend what it names, then call again. Nothing was distributed.",
