@@ -24,7 +24,7 @@ from idetic.store.access import (
     refusals,
     write_grants,
 )
-from idetic.store.canonical import canonical_names, qualified, root_names
+from idetic.store.canonical import canonical_names, pointed_at, qualified, root_names
 from idetic.store.disposal import erase_names, noun, retention_names, strip_names
 from idetic.store.family import Family, Names
 from idetic.store.fragments import admit_names, provenance_names, remember, settle_names
@@ -155,11 +155,7 @@ def _cells(family: Family, names: Names) -> Iterator[DatabaseObject]:
 
 def _pointed_at(family: Family, names: Names) -> Iterator[DatabaseObject]:
     """Every table outside the family that the spec points at."""
-    root = family.spec.anchor.root
-    tables = [root.table] if root else []
-    for canonical in family.spec.references.canonical:
-        tables += [canonical.table, *([canonical.versions] if canonical.versions else [])]
-    for table in dict.fromkeys(tables):
+    for table in pointed_at(family.spec):
         more: Names = {
             "table": qualified(table),
             "table_schema": sql.Identifier(table.split(".", 1)[0]),
