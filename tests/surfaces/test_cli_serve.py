@@ -9,13 +9,24 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import httpx
 import psycopg
+import pytest
 
+from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
+from tests.support.databases import copy_of
 from tests.support.http_house import WAIT, serving
 from tests.surfaces.cli_runner import process
+
+
+@pytest.fixture(scope="module")
+def database(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+    """One database for all of them: loading the world takes longest."""
+    with copy_of(server, template) as made:
+        yield made
 
 
 def test_a_demo_world_with_a_key_for_each_principal(database: TestDatabase) -> None:
