@@ -72,11 +72,19 @@ async def test_the_overview_counts_and_each_number_leads_to_its_list(
     written = visitor.page.locator("section", has_text="Written").last
     column = written.locator("a.chart-column").last
     day, _, said = (await column.inner_text()).partition(": ")
-    await column.click()
+    await column.press("Enter")
+    await visitor.page.wait_for_url("**/explore?since=*")
     await visitor.ready()
     assert f"Written on {day}, whatever became of it" in await visitor.text()
     of_day = sum(int(part.split()[0]) for part in said.split(", "))
     assert await visitor.page.locator(".hit").count() == min(of_day, 25)
+    await visitor.go("/overview?days=7")
+    part = written.locator("a.chart-part[title*='persistent procedural']").last
+    of_part = int(str(await part.get_attribute("title")).split()[1])
+    await part.click()
+    await visitor.ready()
+    assert "typology=procedural" in visitor.page.url
+    assert await visitor.page.locator(".hit").count() == min(of_part, 25)
     await visitor.go("/overview?days=7")
     legend = written.locator(".legend a", has_text="persistent semantic")
     count = int((await legend.inner_text()).rpartition(" ")[2])
@@ -84,7 +92,7 @@ async def test_the_overview_counts_and_each_number_leads_to_its_list(
     await visitor.ready()
     assert await visitor.page.locator(".hit").count() == count
     refused = visitor.page.locator("section", has_text="Refused by the guard").last
-    for leads in (refused.locator("a.chart-column"), refused.locator(".legend a")):
+    for leads in (refused.locator("a.chart-part"), refused.locator(".legend a")):
         await visitor.go("/overview?days=7")
         await leads.click()
         await visitor.ready()

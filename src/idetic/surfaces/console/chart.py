@@ -13,11 +13,12 @@ COLOURS = ("c1", "c2", "c3", "c4", "c5", "c6")
 
 @dataclass
 class Day:
-    """One column: how much of each series, and where it leads."""
+    """One column: how much of each series, and where it leads: as a whole, and each part of it."""
 
     day: date
     counts: dict[str, int] = field(default_factory=dict)
     address: str | None = None
+    leads: dict[str, str] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -54,12 +55,20 @@ def days(columns: Sequence[Day], series: Mapping[str, str], *, label: str) -> No
 
 
 def _column(day: Day, colours: Mapping[str, str], highest: int) -> None:
+    """The day as one link; upon it its parts, for those who point. Whoever goes by the keyboard has
+    one stop a day, and the filters of the page it leads to.
+    """
     linked = day.total > 0 and day.address is not None
     around = parts.text("a", href=day.address) if linked else parts.text("span")
     with around.classes("chart-column"):
         parts.text("span", day.said(), "unseen")
+    with parts.text("span", cls="chart-parts", aria_hidden="true"):
         for name, colour in colours.items():
-            count = day.counts.get(name, 0)
-            if count:
-                style = f"height: {count / highest * 100:.2f}%"
-                parts.text("span", cls=f"chart-part {colour}", style=style, aria_hidden="true")
+            if count := day.counts.get(name, 0):
+                _part(f"{day.day}: {count:,} {name}", day.leads[name], colour, count / highest)
+
+
+def _part(said: str, address: str, colour: str, share: float) -> None:
+    style = f"height: {share * 100:.2f}%"
+    look = {"cls": f"chart-part {colour}", "style": style}
+    parts.link("", address, title=said, tabindex="-1", **look)

@@ -79,6 +79,7 @@ def _written(seen: Overview, span: int) -> None:
             day.counts[name] = day.counts.get(name, 0) + each.count
             day.address = at("/explore", since=day.day, until=day.day)
             cell = {"tier": each.tier, "typology": each.typology}
+            day.leads[name] = at("/explore", since=day.day, until=day.day, **cell)
             series[name] = at("/explore", **_span(seen), **cell)
         days(list(columns.values()), series, label="Entries written on each day")
 
@@ -91,9 +92,11 @@ def _refused(seen: Overview, latest: Sequence[LedgerRecord]) -> None:
         columns, series = _every_day(seen), dict[str, str]()
         for each in seen.refused:
             day = columns[f"{each.day.date()}"]
-            day.counts[words(each.reason)] = day.counts.get(words(each.reason), 0) + each.count
-            day.address = at("/refusals", since=day.day, until=day.day)
-            series[words(each.reason)] = at("/refusals", **_span(seen), reason=each.reason)
+            name, here = words(each.reason), {"since": day.day, "until": day.day}
+            day.counts[name] = day.counts.get(name, 0) + each.count
+            day.address = at("/refusals", **here)
+            day.leads[name] = at("/refusals", **here, reason=each.reason)
+            series[name] = at("/refusals", **_span(seen), reason=each.reason)
         days(list(columns.values()), series, label="Refusals on each day")
         with parts.text("details", cls="aside"):
             parts.text("summary", f"The latest {len(latest)}")
