@@ -165,10 +165,10 @@ class Demo:
 
     @property
     def url(self) -> str:
-        return re.findall(r"http://[\d.:]+", self.said)[0]
+        return str(re.findall(r"http://[\d.:]+", self.said)[0])
 
     def key(self, principal: str) -> str:
-        return re.findall(rf"^ +{principal} +(idk_\S+)$", self.said, re.MULTILINE)[0]
+        return str(re.findall(rf"^ +{principal} +(idk_\S+)$", self.said, re.MULTILINE)[0])
 
 
 def shown_by(page: Path, typed: str) -> tuple[Block, str]:
@@ -184,8 +184,8 @@ def shown_by(page: Path, typed: str) -> tuple[Block, str]:
 
 
 @pytest.fixture(scope="module")
-def demo(server: EmbeddedServer, template: str) -> Iterator[Demo]:
-    with copy_of(server, template) as database, pytest.MonkeyPatch.context() as patch:
+def demo(server: EmbeddedServer, demo_template: str) -> Iterator[Demo]:
+    with copy_of(server, demo_template) as database, pytest.MonkeyPatch.context() as patch:
         patch.setenv("IDETIC_DSN", database.admin_dsn)
         patch.setenv("IDETIC_HOME", NO_HOME)
         patch.setenv("XDG_CONFIG_HOME", NO_HOME)

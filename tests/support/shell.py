@@ -48,7 +48,8 @@ def script(text: str, where: str) -> str:
         assert done.returncode == 0, f"{where}\n{done.stdout}\n{done.stderr}"
         lines = left.read().decode().split("\0")
     os.environ.clear()
-    os.environ.update(line.split("=", 1) for line in lines if "=" in line)
+    parts = (line.partition("=") for line in lines if line)
+    os.environ.update((name, value) for name, _, value in parts)
     return done.stdout
 
 
