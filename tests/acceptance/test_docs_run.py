@@ -134,7 +134,7 @@ def test_memory_moves_into_a_database_that_knew_nothing(
     assert follow(MOVE, {THEIRS: address(empty_database.dsn)}) > 5
 
 
-@pytest.mark.usefixtures("reader")
+@pytest.mark.usefixtures("reader", "template")  # which makes the login that the page speaks of
 def test_a_client_starts_what_its_configuration_says(server: EmbeddedServer) -> None:
     own = {"/home/me/key.txt": str(Path("key.txt").resolve())}
     assert follow(MCP, own | {THEIRS: address(server.dsn(user=APP_ROLE))}) > 4
@@ -211,22 +211,23 @@ def test_a_served_memory_is_used_from_elsewhere(
 # --- that nothing is left out -------------------------------------------------------------------
 
 
+def left_over(page: Path) -> list[Block]:
+    """The blocks that are neither typed, nor a file that is used, nor what came out."""
+    found = list(blocks(page))
+    left = []
+    for n, block in enumerate(found):
+        printed = block.language in OUTPUTS and n and found[n - 1].language in ("python", "sh")
+        later = [each.text for each in found[n + 1 :] if each.language in TYPED]
+        used = block.language in FILES and block.title and block.title in "".join(later)
+        if not (block.language in TYPED or printed or used):
+            left.append(block)
+    return left
+
+
 def test_every_block_of_every_page_is_typed_used_or_printed() -> None:
-    left, figures = [], dict.fromkeys(FIGURES, 0)
-    for page in pages():
-        found = list(blocks(page))
-        for n, block in enumerate(found):
-            printed = block.language in OUTPUTS and n and found[n - 1].language in ("python", "sh")
-            later = "".join(each.text for each in found[n + 1 :] if each.language in TYPED)
-            used = block.language in FILES and block.title and block.title in later
-            if block.language in TYPED or printed or used:
-                continue
-            if block.language == "text" and page in figures:
-                figures[page] += 1
-            else:
-                left.append(str(block))
-    assert left == []
-    assert figures == FIGURES
+    left = {page: left_over(page) for page in pages()}
+    assert {page: len(found) for page, found in left.items() if found} == FIGURES
+    assert {block.language for page in FIGURES for block in left[page]} == {"text"}
 
 
 def test_every_fence_is_one_that_is_understood() -> None:
@@ -311,6 +312,23 @@ def test_control_a_page_that_is_wrong_is_seen(text: str) -> None:
     page.write_text(text, "utf-8")
     with pytest.raises(AssertionError):
         follow(page)
+
+
+UNUSED = {
+    "a file that no line names": '```yaml title="a.yaml"\na: 1\n```\n\n```sh\ncat b.yaml\n```\n',
+    "settings": "```toml\na = 1\n```\n",
+    "an answer to nothing": "```json\n{}\n```\n",
+    "text after nothing": "```text\n1\n```\n",
+    "another language": "```ruby\nputs 1\n```\n",
+    "no language": "```\n1\n```\n",
+}
+
+
+@pytest.mark.parametrize("text", UNUSED.values(), ids=UNUSED)
+def test_control_a_block_that_nothing_uses_is_seen(text: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text, "utf-8")
+    assert len(left_over(page)) == 1
 
 
 @pytest.mark.parametrize("page", [README, TUTORIAL, PERSONA], ids=named)

@@ -45,9 +45,11 @@ def follow(page: Path, own: Mapping[str, str] | None = None) -> int:
 
     `own` is what the reader has in place of what the page names: an address, a directory.
     """
+    own = own or {}
+    assert [name for name in own if name not in page.read_text("utf-8")] == []
     # The reader's environment is this process's: what a page exports, its Python sees too.
     with mock.patch.dict(os.environ), asyncio.Runner() as runner:
-        reader = _Reader(runner, own or {})
+        reader = _Reader(runner, own)
         for block in blocks(page):
             reader.do(block)
     return reader.ran

@@ -87,14 +87,11 @@ def served(words: list[str], shown: str) -> Iterator[Served]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    late = threading.Timer(_WAIT, process.kill)
-    late.start()
     try:
         yield Served(process, _until(process, settled(shown)[-1]))
     finally:
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate()
-        late.cancel()
+        rest, _ = process.communicate(timeout=_WAIT)
     assert process.returncode == 0, rest
     assert "Traceback" not in rest
 
@@ -102,8 +99,13 @@ def served(words: list[str], shown: str) -> Iterator[Served]:
 def _until(process: subprocess.Popen[str], last: str) -> str:
     said = ""
     assert process.stdout is not None
-    for line in process.stdout:
-        said += line
-        if settled(line)[-1:] == [last]:
-            return said
+    late = threading.Timer(_WAIT, process.kill)
+    late.start()
+    try:
+        for line in process.stdout:
+            said += line
+            if settled(line)[-1:] == [last]:
+                return said
+    finally:
+        late.cancel()
     raise AssertionError(f"The server ended, and {last!r} was not among what it said:\n{said}")
