@@ -21,11 +21,19 @@ from idetic.library.handles import Agent, Memory
 from idetic.store.database import APP_ROLE
 from idetic.store.embedded import EmbeddedServer
 from idetic.world import load_world
+from tests.support import scratch
 
 RULE_TEXT = (
     "A wire transfer above ten thousand must be checked by two operators before it is released, "
     "and both checks must be recorded with their time and the operator's name."
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the processes of a run are started: they inherit it."""
+    place = scratch.take()
+    if place is not None:
+        config.add_cleanup(lambda: scratch.give_back(place))
 
 
 @pytest.fixture(scope="session")

@@ -258,6 +258,14 @@ class DatabaseUnsupported(DatabaseError):
     remedy = "Install what is named above, or use the embedded database: `Idetic.open()`."
 
 
+class DistributionRefused(DatabaseError):
+    """These tables cannot be distributed as they are."""
+
+    code = "distribution_refused"
+    remedy = "Look at `idetic distribute AGENT --plan` and follow the remedies."
+    http_status = 409
+
+
 class DatabaseClosed(DatabaseError):
     """This database handle is closed."""
 

@@ -23,6 +23,16 @@ from tests.support.http_house import House, Process, housed
 CHROMIUM = shutil.which("chromium")
 OURS, THEIRS = "robin-2b81", "canary-7f3a"
 Visit = Callable[..., Awaitable[Visitor]]
+# As root, as in a container, Chromium refuses to start with its sandbox; and it is not to look for
+# its maker's hosts, or for a graphics card.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 
 
 @dataclass(frozen=True)
@@ -51,8 +61,7 @@ async def console(
 @pytest.fixture(scope="package")
 async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        # As root, as in a container, Chromium refuses to start with its sandbox.
-        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield launched
         await launched.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -11,15 +10,11 @@ import pytest
 from idetic import Principal
 from idetic.spec.loader import load
 from tests.console.conftest import Console, Visit
+from tests.support.console_looks import readable
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
 from tests.support.console_visit import Visitor
 
 pytestmark = pytest.mark.anyio
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}},
-}
 PATHS = {
     "overview": "/overview",
     "explorer": "/explore",
@@ -28,7 +23,6 @@ PATHS = {
     "candidate": "/entries/{candidate}",
     "superseded": "/entries/{replaced}",
     "spec": "/spec",
-    "ask": "/ask",
     "missing": "/entries/{action}",
     "nowhere": "/nowhere",
 }
@@ -44,23 +38,11 @@ def path_of(name: str, console: Console) -> str:
     )
 
 
-@pytest.mark.parametrize("look", LOOKS)
-async def test_every_page_is_readable_by_everybody(
-    look: str, console: Console, visit: Visit
-) -> None:
+async def test_every_page_is_readable_by_everybody(console: Console, visit: Visit) -> None:
     """No serious violation, nothing wider than the screen; and a picture for the eye."""
-    visitor = await visit(await console.house.key(Principal.auditor("ben")), **LOOKS[look])
-    operator = await visit(await console.house.key(), **LOOKS[look])
-    found = {}
-    for name in PATHS:
-        at = operator if name == "ask" else visitor
-        await at.go(path_of(name, console))
-        await at.shot(f"{name} {look}")
-        wide = await at.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        found[name] = [f"{wide} px too wide"] if wide > 0 else []
-        # The same elements in the same colours, whatever the width: axe looks at them once.
-        found[name] += [] if look == "phone" else await at.violations()
-    assert {name: faults for name, faults in found.items() if faults} == {}
+    auditor = await visit(await console.house.key(Principal.auditor("ben")))
+    await readable(auditor, {name: path_of(name, console) for name in PATHS})
+    await readable(await visit(await console.house.key()), {"ask": "/ask"})
 
 
 async def test_the_overview_counts_and_each_number_leads_to_its_list(

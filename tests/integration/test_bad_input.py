@@ -735,6 +735,7 @@ DATABASE_VERBS: dict[str, Callable[[Idetic], Awaitable[Any]]] = {
     "plan": lambda db: db.plan("world_agent"),
     "apply": lambda db: db.apply("world_agent"),
     "spec_versions": lambda db: db.spec_versions(),
+    "distribute": lambda db: db.distribute("world_agent"),
 }
 
 

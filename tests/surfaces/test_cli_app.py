@@ -43,7 +43,7 @@ def test_the_tree_has_every_command() -> None:
         "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream", "serve",
         "persona check", "persona import",
         "observe", "context", "close", "contradictions", "resolve", "disposition", "dispose", "mcp",
-        "bench", "config show", "export", "import", "adopt",
+        "bench", "config show", "export", "import", "adopt", "distribute",
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from anyio import Lock, to_thread
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
 from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
+from idetic.library.distributing import distribute
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
 from idetic.library.persona import PersonaMemory, PersonaPools, compose_persona
@@ -37,6 +38,7 @@ from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.connect import Opened, open_database, open_role
 from idetic.store.database import Database
+from idetic.store.distribution import Distribution
 from idetic.store.persona_tables import role_of, vector_schema
 from idetic.store.plan import Plan
 from idetic.store.registry import Registry, SpecVersion
@@ -283,6 +285,14 @@ class Idetic:
     async def spec_versions(self, agent: str | None = None) -> list[SpecVersion]:
         """Every stored spec version, oldest first."""
         return await self._registry.versions(agent)
+
+    async def distribute(self, agent: str, *, dry_run: bool = False) -> Distribution:
+        """Spread an agent's tables over a Citus cluster by tenant; twice changes nothing.
+
+        `dry_run` says which table would go where, on any server, and changes nothing. Agents that
+        refer to the same canonical tables go together.
+        """
+        return await distribute(self, agent, dry_run=dry_run)
 
     @property
     def _registry(self) -> Registry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def load(source: str | Path | Mapping[Any, Any] | MemorySpec) -> MemorySpec:
             remedy="Give a shipped agent's name, a path, a mapping or a MemorySpec.",
         )
     if source in shipped():
-        return parse(shipped_text(source), source)
+        return _shipped(source)
     if "\n" in source:
         raise SpecNotFound(
             "The source is neither a shipped agent's name nor a path.",
@@ -62,6 +63,12 @@ def shipped_text(name: str) -> str:
         raise _no_such_agent(name)
     folder = resources.files("idetic.spec").joinpath("agents")
     return folder.joinpath(f"{name}.yaml").read_text("utf-8")
+
+
+@cache
+def _shipped(name: str) -> MemorySpec:
+    """A shipped spec, read once: the package does not change while it runs."""
+    return parse(shipped_text(name), name)
 
 
 def _no_such_agent(name: str) -> SpecNotFound:

@@ -22,6 +22,14 @@ def qualified(table: str) -> sql.Identifier:
     return sql.Identifier(*table.split(".", 1))
 
 
+def pointed_at(spec: MemorySpec) -> list[str]:
+    """Every table outside the family that the spec points at, once each."""
+    tables = [spec.anchor.root.table] if spec.anchor.root else []
+    for canonical in spec.references.canonical:
+        tables += [canonical.table, *([canonical.versions] if canonical.versions else [])]
+    return list(dict.fromkeys(tables))
+
+
 def root_names(spec: MemorySpec) -> Names:
     """The anchor's root: a column on every entry, looked up once per write; or nothing."""
     root = spec.anchor.root

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from psycopg import sql
 
@@ -23,7 +24,7 @@ from idetic.store.access import (
     refusals,
     write_grants,
 )
-from idetic.store.canonical import canonical_names, qualified, root_names
+from idetic.store.canonical import canonical_names, pointed_at, qualified, root_names
 from idetic.store.disposal import erase_names, noun, retention_names, strip_names
 from idetic.store.family import Family, Names
 from idetic.store.fragments import admit_names, provenance_names, remember, settle_names
@@ -52,16 +53,35 @@ class DatabaseObject:
     @property
     def digest(self) -> str:
         """Changes when the definition does; a comment is not part of it."""
-        code = re.sub(r"--.*$", "", self.ddl, flags=re.MULTILINE)
-        return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()
+        return _digest(self.ddl)
+
+
+# A server, a worker and a test open the same agents again and again: compiling is the most of it.
+@lru_cache(maxsize=4_096)
+def _digest(ddl: str) -> str:
+    code = re.sub(r"--.*$", "", ddl, flags=re.MULTILINE)
+    return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A spec to compile: two with one digest are the same spec."""
+
+    digest: str
+    spec: MemorySpec = field(compare=False)
 
 
 def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list[DatabaseObject]:
     """Every object of the agent's family, in an order that can be executed."""
+    return list(_compiled(_Wanted(spec.digest, spec), extensions or Extensions()))
+
+
+@lru_cache(maxsize=16)
+def _compiled(wanted: _Wanted, extensions: Extensions) -> tuple[DatabaseObject, ...]:
+    spec = wanted.spec
     family = Family(spec)
-    extensions = extensions or Extensions()
     names = family.names() | _common_names(family, extensions) | root_names(spec)
-    return [
+    return (
         *_pointed_at(family, names),
         *_render("memory.sql", names, family),
         *_cells(family, names),
@@ -83,7 +103,7 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
         *_moving(family, names),
         *_render("views.sql", names | retention_names(family, names), family),
         *_access(family, names),
-    ]
+    )
 
 
 def _render(path: str, names: Names, family: Family, **titles: str) -> Iterator[DatabaseObject]:
@@ -135,11 +155,7 @@ def _cells(family: Family, names: Names) -> Iterator[DatabaseObject]:
 
 def _pointed_at(family: Family, names: Names) -> Iterator[DatabaseObject]:
     """Every table outside the family that the spec points at."""
-    root = family.spec.anchor.root
-    tables = [root.table] if root else []
-    for canonical in family.spec.references.canonical:
-        tables += [canonical.table, *([canonical.versions] if canonical.versions else [])]
-    for table in dict.fromkeys(tables):
+    for table in pointed_at(family.spec):
         more: Names = {
             "table": qualified(table),
             "table_schema": sql.Identifier(table.split(".", 1)[0]),

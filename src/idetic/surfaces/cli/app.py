@@ -21,6 +21,7 @@ from idetic.surfaces.cli import (
     config,
     config_commands,
     demo_commands,
+    distribute,
     doctor,
     erase,
     failures,
@@ -57,6 +58,7 @@ app.command("dream", epilog=persona_commands.DREAM)(persona_commands.dream)
 app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
 app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
 app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)
+app.command("distribute", epilog=distribute.DISTRIBUTE)(distribute.distribute)
 app.command("worker", epilog=worker.WORKER)(worker.worker)
 app.command("serve", epilog=serve.SERVE)(serve.serve)
 app.command("list", epilog=commands.LIST)(commands.list_entries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +17,7 @@ from idetic.library.idetic import Idetic
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.registry import SpecVersion
+from idetic.surfaces.cli import output
 
 T = TypeVar("T")
 
@@ -60,6 +62,12 @@ def _stored(source: str, versions: list[SpecVersion]) -> MemorySpec | None:
         f"This database holds no version {number} of {agent}.",
         remedy=f"It holds: {held}." if held else "`idetic spec list` shows what it holds.",
     )
+
+
+def confirmed(question: str) -> bool:
+    """Whether somebody at the terminal says yes."""
+    output.console(stderr=True).print(output.literal(f"{question} [y/N] "), end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:

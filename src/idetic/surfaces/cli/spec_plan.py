@@ -18,7 +18,7 @@ from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.plan import Action, Plan
 from idetic.surfaces.cli import output
-from idetic.surfaces.cli.sources import read_specs, with_database
+from idetic.surfaces.cli.sources import confirmed, read_specs, with_database
 from idetic.surfaces.cli.spec_show import show_differences
 
 _STYLES = {
@@ -109,7 +109,7 @@ def _check(plan: Plan) -> None:
 
 def _agreed(plan: Plan, asking: bool) -> bool:
     if asking:
-        return _confirmed(f"Apply this to {plan.spec.agent}?")
+        return confirmed(f"Apply this to {plan.spec.agent}?")
     if plan.from_version is not None:
         raise InputError(
             f"This changes {plan.spec.agent}, which the database holds in version "
@@ -117,11 +117,6 @@ def _agreed(plan: Plan, asking: bool) -> bool:
             remedy="Look at `idetic spec plan`, then give --yes; nothing was changed.",
         )
     return True
-
-
-def _confirmed(question: str) -> bool:
-    output.console(stderr=True).print(output.literal(f"{question} [y/N] "), end="")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _outcome(plan: Plan, applied: Plan | None) -> str:

@@ -1,0 +1,43 @@
+"""`db.distribute`: an agent's tables over a Citus cluster, by tenant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from idetic.errors import InputError, SpecNotFound
+from idetic.library.persona import SPEC
+from idetic.spec.loader import load
+from idetic.store.distributing import Distributor, check
+from idetic.store.distribution import Distribution
+
+if TYPE_CHECKING:
+    from idetic.library.idetic import Idetic
+
+_SHOWN = 60
+
+
+async def distribute(db: Idetic, agent: str, *, dry_run: bool) -> Distribution:
+    """Check everything, apply the specs once more, distribute.
+
+    Applied first, in a transaction of its own: on Citus the compiler leaves out what does not run
+    there. What it leaves runs with or without distributed tables, so an interruption between the
+    two harms nothing, and the next call goes on.
+    """
+    if not isinstance(agent, str):
+        raise InputError("agent is the name of an agent that this database holds.")
+    # Oldest first, so the newest version of each stays.
+    specs = {each.agent: each.spec for each in await db.spec_versions()}
+    if agent not in specs:
+        raise SpecNotFound(
+            f"This database holds no agent {agent[:_SHOWN]!r}.",
+            remedy="`idetic spec list` shows what it holds; `idetic spec apply` adds one.",
+        )
+    loaded = {name: load(spec) for name, spec in specs.items()}
+    distributor = Distributor(db.database, agent, loaded, persona=agent == SPEC)
+    plan = await distributor.plan()
+    if dry_run:
+        return plan
+    check(plan)
+    for name in plan.agents:
+        await db.apply(loaded[name])
+    return await distributor.distribute()

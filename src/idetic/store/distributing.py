@@ -1,0 +1,112 @@
+"""Distributing: what a plan says, in one transaction, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import psycopg
+from psycopg import errors as pg
+
+from idetic.errors import DatabaseUnsupported, DistributionRefused
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.database import Connection, Database
+from idetic.store.distribution import SETTINGS, Distribution, bare
+from idetic.store.distribution_plan import plan_distribution
+from idetic.store.migrator import LOCK
+from idetic.store.templates import raw
+
+PAGE = "docs/how-to/move-to-citus.md"
+
+
+class Distributor:
+    """Plans and does the distribution of one agent, with the admin login's rights."""
+
+    def __init__(
+        self, database: Database, agent: str, specs: Mapping[str, MemorySpec], *, persona: bool
+    ):
+        self._database = database
+        self._agent = agent
+        self._specs = specs
+        self._persona = persona
+
+    async def plan(self) -> Distribution:
+        """Which table goes where, and what stands in the way; on any server."""
+        async with self._database.administration() as connection, connection.transaction():
+            return await self._plan(connection)
+
+    async def distribute(self) -> Distribution:
+        """Do it. Says what was pending when it began; what was distributed already stays.
+
+        The login's own role acts: Citus goes to the workers as the current role, and our owner
+        cannot log in.
+        """
+        async with self._database.administration() as connection, connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+            plan = await self._plan(connection)
+            check(plan)
+            for setting in SETTINGS if plan.pending else ():
+                await connection.execute(raw(bare(setting)))
+            for placement in plan.pending:
+                await _run(connection, placement.table, placement.statement or "")
+            return plan
+
+    async def _plan(self, connection: Connection) -> Distribution:
+        try:
+            return await plan_distribution(
+                connection, self._agent, self._specs, persona=self._persona
+            )
+        except pg.InsufficientPrivilege:
+            raise DatabaseUnsupported(
+                "This login may not see every row of every table, so it cannot plan this.",
+                remedy="Use an admin login that row-level security does not bind: "
+                "`Idetic.open(dsn, admin_dsn=…)`, or --dsn. Nothing was changed.",
+            ) from None
+
+
+def check(plan: Distribution) -> None:
+    """Refuse what cannot be done, with everything that stands in the way at once."""
+    if not plan.citus:
+        raise DatabaseUnsupported(
+            "This database has no Citus, so there is nothing to distribute to.",
+            remedy=f"See {PAGE} for what a cluster needs; `idetic distribute AGENT --plan` shows "
+            "the statements here. Nothing was changed.",
+        )
+    if plan.broken:
+        listed = "\n".join(f"  {b.table}: {b.message} {b.remedy}" for b in plan.broken)
+        raise DistributionRefused(
+            f"What Citus asks of these tables is not given:\n{listed}\n",
+            remedy="Mend each as said, then call again. Nothing was changed.",
+            problems=[
+                {"primitive": b.rule, "path": b.table, "line": None, "message": b.message,
+                 "remedy": b.remedy}
+                for b in plan.broken
+            ],
+        )  # fmt: skip
+    if plan.loaded:
+        raise DistributionRefused(
+            f"These tables hold rows already: {', '.join(plan.loaded)}.",
+            remedy="Citus would leave a second copy that append-only triggers keep for ever. Take "
+            "a new database and this order: tables (`pg_restore --section=pre-data`), the "
+            "statements of `idetic distribute AGENT --plan`, rows (`--section=data`), the rest "
+            f"(`--section=post-data`). See {PAGE}. Nothing was changed.",
+        )
+
+
+async def _run(connection: Connection, table: str, statement: str) -> None:
+    try:
+        await connection.execute(raw(statement))
+    except pg.InsufficientPrivilege:
+        raise DatabaseUnsupported(
+            f"This login may not distribute {table}.",
+            remedy="Use an admin login that owns the tables or is a superuser: "
+            "`Idetic.open(dsn, admin_dsn=…)`, or --dsn. Nothing was distributed.",
+        ) from None
+    except psycopg.Error as error:
+        # A worker that does not answer is told in the same class as a server that went away.
+        a_worker = not connection.broken and (error.sqlstate or "").startswith("08")
+        if isinstance(error, psycopg.OperationalError) and not a_worker:
+            raise
+        raise DistributionRefused(
+            f"Citus refused {table}: {error.diag.message_primary}.",
+            remedy="Mend what it names, then call again. Nothing was distributed.",
+        ) from None
