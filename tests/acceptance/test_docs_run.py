@@ -158,9 +158,8 @@ def test_a_backup_is_restored_into_a_new_server(
 
 @dataclass(frozen=True)
 class Demo:
-    """What `make serve` started, its database, and what it said."""
+    """What the server that `make serve` starts said."""
 
-    database: TestDatabase
     said: str
 
     @property
@@ -191,7 +190,7 @@ def demo(server: EmbeddedServer, demo_template: str) -> Iterator[Demo]:
         patch.setenv("XDG_CONFIG_HOME", NO_HOME)
         _, shown = shown_by(SERVE, "make serve")
         with served([sys.executable, "-m", "idetic", "serve", "--demo"], shown) as running:
-            yield Demo(database, running.said)
+            yield Demo(running.said)
 
 
 @pytest.mark.parametrize("page", [SERVE, CONSOLE], ids=named)
@@ -201,11 +200,11 @@ def test_what_is_shown_of_make_serve_is_what_it_says(page: Path, demo: Demo) -> 
 
 
 def test_a_served_memory_is_used_from_elsewhere(
-    commands: None, demo: Demo, monkeypatch: pytest.MonkeyPatch
+    commands: None, demo: Demo, database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IDETIC_URL", demo.url)
     monkeypatch.setenv("IDETIC_KEY", demo.key("operator:ada"))
-    assert follow(SERVE, {THEIRS: address(demo.database.dsn)}) > 2
+    assert follow(SERVE, {THEIRS: address(database.dsn)}) > 2
 
 
 # --- that nothing is left out -------------------------------------------------------------------
