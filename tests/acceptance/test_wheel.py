@@ -105,6 +105,7 @@ def test_the_installed_wheel_runs_the_demo(installed: Environment) -> None:
     assert idetic.__version__ in installed.run("idetic", "--version")
     said = installed.run("idetic", "demo")
     assert [f"\n{number}. " in said for number in range(1, 10)] == [True] * 9
+    assert "the embedded server in" in said
 
 
 def test_how_long_the_import_takes_is_told(

@@ -22,14 +22,15 @@ from tests.support.http_house import WAIT, serving
 from tests.surfaces.cli_runner import process
 
 
-@pytest.fixture
-def demo(server: EmbeddedServer, demo_template: str) -> Iterator[TestDatabase]:
-    with copy_of(server, demo_template) as database:
-        yield database
+@pytest.fixture(scope="module")
+def database(server: EmbeddedServer, demo_template: str) -> Iterator[TestDatabase]:
+    """One database for all of them, with the world in it: loading it takes longest."""
+    with copy_of(server, demo_template) as made:
+        yield made
 
 
-def test_a_demo_world_with_a_key_for_each_principal(demo: TestDatabase) -> None:
-    with serving(demo, "--demo") as served:
+def test_a_demo_world_with_a_key_for_each_principal(database: TestDatabase) -> None:
+    with serving(database, "--demo") as served:
         kinds = {each["principal"].partition(":")[0]: each["key"] for each in served.keys}
         assert set(kinds) == {"agent", "operator", "customer", "auditor"}
         assert len({each["organisation"] for each in served.keys}) == 2
@@ -38,18 +39,18 @@ def test_a_demo_world_with_a_key_for_each_principal(demo: TestDatabase) -> None:
                 scope = http.get("/v1/scope", headers={"Authorization": f"Bearer {key}"})
                 assert scope.json()["principal"]["kind"] == kind
         assert served.stop(signal.SIGINT)[0] == 0
-    with psycopg.connect(demo.admin_dsn) as connection:
+    with psycopg.connect(database.admin_dsn) as connection:
         left = connection.execute(
             "SELECT count(*) FROM idetic.api_keys WHERE revoked_at IS NULL"
         ).fetchone()
     assert left == (0,), "keys to the demo end with the server"
 
 
-def test_the_line_it_prints_works_when_copied(demo: TestDatabase) -> None:
+def test_the_line_it_prints_works_when_copied(database: TestDatabase) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "idetic", "serve", "--demo", "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "IDETIC_DSN": demo.admin_dsn},
+        env={**os.environ, "IDETIC_DSN": database.admin_dsn},
     )  # fmt: skip
     assert running.stdout
     try:

@@ -68,6 +68,12 @@ def root_names(spec: MemorySpec) -> Names:
 
 def canonical_names(family: Family, canonical: Canonical) -> Names:
     """Everything the templates may say about one canonical noun."""
+    if canonical.noun not in family.nouns:
+        family.nouns[canonical.noun] = _composed(family, canonical)
+    return dict(family.nouns[canonical.noun])
+
+
+def _composed(family: Family, canonical: Canonical) -> Names:
     prefix = f"{family.name}_{canonical.noun}"
     names: Names = {
         "noun": sql.Literal(canonical.noun),

@@ -78,6 +78,8 @@ class Family:
         self.schema = spec.backend.schema_
         self.name = spec.backend.family
         self.keys = tuple(key.name for key in spec.anchor.keys)
+        # The names of each canonical noun, composed once: see store/canonical.py.
+        self.nouns: dict[str, Names] = {}
 
     def __repr__(self) -> str:
         return f"Family({self.schema}.{self.name})"

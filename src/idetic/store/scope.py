@@ -52,10 +52,20 @@ def scope_key(number: int, kind: KeyType) -> sql.Composable:
 
 def predicate(scope: Scope, alias: str) -> sql.Composable:
     """The application's own predicate: every anchor key the scope binds, by literal value."""
-    return raw(" AND ").join(
-        raw("{} = {}").format(sql.Identifier(alias, key), sql.Literal(value))
-        for key, value in scope.anchor.items()
-        if value is not None
+    return _predicate(alias, tuple(scope.anchor.items()))
+
+
+# Every statement has it, most of them several times, and composing it takes longer than a query.
+@lru_cache(maxsize=4096)
+def _predicate(alias: str, anchor: tuple[tuple[str, Any], ...]) -> sql.Composable:
+    return raw(
+        raw(" AND ")
+        .join(
+            raw("{} = {}").format(sql.Identifier(alias, key), sql.Literal(value))
+            for key, value in anchor
+            if value is not None
+        )
+        .as_string(None)
     )
 
 
