@@ -20,6 +20,7 @@ from idetic.embed import BgeSmall, install, load
 from idetic.library.handles import Agent, Memory
 from idetic.store.database import APP_ROLE
 from idetic.store.embedded import EmbeddedServer
+from idetic.world import load_world
 from tests.support import scratch
 
 RULE_TEXT = (
@@ -103,6 +104,27 @@ def template(server: EmbeddedServer) -> str:
 
     anyio.run(prepare)
     server.ensure_login(APP_ROLE)
+    return name
+
+
+@pytest.fixture(scope="session")
+def demo_template(server: EmbeddedServer, template: str) -> str:
+    """The same with the demo world in it, without vectors; loading it takes longest of all."""
+    import anyio  # noqa: PLC0415 - only here, where a loop is needed outside a test
+
+    name = "idetic_demo_template"
+    made, source = sql.Identifier(name), sql.Identifier(template)
+    with psycopg.connect(server.dsn(), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, source))
+
+    async def prepare() -> None:
+        async with Idetic.open(server.dsn(dbname=name)) as db:
+            await load_world(db)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IDETIC_HOME", str(server.home / "no-model"))
+        patch.delenv("IDETIC_MODEL_DIR", raising=False)
+        anyio.run(prepare)
     return name
 
 

@@ -25,7 +25,8 @@ from idetic.world.story import read_story
 from tests.conftest import TestDatabase
 from tests.support.chain import read_chain
 from tests.support.databases import copy_of
-from tests.support.docs import DOCS, follow
+from tests.support.docs import DOCS
+from tests.support.following import follow
 from tests.surfaces.cli_runner import called
 
 ONE_ONCE = "1 independent source, 3 needed; 1 session agree, 2 needed"

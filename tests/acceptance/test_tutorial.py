@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from idetic.store import embedded
-from tests.support.docs import ROOT, Block, blocks, check_output
+from tests.support.docs import ROOT, Block, blocks, typed_lines
+from tests.support.following import check_output
 from tests.support.strangers import LONG, Environment, new_place
 from tests.support.terminal import Terminal
 
@@ -57,13 +58,6 @@ def terminal(clone: Environment, request: pytest.FixtureRequest) -> Opens:
     if not LONG:  # the model that this machine has already
         environment["IDETIC_MODEL_DIR"] = str(request.getfixturevalue("model_path"))
     return lambda: Terminal(clone.path.parent, environment)
-
-
-def typed_lines(block: Block) -> list[tuple[str, str]]:
-    """The lines that a console block says to type, each with the output it shows."""
-    text = block.text.replace("\\\n", " ")
-    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
-    return [(line, shown) for line, _, shown in (part.partition("\n") for part in parts)]
 
 
 def page(clone: Environment, name: str) -> list[Block]:

@@ -23,9 +23,9 @@ from tests.surfaces.cli_runner import process
 
 
 @pytest.fixture(scope="module")
-def database(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
-    """One database for all of them: loading the world takes longest."""
-    with copy_of(server, template) as made:
+def database(server: EmbeddedServer, demo_template: str) -> Iterator[TestDatabase]:
+    """One database for all of them, with the world in it: loading it takes longest."""
+    with copy_of(server, demo_template) as made:
         yield made
 
 

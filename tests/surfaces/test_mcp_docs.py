@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from idetic.errors import ScopeClosed
+from idetic.surfaces.mcp import telling
 from idetic.surfaces.mcp.http import MAX_BODY
 from idetic.surfaces.mcp.paging import DEFAULT_BOUND, LEAST_BOUND, MOST_BOUND
 from idetic.surfaces.mcp.resources import PAGE, TEMPLATES
 from idetic.surfaces.mcp.tools import TOOLS, Tool
-from tests.support.docs import DOCS, table_rows
+from tests.support.docs import DOCS, blocks, table_rows
 
 REFERENCE = DOCS / "reference" / "mcp.md"
 TEXT = REFERENCE.read_text("utf-8")
@@ -41,3 +43,8 @@ def test_the_resources_and_the_bounds() -> None:
     assert f"{PAGE} at a time" in TEXT
     assert f"({DEFAULT_BOUND:,}; from {LEAST_BOUND:,} to {MOST_BOUND:,})" in TEXT
     assert f"above {MAX_BODY >> 20} MiB" in TEXT
+
+
+def test_the_error_that_is_shown_is_told_so() -> None:
+    (shown,) = [block.text for block in blocks(REFERENCE) if block.language == "text"]
+    assert shown == telling.error(ScopeClosed()) + "\n"

@@ -8,7 +8,8 @@ import re
 import pytest
 
 from idetic.reason import Caps
-from tests.support.docs import DOCS, follow
+from tests.support.docs import DOCS
+from tests.support.following import follow
 from tests.support.llm_server import running
 
 PAGE = DOCS / "how-to" / "use-a-reasoner.md"
@@ -17,8 +18,9 @@ PAGE = DOCS / "how-to" / "use-a-reasoner.md"
 def test_the_page_runs_and_prints_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     with running() as server:
         monkeypatch.setenv("REASONER_URL", server.url)
-        assert follow(PAGE) > 1
-    assert len(server.requests) == 1
+        assert follow(PAGE, {"_KEY=…": "_KEY=sk-the-readers-own"}) > 1
+    (asked,) = server.requests
+    assert asked.headers["authorization"] == "Bearer sk-the-readers-own"
 
 
 def test_every_cap_is_there_with_its_default() -> None:

@@ -1,0 +1,126 @@
+"""Following a page as a reader would: every block of it, in order.
+
+Blocks are told apart by their language:
+
+- ``python``: run, with `await` allowed at the top; all blocks of a page share one namespace.
+- ``sh``: run by bash, which stops at the first failure; what a block exports, all that follow have.
+- ``console``: each line `$ …` is typed, and must succeed; the lines below it are its output.
+- ``sql``: run on the database that `IDETIC_DSN` names.
+- ``yaml``, ``toml``, ``json`` with a title: written to the file of that name, or added to it.
+- ``text`` and ``json`` without one, right after ``python`` or ``sh``: what it printed.
+
+Nothing else is known, and a block that is nothing of this is an error; so is a line that nobody
+here can type. A ``text`` alone is a figure, which tests/acceptance/test_docs_run.py counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import dataclasses
+import inspect
+import io
+import json
+import os
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+from unittest import mock
+
+import psycopg
+
+from tests.support.docs import Block, blocks, typed_lines
+from tests.support.shell import ELSEWHERE, script, type_line
+from tests.support.shown import differences
+
+FILES = {"yaml", "toml", "json"}
+OUTPUTS = {"text", "json"}
+TYPED = {"python", "sh", "console", "sql"}
+
+
+def follow(page: Path, own: Mapping[str, str] | None = None) -> int:
+    """Do what the page says, in order; returns how many blocks were run.
+
+    `own` is what the reader has in place of what the page names: an address, a directory.
+    """
+    own = own or {}
+    assert [name for name in own if name not in page.read_text("utf-8")] == []
+    # The reader's environment is this process's: what a page exports, its Python sees too.
+    with mock.patch.dict(os.environ), asyncio.Runner() as runner:
+        reader = _Reader(runner, own)
+        for block in blocks(page):
+            reader.do(block)
+    return reader.ran
+
+
+class _Reader:
+    """Somebody at a prompt and a terminal, and what came out last."""
+
+    def __init__(self, runner: asyncio.Runner, own: Mapping[str, str]) -> None:
+        self.ran = 0
+        self._runner = runner
+        self._own = own
+        self._names: dict[str, Any] = {"__name__": "__main__"}
+        self._printed: str | None = None
+
+    def do(self, block: Block) -> None:
+        text = block.text
+        for named, instead in self._own.items():
+            text = text.replace(named, instead)
+        block = dataclasses.replace(block, text=text)
+        if block.language in TYPED:
+            self._printed = self._run(block)
+            self.ran += 1
+        elif block.title and block.language in FILES:
+            with Path(block.title).open("a", encoding="utf-8") as file:
+                file.write(block.text)
+        elif self._printed is not None and block.language in OUTPUTS:
+            check_output(block, block.text, self._printed)
+            self._printed = None
+        else:
+            assert block.language == "text", f"{block}: nothing runs or reads this"
+
+    def _run(self, block: Block) -> str | None:
+        if block.language == "python":
+            return self._python(block)
+        if block.language == "sh":
+            return script(block.text, str(block))
+        if block.language == "console":
+            type_lines(block)
+            return None
+        with psycopg.connect(os.environ["IDETIC_DSN"], autocommit=True) as connection:
+            connection.execute(block.text.encode())
+        return None
+
+    def _python(self, block: Block) -> str:
+        # Empty lines in front, so that a traceback names the page's own line.
+        source = "\n" * (block.line - 1) + block.text
+        # Nothing is inherited: a reader's prompt has none of this file's imports from the future.
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code = compile(source, str(block.page), "exec", flags=flags, dont_inherit=True)
+        out = io.StringIO()
+        with redirect_stdout(out):
+            result = FunctionType(code, self._names)()
+            if inspect.iscoroutine(result):
+                self._runner.run(result)
+        return out.getvalue()
+
+
+def type_lines(block: Block) -> None:
+    """Type each line of a console block, but for those that another test types."""
+    for line, shown in typed_lines(block):
+        if line.partition(" #")[0].rstrip() in ELSEWHERE:
+            continue
+        said = type_line(line, shown, str(block))
+        if shown.strip():
+            check_output(block, shown, said)
+
+
+def check_output(block: Block, shown: str, actual: str) -> None:
+    """Compare what a page shows with what came out; JSON by what it says, keys in order."""
+    if block.language == "json":
+        shown, actual = (json.dumps(json.loads(text), indent=1) for text in (shown, actual))
+    found = differences(shown, actual)
+    assert not found, f"{block}: {found}\n{actual}"
