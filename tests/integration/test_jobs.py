@@ -460,9 +460,12 @@ async def test_two_workers_share_the_work_and_do_no_job_twice(
     database: TestDatabase, queue: Queue, scope: Scope, admin: psycopg.Connection
 ) -> None:
     admin.execute(NOTES.encode())
-    for n in range(60):
-        await queue.enqueue(scope, "note", n=n)
+    both = "SELECT count(*) FROM idetic_jobs.procrastinate_workers"
     with started(database, pause=0.05), started(database, pause=0.05):
+        # Only then: on a busy machine one would be through before the other is there.
+        await until(lambda: admin.execute(both).fetchone() == (2,))
+        for n in range(60):
+            await queue.enqueue(scope, "note", n=n)
         await until(lambda: statuses(admin) == {})
     ended = [(n, pid) for n, what, pid in notes(admin) if what == "ended"]
     assert sorted(n for n, _ in ended) == list(range(60))
