@@ -167,6 +167,23 @@ async def test_an_actors_login_has_no_other_page(stage: Stage, visit: Visit) -> 
         assert TRACES.search(said) is None, path
 
 
+async def test_an_actors_key_reads_no_trace_of_more_over_the_api(stage: Stage) -> None:
+    """Every operation that needs no id; what an operator reads of the spec is the control."""
+    house = stage.console.house
+    async with house.http(await stage.key(Principal.operator("ada"))) as http:
+        assert TRACES.search((await http.get("/v1/spec")).text)
+    async with house.http(await stage.actor()) as http:
+        paths = (await http.get("/openapi.json")).json()["paths"]
+        asked = [path for path, ways in paths.items() if "get" in ways and "{" not in path]
+        assert {"/v1/spec", "/v1/spec/page", "/v1/overview", "/v1/jobs"} <= set(asked)
+        for path in asked:
+            answer = await http.get(path)
+            # The key's own agent is called so, and its anchor says which persona it stands for.
+            said = answer.text.replace("persona_agent", "").replace('"persona":"actor"', "")
+            assert TRACES.search(said) is None, (path, said)
+        assert (await http.get("/v1/spec")).status_code == 403
+
+
 async def test_the_actors_numbers_do_not_move_when_the_other_one_writes(
     stage: Stage, visit: Visit
 ) -> None:

@@ -8,9 +8,16 @@ import pytest
 
 from idetic import Identity, Idetic, Principal, errors
 from idetic.library.handles import Memory
-from idetic.library.persona_access import PersonaAccess, is_persona, persona_access
+from idetic.library.persona_access import (
+    PersonaAccess,
+    is_persona,
+    persona_access,
+    spec_behind,
+)
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.views import ActorMemoryView
+from idetic.surfaces.mcp import resources
+from idetic.surfaces.mcp.paging import MOST_BOUND
 
 pytestmark = pytest.mark.anyio
 
@@ -58,6 +65,19 @@ async def test_an_operators_key_for_the_actor_is_the_actors(db: Idetic) -> None:
 async def test_an_agents_key_cannot_leave_the_persona_open(db: Idetic) -> None:
     with pytest.raises(errors.AnchorRefused):
         await login(db, Principal.agent("desk"), agent_id="acme/desk")
+
+
+async def test_an_actors_key_does_not_read_the_spec_of_both(db: Idetic) -> None:
+    actor = await login(db, Principal.agent("desk"), agent_id="acme/desk", persona="actor")
+    operator = await login(db, Principal.operator("ada"), agent_id="acme/desk")
+    with pytest.raises(errors.CapabilityRefused):
+        spec_behind(actor)
+    assert spec_behind(operator) is operator.agent.spec
+    with pytest.raises(errors.CapabilityRefused):
+        await resources.read(actor, resources.SPEC, MOST_BOUND)
+    listed = {one: (await resources.listed(one, None))[0] for one in (actor, operator)}
+    assert [str(each.uri) for each in listed[actor]] == []
+    assert [str(each.uri) for each in listed[operator]] == [resources.SPEC]
 
 
 async def test_tenants_are_told_apart_by_the_key(db: Idetic) -> None:

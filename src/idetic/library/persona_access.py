@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from idetic.errors import AnchorRefused
+from idetic.errors import AnchorRefused, CapabilityRefused
 from idetic.gateway.binding import allows, require
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
@@ -18,6 +18,7 @@ from idetic.model import Capability, Scope
 from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
 from idetic.persona.views import ActorMemoryView
+from idetic.spec.memory_spec import MemorySpec
 
 SEPARATOR = "/"
 
@@ -39,6 +40,16 @@ def is_persona(scope: Scope) -> bool:
 def is_actor(scope: Scope) -> bool:
     """Whether a scope of persona memory is not to know of more than the Actor's."""
     return is_persona(scope) and scope.anchor.get("persona") not in (None, Persona.SUBCONSCIOUS)
+
+
+def spec_behind(memory: Memory) -> MemorySpec:
+    """The spec behind a key, for whoever is to know of all that it speaks of."""
+    if is_actor(memory.scope):
+        raise CapabilityRefused(
+            "This key does not read the spec behind it.",
+            remedy="Ask an operator, whose key does.",
+        )
+    return memory.agent.spec
 
 
 async def persona_access(db: Idetic, memory: Memory) -> PersonaAccess:

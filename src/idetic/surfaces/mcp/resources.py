@@ -10,6 +10,7 @@ from idetic.errors import CapabilityRefused, InputError, NotFound
 from idetic.gateway.binding import require
 from idetic.gateway.content import check_uuid
 from idetic.library.handles import Memory
+from idetic.library.persona_access import is_actor, spec_behind
 from idetic.model import Capability, Entry
 from idetic.recall.evidence import HEADER, short_id, visible
 from idetic.spec.render import render
@@ -57,7 +58,7 @@ async def listed(memory: Memory, cursor: str | None) -> tuple[list[Resource], st
         description=f"Version {memory.agent.version} of {memory.agent.spec.agent}.",
         mime_type="text/markdown",
     )
-    found = [spec] if before is None else []
+    found = [spec] if before is None and not is_actor(memory.scope) else []
     entries = await memory.list(limit=PAGE, before=before)
     following = str(entries[-1].id) if len(entries) == PAGE else None
     return [*found, *map(_resource, entries)], following
@@ -68,7 +69,7 @@ async def read(memory: Memory, uri: str, bound: int) -> tuple[str, str]:
     path, start = _parsed(uri)
     require(memory.agent.spec, memory.scope, Capability.READ)
     if path == SPEC:
-        pieces = render(memory.agent.spec).rstrip("\n").split("\n")
+        pieces = render(spec_behind(memory)).rstrip("\n").split("\n")
         on = "read " + SPEC + "?from={cursor}"
         return paged(pieces, bound, start=start, on=on), "text/markdown"
     if path.startswith(f"{ENTRIES}/"):

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request, Response
 from idetic.errors import DatabaseUnavailable
 from idetic.gateway.binding import allows
 from idetic.library.idetic import Idetic
+from idetic.library.persona_access import spec_behind
 from idetic.model import Capability, Principal
 from idetic.spec.render import render
 from idetic.surfaces.http.answers import Bound, answer, problem_answers, routes
@@ -57,13 +58,13 @@ async def scope(memory: Bound) -> Response:
 )
 async def spec_page(memory: Bound) -> Response:
     """The agent's memory as a page: its answers, the defaults it accepted, its deviations."""
-    return Response(render(memory.agent.spec), media_type="text/markdown; charset=utf-8")
+    return Response(render(spec_behind(memory)), media_type="text/markdown; charset=utf-8")
 
 
 @router.get("/spec", response_model=dict[str, Any], operation_id="spec")
 async def spec(memory: Bound) -> Response:
     """The agent's spec as data."""
-    return answer(memory.agent.spec.as_data())
+    return answer(spec_behind(memory).as_data())
 
 
 @probes.get("/healthz", response_model=shape(Health), operation_id="healthz")
