@@ -21,7 +21,7 @@ from idetic.library.handles import Agent, Memory
 from idetic.store.database import APP_ROLE
 from idetic.store.embedded import EmbeddedServer
 from idetic.world import load_world
-from tests.support import scratch
+from tests.support import aside, scratch
 
 RULE_TEXT = (
     "A wire transfer above ten thousand must be checked by two operators before it is released, "
@@ -92,8 +92,6 @@ def empty_database(server: EmbeddedServer) -> Iterator[TestDatabase]:
 @pytest.fixture(scope="session")
 def template(server: EmbeddedServer) -> str:
     """A database with the World Agent applied, copied for each test: much faster than anew."""
-    import anyio  # noqa: PLC0415 - only here, where a loop is needed outside a test
-
     name = "idetic_template"
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -102,7 +100,7 @@ def template(server: EmbeddedServer) -> str:
         async with Idetic.open(server.dsn(dbname=name)) as db:
             await db.agent("world_agent")
 
-    anyio.run(prepare)
+    aside.run(prepare)
     server.ensure_login(APP_ROLE)
     return name
 
@@ -110,8 +108,6 @@ def template(server: EmbeddedServer) -> str:
 @pytest.fixture(scope="session")
 def demo_template(server: EmbeddedServer, template: str) -> str:
     """The same with the demo world in it, without vectors; loading it takes longest of all."""
-    import anyio  # noqa: PLC0415 - only here, where a loop is needed outside a test
-
     name = "idetic_demo_template"
     made, source = sql.Identifier(name), sql.Identifier(template)
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
@@ -124,7 +120,7 @@ def demo_template(server: EmbeddedServer, template: str) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IDETIC_HOME", str(server.home / "no-model"))
         patch.delenv("IDETIC_MODEL_DIR", raising=False)
-        anyio.run(prepare)
+        aside.run(prepare)
     return name
 
 

@@ -22,8 +22,9 @@ from tests.support.tenants import Populated, Tenant, make_tenant
 Prepared = tuple[str, dict[str, tuple[Tenant, Tenant]]]
 
 
+# For one file at a time: while an async fixture lives, no test without a loop can run one.
 # `anyio_backend` is asked for by name because tests without `async` use these fixtures too.
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 async def prepared(
     server: EmbeddedServer, template: str, anyio_backend: str
 ) -> AsyncIterator[Prepared]:
@@ -48,7 +49,7 @@ async def _opened(
         yield Populated(database, db, here)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 async def guarded(
     server: EmbeddedServer, prepared: Prepared, anyio_backend: str
 ) -> AsyncIterator[Populated]:
@@ -59,7 +60,7 @@ async def guarded(
             yield populated
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 async def unguarded(
     server: EmbeddedServer, prepared: Prepared, anyio_backend: str
 ) -> AsyncIterator[Populated]:

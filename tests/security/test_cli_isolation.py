@@ -13,9 +13,9 @@ from psycopg import sql
 
 from idetic.store.embedded import EmbeddedServer
 from tests.security.test_mcp_isolation import Planted, _plant, seen, state
+from tests.support.aside import run
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
-from tests.support.mcp_house import run
 from tests.surfaces.cli_runner import called
 
 

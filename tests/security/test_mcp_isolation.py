@@ -17,6 +17,7 @@ from psycopg import sql
 
 from idetic import Idetic, Principal, Rule
 from idetic.store.embedded import EmbeddedServer
+from tests.support.aside import run
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
@@ -28,7 +29,6 @@ from tests.support.mcp_house import (
     named,
     over_http,
     over_stdio,
-    run,
 )
 
 pytestmark = pytest.mark.anyio

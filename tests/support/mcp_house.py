@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, Any
 from uuid import UUID, uuid4
 
-import anyio
 import httpx2
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -231,11 +230,6 @@ def named(text: str, what: str) -> UUID:
     """An id that an answer names on a line of its own."""
     (line,) = [line for line in text.splitlines() if line.startswith(f"{what}: ")]
     return UUID(line.removeprefix(f"{what}: "))
-
-
-def run(work: Any, *arguments: Any) -> Any:
-    """Run a coroutine for a fixture without a loop of its own."""
-    return anyio.run(work, *arguments)
 
 
 def canary() -> str:

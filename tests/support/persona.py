@@ -56,7 +56,10 @@ def pool_of(memory: PersonaMemory, persona: Persona) -> Database:
 
 
 class UnreliableEmbedder(FakeEmbedder):
-    """Raises, hangs, or returns what is no vector, at random; `calm` makes it reliable."""
+    """Raises, then hangs, then does either, or returns what is no vector, or is well, at random.
+
+    `calm` makes it reliable.
+    """
 
     def __init__(self, seed: int = 1, share: float = 0.5):
         super().__init__("unreliable-model")
@@ -72,10 +75,12 @@ class UnreliableEmbedder(FakeEmbedder):
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         made = super().embed(texts, query=query)
-        if self._chance.random() >= self._share:
+        # The first two are certain: how often it is asked hangs on how busy the machine is.
+        first = {0: "raise", 1: "hang"}.get(len(self.did)) if self._share else None
+        if first is None and self._chance.random() >= self._share:
             self.did.append("well")
             return made
-        way = self._chance.choice(["raise", "hang", "nan", "short"])
+        way = first or self._chance.choice(["raise", "hang", "nan", "short"])
         self.did.append(way)
         if way == "raise":
             raise RuntimeError(texts[0])

@@ -11,8 +11,9 @@ from uuid import uuid4
 import pytest
 
 from idetic.store.embedded import EmbeddedServer
+from tests.support.aside import run
 from tests.support.databases import copy_of, row_counts
-from tests.support.mcp_house import NEVER, House, make_house, run
+from tests.support.mcp_house import NEVER, House, make_house
 from tests.surfaces.cli_runner import Ran, called
 
 INJECTION = "'; DROP TABLE worlds.world_agent_memory; --"

@@ -12,6 +12,7 @@ from idetic import Idetic, Principal, Rule
 from idetic.embed import BgeSmall, install
 from idetic.store.embedded import EmbeddedServer
 from idetic.surfaces.mcp.tools import TOOLS
+from tests.support.aside import run
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
     House,
@@ -23,7 +24,6 @@ from tests.support.mcp_house import (
     over_http,
     over_stdio,
     refusal,
-    run,
 )
 
 pytestmark = pytest.mark.anyio

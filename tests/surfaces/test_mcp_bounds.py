@@ -16,8 +16,9 @@ from idetic.spec.loader import load
 from idetic.spec.render import render
 from idetic.store.embedded import EmbeddedServer
 from idetic.surfaces.mcp.paging import LEAST_BOUND, cut, paged, start_of
+from tests.support.aside import run
 from tests.support.databases import copy_of
-from tests.support.mcp_house import House, call, make_house, named, over_http, over_stdio, run
+from tests.support.mcp_house import House, call, make_house, named, over_http, over_stdio
 from tests.surfaces.test_mcp import read
 
 count = ConservativeCounter().count

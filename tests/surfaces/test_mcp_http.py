@@ -19,6 +19,7 @@ import pytest
 
 from idetic.keys import new_key
 from idetic.store.embedded import EmbeddedServer
+from tests.support.aside import run
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
     House,
@@ -28,7 +29,6 @@ from tests.support.mcp_house import (
     named,
     over_http,
     over_stdio,
-    run,
 )
 from tests.surfaces.cli_runner import called, process
 

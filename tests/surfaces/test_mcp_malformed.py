@@ -17,6 +17,7 @@ import pytest
 from mcp import Client, MCPError
 
 from idetic.store.embedded import EmbeddedServer
+from tests.support.aside import run
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
     House,
@@ -27,7 +28,6 @@ from tests.support.mcp_house import (
     over_http,
     over_stdio,
     refusal,
-    run,
 )
 
 pytestmark = pytest.mark.anyio
