@@ -8,6 +8,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
+# Servers, workers and commands are started hundreds of times by the tests: compiled once, not each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup model browser demo serve test faults canaries moving lint bench docs picture \
 	wheel wheel-check stranger lock clean
