@@ -258,7 +258,8 @@ def test_no_code_hides_in_a_block_that_is_not_run() -> None:
 def made(target: str) -> str:
     """What `make` would do for a target that is set up."""
     done = subprocess.run(
-        ["make", "--no-print-directory", "--dry-run", "--assume-old=setup", "--assume-old=model", target],
+        ["make", "--no-print-directory", "--dry-run", "--assume-old=setup",
+         "--assume-old=model", target],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -74,9 +74,11 @@ class Visitor:
         where = SHOTS / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.png"
         await self.page.screenshot(path=where, full_page=True)
 
-    async def violations(self) -> list[str]:
-        """What axe finds serious on the page as it is."""
-        found = (await Axe().run(self.page)).response["violations"]
+    async def violations(self, about: str | None = None) -> list[str]:
+        """What axe finds serious on the page as it is, of one category of its rules or of all."""
+        only = {} if about is None else {"runOnly": [about]}
+        ran = await Axe().run(self.page, options={"resultTypes": ["violations"], **only})
+        found = ran.response["violations"]
         return [
             f"{each['id']}: {[node['target'] for node in each['nodes']][:5]}"
             for each in found
