@@ -74,9 +74,9 @@ class Visitor:
         where = SHOTS / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.png"
         await self.page.screenshot(path=where, full_page=True)
 
-    async def violations(self, about: str | None = None) -> list[str]:
-        """What axe finds serious on the page as it is, of one category of its rules or of all."""
-        only = {} if about is None else {"runOnly": [about]}
+    async def violations(self, *rules: str) -> list[str]:
+        """What axe finds serious on the page as it is, by some of its rules or by all."""
+        only = {"runOnly": list(rules)} if rules else {}
         ran = await Axe().run(self.page, options={"resultTypes": ["violations"], **only})
         found = ran.response["violations"]
         return [
