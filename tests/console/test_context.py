@@ -6,7 +6,7 @@ import pytest
 
 from idetic import Decision, Principal
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import readable
+from tests.support.console_looks import unreadable
 from tests.support.console_seed import FACT, PREFERENCE
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,8 @@ async def test_in_a_session_it_is_that_sessions_block_and_nothing_was_shown_to_i
         await visitor.page.click("button:text-is('Preview')")
         await visitor.ready()
         shown = await visitor.page.text_content("pre.block")
-        await readable(visitor, {"context session": visitor.page.url.partition("/console")[2]})
+        path = visitor.page.url.partition("/console")[2]
+        assert await unreadable(visitor, {"context session": path}) == {}
         again = await turn.observe(FACT)
         assert again.decision is Decision.ADD, "to the session it was never shown"
         assert again.entry_id is not None
@@ -56,7 +57,7 @@ async def test_in_a_session_it_is_that_sessions_block_and_nothing_was_shown_to_i
 
 async def test_the_preview_is_readable(console: Console, visit: Visit) -> None:
     pages = {"context": f"/context?q={QUESTION}&budget=250", "context empty": "/context"}
-    await readable(await visit(await console.house.key()), pages)
+    assert await unreadable(await visit(await console.house.key()), pages) == {}
 
 
 async def test_a_small_budget_says_what_gave_way_and_why(console: Console, visit: Visit) -> None:

@@ -11,7 +11,7 @@ from idetic import Principal
 from idetic.spec.loader import load
 from idetic.store.backlog import JobState
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import readable
+from tests.support.console_looks import unreadable
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
 from tests.support.console_visit import Visitor
 
@@ -42,8 +42,8 @@ def path_of(name: str, console: Console) -> str:
 async def test_every_page_is_readable_by_everybody(console: Console, visit: Visit) -> None:
     """No serious violation, nothing wider than the screen; and a picture for the eye."""
     auditor = await visit(await console.house.key(Principal.auditor("ben")))
-    await readable(auditor, {name: path_of(name, console) for name in PATHS})
-    await readable(await visit(await console.house.key()), {"ask": "/ask"})
+    assert await unreadable(auditor, {name: path_of(name, console) for name in PATHS}) == {}
+    assert await unreadable(await visit(await console.house.key()), {"ask": "/ask"}) == {}
 
 
 async def test_the_overview_counts_and_each_number_leads_to_its_list(
@@ -114,7 +114,7 @@ async def test_background_work_leads_to_its_jobs(console: Console, visit: Visit)
     assert str(console.house.other.org_id) not in await visitor.page.content()
     days = "since=2026-01-01&until=2999-01-01"
     lists = {"jobs": "/jobs", "refusals": f"/refusals?{days}", "written": f"/explore?{days}"}
-    await readable(visitor, lists)
+    assert await unreadable(visitor, lists) == {}
     async with agent.session() as session:
         await session.observe("Seen just now, and without a vector yet.")
         waiting = await operator.unembedded()

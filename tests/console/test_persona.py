@@ -11,7 +11,7 @@ from idetic import Capability, Principal
 from idetic.library.persona import PersonaMemory
 from idetic.persona.events import EventKind, Persona
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import readable
+from tests.support.console_looks import unreadable
 from tests.support.console_seed import MARKUP
 from tests.support.console_visit import Visitor
 from tests.support.http_house import serving
@@ -95,8 +95,8 @@ async def test_an_operator_sees_both_and_dreams(stage: Stage, visit: Visit) -> N
 async def test_both_pages_are_readable(stage: Stage, visit: Visit) -> None:
     (loop, *_) = await stage.memory.actor.window()
     pages = {"persona": "/persona", "persona loop": f"/persona?loop={loop.loop_id}"}
-    await readable(await visit(await stage.key(Principal.operator("ada"))), pages)
-    await readable(await visit(await stage.actor()), {"actor": "/loops"})
+    assert await unreadable(await visit(await stage.key(Principal.operator("ada"))), pages) == {}
+    assert await unreadable(await visit(await stage.actor()), {"actor": "/loops"}) == {}
 
 
 async def test_a_loop_is_shown_with_its_events_as_text(stage: Stage, visit: Visit) -> None:

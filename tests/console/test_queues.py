@@ -13,7 +13,7 @@ from idetic.model import Capability, Entry, EntryState
 from tests.conftest import World, make_world
 from tests.console.conftest import Console, Visit
 from tests.support.clock import SettableClock
-from tests.support.console_looks import readable
+from tests.support.console_looks import unreadable
 from tests.support.console_visit import Visitor
 
 pytestmark = pytest.mark.anyio
@@ -75,7 +75,7 @@ async def counts(visitor: Visitor, queue: str, length: int) -> None:
 async def test_every_queue_is_readable(console: Console, visit: Visit, old: World) -> None:
     names = ("disposition", "candidates", "contradictions", "quarantine")
     pages = {f"queue {name}": f"/queues?queue={name}" for name in names}
-    await readable(await visit(await console.house.key(world=old)), pages)
+    assert await unreadable(await visit(await console.house.key(world=old)), pages) == {}
 
 
 async def test_disposition_is_decided_in_place_and_taken_back(
