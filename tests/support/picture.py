@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 from playwright.async_api import async_playwright
+
+from idetic.embed import install
+from tests.support.strangers import new_place
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "console.png"
 PLACE = ("Nordhafen Bank", "Instant payments", "operator:ada")
@@ -17,8 +21,17 @@ ASKED = "/console/explore?q=Why+do+names+match+only+closely%3F"
 
 def main() -> None:
     """Serve the demo world, look something up in it, and keep what is seen."""
+    # A home of its own: the user's may hold a memory, or the demo world of an earlier day.
+    with new_place() as place:
+        _picture(place / "home")
+
+
+def _picture(home: Path) -> None:
     command = [sys.executable, "-m", "idetic", "serve", "--demo", "--json", "--port", "0"]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    found = {"IDETIC_HOME": str(home), "IDETIC_MODEL_DIR": str(install().path)}
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **found}
+    )
     assert running.stdout
     try:
         told = json.loads(running.stdout.readline())
