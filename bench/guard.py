@@ -118,7 +118,8 @@ def measured(server: EmbeddedServer, place: Place, kind: str, notes: int) -> dic
     taken: list[float] = []
     refused = 0
     with psycopg.connect(server.dsn(user=APP_ROLE)) as connection:
-        connection.execute(scoping.settings(scope).encode())
+        for name, value in scoping.settings(scope).items():
+            connection.execute("SELECT set_config(%s, %s, true)", (name, value))
         spent = 0.0
         for number, text in enumerate(texts):
             if number == WARM:

@@ -18,6 +18,7 @@ from idetic import Idetic, Principal, Ref
 from idetic.context.worlds import Worlds
 from idetic.embed import BgeSmall, install, load
 from idetic.library.handles import Agent, Memory
+from idetic.store.connect import set_up
 from idetic.store.database import APP_ROLE
 from idetic.store.embedded import EmbeddedServer
 from idetic.world import load_world
@@ -78,30 +79,40 @@ class TestDatabase:
 
 
 @pytest.fixture
-def empty_database(server: EmbeddedServer) -> Iterator[TestDatabase]:
-    """A new database with nothing in it; both DSNs are the superuser's."""
+def empty_database(server: EmbeddedServer, logins: None) -> Iterator[TestDatabase]:
+    """A new database with nothing in it."""
     name = f"test_{uuid4().hex}"
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    dsn = server.dsn(dbname=name)
-    yield TestDatabase(dsn, dsn)
+    yield TestDatabase(server.dsn(user=APP_ROLE, dbname=name), server.dsn(dbname=name))
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 @pytest.fixture(scope="session")
-def template(server: EmbeddedServer) -> str:
+def logins(server: EmbeddedServer) -> None:
+    """The application's role exists and may log in, whatever database it opens first."""
+
+    async def prepare() -> None:
+        await set_up(server.dsn())
+
+    aside.run(prepare)
+    server.ensure_login(APP_ROLE)
+
+
+@pytest.fixture(scope="session")
+def template(server: EmbeddedServer, logins: None) -> str:
     """A database with the World Agent applied, copied for each test: much faster than anew."""
     name = "idetic_template"
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
     async def prepare() -> None:
-        async with Idetic.open(server.dsn(dbname=name)) as db:
+        own = server.dsn(user=APP_ROLE, dbname=name)
+        async with Idetic.open(own, admin_dsn=server.dsn(dbname=name)) as db:
             await db.agent("world_agent")
 
     aside.run(prepare)
-    server.ensure_login(APP_ROLE)
     return name
 
 
@@ -114,7 +125,8 @@ def demo_template(server: EmbeddedServer, template: str) -> str:
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, source))
 
     async def prepare() -> None:
-        async with Idetic.open(server.dsn(dbname=name)) as db:
+        own = server.dsn(user=APP_ROLE, dbname=name)
+        async with Idetic.open(own, admin_dsn=server.dsn(dbname=name)) as db:
             await load_world(db)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -15,11 +15,11 @@ from psycopg import sql
 from idetic import Claim, Decision, Idetic, MemorySpec, Principal, Ref, Rule, Scope, errors
 from idetic.library.handles import Agent, Memory
 from idetic.spec.loader import load, shipped
-from idetic.store import scope as scoping
 from idetic.store.embedded import EmbeddedServer
 from idetic.store.plan import Action, Plan
 from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.databases import copy_of
+from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
 
@@ -593,7 +593,7 @@ def test_the_guard_reaches_its_index_when_the_application_asks(
         scope = Scope("world_agent", anchor, Principal.agent("explorer"))
         with connection.transaction():
             connection.execute("SET LOCAL ROLE idetic_app")
-            connection.execute(scoping.settings(scope).encode())
+            bind(connection, scope)
             found = connection.execute(
                 "SELECT FROM worlds.world_agent_rule_shadow_v1(%s, %s, %s) s WHERE s IS NOT NULL",
                 (org, world, RULE_TEXT),

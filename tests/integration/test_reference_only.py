@@ -12,8 +12,8 @@ from idetic import Idetic, Principal, Ref, Rule, Scope, errors
 from idetic.context.operations import Runbooks
 from idetic.context.worlds import Worlds
 from idetic.spec.loader import load, shipped
-from idetic.store import scope as scoping
 from tests.conftest import RULE_TEXT, TestDatabase, World
+from tests.support.scoped import bind
 
 CHANGED = "Three operators check every wire, whatever its amount, and nobody may leave before."
 
@@ -146,7 +146,7 @@ async def test_a_view_shows_canonical_content_beside_memory_as_it_reads_now(
 
         def seen(scope: Scope) -> list[tuple[object, ...]]:
             with psycopg.connect(database.dsn) as connection:
-                connection.execute(scoping.settings(scope).encode())
+                bind(connection, scope)
                 return connection.execute(_SEEN, (entry,)).fetchall()
 
         assert seen(mine) == [(RULE_TEXT, "curated", 1, 1)]

@@ -20,11 +20,11 @@ from idetic.library.handles import Memory
 from idetic.lifecycle import retention
 from idetic.spec.loader import load, shipped
 from idetic.spec.retention import RETENTION, RetentionState, entities
-from idetic.store import scope as scoping
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import SettableClock
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +80,7 @@ class House:
     def app(self) -> psycopg.Connection:
         """The application role with nothing in between, bound to this world."""
         connection = psycopg.connect(self.database.dsn)
-        connection.execute(scoping.settings(self.operator.scope).encode())
+        bind(connection, self.operator.scope)
         return connection
 
 

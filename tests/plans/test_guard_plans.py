@@ -8,10 +8,10 @@ from uuid import uuid4
 import psycopg
 
 from idetic import Principal, Scope
-from idetic.store import scope as scoping
 from idetic.store.embedded import EmbeddedServer
 from tests.conftest import RULE_TEXT
 from tests.support.databases import copy_of
+from tests.support.scoped import bind
 
 _RULES = """
 INSERT INTO worlds.rules (org_id, rule_id, world_id, version, body_text, source_strength,
@@ -45,7 +45,7 @@ def test_every_look_up_of_the_guard_is_by_index(server: EmbeddedServer, template
         scope = Scope("world_agent", anchor, Principal.agent("explorer"))
         with connection.transaction():
             connection.execute("SET LOCAL ROLE idetic_app")
-            connection.execute(scoping.settings(scope).encode())
+            bind(connection, scope)
             suspects = connection.execute(
                 "SELECT worlds.world_agent_rule_suspects_v1(%s, %s, %s::jsonb)",
                 (org, world, json.dumps([{"body": "An ordinary note."}, {"body": note}])),

@@ -10,9 +10,9 @@ import pytest
 from psycopg import errors as pg
 from psycopg import sql
 
-from idetic.store import scope as scoping
 from idetic.store.disposal import noun
 from idetic.store.taking import moved
+from tests.support.scoped import bind
 from tests.support.tenants import Populated, Tenant
 
 TAKE = sql.SQL("SELECT {}({}, {}::jsonb, '{{}}')")
@@ -26,7 +26,7 @@ def take(tenant: Tenant, table: str, rows: str = "[]") -> sql.Composed:
 
 
 def bound(connection: psycopg.Connection, tenant: Tenant) -> None:
-    connection.execute(scoping.settings(tenant.scope).encode())
+    bind(connection, tenant.scope)
 
 
 def under(connection: psycopg.Connection, tenant: Tenant, statement: sql.Composed) -> None:

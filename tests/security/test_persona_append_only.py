@@ -17,12 +17,12 @@ from idetic import Idetic
 from idetic.library.persona import PersonaMemory
 from idetic.persona.chain import LogHead
 from idetic.persona.events import Persona
-from idetic.store import scope as scoping
 from idetic.store.persona_tables import scope_of
 from tests.conftest import TestDatabase
 from tests.support.catalog import tables_of
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import TENANT, remembering, task, thought
+from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
 
@@ -92,7 +92,7 @@ async def test_the_personas_own_role_has_no_right_to(
 ) -> None:
     for table in (t.name for t in tables_of(admin, schema) if refused(change, t.name)):
         admin.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(schema)))
-        admin.execute(scoping.settings(scope_of(TENANT, "help-desk")).encode())
+        bind(admin, scope_of(TENANT, "help-desk"))
         statement = sql.SQL(CHANGES[change]).format(sql.Identifier(schema, table))
         with pytest.raises(pg.InsufficientPrivilege):
             admin.execute(statement)

@@ -10,8 +10,8 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from idetic.spec.loader import load, shipped
-from idetic.store import scope as scoping
 from tests.support.catalog import functions_of, relations_of
+from tests.support.scoped import bind
 from tests.support.tenants import Populated, family_tables, under
 
 # --- the application role ---------------------------------------------------------------------
@@ -46,7 +46,7 @@ def test_the_application_role_can_neither_delete_nor_truncate(
     mine, _ = guarded.tenants[name]
     schema = mine.spec.backend.schema_
     with guarded.admin() as admin, guarded.app() as connection:
-        connection.execute(scoping.settings(mine.scope).encode())
+        bind(connection, mine.scope)
         for table in family_tables(admin, mine):
             for statement in ("DELETE FROM {}", "TRUNCATE {}", "TRUNCATE {} CASCADE"):
                 with pytest.raises(pg.InsufficientPrivilege), connection.transaction():
@@ -61,7 +61,7 @@ def test_the_application_role_cannot_rewrite_what_an_entry_says(
     memory = mine.family.qualified(mine.family.table_name("memory"))
     statement = sql.SQL("UPDATE {} SET {} = {}")
     with guarded.app() as connection:
-        connection.execute(scoping.settings(mine.scope).encode())
+        bind(connection, mine.scope)
         of = sql.Identifier(column)
         with pytest.raises(pg.InsufficientPrivilege), connection.transaction():
             connection.execute(statement.format(memory, of, of))
@@ -75,7 +75,7 @@ def test_the_application_role_cannot_rewrite_what_an_entry_says(
 def test_the_application_role_cannot_copy_rows_in(guarded: Populated, name: str) -> None:
     mine, _ = guarded.tenants[name]
     with guarded.admin() as admin, guarded.app() as connection:
-        connection.execute(scoping.settings(mine.scope).encode())
+        bind(connection, mine.scope)
         for table in family_tables(admin, mine):
             copy = sql.SQL("COPY {} FROM STDIN").format(mine.family.qualified(table))
             with (
@@ -211,7 +211,7 @@ def test_the_auditor_reads_one_tenant_and_writes_nothing(guarded: Populated, nam
         admin.commit()
         for table in tables:
             admin.execute("SET LOCAL ROLE idetic_auditor")
-            admin.execute(scoping.settings(mine.scope).encode())
+            bind(admin, mine.scope)
             seen = sql.SQL("SELECT DISTINCT {} FROM {}").format(
                 sql.Identifier(mine.spec.anchor.tenant.name), sql.Identifier(schema, table)
             )

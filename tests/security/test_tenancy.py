@@ -33,6 +33,7 @@ from idetic.store.quarantine import Source, Sourcing
 from tests.conftest import RULE_TEXT
 from tests.support.catalog import tables_of
 from tests.support.databases import row_counts_on
+from tests.support.scoped import bind
 from tests.support.tenants import Populated, Tenant, family_tables, under
 
 pytestmark = pytest.mark.anyio
@@ -325,7 +326,7 @@ def test_another_agents_scope_shows_no_memory(guarded: Populated, name: str) -> 
         shown = {}
         for scope in (right, wrong):
             with connection.transaction():
-                connection.execute(scoping.settings(scope).encode())
+                bind(connection, scope)
                 counts = row_counts_on(connection, mine.spec.backend.schema_)
                 shown[scope.agent] = {counts[table] for table in tables}
     assert 0 not in shown[mine.spec.agent]
@@ -471,7 +472,7 @@ def test_the_shadow_guard_answers_only_for_the_bound_tenant(guarded: Populated) 
                 given = [tenant.scope.tenant, *([tenant.root] if tenant.root else [])]
                 arguments = sql.SQL(", ").join(map(sql.Literal, [*given, RULE_TEXT_AGAIN]))
                 with guarded.app() as connection:
-                    connection.execute(scoping.settings(scope).encode())
+                    bind(connection, scope)
                     asked = sql.SQL("SELECT s FROM {}({}) s WHERE s IS NOT NULL").format(
                         shadow, arguments
                     )

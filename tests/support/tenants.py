@@ -16,11 +16,11 @@ from idetic.library.handles import Agent, Memory
 from idetic.model import Capability, PrincipalKind, Tier, Typology
 from idetic.spec.primitives import KeyType
 from idetic.spec.typology import WriteMode
-from idetic.store import scope as scoping
 from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase
 from tests.support.catalog import tables_of
 from tests.support.rows import ensure_row
+from tests.support.scoped import bind
 
 
 @dataclass(frozen=True)
@@ -173,5 +173,5 @@ def family_tables(connection: psycopg.Connection, tenant: Tenant) -> list[str]:
 def under(connection: psycopg.Connection, scope: Scope, statement: sql.Composed) -> None:
     """Run a statement within a scope and a transaction of its own."""
     with connection.transaction():
-        connection.execute(scoping.settings(scope).encode())
+        bind(connection, scope)
         connection.execute(statement)

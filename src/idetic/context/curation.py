@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Protocol
 from uuid import UUID
 
-from psycopg import sql
-
 from idetic.model import Principal, Scope
 from idetic.ports import Clock
 from idetic.store import templates
 from idetic.store.database import Database
 from idetic.store.queue import enqueue_statement
-from idetic.store.templates import raw
+from idetic.store.statement import Call, statement
 
 CURATOR_ROLE = "idetic_curator"
 
@@ -41,26 +39,23 @@ class Curation:
         self._tenant_key = tenant_key
 
     async def run(
-        self, query: str, tenant: UUID, *, changes: tuple[str, UUID] | None = None, **values: Any
+        self, *queries: str, tenant: UUID, changes: tuple[str, UUID] | None = None, **values: Any
     ) -> Any:
-        """Run a query; the answer is the single value it ends with.
+        """Run queries in one transaction; the answer is the single value that the last one gives.
 
-        `changes` names the table and row whose content it changes: memory that refers to it, or
+        `changes` names the table and row whose content they change: memory that refers to it, or
         restates it, is looked at again by a job that commits with the change.
         """
         scope = Scope(
             f"@{self._context}", {self._tenant_key: tenant}, Principal.operator("curator")
         )
-        at = self._opened.clock.now()
-        literals = {
-            name: sql.Literal(value)
-            for name, value in {self._tenant_key: tenant, "at": at, **values}.items()
-        }
-        text = templates.query("queries.sql", query, self._package)
-        statement = raw(text).format(**literals).as_string(None)
+        given = {self._tenant_key: tenant, "at": self._opened.clock.now(), **values}
+        calls = [self._call(query, given) for query in queries]
         if changes is not None:
             table, ref_id = changes
-            job = enqueue_statement(scope, "canon", table=table, ref_id=ref_id)
-            statement = f"{job}; {statement}"
-        rows = await self._opened.database.run(scope, statement, role=CURATOR_ROLE)
+            calls.insert(0, enqueue_statement(scope, "canon", table=table, ref_id=ref_id))
+        rows = await self._opened.database.run_all(scope, calls, role=CURATOR_ROLE)
         return rows[0][0]
+
+    def _call(self, query: str, values: dict[str, Any]) -> Call:
+        return Call(statement(templates.query("queries.sql", query, self._package)), values)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -16,6 +17,9 @@ from procrastinate.manager import JobManager, NotificationCallback
 
 from idetic.jobs.retries import Backoff
 from idetic.store import templates
+from idetic.store.queue import WORKER_ROLE
+from idetic.store.queue_schema import SCHEMA
+from idetic.store.role_pool import RolePool, is_direct
 from idetic.store.templates import raw
 
 log = logging.getLogger("idetic.jobs")
@@ -28,13 +32,8 @@ _RELISTEN = 5.0
 
 def connector(dsn: str, size: int) -> PsycopgConnector:
     """Connections of their own for the queue, which can only act as the worker role."""
-
-    async def become_worker(connection: psycopg.AsyncConnection[Any]) -> None:
-        # Autocommit here and not as an argument: procrastinate passes its own to one connection.
-        await connection.set_autocommit(True)
-        await connection.execute(raw(_query("become_worker")))
-
-    return PsycopgConnector(conninfo=dsn, min_size=1, max_size=size, configure=become_worker)
+    pool = partial(RolePool, role=WORKER_ROLE, schema=SCHEMA)
+    return PsycopgConnector(pool_factory=pool, conninfo=dsn, min_size=1, max_size=size)
 
 
 class Leases(JobManager):
@@ -111,13 +110,23 @@ class Leases(JobManager):
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
-        """Listen for new jobs, again and again; meanwhile polling finds them."""
+        """Listen for new jobs, again and again; meanwhile polling finds them.
+
+        Not through a pooler, where polling has to do: who listens there would be a server that is
+        somebody else's a moment later.
+        """
         while True:
             try:
+                if not await self._is_direct():
+                    return
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
-            except exceptions.ConnectorException:
+            except (exceptions.ConnectorException, psycopg.OperationalError):
                 log.warning("the database cannot be listened to; polling goes on")
             await asyncio.sleep(_RELISTEN)
+
+    async def _is_direct(self) -> bool:
+        async with self.connector.pool.connection() as connection:
+            return await is_direct(connection)
 
     async def _settle(self, job: Job, query: str, **values: Any) -> None:
         for pause in _PAUSES:
@@ -133,7 +142,7 @@ class Leases(JobManager):
 
     async def _settle_once(self, job: Job, query: str, values: dict[str, Any]) -> None:
         held = {"job_id": job.id, "worker_id": job.worker_id}
-        async with self.connector.pool.connection() as connection, connection.transaction():
+        async with self.connector.pool.connection() as connection:
             cursor = await connection.execute(raw(_query("hold")), held)
             if await cursor.fetchone() is None:
                 log.warning("%s job %s was given to another worker", job.task_name, job.id)

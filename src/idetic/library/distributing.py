@@ -33,7 +33,7 @@ async def distribute(db: Idetic, agent: str, *, dry_run: bool) -> Distribution:
             remedy="`idetic spec list` shows what it holds; `idetic spec apply` adds one.",
         )
     loaded = {name: load(spec) for name, spec in specs.items()}
-    distributor = Distributor(db.database, agent, loaded, persona=agent == SPEC)
+    distributor = Distributor(db.administration, agent, loaded, persona=agent == SPEC)
     plan = await distributor.plan()
     if dry_run:
         return plan

@@ -36,6 +36,7 @@ from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store.administration import Administration
 from idetic.store.connect import Opened, open_database, open_role
 from idetic.store.database import Database
 from idetic.store.distribution import Distribution
@@ -92,7 +93,8 @@ class Idetic:
     ) -> Self:
         """Say which database; nothing is touched until `async with` or `start()`.
 
-        `admin_dsn` is a login that may create roles and schemas, where `dsn`'s may not;
+        `dsn` is a login that may become `idetic_app` and that row-level security binds;
+        `admin_dsn` one that may create roles and schemas, for whatever administers;
         `home` is where the embedded server lives; `keep` leaves that server running; `embedder`
         replaces the pinned model; `reranker` serves specs that put one on top; `reasoner` makes the
         reasoner that `memory.consolidate()` may ask, one for each run.
@@ -132,6 +134,7 @@ class Idetic:
             if self._personas is not None:
                 await self._personas.close()
             await self._opened.database.close()
+            self._opened.administration.close()
             if self._opened.server is not None:
                 await to_thread.run_sync(self._opened.server.release)
 
@@ -149,11 +152,20 @@ class Idetic:
     @property
     def database(self) -> Database:
         """The open database; reference contexts and surfaces build on it."""
+        return self._there.database
+
+    @property
+    def administration(self) -> Administration:
+        """The admin login's way into the database; nothing that works on memory is handed it."""
+        return self._there.administration
+
+    @property
+    def _there(self) -> Opened:
         if self._opened is None:
             raise DatabaseClosed(
                 "This database is not open yet.", remedy="Use `async with Idetic.open() as db`."
             )
-        return self._opened.database
+        return self._opened
 
     @property
     def embedded(self) -> bool:
@@ -257,14 +269,12 @@ class Idetic:
         """A pool for each persona's role, opened when persona memory is first asked for."""
         if self._lent is not None:
             return await self._lent()
-        database = self.database
+        opened = self._there
         async with self._opening:
-            if self._personas is None and self._opened is not None:
-                actor, own = [await open_role(self._opened, role_of(p)) for p in Persona]
-                self._personas = PersonaPools(database, actor, own)
-        if self._personas is None:
-            raise DatabaseClosed
-        return self._personas
+            if self._personas is None:
+                actor, own = [await open_role(opened, role_of(p)) for p in Persona]
+                self._personas = PersonaPools(opened.database, actor, own)
+            return self._personas
 
     def _rooms(self, spec: MemorySpec, plan: Plan) -> Rooms:
         """Compose the rooms of one agent: the only place where they meet."""
@@ -296,7 +306,7 @@ class Idetic:
 
     @property
     def _registry(self) -> Registry:
-        return Registry(self.database, shipped_contexts())
+        return Registry(self.database, self.administration, shipped_contexts())
 
     async def _find(self, spec: SpecSource) -> MemorySpec:
         """A name that is not shipped may be one that the database holds."""

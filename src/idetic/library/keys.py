@@ -119,7 +119,7 @@ class Keys:
 
     @property
     def _store(self) -> KeyStore:
-        return KeyStore(self._db.database)
+        return KeyStore(self._db.database, self._db.administration)
 
 
 def _narrowed(

@@ -3,55 +3,74 @@
 from __future__ import annotations
 
 from idetic.store import scope
-from idetic.store.disposal import keeper_grants, notes
-from idetic.store.family import Family, Names
-from idetic.store.templates import raw
+from idetic.store.disposal import PAYLOAD, notes
+from idetic.store.family import Family
 
-# What may change of an entry, by its type; everything else about it is written once.
-STATE = {
-    **dict.fromkeys(
-        ("valid_at", "invalid_at", "archived_at", "superseded_at", "invalidated_at", "deleted_at",
-         "exempt_at", "meta_at"),
-        "timestamptz",
-    ),
-    "superseded_by": "uuid",
-    "candidate": "boolean",
-}  # fmt: skip
+# What may change of an entry; everything else about it is written once.
+STATE = (
+    *("valid_at", "invalid_at", "archived_at", "superseded_at", "invalidated_at", "deleted_at"),
+    *("exempt_at", "meta_at", "superseded_by", "candidate"),
+)
 
 
-def access_names(family: Family, table: str) -> Names:
-    """The names that the access templates of one table need."""
+def table_names(family: Family, table: str) -> dict[str, str]:
+    """What the SQL files may say of one table; what does not apply to it has no name."""
+    names = {
+        "table": family.qualified(table).as_string(None),
+        "table_name": table,
+        **_refusals(family, table),
+        "write_grants": write_grants(family, table),
+        **_policies(family, table),
+    }
+    memory, anchors, scopes, marks = map(
+        family.table_name, ("memory", "anchors", "scopes", "marks")
+    )
+    if "UPDATE" not in names["write_grants"]:
+        names["written_once"] = ""
+    if table != memory:
+        names["kept"] = ""
+    if table == memory:
+        names["guard"] = ""
+    if table in (anchors, scopes, marks):
+        names["worker"] = ""
+    return names | _definers(family, table)
+
+
+def _policies(family: Family, table: str) -> dict[str, str]:
+    """What row-level security shows and takes of a table."""
     spec = family.spec
-    # A profile is a tenant's, whatever the rest of the anchor; canonical rows are too.
-    own = table in (family.table_name("profiles"), *family.prints_tables())
-    keys = spec.anchor.keys[:1] if own else spec.anchor.keys
+    keys = spec.anchor.keys
+    if _of_tenant(family, table):
+        own = scope.tenant_policy(spec.agent, keys[0])
+        return {"policy_using": own, "policy_check": own}
+    if table == family.table_name("anchors"):
+        return {
+            "policy_using": scope.keys_policy(spec.agent, keys, reading=True),
+            "policy_check": scope.keys_policy(spec.agent, keys, reading=False),
+        }
     return {
-        "table": family.qualified(table),
-        "write_grants": raw(write_grants(family, table)),
-        "keeper_grants": raw(keeper_grants(family, table)),
-        "mover_grants": raw(mover_grants(family, table)),
-        "policy_using": scope.policy(spec.agent, keys, reading=True),
-        "policy_check": scope.policy(spec.agent, keys, reading=False),
+        "policy_using": scope.anchor_policy(spec.agent, keys, f"{family.prefix}_visible_v1"),
+        "policy_check": scope.anchor_policy(spec.agent, keys, None),
     }
 
 
-def access_templates(family: Family, table: str) -> list[str]:
-    """Which templates apply to a table: the application's always, the other roles' as needed."""
-    found = ["access.sql"]
-    if table not in (family.table_name("profiles"), *family.prints_tables()):
-        found.append("access_mover.sql")
-    memory, actions = map(family.table_name, ("memory", "actions"))
-    reads, receipts = map(family.table_name, ("reads", "receipts"))
-    if table in (memory, actions, reads, receipts, *belongings(family), *notes(family)):
-        found.append("access_keeper.sql")
-    if table == memory:
-        found.append("access_guard.sql")
-    if table in map(family.table_name, ("anchors", "scopes", "marks")):
-        found.append("access_worker.sql")
+def _of_tenant(family: Family, table: str) -> bool:
+    """A profile is a tenant's, whatever the rest of the anchor; canonical rows are too."""
+    return table in (family.table_name("profiles"), *family.prints_tables())
+
+
+def _definers(family: Family, table: str) -> dict[str, str]:
+    """What the definer functions may do with a table, for those that touch it."""
+    found = {}
+    if not _of_tenant(family, table):
+        found["mover_grants"] = _mover_grants(family, table)
+    touched = map(family.table_name, ("memory", "actions", "reads", "receipts"))
+    if table in (*touched, *belongings(family), *notes(family)):
+        found["keeper_grants"] = _keeper_grants(family, table)
     return found
 
 
-def mover_grants(family: Family, table: str) -> str:
+def _mover_grants(family: Family, table: str) -> str:
     """What the mover's functions may do with a table: fill it, and say what replaced what."""
     if table == family.table_name("anchors"):
         return "SELECT"
@@ -59,12 +78,27 @@ def mover_grants(family: Family, table: str) -> str:
     return f"SELECT, INSERT{', UPDATE (superseded_at, superseded_by)' if memory else ''}"
 
 
-def refusals(family: Family, names: Names, table: str) -> Names:
+def _keeper_grants(family: Family, table: str) -> str:
+    """What the keeper's functions may do with a table: drop with a scope, empty, never rewrite."""
+    if table == family.table_name("memory"):
+        return f"SELECT, DELETE, UPDATE ({', '.join(PAYLOAD)})"
+    if table == family.table_name("actions"):
+        return "SELECT"
+    if table == family.table_name("corroborations"):
+        return f"SELECT, DELETE, UPDATE ({', '.join(notes(family)[table])})"
+    if table == family.table_name("receipts"):
+        return "SELECT, UPDATE (request_digest, idempotency_key)"
+    if table in notes(family):
+        return f"SELECT, UPDATE ({', '.join(notes(family)[table])})"
+    return "SELECT, DELETE"
+
+
+def _refusals(family: Family, table: str) -> dict[str, str]:
     """Which trigger functions refuse changes to a table; some let an erasure by."""
-    refuse = raw("idetic.refuse_change_v1")
-    deletes = dict.fromkeys(belongings(family), names["release"])
-    deletes[family.table_name("reads")] = names["erasable"]
-    updates = {family.table_name("receipts"): names["forgotten"]}
+    refuse = "idetic.refuse_change_v1"
+    deletes = dict.fromkeys(belongings(family), f"{family.prefix}_release_v1")
+    deletes[family.table_name("reads")] = f"{family.prefix}_erasable_v1"
+    updates = {family.table_name("receipts"): f"{family.prefix}_forgotten_v1"}
     return {
         "refuse_delete": deletes.get(table, refuse),
         "refuse_update": updates.get(table, refuse),

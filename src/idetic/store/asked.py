@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
-
-from psycopg import sql
-from psycopg.adapt import Transformer
 
 from idetic.model import Origin, Scope, Tier, Typology
 from idetic.spec.primitives import Signal
@@ -19,21 +14,7 @@ from idetic.store import scope as scoping
 from idetic.store.envelope import texts
 
 DIMENSIONS = 384
-_NUMBERS = "'[" + ",".join(["%.6g"] * DIMENSIONS) + "]'"
-# The parameters of every form of the statement, used or not; the anchor's keys come before them.
-TYPES = {
-    "text": "text",
-    "vector": "{vector}",
-    "profile": "uuid",
-    "limit": "integer",
-    "moment": "timestamptz",
-    "typologies": "idetic.typology[]",
-    "origins": "idetic.origin[]",
-    "min_trust": "integer",
-}
-# Around the number of a scope's value; no spec's name can hold it.
-_MARK = "\x1f"
-MARKED = re.compile(f"'{_MARK}(\\d+){_MARK}'")
+_NUMBERS = "[" + ",".join(["%.6g"] * DIMENSIONS) + "]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +38,12 @@ class Asked:
     where: Mapping[str, Any] = field(default_factory=dict)
 
 
-def marked(scope: Scope) -> Scope:
-    """The scope with a mark for each value that becomes a parameter of the statement."""
-    anchor = enumerate(scope.anchor.items(), start=1)
-    marks = {k: None if v is None else f"{_MARK}{n}{_MARK}" for n, (k, v) in anchor}
-    return replace(scope, anchor=marks)
-
-
-_predicates: dict[tuple[Any, ...], str] = {}
-
-
-def _predicate(scope: Scope) -> str:
-    """The scope's predicate with marks for values: rendered once per set of bound keys.
-
-    The function that makes it is part of the key, so that no form outlives it.
-    """
-    key = (scoping.predicate, *((name, value is None) for name, value in scope.anchor.items()))
-    if key not in _predicates:
-        _predicates[key] = scoping.predicate(marked(scope), "m").as_string(None)
-    return _predicates[key]
-
-
 def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
-    """What the text of the statement depends on; the rest are its parameters."""
+    """What the text of the statement depends on; the rest are its values."""
     return (
-        _predicate(scope),
+        # The function that makes the predicate: no form outlives a test's sabotage.
+        scoping.predicate,
+        tuple(value is None for value in scope.anchor.values()),
         tuple(asked.weights.items()),
         asked.vector is None,
         asked.as_of is None,
@@ -96,47 +58,18 @@ def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
     )
 
 
-class _Quoted(str):
-    """A literal that is one already: numbers alone need nobody to look for quotes in them."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A prepared statement: its name, how to prepare it, and the values an execution needs."""
-
-    name: str
-    prepare: str
-
-    def execute(self, scope: Scope, asked: Asked) -> str:
-        """The execution for one question."""
-        # One for all values: to make one costs more than to quote with it.
-        quoting = Transformer()
-        values = ", ".join(
-            v if isinstance(v, _Quoted) else sql.Literal(v).as_string(quoting)
-            for v in _values(scope, asked)
-        )
-        return f"EXECUTE {self.name} ({values})"
-
-
-def prepared(text: str, types: Sequence[str]) -> Form:
-    """A statement with parameters as a form, under a name that is the hash of its text."""
-    listed = ", ".join(types)
-    name = f"idetic_{hashlib.sha256(f'{listed} {text}'.encode()).hexdigest()[:32]}"
-    return Form(name, f"PREPARE {name} ({listed}) AS {text}")
-
-
-def _values(scope: Scope, asked: Asked) -> Iterator[Any]:
-    """The parameters, in the order of `TYPES`: the anchor before them, the envelopes after."""
-    yield from scope.anchor.values()
-    yield asked.text
-    yield None if asked.vector is None else _Quoted(_NUMBERS % tuple(asked.vector))
-    yield asked.profile_id
-    yield asked.limit
-    yield asked.as_of or asked.at
-    yield [typology.value for typology in asked.typologies]
-    yield [origin.value for origin in asked.origins]
-    yield asked.min_trust
-    for value in (*asked.envelope.values(), *asked.where.values()):
-        yield texts(value)
+def values_of(scope: Scope, asked: Asked) -> dict[str, Any]:
+    """The values of a question, whether its form of the statement uses them or not."""
+    given = (*asked.envelope.values(), *asked.where.values())
+    return {
+        **scoping.bound(scope),
+        "text": asked.text,
+        "vector": None if asked.vector is None else _NUMBERS % tuple(asked.vector),
+        "profile": asked.profile_id,
+        "limit": asked.limit,
+        "moment": asked.as_of or asked.at,
+        "typologies": [typology.value for typology in asked.typologies],
+        "origins": [origin.value for origin in asked.origins],
+        "min_trust": asked.min_trust,
+        **{f"asked_{number}": texts(value) for number, value in enumerate(given)},
+    }

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any
 
 import anyio
 from psycopg import AsyncConnection, sql
+from psycopg import errors as pg
 from psycopg.rows import DictRow, dict_row
-from psycopg.sql import Composable
-from psycopg_pool import AsyncConnectionPool
 
-from idetic.errors import Busy, InputError
+from idetic.errors import Busy, CapabilityRefused, DatabaseUnsupported, InputError, SpecChanged
 from idetic.spec import reserved
 from idetic.store import templates
-from idetic.store.database import Connection, Database
+from idetic.store.administration import Administration
+from idetic.store.database import APP_ROLE, Connection, Database
+from idetic.store.role_pool import RolePool, is_direct
+from idetic.store.scope import quoted
 from idetic.store.sqlstate import translated
+from idetic.store.statement import Call, Statement, filled, statement
 from idetic.store.templates import raw
 
-CheckpointPool = AsyncConnectionPool[AsyncConnection[DictRow]]
+CheckpointPool = RolePool[AsyncConnection[DictRow]]
 _FILE = "queries/checkpoints.sql"
 _TRIES, _PAUSE = 600, 0.1
 
@@ -34,32 +36,58 @@ class Checkpoints:
         self._database = database
         self._schema = schema
 
-    @asynccontextmanager
-    async def preparing(self) -> AsyncIterator[Connection]:
-        """A connection on which the framework can make its tables; one process at a time."""
-        async with self._database.administration() as connection:
-            for _ in range(_TRIES):
-                cursor = await connection.execute(self._compose("try_lock"))
-                if await cursor.fetchone() == (True,):
-                    break
-                await anyio.sleep(_PAUSE)
-            else:
-                raise Busy("Another process is setting the checkpointer up.")
-            await connection.execute(self._compose("schema"))
-            yield connection
-            # The lock goes with the connection.
-            await connection.execute(self._compose("grants"))
+    async def is_current(self, newest: int) -> bool:
+        """Whether the framework's tables are there and have its newest migration."""
+        try:
+            rows = await self._database.run_all(None, [Call(self._statement("newest"), {})])
+        except (SpecChanged, CapabilityRefused):
+            return False
+        return bool(rows[0][0] is not None and rows[0][0] >= newest)
 
     @asynccontextmanager
-    async def pool(self, size: int) -> AsyncIterator[CheckpointPool]:
-        """A pool for the framework's statements, as the application role."""
-        pool: CheckpointPool = AsyncConnectionPool(
+    async def preparing(self, administration: Administration) -> AsyncIterator[Connection]:
+        """A connection on which the framework can make its tables; one process at a time."""
+        async with administration.connection() as connection:
+            if not await is_direct(connection):
+                raise DatabaseUnsupported(
+                    "The checkpointer's tables cannot be made through a connection pooler.",
+                    remedy="Open once with an `admin_dsn` that leads to the server itself.",
+                )
+            await self._lock(connection)
+            try:
+                await connection.execute(self._composed("schema"))
+            except pg.InsufficientPrivilege:
+                raise DatabaseUnsupported(
+                    "This login may not make the checkpointer's tables.",
+                    remedy="Open once with an admin login: `Idetic.open(dsn, admin_dsn=…)`.",
+                ) from None
+            yield connection
+            # The lock goes with the connection.
+            await connection.execute(self._composed("grants"))
+
+    async def _lock(self, connection: Connection) -> None:
+        for _ in range(_TRIES):
+            cursor = await connection.execute(self._composed("try_lock"))
+            if await cursor.fetchone() == (True,):
+                return
+            await anyio.sleep(_PAUSE)
+        raise Busy("Another process is setting the checkpointer up.")
+
+    @asynccontextmanager
+    async def pool(self, size: int, *, snapshot: bool = False) -> AsyncIterator[CheckpointPool]:
+        """A pool for the framework's statements, as the application role.
+
+        With `snapshot` all statements of a loan read the same moment; it is opened when needed.
+        """
+        pool: CheckpointPool = RolePool(
             self._database.dsn,
+            role=APP_ROLE,
+            schema=self._schema,
+            begin="BEGIN ISOLATION LEVEL REPEATABLE READ" if snapshot else "BEGIN",
             open=False,
-            min_size=1,
+            min_size=0 if snapshot else 1,
             max_size=size,
-            kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
-            configure=self._become,
+            kwargs={"row_factory": dict_row},
         )
         try:
             with translated():
@@ -70,16 +98,13 @@ class Checkpoints:
 
     async def silent_since(self, moment: datetime) -> list[str]:
         """The threads of which nothing was saved since a moment."""
-        async with self._database.reading() as connection:
-            cursor = await connection.execute(
-                self._compose("silent", moment=sql.Literal(moment)), prepare=False
-            )
-            return [thread for (thread,) in await cursor.fetchall()]
+        call = Call(self._statement("silent"), {"moment": moment})
+        return [thread for (thread,) in await self._database.run_all(None, [call])]
 
-    async def _become(self, connection: AsyncConnection[Any]) -> None:
-        # Two statements, which this pool's prepare_threshold of 0 would prepare as one.
-        await connection.execute(self._compose("become"), prepare=False)
+    def _statement(self, query: str) -> Statement:
+        text = templates.query(_FILE, query)
+        return statement(filled(text, {"schema": quoted(self._schema)}))
 
-    def _compose(self, query: str, **values: Composable) -> sql.Composed:
+    def _composed(self, query: str) -> sql.Composed:
         names = {"schema": sql.Identifier(self._schema), "schema_text": sql.Literal(self._schema)}
-        return raw(templates.query(_FILE, query)).format(**names, **values)
+        return raw(templates.query(_FILE, query)).format(**names)

@@ -9,18 +9,37 @@ import psycopg
 from anyio import to_thread
 from psycopg.conninfo import conninfo_to_dict
 
-from idetic.errors import DatabaseUnavailable, DatabaseUnsupported, IdeticError
+from idetic.errors import CapabilityRefused, DatabaseUnavailable, DatabaseUnsupported, IdeticError
+from idetic.store.administration import Administration
 from idetic.store.database import APP_ROLE, Database
 from idetic.store.embedded import EmbeddedServer
 from idetic.store.migrator import is_current, migrate
 from idetic.store.sqlstate import translated
+from idetic.store.statement import Call, Statement
+
+_WHO = Call(
+    Statement(
+        """SELECT session_user, login.rolsuper OR login.rolbypassrls,
+                  acting.rolsuper OR acting.rolbypassrls
+           FROM pg_roles AS login, pg_roles AS acting
+           WHERE login.rolname = session_user AND acting.rolname = current_user"""
+    ),
+    {},
+)
+_LOGIN = (
+    f"Make a login for programs with this one, which has set the database up: `CREATE ROLE my_app "
+    f"LOGIN PASSWORD '…' IN ROLE {APP_ROLE};`. Then open with both: `Idetic.open(dsn_of_my_app, "
+    "admin_dsn=this_one)`; for commands, the first is --dsn or IDETIC_DSN, this one "
+    "IDETIC_ADMIN_DSN."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open database, and the embedded server's lease if there is one."""
+    """An open database, the way to administer it, and the embedded server's lease if any."""
 
     database: Database
+    administration: Administration
     server: EmbeddedServer | None = None
 
 
@@ -29,20 +48,22 @@ async def open_database(
 ) -> Opened:
     """Open by DSN, or the embedded server when there is none."""
     if dsn is not None:
-        await _prepare(admin_dsn or dsn)
-        return Opened(await _serve(dsn, admin_dsn or dsn))
+        admin = admin_dsn or dsn
+        await set_up(admin)
+        return Opened(await _serve(dsn), Administration(admin))
     server = await to_thread.run_sync(lambda: EmbeddedServer.acquire(home, keep=keep))
     try:
         admin = server.dsn()
-        await _prepare(admin)
+        await set_up(admin)
         await to_thread.run_sync(server.ensure_login, APP_ROLE)
-        return Opened(await _serve(server.dsn(user=APP_ROLE), admin), server)
+        return Opened(await _serve(server.dsn(user=APP_ROLE)), Administration(admin), server)
     except IdeticError:
         await to_thread.run_sync(server.release)
         raise
 
 
-async def _prepare(dsn: str) -> None:
+async def set_up(dsn: str) -> None:
+    """Bring a database to what this release needs, with an admin login's rights."""
     with translated():
         async with await _connect(dsn) as connection:
             if not await is_current(connection):
@@ -66,17 +87,17 @@ async def open_role(opened: Opened, role: str) -> Database:
     """The same database as another role of ours: a pool of its own, which can act as nobody else.
 
     On the embedded server the role logs in itself, so that the server refuses to let it become any
-    other. With a DSN the login is the operator's, and every connection takes the role at once.
+    other. With a DSN the login is the operator's, and every transaction takes the role first.
     """
     dsn, server = opened.database.dsn, opened.server
     if server is not None:
         await to_thread.run_sync(server.ensure_login, role)
         dsn = server.dsn(user=role)
-    return await _serve(dsn, opened.database.admin_dsn, role)
+    return await _serve(dsn, role)
 
 
-async def _serve(dsn: str, admin_dsn: str, role: str = APP_ROLE) -> Database:
-    database = Database(dsn, admin_dsn, role=role)
+async def _serve(dsn: str, role: str = APP_ROLE) -> Database:
+    database = Database(dsn, role=role)
     try:
         await database.open()
         await _check_role(database)
@@ -87,14 +108,24 @@ async def _serve(dsn: str, admin_dsn: str, role: str = APP_ROLE) -> Database:
 
 
 async def _check_role(database: Database) -> None:
-    """The pool must not act as a role that row-level security does not bind."""
-    async with database.reading() as connection:
-        cursor = await connection.execute(
-            "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-        )
-        row = await cursor.fetchone()
-    if row is None or row[0]:
+    """Neither the pool's login nor the role that it takes may be above row-level security.
+
+    The login too: a transaction that forgets its role, or resets it, has the login's rights.
+    """
+    try:
+        ((login, over, role_over),) = await database.run_all(None, [_WHO])
+    except CapabilityRefused:
+        raise DatabaseUnsupported(
+            f"This login may not act as {database.role}.",
+            remedy=f"With an admin login: `GRANT {APP_ROLE} TO` this login.",
+        ) from None
+    if role_over:
         raise DatabaseUnsupported(
             f"The role {database.role} bypasses row-level security.",
             remedy=f"ALTER ROLE {database.role} NOSUPERUSER NOBYPASSRLS;",
+        )
+    if over:
+        raise DatabaseUnsupported(
+            f"The login {login} bypasses row-level security, so memory is not opened with it.",
+            remedy=_LOGIN,
         )

@@ -1,56 +1,93 @@
-"""The pool, and the two ways a statement runs: scoped as the application, or as the admin."""
+"""The door: the one way a statement on memory enters the database.
+
+Every message says itself who acts and within which scope, both local to its transaction. So it does
+not matter whose connection it was before, and a pooler may hand the server to anybody afterwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg import sql
+from psycopg import errors as pg
+from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool
 
 from idetic.errors import DatabaseClosed, DatabaseUnavailable
 from idetic.model import Scope
 from idetic.store import scope as scoping
+from idetic.store.pipeline import Pipeline, Rows
 from idetic.store.sqlstate import translated
-from idetic.store.templates import raw
+from idetic.store.statement import Call, Statement, Values
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
-Rows = list[tuple[Any, ...]]
-Run = Callable[[str], Coroutine[Any, Any, Rows]]
 
 APP_ROLE = "idetic_app"
+_BEGIN = Call(Statement("BEGIN"), {})
+_BEGIN_SNAPSHOT = Call(Statement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"), {})
+_COMMIT = Call(Statement("COMMIT"), {})
+_ROLLBACK = Call(Statement("ROLLBACK"), {})
+_NOTHING: Values = {}
+_MOST_SURPRISES = 12
+_OPEN = (TransactionStatus.INERROR, TransactionStatus.INTRANS)
+
+
+class Transaction:
+    """Statements within one scope, all or none. One round trip each; the first also begins."""
+
+    def __init__(self, database: Database, connection: Connection, entering: Sequence[Call]):
+        self._database = database
+        self._connection = connection
+        self._entering = entering
+
+    async def __call__(self, statement: Statement, values: Values = _NOTHING) -> Rows:
+        """Run one statement."""
+        return (await self.each([Call(statement, values)]))[0]
+
+    async def each(self, calls: Sequence[Call]) -> list[Rows]:
+        """Run several statements in one round trip; the rows of each."""
+        entering, self._entering = self._entering, ()
+        # Not prepared: what a pooler makes of a name could only be mended by beginning again.
+        found = await _sent(self._connection, [*entering, *calls], None)
+        return found[len(entering) :]
+
+    async def set(self, settings: Mapping[str, str]) -> None:
+        """Settings that hold to the end of the transaction."""
+        call = self._database.settings(settings)
+        await self(call.statement, call.values)
+
+    async def end(self) -> None:
+        """Commit, if anything has begun."""
+        if not self._entering:
+            await _sent(self._connection, [_COMMIT], None)
+
+
+Run = Transaction
 
 
 class Database:
-    """One PostgreSQL database: a pool that acts as one role, by default the application's.
-
-    Every pooled statement carries a scope. Administration (migrations, applying a spec) takes
-    its own connection and never the pool's.
-    """
+    """One PostgreSQL database, entered as one role of ours: by default the application's."""
 
     def __init__(
-        self,
-        dsn: str,
-        admin_dsn: str,
-        *,
-        role: str = APP_ROLE,
-        pool_size: int = 10,
-        timeout: float = 30.0,
+        self, dsn: str, *, role: str = APP_ROLE, pool_size: int = 10, timeout: float = 30.0
     ):
         self.dsn = dsn
-        self.admin_dsn = admin_dsn
         self.role = role
         self._closed = False
+        self.citus = False
+        # What each connection has prepared, and how often its server thought otherwise.
+        self._prepared: WeakKeyDictionary[Connection, set[bytes]] = WeakKeyDictionary()
+        self._surprises = 0
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             dsn,
             open=False,
             min_size=1,
             max_size=pool_size,
             timeout=timeout,
-            kwargs={"autocommit": True},
-            configure=self._become,
+            kwargs={"autocommit": True, "prepare_threshold": None},
         )
 
     async def open(self) -> None:
@@ -62,6 +99,8 @@ class Database:
                 raise
             except TimeoutError:
                 raise DatabaseUnavailable from None
+            async with self._pool.connection() as connection:
+                self.citus = await scoping.is_citus(connection)
 
     async def close(self) -> None:
         """Give the connections back. Closing twice is fine."""
@@ -73,69 +112,113 @@ class Database:
         """Whether `close` was called."""
         return self._closed
 
-    async def run(self, scope: Scope, statement: str, *, role: str | None = None) -> Rows:
-        """Run one statement within a scope: one message, one round trip, one transaction.
+    async def run(
+        self,
+        scope: Scope,
+        statement: Statement,
+        values: Values = _NOTHING,
+        *,
+        role: str | None = None,
+        settings: Mapping[str, str] = _NOTHING,
+    ) -> Rows:
+        """Run one statement within a scope: one round trip, one transaction."""
+        return await self.run_all(scope, [Call(statement, values)], role=role, settings=settings)
 
-        The settings and the statement travel as one simple query, which PostgreSQL runs as one
-        implicit transaction: all of it commits or none does, and the settings end with it.
+    async def run_all(
+        self,
+        scope: Scope | None,
+        calls: Sequence[Call],
+        *,
+        role: str | None = None,
+        settings: Mapping[str, str] = _NOTHING,
+    ) -> Rows:
+        """Run statements as one transaction and one round trip; gives the last rows that come.
+
+        Without a scope, row-level security shows no memory at all: for what is no tenant's.
         """
-        if self._closed:
-            raise DatabaseClosed
-        become = f'SET LOCAL ROLE "{role}"; ' if role else ""
-        query = raw(f"{become}{scoping.settings(scope)}; {statement}")
-        with translated():
-            async with self._pool.connection() as connection:
-                return await _last_rows(connection, query)
+        entered = self.settings({**scoping.settings(scope), **settings}, role or self.role)
+        messages = (_BEGIN, entered, *calls, _COMMIT)
+        async with self._borrowed() as connection:
+            found = await self._whole(connection, messages)
+        return next((rows for rows in reversed(found[2:]) if rows), [])
+
+    async def _whole(self, connection: Connection, messages: Sequence[Call]) -> list[Rows]:
+        """A transaction from begin to commit, with what this connection has prepared.
+
+        Behind a pooler the server may differ from message to message and know more or fewer names
+        than we think. Nothing is committed then, and since a name is its text's hash, either is put
+        right by asking again; where it goes on, the texts travel instead.
+        """
+        known = self._prepared.setdefault(connection, set())
+        while self._surprises < _MOST_SURPRISES:
+            try:
+                return await _sent(connection, messages, known)
+            except pg.InvalidSqlStatementName:
+                known.clear()
+            except pg.DuplicatePreparedStatement:
+                # The pipeline has noted the name: the server means the same by it.
+                pass
+            self._surprises += 1
+        return await _sent(connection, messages, None)
 
     @asynccontextmanager
-    async def transaction(self, scope: Scope) -> AsyncIterator[Run]:
-        """Several statements within a scope, all or none. One message each; for bulk only."""
-        if self._closed:
-            raise DatabaseClosed
-        with translated():
-            async with self._pool.connection() as connection, connection.transaction():
-                await connection.execute(raw(scoping.settings(scope)))
-                yield lambda statement: _last_rows(connection, raw(statement))
+    async def transaction(self, scope: Scope | None) -> AsyncIterator[Transaction]:
+        """Several statements within a scope, all or none."""
+        async with self._within(scope, _BEGIN) as transaction:
+            yield transaction
 
     @asynccontextmanager
-    async def snapshot(self, scope: Scope) -> AsyncIterator[Run]:
+    async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
         """Several statements within a scope that all read the same moment; none can write."""
-        async with self.transaction(scope) as run:
-            await run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            yield run
+        async with self._within(scope, _BEGIN_SNAPSHOT) as transaction:
+            yield transaction
+
+    @asynccontextmanager
+    async def _within(self, scope: Scope | None, begin: Call) -> AsyncIterator[Transaction]:
+        entered = self.settings(scoping.settings(scope), self.role)
+        async with self._borrowed() as connection:
+            transaction = Transaction(self, connection, (begin, entered))
+            try:
+                yield transaction
+                await transaction.end()
+            finally:
+                await _rolled_back(connection)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
-        """A pooled connection: for the registry tables, which hold no memory, and for recalls,
-        whose message carries its scope itself beside the statement that it prepares."""
+        """A connection in a transaction as our role, for the registry: no scope, so no memory."""
+        async with self._borrowed() as connection, connection.transaction():
+            entered = self.settings(scoping.settings(None), self.role)
+            await _sent(connection, [entered], None)
+            yield connection
+
+    @asynccontextmanager
+    async def _borrowed(self) -> AsyncIterator[Connection]:
         if self._closed:
             raise DatabaseClosed
         with translated():
             async with self._pool.connection() as connection:
                 yield connection
 
-    async def _become(self, connection: Connection) -> None:
-        # One statement, so that opening a pool costs one round trip per connection. The Citus
-        # setting makes SET LOCAL reach the workers; a plain server keeps it as a placeholder.
-        await connection.execute(
-            sql.SQL("SET ROLE {}; SET citus.propagate_set_commands = 'local'").format(
-                sql.Identifier(self.role)
-            )
-        )
-
-    @asynccontextmanager
-    async def administration(self) -> AsyncIterator[Connection]:
-        """A connection of its own with the login's rights, for migrations and specs."""
-        if self._closed:
-            raise DatabaseClosed
-        with translated():
-            connection = await psycopg.AsyncConnection.connect(self.admin_dsn, autocommit=True)
-            async with connection:
-                yield connection
+    def settings(self, settings: Mapping[str, str], role: str | None = None) -> Call:
+        """The call that sets role and settings, local to its transaction."""
+        return scoping.entering(settings, role, citus=self.citus)
 
 
-async def _last_rows(connection: Connection, query: sql.SQL) -> Rows:
-    cursor = await connection.execute(query)
-    while cursor.nextset():
-        pass
-    return await cursor.fetchall() if cursor.description else []
+async def _sent(
+    connection: Connection, calls: Sequence[Call], known: set[bytes] | None
+) -> list[Rows]:
+    pipeline = Pipeline(connection, known)
+    for call in calls:
+        pipeline.add(call)
+    try:
+        return await pipeline.run()
+    finally:
+        if calls[-1] is _COMMIT:
+            await _rolled_back(connection)
+
+
+async def _rolled_back(connection: Connection) -> None:
+    """End a transaction that its statements did not."""
+    if connection.pgconn.transaction_status in _OPEN:
+        await _sent(connection, [_ROLLBACK], None)

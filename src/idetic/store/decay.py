@@ -3,94 +3,91 @@
 from __future__ import annotations
 
 from psycopg import sql
-from psycopg.sql import Composable
 
 from idetic.evidence import DispositionCause
 from idetic.model import Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import DecayModel
-from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.family import Family
-from idetic.store.templates import raw
+from idetic.store.statement import filled
 
-_FILE = "queries/decay.sql"
+_PATH = "queries/decay.sql"
 
 
-def freshness(family: Family, scope: Scope, moment: Composable) -> Composable:
+def freshness(family: Family, scope: Scope, moment: str) -> str:
     """From 1, just seen, towards 0, by each cell's decay model, of a memory row called m.
 
     Recall favours it; disposition presses by what is missing from 1, `1 - 0.5 ^ (age / half-life)`.
+    `moment` is where the time is bound, such as `%(moment)s`.
     """
     cases = []
     for tier, typology in family.spec.typology.cells():
         policy = family.spec.decay_of(tier, typology)
         if policy.model is DecayModel.EXEMPT:
-            value: Composable = raw("1.0")
+            value = "1.0"
         else:
             valid = policy.model is DecayModel.VALIDITY
             half = policy.validity_days if valid else policy.half_life_days
-            seen = _confirmed(family, scope) if valid else raw("m.valid_at")
-            # date_part and not extract: numeric arithmetic is a hundred times slower.
-            days = raw("greatest(0, date_part('epoch', {} - {})) / 86400").format(moment, seen)
-            value = raw("power(0.5::float8, {} / {})").format(days, sql.Literal(half))
+            value = _halved(moment, _confirmed(family, scope) if valid else "m.valid_at", half)
         cases.append(_when(tier, typology, value))
-    return raw("(CASE WHEN m.exempt_at IS NOT NULL THEN 1.0 {} ELSE 0.0 END)::float8").format(
-        raw(" ").join(cases)
-    )
+    return f"(CASE WHEN m.exempt_at IS NOT NULL THEN 1.0 {' '.join(cases)} ELSE 0.0 END)::float8"
 
 
-def _confirmed(family: Family, scope: Scope) -> Composable:
+def _halved(moment: str, since: str, days: float | None) -> str:
+    """What is left of 1 after some time, when half of it goes every so many days."""
+    # date_part and not extract: numeric arithmetic is a hundred times slower.
+    age = f"greatest(0, date_part('epoch', {moment}::timestamptz - {since})) / 86400"
+    return f"power(0.5::float8, {age} / {_literal(days)})"
+
+
+def _confirmed(family: Family, scope: Scope) -> str:
     """When an entry was last known to hold: re-corroboration extends its validity.
 
     Derived from the junction and never kept on the row (ADR-058 D9).
     """
     if not family.spec.references.corroborations:
-        return raw("m.valid_at")
-    return raw(templates.query(_FILE, "confirmed")).format(
-        corroborations=family.names()["corroborations"], scope_c=scoping.predicate(scope, "c")
-    )
+        return "m.valid_at"
+    names = {**family.names(), **family.scope_names(scope)}
+    return filled(templates.query(_PATH, "confirmed"), names)
 
 
-def due(family: Family, scope: Scope) -> Composable:
+def due(family: Family, scope: Scope) -> str:
     """When a persistent entry falls due for a disposition; infinity where it never does."""
     spec = family.spec
-    cases: list[Composable] = [raw("WHEN m.exempt_at IS NOT NULL THEN 'infinity'::timestamptz")]
-    waiting = sql.Literal(_candidate_days(spec))
-    cases.append(raw("WHEN m.candidate THEN m.created_at + {} * interval '1 day'").format(waiting))
+    waiting = _literal(_candidate_days(spec))
+    cases = [
+        "WHEN m.exempt_at IS NOT NULL THEN 'infinity'::timestamptz",
+        f"WHEN m.candidate THEN m.created_at + {waiting} * interval '1 day'",
+    ]
     for typology in spec.typology.at(Tier.PERSISTENT):
         policy = spec.decay_of(Tier.PERSISTENT, typology)
         if policy.model is DecayModel.VALIDITY:
             after, seen = policy.validity_days, _confirmed(family, scope)
         elif policy.model is DecayModel.FORCING:
-            after, seen = policy.half_life_days, raw("m.valid_at")
+            after, seen = policy.half_life_days, "m.valid_at"
         else:
             continue
-        value = raw("{} + {} * interval '1 day'").format(seen, sql.Literal(after))
+        value = f"{seen} + {_literal(after)} * interval '1 day'"
         cases.append(_when(Tier.PERSISTENT, typology, value))
-    return raw("(CASE {} ELSE 'infinity' END)").format(raw(" ").join(cases))
+    return f"(CASE {' '.join(cases)} ELSE 'infinity' END)"
 
 
-def cause(spec: MemorySpec) -> Composable:
+def cause(spec: MemorySpec) -> str:
     """Why a persistent entry falls due."""
-    stale = sql.Literal(DispositionCause.STALE_CANDIDATE.value)
-    cases: list[Composable] = [raw("WHEN m.candidate THEN {}").format(stale)]
+    cases = [f"WHEN m.candidate THEN {_literal(DispositionCause.STALE_CANDIDATE.value)}"]
     for typology in spec.typology.at(Tier.PERSISTENT):
         forced = spec.decay_of(Tier.PERSISTENT, typology).model is DecayModel.FORCING
         why = DispositionCause.FORCED if forced else DispositionCause.LAPSED
-        cases.append(_when(Tier.PERSISTENT, typology, sql.Literal(why.value)))
-    return raw("(CASE {} END)").format(raw(" ").join(cases))
+        cases.append(_when(Tier.PERSISTENT, typology, _literal(why.value)))
+    return f"(CASE {' '.join(cases)} END)"
 
 
-def pressure(family: Family, scope: Scope, moment: Composable) -> Composable:
+def pressure(family: Family, scope: Scope, moment: str) -> str:
     """How hard time presses on a persistent entry; on a candidate, by how long it has waited."""
-    days = raw("greatest(0, date_part('epoch', {} - m.created_at)) / 86400").format(moment)
-    waited = raw("power(0.5::float8, {} / {})").format(
-        days, sql.Literal(_candidate_days(family.spec))
-    )
-    return raw("(1 - CASE WHEN m.candidate AND m.exempt_at IS NULL THEN {} ELSE {} END)").format(
-        waited, freshness(family, scope, moment)
-    )
+    waited = _halved(moment, "m.created_at", _candidate_days(family.spec))
+    waits = f"m.candidate AND m.exempt_at IS NULL THEN {waited}"
+    return f"(1 - CASE WHEN {waits} ELSE {freshness(family, scope, moment)} END)"
 
 
 def _candidate_days(spec: MemorySpec) -> float:
@@ -100,7 +97,11 @@ def _candidate_days(spec: MemorySpec) -> float:
     return spec.promotion_of(tier, Typology.EPISODIC).candidate_days
 
 
-def _when(tier: Tier, typology: Typology, value: Composable) -> Composable:
-    return raw("WHEN m.tier = {} AND m.typology = {} THEN {}").format(
-        sql.Literal(tier.value), sql.Literal(typology.value), value
-    )
+def _when(tier: Tier, typology: Typology, value: str) -> str:
+    cell = f"m.tier = {_literal(tier.value)} AND m.typology = {_literal(typology.value)}"
+    return f"WHEN {cell} THEN {value}"
+
+
+def _literal(value: float | str | None) -> str:
+    """A constant of the spec's as SQL."""
+    return sql.Literal(value).as_string(None)

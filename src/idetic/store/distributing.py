@@ -9,7 +9,8 @@ from psycopg import errors as pg
 
 from idetic.errors import DatabaseUnsupported, DistributionRefused
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.database import Connection, Database
+from idetic.store.administration import Administration
+from idetic.store.database import Connection
 from idetic.store.distribution import SETTINGS, Distribution, bare
 from idetic.store.distribution_plan import plan_distribution
 from idetic.store.migrator import LOCK
@@ -22,16 +23,21 @@ class Distributor:
     """Plans and does the distribution of one agent, with the admin login's rights."""
 
     def __init__(
-        self, database: Database, agent: str, specs: Mapping[str, MemorySpec], *, persona: bool
+        self,
+        administration: Administration,
+        agent: str,
+        specs: Mapping[str, MemorySpec],
+        *,
+        persona: bool,
     ):
-        self._database = database
+        self._administration = administration
         self._agent = agent
         self._specs = specs
         self._persona = persona
 
     async def plan(self) -> Distribution:
         """Which table goes where, and what stands in the way; on any server."""
-        async with self._database.administration() as connection, connection.transaction():
+        async with self._administration.connection() as connection, connection.transaction():
             return await self._plan(connection)
 
     async def distribute(self) -> Distribution:
@@ -40,7 +46,7 @@ class Distributor:
         The login's own role acts: Citus goes to the workers as the current role, and our owner
         cannot log in.
         """
-        async with self._database.administration() as connection, connection.transaction():
+        async with self._administration.connection() as connection, connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
             plan = await self._plan(connection)
             check(plan)
@@ -59,7 +65,7 @@ class Distributor:
             raise DatabaseUnsupported(
                 "This login may not see every row of every table, so it cannot plan this.",
                 remedy="Use an admin login that row-level security does not bind: "
-                "`Idetic.open(dsn, admin_dsn=…)`, or --dsn. Nothing was changed.",
+                "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. Nothing was changed.",
             ) from None
 
 
@@ -99,7 +105,7 @@ async def _run(connection: Connection, table: str, statement: str) -> None:
         raise DatabaseUnsupported(
             f"This login may not distribute {table}.",
             remedy="Use an admin login that owns the tables or is a superuser: "
-            "`Idetic.open(dsn, admin_dsn=…)`, or --dsn. Nothing was distributed.",
+            "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. Nothing was distributed.",
         ) from None
     except psycopg.Error as error:
         # A worker that does not answer is told in the same class as a server that went away.

@@ -12,11 +12,12 @@ from psycopg import sql
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
 from idetic.store.canonical import pointed_at
-from idetic.store.database import Connection, Rows
+from idetic.store.database import Connection
 from idetic.store.distribution import ALONE, FILE, BrokenRule, Distribution, Place, Placement
 from idetic.store.distribution_rules import breach
 from idetic.store.family import Family
 from idetic.store.persona_tables import PERSONAS, role_of
+from idetic.store.pipeline import Rows
 from idetic.store.plan import extensions_of
 from idetic.store.templates import raw
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg import sql
-from psycopg.sql import Composable
-
 from idetic.ids import uuid7
-from idetic.model import Place, Scope, Tier, Typology
+from idetic.model import Place, Principal, Scope, Tier, Typology
 from idetic.store import scope as scoping
 from idetic.store import templates
-from idetic.store.database import Database, Rows
-from idetic.store.family import Family, Names
-from idetic.store.templates import raw
+from idetic.store.database import Database, Run
+from idetic.store.entries import anchor_of, key_columns
+from idetic.store.family import Family
+from idetic.store.pipeline import Rows
+from idetic.store.scope import quoted
+from idetic.store.statement import Call, Values, filled, named_query
 
-_FILE = "queries/embeddings.sql"
+_FILE = "embeddings"
+_PATH = "queries/embeddings.sql"
+# How many rows one INSERT brings: each number of rows is a statement of its own, and is kept.
+_ROWS = 64
+_NO_PARTS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +39,35 @@ class Pending:
 
 async def register(database: Database, name: str, dimensions: int, fingerprint: str) -> UUID:
     """The profile of a model, made known to the database if it is not yet."""
-    values: dict[str, Any] = {"name": name, "fingerprint": fingerprint}
-    async with database.reading() as connection:
-        found = await connection.execute(raw(templates.query(_FILE, "find")), values)
-        row = await found.fetchone()
-        if row is None:
-            values |= {"profile_id": uuid7(), "dimensions": dimensions}
-            await connection.execute(raw(templates.query(_FILE, "register")), values)
-            found = await connection.execute(raw(templates.query(_FILE, "find")), values)
-            row = await found.fetchone()
-    profile_id: UUID = row[0] if row else uuid7()
+    async with database.transaction(None) as run:
+        return await known(run, name, dimensions, fingerprint)
+
+
+async def known(run: Run, name: str, dimensions: int, fingerprint: str) -> UUID:
+    """The profile of a model, made known within a transaction if it is not yet."""
+    model = {"name": name, "fingerprint": fingerprint}
+    find = named_query(_PATH, "find")
+    rows = await run(find, model)
+    if not rows:
+        await run(named_query(_PATH, "lock"), model)
+        rows = await run(find, model)
+    if not rows:
+        rows = [(uuid7(),)]
+        made = {"profile_id": rows[0][0], "dimensions": dimensions}
+        await run(named_query(_PATH, "register"), model | made)
+    profile_id: UUID = rows[0][0]
     return profile_id
+
+
+def activation(family: Family, scope: Scope, profile_id: UUID, at: datetime) -> Call:
+    """The call that switches a tenant's recalls to a profile."""
+    values = {"activation_id": uuid7(), "profile": profile_id, "at": at}
+    return family.call(_FILE, "activate", scope, {}, by=_by(scope.principal), **values)
+
+
+def active(family: Family, scope: Scope) -> Call:
+    """The call that asks for the profile of a tenant's recalls."""
+    return family.call(_FILE, "active", scope, {})
 
 
 class Embeddings:
@@ -54,7 +76,7 @@ class Embeddings:
     def __init__(self, database: Database, family: Family, vector_schema: str):
         self._database = database
         self._family = family
-        self._vector_schema = sql.Identifier(vector_schema)
+        self._vector = quoted(vector_schema)
 
     async def register(self, name: str, dimensions: int, fingerprint: str) -> UUID:
         """The profile of a model, made known if it is not yet."""
@@ -62,43 +84,35 @@ class Embeddings:
 
     async def active(self, scope: Scope) -> UUID | None:
         """The profile this tenant's recalls use, if any."""
-        rows = await self._run(scope, "active")
+        rows = await self._database.run_all(scope, [active(self._family, scope)])
         return rows[0][0] if rows else None
 
     async def activate(self, scope: Scope, profile_id: UUID, at: datetime) -> None:
         """Switch the tenant's recalls to a profile."""
-        principal = scope.principal
-        await self._run(
-            scope,
-            "activate",
-            tenant_value=sql.Literal(scope.tenant),
-            activation_id=sql.Literal(uuid7()),
-            profile=sql.Literal(profile_id),
-            at=sql.Literal(at),
-            by=sql.Literal(f"{principal.kind}:{principal.name}"),
-        )
+        await self._database.run_all(scope, [activation(self._family, scope, profile_id, at)])
 
     async def pending(
         self, scope: Scope, profile_id: UUID, limit: int, *, session_id: UUID | None = None
     ) -> list[Pending]:
         """The oldest entries of the scope, or of one session, without a vector in the profile."""
-        profile, most = sql.Literal(profile_id), sql.Literal(limit)
-        session = sql.Literal(session_id)
-        rows = await self._run(scope, "pending", profile=profile, limit=most, session_id=session)
-        keys = self._family.keys
+        keys = "".join(f", {key}" for key in key_columns(self._family, scope))
+        wanted = {"profile": profile_id, "limit": limit, "session_id": session_id}
+        rows = await self._asked(scope, "pending", {"keys": keys}, **wanted)
         return [
-            Pending(dict(zip(keys, row, strict=False)), *_typed(row[len(keys) :])) for row in rows
+            Pending(anchor_of(scope, found), memory_id, Tier(tier), Typology(typology), body)
+            for memory_id, tier, typology, body, *found in rows
         ]
 
     async def count_pending(self, scope: Scope, profile_id: UUID) -> int:
         """How many entries of the scope have no vector in the profile."""
-        rows = await self._run(scope, "count_pending", profile=sql.Literal(profile_id))
-        count: int = rows[0][0]
-        return count
+        ((count,),) = await self._asked(scope, "count_pending", profile=profile_id)
+        found: int = count
+        return found
 
     async def anchors(self, scope: Scope) -> list[dict[str, Any]]:
         """The anchors with memory that the scope can see."""
-        rows = await self._run(scope, "anchors")
+        keys = ", ".join(f"a.{quoted(key)}" for key in self._family.keys)
+        rows = await self._asked(scope, "anchors", {"keys": keys})
         return [dict(zip(self._family.keys, row, strict=True)) for row in rows]
 
     async def store(
@@ -112,58 +126,63 @@ class Embeddings:
         point: bool,
     ) -> None:
         """Keep vectors; storing twice is storing once. `point` makes the entries refer to them."""
-        rows = [
-            raw("({}, {}, {}, {}, {}, {}, {}::{}.halfvec, {})").format(
-                raw(", ").join(map(sql.Literal, entry.anchor.values())),
-                *map(sql.Literal, (uuid7(), entry.memory_id, profile_id)),
-                *map(sql.Literal, (entry.tier.value, entry.typology.value)),
-                sql.Literal("[" + ",".join(f"{x:.6g}" for x in vector) + "]"),
-                self._vector_schema,
-                sql.Literal(at),
-            )
-            for entry, vector in zip(found, vectors, strict=True)
-        ]
-        statements = [self._compose(scope, "store", rows=raw(", ").join(rows))]
+        rows = [_row(entry, vector) for entry, vector in zip(found, vectors, strict=True)]
+        calls = [*self._inserts(scope, "store", rows, {"profile": profile_id, "at": at})]
         if point:
-            ids = sql.Literal([entry.memory_id for entry in found])
-            profile = sql.Literal(profile_id)
-            statements.append(self._compose(scope, "point", profile=profile, ids=ids))
-        await self._database.run(scope, "; ".join(statements))
+            ids = [entry.memory_id for entry in found]
+            calls.append(self._call(scope, "point", profile=profile_id, ids=ids))
+        await self._database.run_all(scope, calls)
 
     async def read(self, scope: Scope, place: Place, ids: Iterable[UUID], at: datetime) -> UUID:
         """Record that entries were put before the scope's principal."""
         read_id = uuid7()
-        principal = scope.principal
-        who = f"{principal.kind}:{principal.name}"
-        rows = [
-            raw("({}, {})").format(
-                raw(", ").join(map(sql.Literal, scope.anchor.values())),
-                raw(", ").join(
-                    map(
-                        sql.Literal,
-                        (read_id, memory_id, place.session_id, place.interaction_id, at, who),
-                    )
-                ),
-            )
-            for memory_id in ids
-        ]
+        same = {
+            "read_id": read_id,
+            "session_id": place.session_id,
+            "interaction_id": place.interaction_id,
+            "at": at,
+            "by": _by(scope.principal),
+        }
+        rows = [{"memory_id": memory_id} for memory_id in ids]
         if rows:
-            await self._run(scope, "read", rows=raw(", ").join(rows))
+            await self._database.run_all(scope, [*self._inserts(scope, "read", rows, same)])
         return read_id
 
-    def _compose(self, scope: Scope, query: str, **values: Composable) -> str:
-        names: Names = {
-            **self._family.names(),
-            **{f"scope_{a}": scoping.predicate(scope, a) for a in ("a", "e", "m")},
-            "scope_tenant_p": scoping.tenant_predicate(scope, "p"),
-            **values,
-        }
-        return raw(templates.query(_FILE, query)).format(**names).as_string(None)
+    def _inserts(
+        self, scope: Scope, query: str, rows: Sequence[Values], same: Values
+    ) -> Iterator[Call]:
+        """The calls that insert rows, with the values that all of them have.
 
-    async def _run(self, scope: Scope, query: str, **values: Composable) -> Rows:
-        return await self._database.run(scope, self._compose(scope, query, **values))
+        As many VALUES: Citus takes no INSERT … SELECT FROM unnest() under row-level security.
+        """
+        form = templates.query(_PATH, f"{query}_row")
+        for first in range(0, len(rows), _ROWS):
+            batch = rows[first : first + _ROWS]
+            texts = (filled(form, {"n": str(n), "vector": self._vector}) for n in range(len(batch)))
+            own = {f"{name}_{n}": v for n, row in enumerate(batch) for name, v in row.items()}
+            yield self._call(scope, query, {"rows": ", ".join(texts)}, **same, **own)
+
+    async def _asked(
+        self, scope: Scope, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
+    ) -> Rows:
+        return await self._database.run_all(scope, [self._call(scope, query, parts, **values)])
+
+    def _call(
+        self, scope: Scope, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
+    ) -> Call:
+        return self._family.call(_FILE, query, scope, parts, **values)
 
 
-def _typed(row: tuple[Any, ...]) -> tuple[UUID, Tier, Typology, str]:
-    memory_id, tier, typology, body = row
-    return memory_id, Tier(tier), Typology(typology), body
+def _row(entry: Pending, vector: Sequence[float]) -> Values:
+    return {
+        "anchor_id": scoping.anchor_id(tuple(entry.anchor.values())),
+        "embedding_id": uuid7(),
+        "memory_id": entry.memory_id,
+        "tier": entry.tier.value,
+        "typology": entry.typology.value,
+        "vector": "[" + ",".join(f"{x:.6g}" for x in vector) + "]",
+    }
+
+
+def _by(principal: Principal) -> str:
+    return f"{principal.kind}:{principal.name}"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
-
-from psycopg import sql
-from psycopg.sql import Composable
 
 from idetic.model import (
     Decision,
@@ -23,15 +20,20 @@ from idetic.model import (
     Tier,
     Typology,
 )
+from idetic.spec.primitives import Canonical
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.canonical import canonical_names
 from idetic.store.database import Database
 from idetic.store.decay import freshness
 from idetic.store.envelope import within
-from idetic.store.family import Family, Names
-from idetic.store.templates import raw
+from idetic.store.family import Family
+from idetic.store.pipeline import Rows
+from idetic.store.scope import quoted
+from idetic.store.statement import filled
 
+_FILE = "entries"
+_PATH = "queries/entries.sql"
 _FIELDS = (
     "memory_id tier typology body_text envelope origin trust created_at created_by spec_version "
     "session_id interaction_id valid_at invalid_at archived_at superseded_at superseded_by "
@@ -50,110 +52,119 @@ class Entries:
     def __init__(self, database: Database, family: Family):
         self._database = database
         self._family = family
-        self._names = family.names()
+        self._composed: dict[tuple[Any, ...], str] = {}
 
     async def get(self, scope: Scope, memory_id: UUID) -> Entry | None:
         """One entry, or None."""
-        rows = await self._rows(scope, "get", memory_id=sql.Literal(memory_id))
-        return next(map(self.entry, rows), None)
+        return next(iter(await self._entries(scope, "get", memory_id=memory_id)), None)
 
     async def current(
         self, scope: Scope, *, limit: int, where: Mapping[str, Any] = _ANYTHING, **filters: Any
     ) -> list[Entry]:
         """The current view, newest first."""
-        wanted = {name: sql.Literal(value) for name, value in filters.items()}
-        narrowed = within(self._family.spec, where)
-        rows = await self._rows(scope, "list", limit=sql.Literal(limit), where=narrowed, **wanted)
-        return list(map(self.entry, rows))
+        narrowed, asked = within(self._family.spec, where)
+        return await self._entries(
+            scope, "list", {"where": narrowed}, limit=limit, **filters, **asked
+        )
 
     async def about(self, scope: Scope, subjects: Sequence[str]) -> list[Entry]:
         """The current entries whose claim is about one of the subjects, oldest first."""
-        rows = await self._rows(scope, "about", subjects=sql.Literal(list(subjects)))
-        return list(map(self.entry, rows))
+        return await self._entries(scope, "about", subjects=list(subjects))
 
     async def tally(self, scope: Scope, key: str, where: Mapping[str, Any]) -> dict[str, int]:
         """How many current entries carry each value of one key of the envelope."""
-        narrowed = within(self._family.spec, where)
-        return dict(await self._rows(scope, "tally", key=sql.Literal(key), where=narrowed))
+        narrowed, asked = within(self._family.spec, where)
+        return dict(await self._rows(scope, "tally", {"where": narrowed}, key=key, **asked))
 
     async def last_read(self, scope: Scope, ids: Sequence[UUID]) -> dict[UUID, datetime]:
         """When each of the entries was last read, of those that were."""
-        return dict(await self._rows(scope, "last_read", ids=sql.Literal(list(ids))))
+        return dict(await self._rows(scope, "last_read", ids=list(ids)))
 
     async def as_of(
         self, scope: Scope, moment: datetime, *, limit: int, before: UUID | None
     ) -> list[Entry]:
         """What was current at a moment, each entry as it stood then."""
-        rows = await self._rows(
-            scope,
-            "as_of",
-            moment=sql.Literal(moment),
-            limit=sql.Literal(limit),
-            before=sql.Literal(before),
-        )
-        return [_as_it_stood(self.entry(row), moment) for row in rows]
+        found = await self._entries(scope, "as_of", moment=moment, limit=limit, before=before)
+        return [_as_it_stood(entry, moment) for entry in found]
 
     async def overdue(self, scope: Scope, moment: datetime, *, limit: int) -> list[Overdue]:
         """The persistent entries that time presses on most, the most pressed first."""
-        rows = await self._rows(
-            scope,
-            "overdue",
-            fresh=freshness(self._family, scope, sql.Literal(moment)),
-            limit=sql.Literal(limit),
-        )
-        return [Overdue(self.entry(row[1:]), row[0]) for row in rows]
+        fresh = freshness(self._family, scope, "%(moment)s")
+        parts = {"fresh": fresh, "columns": self.columns(scope)}
+        rows = await self._rows(scope, "overdue", parts, moment=moment, limit=limit)
+        return [Overdue(self.entry(scope, row[1:]), row[0]) for row in rows]
 
     async def history(self, scope: Scope, memory_id: UUID) -> list[LedgerRecord]:
         """Every transition of one entry, oldest first."""
-        rows = await self._rows(scope, "history", memory_id=sql.Literal(memory_id))
-        return [record(row) for row in rows]
+        return [record(row) for row in await self._rows(scope, "history", memory_id=memory_id)]
 
-    async def _rows(self, scope: Scope, query: str, **values: Composable) -> list[tuple[Any, ...]]:
-        names: Names = {
-            **self._names,
-            **values,
-            "columns": self.columns(scope),
-            "scope_m": scoping.predicate(scope, "m"),
-            "scope_l": scoping.predicate(scope, "l"),
-            "scope_r": scoping.predicate(scope, "r"),
-        }
-        statement = raw(templates.query("queries/entries.sql", query)).format(**names)
-        return await self._database.run(scope, statement.as_string(None))
+    async def _entries(
+        self, scope: Scope, query: str, parts: Mapping[str, str] = _ANYTHING, **values: Any
+    ) -> list[Entry]:
+        columns = {"columns": self.columns(scope)}
+        rows = await self._rows(scope, query, {**parts, **columns}, **values)
+        return [self.entry(scope, row) for row in rows]
 
-    def columns(self, scope: Scope) -> Composable:
+    async def _rows(
+        self, scope: Scope, query: str, parts: Mapping[str, str] = _ANYTHING, **values: Any
+    ) -> Rows:
+        call = self._family.call(_FILE, query, scope, parts, **values)
+        return await self._database.run(scope, call.statement, call.values)
+
+    def columns(self, scope: Scope) -> str:
         """The columns that `entry` reads, of a memory table called m."""
-        extra = (*self._family.keys, *self._family.spec.anchor.provenance)
-        columns: list[Composable] = [sql.Identifier("m", name) for name in (*_FIELDS, *extra)]
-        return raw(", ").join([*columns, *self._refs(scope)])
+        # The function belongs to the key: what is composed must not outlive a test's sabotage.
+        key = (*open_keys(scope), scoping.predicate)
+        found = self._composed.get(key)
+        if found is None:
+            own = [f"m.{name}" for name in (*_FIELDS, "provenance")]
+            nouns = self._family.spec.references.canonical
+            refs = (self._refs(scope, canonical) for canonical in nouns)
+            found = ", ".join([*own, *key_columns(self._family, scope), *refs])
+            self._composed[key] = found
+        return found
 
-    def _refs(self, scope: Scope) -> Iterator[Composable]:
-        for canonical in self._family.spec.references.canonical:
-            pinned = raw("r.{}").format(sql.Identifier(f"{canonical.noun}_version"))
-            names = canonical_names(self._family, canonical) | {
-                "scope_r": scoping.predicate(scope, "r"),
-                "pinned": pinned if canonical.versions else raw("NULL"),
-            }
-            text = templates.query("queries/entries.sql", "refs")
-            yield raw("({})").format(raw(text).format(**names))
+    def _refs(self, scope: Scope, canonical: Canonical) -> str:
+        names = {
+            **self._family.names(),
+            **self._family.scope_names(scope),
+            **canonical_names(self._family, canonical),
+            "pinned": f"r.{canonical.noun}_version" if canonical.versions else "NULL",
+        }
+        return filled(templates.query(_PATH, "refs"), names)
 
-    def entry(self, row: tuple[Any, ...]) -> Entry:
-        """An entry from its columns."""
-        keys, provenance = self._family.keys, self._family.spec.anchor.provenance
+    def entry(self, scope: Scope, row: tuple[Any, ...]) -> Entry:
+        """An entry of a scope, from its columns."""
         fields = dict(zip(_FIELDS, row, strict=False))
-        rest = row[len(_FIELDS) :]
+        given, *rest = row[len(_FIELDS) :]
+        provenance: Mapping[str, Any] = given or {}
         fields["id"] = fields.pop("memory_id")
         fields["tier"] = Tier(fields["tier"])
         fields["typology"] = Typology(fields["typology"])
         fields["origin"] = Origin(fields["origin"])
-        refs = [
-            Ref(n, UUID(i), v) for found in rest[len(keys) + len(provenance) :] for n, i, v in found
-        ]
+        refs = rest[len(open_keys(scope)) :]
         return Entry(
             **fields,
-            anchor=dict(zip(keys, rest, strict=False)),
-            provenance=dict(zip(provenance, rest[len(keys) :], strict=False)),
-            refs=tuple(refs),
+            anchor=anchor_of(scope, rest),
+            provenance={name: provenance.get(name) for name in self._family.spec.anchor.provenance},
+            refs=tuple(Ref(n, UUID(i), v) for found in refs for n, i, v in found),
         )
+
+
+def open_keys(scope: Scope) -> list[str]:
+    """The anchor keys that a scope leaves open."""
+    return [name for name, value in scope.anchor.items() if value is None]
+
+
+def key_columns(family: Family, scope: Scope) -> list[str]:
+    """The open keys of a memory row called m; those that the scope binds need no look-up."""
+    text = templates.query(_PATH, "key")
+    return [filled(text, {**family.names(), "key": quoted(key)}) for key in open_keys(scope)]
+
+
+def anchor_of(scope: Scope, found: Sequence[Any]) -> dict[str, Any]:
+    """The whole anchor of a row: what the scope binds, and what `key_columns` found."""
+    return {**scope.anchor, **dict(zip(open_keys(scope), found, strict=False))}
 
 
 def _as_it_stood(entry: Entry, moment: datetime) -> Entry:

@@ -6,35 +6,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from psycopg import sql
-from psycopg.sql import Composable
 
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import EnvelopeType
-from idetic.store.templates import raw
 
 
-def matches(kind: EnvelopeType, name: str, values: Composable) -> Composable:
-    """Whether an entry's envelope satisfies one asked key: exact, any-of, or ancestor-of."""
-    key = sql.Literal(name)
+def matches(kind: EnvelopeType, name: str, values: str) -> str:
+    """Whether an entry's envelope satisfies one asked key: exact, any-of, or ancestor-of.
+
+    `values` is where the asked texts are bound, such as `%(where_0)s`.
+    """
+    key, asked = sql.Literal(name).as_string(None), f"{values}::text[]"
     if kind is EnvelopeType.LIST:
-        return raw("coalesce(m.envelope -> {} ?| {}, false)").format(key, values)
+        return f"coalesce(m.envelope -> {key} ?| {asked}, false)"
     if kind is EnvelopeType.HIERARCHY:
-        return raw(
-            "EXISTS (SELECT FROM unnest({1}) v "
-            "WHERE m.envelope ->> {0} = v OR starts_with(m.envelope ->> {0}, v || '/'))"
-        ).format(key, values)
-    return raw("coalesce(m.envelope ->> {} = ANY ({}), false)").format(key, values)
+        value = f"m.envelope ->> {key}"
+        same = f"{value} = v OR starts_with({value}, v || '/')"
+        return f"EXISTS (SELECT FROM unnest({asked}) v WHERE {same})"
+    return f"coalesce(m.envelope ->> {key} = ANY ({asked}), false)"
 
 
-def within(spec: MemorySpec, where: Mapping[str, Any]) -> Composable:
-    """The condition that an entry's envelope satisfies every asked key; true if none is asked."""
-    if not where:
-        return raw("true")
+def within(spec: MemorySpec, where: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The condition that an entry's envelope satisfies every asked key, and its values."""
     declared = spec.retrieval.envelope
-    return raw(" AND ").join(
-        matches(declared[name].type, name, raw("{}::text[]").format(sql.Literal(texts(value))))
-        for name, value in where.items()
-    )
+    conditions = [
+        matches(declared[name].type, name, f"%(where_{number})s")
+        for number, name in enumerate(where)
+    ]
+    values = {f"where_{number}": texts(value) for number, value in enumerate(where.values())}
+    return " AND ".join(conditions) or "true", values
 
 
 def texts(value: Any) -> list[str]:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg import sql
-from psycopg.sql import Composable
-
 from idetic.model import Scope
 from idetic.store import templates
-from idetic.store.database import Rows
 from idetic.store.disposal import notes, noun, row_id
 from idetic.store.family import Family
 from idetic.store.held import Held
 from idetic.store.holding import Holding
-from idetic.store.templates import raw
+from idetic.store.pipeline import Rows
 
-FILE = "queries/erasure.sql"
+_FILE = "erasure"
+_PATH = "queries/erasure.sql"
+_NO_PARTS: Mapping[str, str] = {}
 # Who acted, by table: not content, and part of what the chain vouches for.
 _ACTORS = {
     "memory": "created_by",
@@ -56,81 +54,75 @@ class Searched(Held):
 
     async def mentioned(self, runs: Sequence[str]) -> Rows:
         """Entries that may name the subject: the id and every text of each."""
-        text = self._query("entry_text")
-        return await self._look("mentioned", text, runs)
+        return await self._look("mentioned", _text("entry_text"), runs)
 
     async def derived(self, ids: Iterable[UUID]) -> list[UUID]:
         """What was made of some entries, however many steps away."""
-        rows = await self._ask("derived", ids=sql.Literal(list(ids)))
-        return [row[0] for row in rows]
+        return [row[0] for row in await self._ask("derived", ids=list(ids))]
 
     async def notes(self, runs: Sequence[str]) -> list[Note]:
         """Notes that may name the subject, about whichever entry."""
         found: list[Note] = []
         each = [(table, one) for table, many in notes(self.family).items() for one in many]
         for table, column in each:
-            names = {
-                "table": self.family.qualified(table),
-                "column": sql.Identifier(column),
-                "row_id": sql.Identifier(row_id(self.family, table)),
-            }
-            rows = await self._look("noted", sql.Identifier("m", column), runs, **names)
+            parts = {**self._table(table), "column": column, "row_id": row_id(self.family, table)}
+            rows = await self._look("noted", f"m.{column}", runs, parts)
             found += [Note(noun(self.family, table), *row) for row in rows]
         return found
 
     async def named(self, runs: Sequence[str]) -> Rows:
-        """Columns that may name the subject and stay: (table, column, value, count)."""
+        """Columns that may name the subject and stay: (table, column, value, count).
+
+        Of contextual provenance each name is told as a column.
+        """
         found: Rows = []
-        for table, column in _columns(self.family):
-            found += await self._look(
-                "named",
-                raw("m.{}::text").format(sql.Identifier(column)),
-                runs,
-                table=self.family.qualified(table),
-                place=sql.Literal(noun(self.family, table)),
-                column=sql.Identifier(column),
-                column_text=sql.Literal(column),
-            )
+        for table, column in _actors(self.family):
+            parts = {**self._table(table), "column": column}
+            rows = await self._look("named", f"m.{column}", runs, parts)
+            found += [(noun(self.family, table), column, *row) for row in rows]
+        for table in _provided(self.family):
+            rows = await self._look("provided", "p.value", runs, self._table(table))
+            found += [(noun(self.family, table), *row) for row in rows]
         return found
 
     async def told(self, runs: Sequence[str]) -> Rows:
         """Links that may name the subject: (position, reason, actor, detail)."""
-        return await self._look("told", self._query("told_text"), runs)
+        return await self._look("told", _text("told_text"), runs)
 
     async def keyed(self, runs: Sequence[str]) -> Rows:
         """Idempotency keys that may name the subject: (position, key)."""
-        return await self._look("keyed", sql.Identifier("m", "idempotency_key"), runs)
+        return await self._look("keyed", "m.idempotency_key", runs)
 
     async def digests(self, ids: Sequence[UUID], rows: Sequence[UUID]) -> list[int]:
         """The positions of the keyed requests that wrote some entries or notes."""
-        wanted = {"ids": _uuids(ids), "rows": _uuids(rows)}
-        return [row[0] for row in await self._ask("digests", **wanted)]
+        found = await self._ask("digests", ids=list(ids), rows=list(rows))
+        return [row[0] for row in found]
 
     async def erase(self, going: Going) -> dict[str, list[str]]:
         """Empty it for good; what went, as ids by table."""
         rows = await self._ask(
             "erase",
-            ids=_uuids(sorted(going.entries)),
-            moment=sql.Literal(self.at),
-            noted=_uuids(sorted({note.entry_id for note in going.notes})),
-            rows=_uuids([note.row_id for note in going.notes]),
-            digests=raw("{}::bigint[]").format(sql.Literal(list(going.digests))),
-            keys=raw("{}::bigint[]").format(sql.Literal(list(going.keys))),
+            ids=sorted(going.entries),
+            moment=self.at,
+            noted=sorted({note.entry_id for note in going.notes}),
+            rows=[note.row_id for note in going.notes],
+            digests=list(going.digests),
+            keys=list(going.keys),
         )
         return {table: ids for table, ids in rows if ids}
 
+    def _table(self, table: str) -> dict[str, str]:
+        return {"table": self.family.qualified(table).as_string(None)}
+
     async def _look(
-        self, query: str, text: Composable, runs: Sequence[str], **values: Composable
+        self, query: str, text: str, runs: Sequence[str], parts: Mapping[str, str] = _NO_PARTS
     ) -> Rows:
-        patterns = sql.Literal([f"%{run}%" for run in runs])
-        suspect = self._query("suspect", text=text, runs=patterns)
-        return await self._ask(query, suspect=suspect, **values)
+        suspect = {"suspect": _text("suspect"), "text": text}
+        return await self._ask(query, {**parts, **suspect}, runs=[f"%{run}%" for run in runs])
 
-    async def _ask(self, query: str, **values: Composable) -> Rows:
-        return await self._run(self._query(query, **values).as_string(None))
-
-    def _query(self, query: str, **values: Composable) -> Composable:
-        return raw(templates.query(FILE, query)).format(**(self._names | values))
+    async def _ask(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
+        call = self.family.call(_FILE, query, self.scope, parts, **values)
+        return await self._run(call.statement, call.values)
 
 
 class Searching(Holding):
@@ -145,24 +137,29 @@ class Searching(Holding):
             yield held
 
 
-def _columns(family: Family) -> Iterator[tuple[str, str]]:
-    """The text columns that erasure does not change, with their tables."""
-    spec = family.spec
+def _actors(family: Family) -> Iterator[tuple[str, str]]:
+    """The columns that say who acted, with their tables."""
     for table, column in _ACTORS.items():
         yield family.table_name(table), column
-    provided = [family.table_name("memory"), family.table_name("lineage")]
-    if spec.references.corroborations:
-        provided.append(family.table_name("corroborations"))
+    if family.spec.references.corroborations:
         yield family.table_name("corroborations"), "corroborated_by"
-    for canonical in spec.references.canonical:
-        provided.append(family.refs_table(canonical))
+    for canonical in family.spec.references.canonical:
         if canonical.contradictions:
             table = family.contradictions_table(canonical)
-            provided.append(table)
             yield from ((table, column) for column in ("observed_by", "resolved_by", "previous_by"))
-    for column in spec.anchor.provenance:
-        yield from ((table, column) for table in provided)
 
 
-def _uuids(ids: Sequence[Any]) -> Composable:
-    return raw("{}::uuid[]").format(sql.Literal(list(ids)))
+def _provided(family: Family) -> Iterator[str]:
+    """The tables that keep contextual provenance."""
+    yield family.table_name("memory")
+    yield family.table_name("lineage")
+    if family.spec.references.corroborations:
+        yield family.table_name("corroborations")
+    for canonical in family.spec.references.canonical:
+        yield family.refs_table(canonical)
+        if canonical.contradictions:
+            yield family.contradictions_table(canonical)
+
+
+def _text(query: str) -> str:
+    return templates.query(_PATH, query)

@@ -1,23 +1,22 @@
-"""The names of one agent's table family, composed once from its spec."""
+"""The names of one agent's table family, and its named queries as statements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
 
-from idetic.store.scope import anchor_equals, scope_key
-from idetic.store.templates import raw
+from idetic.store import scope as scoping
+from idetic.store import templates
+from idetic.store.scope import quoted
+from idetic.store.statement import Call, Names, Statement, filled, statement
 
 if TYPE_CHECKING:
-    from psycopg.sql import Composable
-
+    from idetic.model import Scope
     from idetic.spec.memory_spec import MemorySpec
     from idetic.spec.primitives import Canonical
-
-Names = dict[str, "Composable"]
 
 _TABLES = (
     "memory",
@@ -32,39 +31,10 @@ _TABLES = (
     "lineage",
     "marks",
 )
-_FUNCTIONS = {
-    "protect": "protect_v1",
-    "immutable": "immutable_v1",
-    "head": "head_v1",
-    "append": "append_v1",
-    "replay": "replay_v1",
-    "check_scope": "check_scope_v1",
-    "admit": "admit_v1",
-    "answer": "answer_v2",
-    "refer": "refer_v1",
-    "turn": "turn_v1",
-    "link_action": "link_v1",
-    "scope_turn": "scope_v1",
-    "settle": "settle_v1",
-    "drop": "drop_v1",
-    "release": "release_v1",
-    "alike": "alike_v1",
-    "strip": "strip_v1",
-    "emptied": "emptied_v1",
-    "erase": "erase_v1",
-    "erasable": "erasable_v1",
-    "forgotten": "forgotten_v1",
-    "vector_kept": "vector_kept_v1",
-    "spelled": "spelled_v1",
-    "readings": "readings_v1",
-    "prints": "prints_v1",
-    "compared": "compared_v1",
-    "repeated": "repeated_v1",
-    "together": "together_v1",
-    "spent": "spent_v1",
-    "take_supersessions": "take_supersessions_v1",
-    "taken": "taken_v1",
-}
+# Statements by all that their text depends on. Every pass over an anchor asks for several, and
+# composing one takes longer than a query.
+_STATEMENTS: dict[tuple[Any, ...], Statement] = {}
+_NO_PARTS: Mapping[str, str] = {}
 
 
 class Family:
@@ -78,8 +48,6 @@ class Family:
         self.schema = spec.backend.schema_
         self.name = spec.backend.family
         self.keys = tuple(key.name for key in spec.anchor.keys)
-        # The names of each canonical noun, composed once: see store/canonical.py.
-        self.nouns: dict[str, Names] = {}
 
     def __repr__(self) -> str:
         return f"Family({self.schema}.{self.name})"
@@ -121,74 +89,67 @@ class Family:
         """A name in the family's schema."""
         return sql.Identifier(self.schema, name)
 
-    def names(self) -> Names:
-        """Everything the SQL templates may name that depends only on the family."""
-        return dict(self._names)
+    @property
+    def prefix(self) -> str:
+        """What every name of the family begins with: `"worlds".world_agent`."""
+        return f"{quoted(self.schema)}.{self.name}"
 
-    @cached_property
-    def _names(self) -> Names:
-        # Every pass over an anchor asks for them, and composing them takes longer than a query.
-        tables = {t: self.qualified(self.table_name(t)) for t in (*_TABLES, "corroborations")}
-        functions = {k: self.qualified(f"{self.name}_{v}") for k, v in _FUNCTIONS.items()}
-        views = {
-            "v_current": self.qualified(f"{self.name}_memory_current"),
-            "v_retention": self.qualified(f"{self.name}_memory_retention"),
-        }
+    def names(self) -> dict[str, str]:
+        """What the SQL files may name that depends only on the family."""
+        tenant = self.spec.anchor.tenant
         return {
-            "schema": sql.Identifier(self.schema),
-            "family": raw(self.name),
-            "family_text": sql.Literal(f"{self.schema}.{self.name}"),
-            "tenant": sql.Identifier(self.keys[0]),
-            "tenant_def": raw("{} {} NOT NULL").format(
-                sql.Identifier(self.keys[0]), raw(self.spec.anchor.tenant.type.value)
-            ),
-            "tenant_p": sql.Identifier(f"p_{self.keys[0]}"),
-            "bound_tenant": scope_key(1, self.spec.anchor.tenant.type),
-            "tenant_type": raw(self.spec.anchor.tenant.type.value),
-            **tables,
-            **functions,
-            **views,
-            **self._anchor_names(),
+            "schema": quoted(self.schema),
+            "family": self.prefix,
+            "name": self.name,
+            "family_text": f"{self.schema}.{self.name}",
+            "tenant": quoted(tenant.name),
+            "tenant_type": tenant.type.value,
         }
 
-    def _anchor_names(self) -> Names:
-        comma = raw(", ")
-        keys = self.spec.anchor.keys
-        names: Names = {
-            "anchor": comma.join(map(sql.Identifier, self.keys)),
-            "anchor_p": comma.join(sql.Identifier(f"p_{k}") for k in self.keys),
-            "anchor_defs": comma.join(
-                raw("{} {} NOT NULL").format(sql.Identifier(k.name), raw(k.type.value))
-                for k in keys
-            ),
-            "anchor_params": comma.join(
-                raw("{} {}").format(sql.Identifier(f"p_{k.name}"), raw(k.type.value)) for k in keys
-            ),
-            "anchor_is_old_a": anchor_equals(self.keys, "a", "OLD"),
-            "anchor_is_old_m": anchor_equals(self.keys, "m", "OLD"),
-            "anchor_is_new_m": anchor_equals(self.keys, "m", "NEW"),
-            "anchor_a_is_s": anchor_equals(self.keys, "a", "s"),
-            "anchor_m_is_e": anchor_equals(self.keys, "m", "e"),
-            "anchor_is_bound": raw(" AND ").join(
-                raw("{} = {}").format(sql.Identifier(f"p_{k.name}"), scope_key(number, k.type))
-                for number, k in enumerate(keys, start=1)
-            ),
-            "anchor_m_is_a": anchor_equals(self.keys, "m", "a"),
-            "anchor_m_is_s": anchor_equals(self.keys, "m", "s"),
-            "link_anchor_assign": _lines(
-                raw("link.{0} := head.{0};").format(sql.Identifier(k)) for k in self.keys
-            ),
-            "anchor_is_head_a": anchor_equals(self.keys, "a", "head"),
-            "lock_key": raw("hashtextextended(concat_ws(chr(31), {}, {}), 0)").format(
-                sql.Literal(f"{self.schema}.{self.name}"),
-                comma.join(sql.Identifier(f"p_{k}") for k in self.keys),
-            ),
+    def statement(
+        self,
+        file: str,
+        query: str,
+        scope: Scope,
+        parts: Mapping[str, str] = _NO_PARTS,
+        *,
+        prepared: bool = False,
+    ) -> Statement:
+        """A named query of `sql/queries`, for scopes that leave the same keys open.
+
+        `parts` are further names: texts of ours, which may leave values open themselves.
+        """
+        left = tuple((name, value is None) for name, value in scope.anchor.items())
+        # The functions belong to the key: a statement must not outlive a test's sabotage.
+        made = (scoping.predicate, scoping.tenant_predicate)
+        key = (self.prefix, self.spec.digest, file, query, left, made, tuple(parts.items()))
+        found = _STATEMENTS.get(key)
+        if found is None:
+            names: Names = {**self.names(), **self.scope_names(scope), **parts}
+            text = templates.query(f"queries/{file}.sql", query)
+            # Twice: a part may name tables itself.
+            found = statement(filled(filled(text, names), names), prepared=prepared)
+            _STATEMENTS[key] = found
+        return found
+
+    def scope_names(self, scope: Scope) -> Names:
+        """`{scope m}`, `{of_tenant p}` and `{live m}`: conditions on a table by its alias."""
+        anchors = f"{self.prefix}_memory_anchors"
+        return {
+            "scope": partial(scoping.predicate, scope, anchors=anchors),
+            "of_tenant": partial(scoping.tenant_predicate, scope),
+            "live": live,
         }
-        for alias in ("a", "e", "l", "m", "r", "s"):
-            names[f"anchor_is_p_{alias}"] = anchor_equals(self.keys, alias, None)
-            names[f"anchor_of_{alias}"] = comma.join(sql.Identifier(alias, k) for k in self.keys)
-        return names
+
+    def call(
+        self, file: str, query: str, scope: Scope, parts: Mapping[str, str], **values: Any
+    ) -> Call:
+        """A named query with its values; the scope brings its own."""
+        made = self.statement(file, query, scope, parts)
+        return Call(made, scoping.bound(scope) | values)
 
 
-def _lines(parts: Iterable[Composable]) -> Composable:
-    return raw("\n    ").join(parts)
+def live(alias: str) -> str:
+    """The entries that hold now: the condition of the index that the current view is read by."""
+    states = ("archived_at", "superseded_at", "invalidated_at", "deleted_at")
+    return " AND ".join(f"{alias}.{state} IS NULL" for state in states)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from psycopg import sql
-from psycopg.sql import Composable
+from typing import Any
 
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store import templates
-from idetic.store.database import Database, Rows
+from idetic.store.database import Database
 from idetic.store.family import Family
 from idetic.store.persona_tables import PERSONAS, TABLES, role_of
-from idetic.store.templates import raw
+from idetic.store.pipeline import Rows
+from idetic.store.statement import Call, named_query
 
-_FILE = "queries/health.sql"
+_PATH = "queries/health.sql"
 ROLES = ("idetic_owner", "idetic_app", "idetic_guard", "idetic_curator", "idetic_auditor",
          "idetic_keeper", "idetic_worker", "idetic_keys", "idetic_mover",
          *map(role_of, PERSONAS))  # fmt: skip
@@ -37,22 +35,17 @@ async def facts(database: Database, specs: list[MemorySpec]) -> ServerFacts:
     """Ask the catalog; nothing of any tenant is read."""
     tables = [f"{f.schema}.{table}" for f in map(Family, specs) for table in f.tables()]
     tables += [f"{role_of(persona)}.{table}" for persona in PERSONAS for table in TABLES]
-    listed = raw("{}::text[]").format(sql.Literal(tables))
     ((version, bypasses, role),) = await _rows(database, "server")
     return ServerFacts(
         version=version,
         role=role,
         bypasses=bypasses,
         extensions=dict(await _rows(database, "extensions")),
-        bad_roles=[
-            row[0] for row in await _rows(database, "roles", roles=sql.Literal(list(ROLES)))
-        ],
-        unsecured=[row[0] for row in await _rows(database, "unsecured", tables=listed)],
-        missing=[row[0] for row in await _rows(database, "missing", tables=listed)],
+        bad_roles=[row[0] for row in await _rows(database, "roles", roles=list(ROLES))],
+        unsecured=[row[0] for row in await _rows(database, "unsecured", tables=tables)],
+        missing=[row[0] for row in await _rows(database, "missing", tables=tables)],
     )
 
 
-async def _rows(database: Database, query: str, **values: Composable) -> Rows:
-    async with database.reading() as connection:
-        cursor = await connection.execute(raw(templates.query(_FILE, query)).format(**values))
-        return await cursor.fetchall()
+async def _rows(database: Database, query: str, **values: Any) -> Rows:
+    return await database.run_all(None, [Call(named_query(_PATH, query), values)])

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import Any
 from uuid import UUID
-
-from psycopg import sql
-from psycopg.sql import Composable
 
 from idetic.evidence import Disposition, DispositionCause
 from idetic.model import Scope
-from idetic.store import decay, templates
+from idetic.store import decay
 from idetic.store.compiler import Extensions
-from idetic.store.database import Database, Rows
+from idetic.store.database import Database
 from idetic.store.entries import Entries
 from idetic.store.family import Family
 from idetic.store.held import Held
+from idetic.store.pipeline import Rows
 from idetic.store.queue import Marks
-from idetic.store.scans import FILE, statement_names
-from idetic.store.templates import raw
+from idetic.store.scans import FILE
+
+_NO_PARTS: Mapping[str, str] = {}
 
 
 class Holding:
@@ -50,19 +50,17 @@ class Holding:
 
     async def due(self, scope: Scope, moment: datetime, limit: int) -> list[Disposition]:
         """The disposition queue of the scope, the hardest pressed first."""
-        rows = await self.rows(
-            scope,
-            "due",
-            columns=self._entries.columns(scope),
-            cause=decay.cause(self._family.spec),
-            pressure=decay.pressure(self._family, scope, sql.Literal(moment)),
-            due=decay.due(self._family, scope),
-            live=raw(templates.query(FILE, "live")),
-            moment=sql.Literal(moment),
-            limit=sql.Literal(limit),
-        )
+        parts = {
+            "columns": self._entries.columns(scope),
+            "cause": decay.cause(self._family.spec),
+            "pressure": decay.pressure(self._family, scope, "%(moment)s"),
+            "due": decay.due(self._family, scope),
+        }
+        rows = await self.rows(scope, "due", parts, moment=moment, limit=limit)
         return [
-            Disposition(self._entries.entry(row[3:]), DispositionCause(row[0]), row[1], row[2])
+            Disposition(
+                self._entries.entry(scope, row[3:]), DispositionCause(row[0]), row[1], row[2]
+            )
             for row in rows
         ]
 
@@ -72,24 +70,23 @@ class Holding:
 
     async def renew(self, scope: Scope, ids: list[UUID], at: datetime) -> list[UUID]:
         """Extend the leases of open scopes; those that were open."""
-        wanted = {"ids": sql.Literal(ids), "moment": sql.Literal(at)}
-        return [row[0] for row in await self.rows(scope, "renew", **wanted)]
+        return [row[0] for row in await self.rows(scope, "renew", ids=ids, moment=at)]
 
     async def silent(self, scope: Scope, since: datetime, limit: int) -> list[UUID]:
         """Open sessions in which nothing happened since a moment."""
-        wanted = {"moment": sql.Literal(since), "limit": sql.Literal(limit)}
-        return [row[0] for row in await self.rows(scope, "silent", **wanted)]
+        rows = await self.rows(scope, "silent", moment=since, limit=limit)
+        return [row[0] for row in rows]
 
     async def silent_interactions(
         self, scope: Scope, since: datetime, limit: int
     ) -> list[tuple[UUID, UUID]]:
         """Open interactions, with their session, in which nothing happened since a moment."""
-        wanted = {"moment": sql.Literal(since), "limit": sql.Literal(limit)}
-        rows = await self.rows(scope, "silent_interactions", **wanted)
+        rows = await self.rows(scope, "silent_interactions", moment=since, limit=limit)
         return [(row[0], row[1]) for row in rows]
 
-    async def rows(self, scope: Scope, query: str, **values: Composable) -> Rows:
+    async def rows(
+        self, scope: Scope, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
+    ) -> Rows:
         """A query of the lifecycle without holding anything."""
-        names = statement_names(self._family, scope) | values
-        text = raw(templates.query(FILE, query)).format(**names).as_string(None)
-        return await self._database.run(scope, text)
+        call = self._family.call(FILE, query, scope, parts, **values)
+        return await self._database.run(scope, call.statement, call.values)

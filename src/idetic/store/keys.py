@@ -15,7 +15,9 @@ from idetic.errors import CapabilityRefused, NotFound, TransitionRefused
 from idetic.keys import ApiKey, CreatedKey, hash_of
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.store import templates
+from idetic.store.administration import Administration
 from idetic.store.database import Connection, Database
+from idetic.store.statement import Call, named_query
 from idetic.store.templates import raw
 
 _FILE = "queries/keys.sql"
@@ -35,18 +37,18 @@ class Proven:
 class KeyStore:
     """The table of keys. Only `proven` runs as the application role."""
 
-    def __init__(self, database: Database):
+    def __init__(self, database: Database, administration: Administration):
         self._database = database
+        self._administration = administration
 
     async def proven(self, key_id: UUID, key_hash: bytes, at: datetime) -> Proven | None:
         """What a key stands for, or None, whatever the reason."""
-        async with self._database.reading() as connection:
-            given = {"id": key_id, "hash": key_hash, "at": at}
-            cursor = await connection.execute(_query("authenticate"), given)
-            row = await cursor.fetchone()
-        if row is None:
+        given = {"id": key_id, "hash": key_hash, "at": at}
+        asked = Call(named_query(_FILE, "authenticate"), given)
+        rows = await self._database.run_all(None, [asked])
+        if not rows:
             return None
-        agent, version, anchor, kind, name, capabilities = row
+        agent, version, anchor, kind, name, capabilities = rows[0]
         principal = Principal(PrincipalKind(kind), name)
         return Proven(agent, version, anchor, principal, _capabilities(capabilities))
 
@@ -67,12 +69,12 @@ class KeyStore:
             "by": by,
             "expires_at": expires_at,
         }
-        async with self._administration() as connection:
+        async with self._as_owner() as connection:
             await connection.execute(_query("create"), row)
 
     async def list(self, *, agent: str | None = None, key_id: UUID | None = None) -> list[ApiKey]:
         """What is known of keys, oldest first."""
-        async with self._administration() as connection:
+        async with self._as_owner() as connection:
             cursor = await connection.execute(_query("list"), {"agent": agent, "id": key_id})
             return [_api_key(row) for row in await cursor.fetchall()]
 
@@ -89,7 +91,7 @@ class KeyStore:
         """Store a successor and let the old key end, both or neither."""
         given = {"id": key_id, "new": made.id, "hash": hash_of(made.key), "at": at, "by": by}
         given |= {"until": until, "expires_at": expires_at}
-        async with self._administration() as connection:
+        async with self._as_owner() as connection:
             cursor = await connection.execute(_query("hold"), given)
             row = await cursor.fetchone()
             if row is None:
@@ -104,22 +106,22 @@ class KeyStore:
 
     async def revoke(self, key_id: UUID, at: datetime) -> None:
         """End a key now."""
-        async with self._administration() as connection:
+        async with self._as_owner() as connection:
             cursor = await connection.execute(_query("revoke"), {"id": key_id, "at": at})
             if not cursor.rowcount:
                 raise _missing()
 
     @asynccontextmanager
-    async def _administration(self) -> AsyncIterator[Connection]:
+    async def _as_owner(self) -> AsyncIterator[Connection]:
         try:
-            async with self._database.administration() as connection, connection.transaction():
+            async with self._administration.connection() as connection, connection.transaction():
                 await connection.execute(_query("become_owner"))
                 yield connection
         except CapabilityRefused:
             raise CapabilityRefused(
                 "This login may not manage keys.",
                 remedy="Use an admin login that may become idetic_owner: "
-                "`Idetic.open(dsn, admin_dsn=…)`.",
+                "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN.",
             ) from None
 
 

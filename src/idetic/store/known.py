@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -66,21 +65,21 @@ def vector_of(text: str | None) -> Any:
     return np.fromstring(text[1:-1], dtype=np.float32, sep=",")
 
 
-def lineage_of(row: tuple[Any, ...], names: tuple[str, ...]) -> Lineage:
+def lineage_of(row: tuple[Any, ...]) -> Lineage:
     """One row of lineage."""
-    source, relation, origin, trust, at, session, interaction, *values = row
+    source, relation, origin, trust, at, session, interaction, provenance = row
     return Lineage(
         source, Relation(relation), Origin(origin), trust, at, session, interaction,
-        _provenance(names, values),
+        provenance or {},
     )  # fmt: skip
 
 
-def corroboration_of(row: tuple[Any, ...], names: tuple[str, ...]) -> Corroboration:
+def corroboration_of(row: tuple[Any, ...]) -> Corroboration:
     """One row of the corroborations junction."""
-    row_id, kind, ref, at, by, origin, session, notes, withdrawn, *values = row
+    row_id, kind, ref, at, by, origin, session, notes, withdrawn, provenance = row
     return Corroboration(
         row_id, SourceType(kind), ref, at, by, Origin(origin), session, notes, withdrawn,
-        _provenance(names, values),
+        provenance or {},
     )  # fmt: skip
 
 
@@ -98,7 +97,3 @@ def resolution_of(row: tuple[Any, ...], noun: str) -> Resolution:
     ref_id, status, at, previous, previous_at = row
     before = None if previous is None else ContradictionStatus(previous)
     return Resolution(Ref(noun, ref_id), ContradictionStatus(status), at, before, previous_at)
-
-
-def _provenance(names: tuple[str, ...], values: list[Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in zip(names, values, strict=False) if value is not None}

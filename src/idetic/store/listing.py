@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg import sql
-from psycopg.sql import Composable
-
 from idetic.model import Entry, LedgerRecord, Scope, Tier, Typology
 from idetic.spec.retention import RetentionState
-from idetic.store import templates
-from idetic.store.database import Rows
 from idetic.store.entries import record
-from idetic.store.overview import Overseeing, Overseen
-from idetic.store.templates import raw
+from idetic.store.overview import Overseeing, Overseen, without_vector
+from idetic.store.pipeline import Rows
 
-FILE = "queries/listing.sql"
+_FILE = "listing"
+_NO_PARTS: Mapping[str, str] = {}
 
 
 class Listed(Overseen):
@@ -51,7 +47,7 @@ class Listed(Overseen):
 
     async def without_vector(self, limit: int, before: UUID | None) -> list[Entry]:
         """The entries that wait for a vector."""
-        missing = {"without_vector": self._without_vector()}
+        missing = {"without_vector": without_vector()}
         return await self._listed("unembedded", missing, limit=limit, before=before)
 
     async def refusals(
@@ -66,19 +62,15 @@ class Listed(Overseen):
         return await self._read("sessions", limit=limit)
 
     async def _listed(
-        self, query: str, names: dict[str, Composable] | None = None, **values: Any
+        self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
     ) -> list[Entry]:
-        rows = await self._read(query, {"columns": self._columns, **(names or {})}, **values)
-        return list(map(self._entries.entry, rows))
+        columns = {"columns": self._entries.columns(self.scope)}
+        rows = await self._read(query, {**parts, **columns}, **values)
+        return [self._entries.entry(self.scope, row) for row in rows]
 
-    async def _read(
-        self, query: str, names: dict[str, Composable] | None = None, **values: Any
-    ) -> Rows:
-        literals = {name: sql.Literal(value) for name, value in values.items()}
-        text = raw(templates.query(FILE, query))
-        return await self._run(
-            text.format(**(self._names | (names or {}) | literals)).as_string(None)
-        )
+    async def _read(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
+        call = self.family.call(_FILE, query, self.scope, parts, **values)
+        return await self._run(call.statement, call.values)
 
 
 class Listing(Overseeing):

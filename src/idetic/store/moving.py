@@ -10,32 +10,33 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from psycopg import sql
-from psycopg.sql import Composable
-
-from idetic.ids import uuid7
 from idetic.model import Scope
-from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.audit import Audited, Auditing
-from idetic.store.database import Rows
 from idetic.store.disposal import noun
+from idetic.store.embeddings import activation, active, known
+from idetic.store.pipeline import Rows
+from idetic.store.scope import quoted
+from idetic.store.statement import Values, filled
 from idetic.store.taking import left_out, moved, take_function
-from idetic.store.templates import raw
 
-FILE = "queries/moving.sql"
+_FILE = "moving"
+_PATH = "queries/moving.sql"
 SPECS, PROFILES, SUPERSESSIONS = "specs", "profiles", "supersessions"
 VECTORS = "embeddings"
-FETCHED = 500
+# Rows print alike everywhere: in UTC, bytes as hexadecimal.
+_PRINTED = {"timezone": "UTC", "bytea_output": "hex", "extra_float_digits": "1"}
+_NO_PARTS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of row of an export: what it is called, its columns, the query that gives it."""
+    """One kind of row of an export: its name, its columns, the query that gives it, with values."""
 
     name: str
     columns: frozenset[str]
-    query: Composable
+    query: str
+    values: Values
 
 
 class Moved(Audited):
@@ -43,62 +44,50 @@ class Moved(Audited):
 
     async def kinds(self, *, vectors: bool) -> list[Kind]:
         """Every kind of row, in the order in which a file holds them."""
-        shapes = {row[0]: row[1:] for row in await self._shapes()}
+        tables = moved(self.family)
+        rows = await self._do("shape", schema=self.family.schema, tables=tables)
+        shapes = {row[0]: row[1:] for row in rows}
         spec_columns = frozenset({"version", "digest", "spec"})
-        found = [Kind(SPECS, spec_columns, self._text("specs", agent=self._agent()))]
-        for table in moved(self.family):
+        found = [Kind(SPECS, spec_columns, self._text("specs"), {"agent": self.scope.agent})]
+        for table in tables:
             called = noun(self.family, table)
             if called == VECTORS and not vectors:
                 continue
             if called == VECTORS:
-                found.append(self._profiles())
+                columns = frozenset({"profile", "name", "fingerprint", "dimensions", "active"})
+                found.append(Kind(PROFILES, columns, self._text("profiles"), {}))
             found.append(self._kind(table, called, shapes[table], vectors=vectors))
             if called == "memory":
                 columns = frozenset({"memory_id", "superseded_at", "superseded_by"})
-                found.append(Kind(SUPERSESSIONS, columns, self._text("supersessions")))
+                found.append(Kind(SUPERSESSIONS, columns, self._text("supersessions"), {}))
         return found
-
-    def _profiles(self) -> Kind:
-        columns = frozenset({"profile", "name", "fingerprint", "dimensions", "active"})
-        return Kind(PROFILES, columns, self._text("profiles", scope_tenant_t=self._tenant("t")))
 
     def _kind(self, table: str, called: str, shape: tuple[Any, ...], *, vectors: bool) -> Kind:
         columns, keys, texts = (list(part) for part in shape)
         without = left_out(self.family, table)
+        order = [_order(key, texts) for key in keys if key not in without]
         if called == "memory" and not vectors:
             # It points at a vector that stays behind.
             without.add("embedding_id")
-        order = [_order(key, texts) for key in keys if key not in self.family.keys]
         if called == "scopes":
             # Sessions before their interactions, which point at them.
-            order.insert(0, raw("m.session_id <> m.scope_id"))
+            order.insert(0, "m.session_id <> m.scope_id")
         query = self._text(
             VECTORS if called == VECTORS else "rows",
-            table=self.family.qualified(table),
-            without=sql.Literal(sorted(without)),
-            order=raw(", ").join(order),
+            table=self.family.qualified(table).as_string(None),
+            order=", ".join(order),
         )
         extra = {"profile"} if called == VECTORS else set()
-        return Kind(called, frozenset(set(columns) - without | extra), query)
+        shown = frozenset(set(columns) - without | extra)
+        return Kind(called, shown, query, {"without": sorted(without)})
 
-    async def _shapes(self) -> Rows:
-        return await self._do(
-            "shape",
-            schema_text=sql.Literal(self.family.schema),
-            tables=sql.Literal(moved(self.family)),
-        )
+    def _text(self, query: str, **parts: str) -> str:
+        names = {**self.family.names(), **self.family.scope_names(self.scope), **parts}
+        return filled(templates.query(_PATH, query), names)
 
-    def _agent(self) -> Composable:
-        return sql.Literal(self.scope.agent)
-
-    def _tenant(self, alias: str) -> Composable:
-        return scoping.tenant_predicate(self.scope, alias)
-
-    def _text(self, query: str, **values: Composable) -> Composable:
-        return raw(templates.query(FILE, query)).format(**(self._names | values))
-
-    async def _do(self, query: str, **values: Composable) -> Rows:
-        return await self._run(self._text(query, **values).as_string(None))
+    async def _do(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
+        call = self.family.call(_FILE, query, self.scope, parts, **values)
+        return await self._run(call.statement, call.values)
 
 
 class Leaving(Moved):
@@ -106,14 +95,14 @@ class Leaving(Moved):
 
     async def count(self, kind: Kind) -> int:
         """How many rows of a kind there are."""
-        ((count,),) = await self._do("count", rows=kind.query)
+        ((count,),) = await self._do("count", {"rows": kind.query}, **kind.values)
         found: int = count
         return found
 
     async def batches(self, kind: Kind) -> AsyncIterator[list[str]]:
         """The rows of a kind as JSON texts, in batches."""
-        await self._do("open", rows=kind.query)
-        while batch := await self._do("fetch", limit=sql.Literal(FETCHED)):
+        await self._do("open", {"rows": kind.query}, **kind.values)
+        while batch := await self._do("fetch"):
             yield [row[0] for row in batch]
         await self._do("close")
 
@@ -129,40 +118,28 @@ class Landing(Moved):
 
     async def specs(self) -> list[str]:
         """The versions of the agent's spec that this database holds, as a file would have them."""
-        return [row[0] for row in await self._do("specs", agent=self._agent())]
+        return [row[0] for row in await self._do("specs", agent=self.scope.agent)]
 
     async def register(self, profile: Mapping[str, Any]) -> None:
         """Make the model of some vectors known here; a tenant without a profile uses it."""
-        principal = self.scope.principal
-        named = {key: sql.Literal(profile[key]) for key in ("name", "fingerprint")}
-        dimensions = sql.Literal(profile["dimensions"])
-        await self._do("register", profile_id=sql.Literal(uuid7()), dimensions=dimensions, **named)
-        if profile["active"]:
-            await self._do(
-                "activate",
-                tenant_value=sql.Literal(self.scope.tenant),
-                activation_id=sql.Literal(uuid7()),
-                at=sql.Literal(self.at),
-                by=sql.Literal(f"{principal.kind}:{principal.name}"),
-                scope_tenant_t=self._tenant("t"),
-                **named,
-            )
+        model = (profile[part] for part in ("name", "dimensions", "fingerprint"))
+        profile_id = await known(self._run, *model)
+        asking = active(self.family, self.scope)
+        if profile["active"] and not await self._run(asking.statement, asking.values):
+            call = activation(self.family, self.scope, profile_id, self.at)
+            await self._run(call.statement, call.values)
 
     async def fill(self, called: str, rows: Sequence[str], *, vectors: bool) -> None:
         """Put rows of a kind into their table."""
         tables = {noun(self.family, table): table for table in moved(self.family)}
         function = (
-            self._names["take_supersessions"]
+            f"{self.family.prefix}_take_{SUPERSESSIONS}_v1"
             if called == SUPERSESSIONS
             else take_function(self.family, tables[called])
         )
         without = [] if vectors else ["embedding_id"]
-        await self._do(
-            "take",
-            function=function,
-            rows=sql.Literal(f"[{','.join(rows)}]"),
-            without=sql.Literal(without),
-        )
+        taken = {"rows": f"[{','.join(rows)}]", "without": without}
+        await self._do("take", {"function": function}, **taken)
 
     async def finish(self) -> None:
         """Let the guard look at what came, and move the anchor to the end of its chain."""
@@ -176,17 +153,16 @@ class Moving(Auditing):
     async def leave(self, scope: Scope, now: datetime) -> AsyncIterator[Leaving]:
         """The anchor as it is at one moment; nothing is locked."""
         async with self._database.snapshot(scope) as run:
-            await run(templates.query(FILE, "settings"))
+            await run.set(_PRINTED)
             yield Leaving(self._family, self._entries, self._extensions, scope, run, now)
 
     @asynccontextmanager
     async def land(self, scope: Scope, now: datetime) -> AsyncIterator[Landing]:
         """The anchor, to be filled until the block ends; an error takes all of it back."""
         async with self._database.transaction(scope) as run:
-            await run(templates.query(FILE, "settings"))
+            await run.set(_PRINTED)
             yield Landing(self._family, self._entries, self._extensions, scope, run, now)
 
 
-def _order(key: str, texts: Sequence[str]) -> Composable:
-    plain = raw("m.{}").format(sql.Identifier(key))
-    return raw('{} COLLATE "C"').format(plain) if key in texts else plain
+def _order(key: str, texts: Sequence[str]) -> str:
+    return f'm.{quoted(key)} COLLATE "C"' if key in texts else f"m.{quoted(key)}"

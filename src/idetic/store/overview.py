@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-
-from psycopg import sql
-from psycopg.sql import Composable
+from typing import Any
 
 from idetic.model import Scope
 from idetic.store import decay, templates
 from idetic.store.canonical import canonical_names
-from idetic.store.database import Rows
+from idetic.store.pipeline import Rows
 from idetic.store.retention import Retained, Retaining
-from idetic.store.templates import raw
 
-FILE = "queries/overview.sql"
+_FILE = "overview"
+_NO_PARTS: Mapping[str, str] = {}
 
 
 class Overseen(Retained):
@@ -24,53 +22,45 @@ class Overseen(Retained):
 
     async def cells(self) -> Rows:
         """Current entries by cell: (tier, typology, all of them, candidates)."""
-        return await self._count("cells", live=self.compose("live"))
+        return await self._count("cells")
 
     async def written(self, since: datetime) -> Rows:
         """Entries by the day they were written: (day, tier, typology, count)."""
-        return await self._count("written", since=sql.Literal(since))
+        return await self._count("written", since=since)
 
     async def refused(self, since: datetime) -> Rows:
         """Refusals by day: (day, reason, count)."""
-        return await self._count("refused", since=sql.Literal(since))
+        return await self._count("refused", since=since)
 
     async def unembedded(self) -> tuple[int, datetime | None]:
         """How many entries wait for a vector, and since when the first of them does."""
-        ((count, since),) = await self._count("unembedded", without_vector=self._without_vector())
+        ((count, since),) = await self._count("unembedded", {"without_vector": without_vector()})
         return count, since
-
-    def _without_vector(self) -> Composable:
-        return raw(templates.query(FILE, "without_vector")).format(**self._names)
 
     async def due(self) -> int:
         """How many entries wait for a disposition."""
-        return await self._number(
-            "due",
-            live=self.compose("live"),
-            due=decay.due(self.family, self.scope),
-            moment=sql.Literal(self.at),
-        )
+        parts = {"due": decay.due(self.family, self.scope)}
+        return await self._number("due", parts, moment=self.at)
 
     async def contradicted(self, status: Sequence[str]) -> int:
         """How many contradictions are in one of some states."""
-        wanted = sql.Literal(list(status))
         return sum(
             [
                 await self._number(
-                    "contradicted", **canonical_names(self.family, canonical), status=wanted
+                    "contradicted", canonical_names(self.family, canonical), status=list(status)
                 )
                 for canonical in self.family.spec.references.canonical
                 if canonical.contradictions
             ]
         )
 
-    async def _number(self, query: str, **values: Composable) -> int:
-        ((count,),) = await self._count(query, **values)
+    async def _number(self, query: str, parts: Mapping[str, str], **values: Any) -> int:
+        ((count,),) = await self._count(query, parts, **values)
         return int(count)
 
-    async def _count(self, query: str, **values: Composable) -> Rows:
-        text = raw(templates.query(FILE, query)).format(**(self._names | values))
-        return await self._run(text.as_string(None))
+    async def _count(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
+        call = self.family.call(_FILE, query, self.scope, parts, **values)
+        return await self._run(call.statement, call.values)
 
 
 class Overseeing(Retaining):
@@ -81,3 +71,8 @@ class Overseeing(Retaining):
         """The anchor's numbers; nothing is locked."""
         async with self._database.transaction(scope) as run:
             yield Overseen(self._family, self._entries, self._extensions, scope, run, now)
+
+
+def without_vector() -> str:
+    """The condition that an entry called m waits for a vector."""
+    return templates.query("queries/overview.sql", "without_vector")

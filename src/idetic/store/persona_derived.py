@@ -8,12 +8,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg import sql
-from psycopg.sql import Composable
-
-from idetic.store.database import Rows
-from idetic.store.persona_tables import PersonaTables, as_json, literal
-from idetic.store.templates import raw
+from idetic.store.persona_tables import PersonaTables, as_json
+from idetic.store.pipeline import Rows
+from idetic.store.scope import quoted
+from idetic.store.statement import Call
 
 _FILE = "persona_derived"
 
@@ -32,7 +30,7 @@ class DerivedRows:
 
     def __init__(self, tables: PersonaTables, vector_schema: str):
         self._tables = tables
-        self._vector = sql.Identifier(vector_schema, "halfvec")
+        self._vector = f"{quoted(vector_schema)}.halfvec"
 
     async def derive(self, items: Sequence[dict[str, Any]]) -> None:
         """Put long-term entries; an entry that an older way made is replaced."""
@@ -70,9 +68,8 @@ class DerivedRows:
     ) -> None:
         """Keep vectors, and say of their entries that they have them: both or neither."""
         pairs = list(found)
-        rows = raw(", ").join(self._vector_row(profile_id, *pair) for pair in pairs)
         await self._tables.run(
-            self._tables.compose(_FILE, "store_vectors", rows=rows),
+            self._stored(profile_id, pairs),
             self._settled([ltm_id for ltm_id, _ in pairs], "embedded", None),
         )
 
@@ -80,21 +77,20 @@ class DerivedRows:
         """Say of entries that embedding them failed, and how; a dream tries again."""
         await self._tables.run(self._settled(ltm_ids, "failed", error))
 
-    def _settled(self, ltm_ids: Sequence[UUID], status: str, error: str | None) -> Composable:
-        return self._tables.compose(
-            _FILE,
-            "settle",
-            status=literal(status),
-            error=literal(error),
-            ids=literal(list(ltm_ids)),
-        )
+    def _settled(self, ltm_ids: Sequence[UUID], status: str, error: str | None) -> Call:
+        values = {"status": status, "error": error, "ids": list(ltm_ids)}
+        return self._tables.call(_FILE, "settle", {}, **values)
 
-    def _vector_row(self, profile_id: UUID, ltm_id: UUID, vector: Sequence[float]) -> Composable:
-        anchor = map(sql.Literal, self._tables.scope.anchor.values())
-        numbers = sql.Literal("[" + ",".join(f"{x:.6g}" for x in vector) + "]")
-        return raw("({}, {}, {}, {}::{})").format(
-            raw(", ").join(anchor), *map(sql.Literal, (ltm_id, profile_id)), numbers, self._vector
-        )
+    def _stored(self, profile_id: UUID, pairs: Sequence[tuple[UUID, Sequence[float]]]) -> Call:
+        """Several rows in one statement, as VALUES: Citus takes no unnest under our policies."""
+        rows, values = [], dict[str, Any]()
+        for number, (ltm_id, vector) in enumerate(pairs):
+            ours = f"%(ltm_{number})s, %(profile)s, %(vector_{number})s::{self._vector}"
+            rows.append(f"(%(tenant)s, %(agent_id)s, {ours})")
+            values[f"ltm_{number}"] = ltm_id
+            values[f"vector_{number}"] = "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
+        parts = {"rows": ", ".join(rows)}
+        return self._tables.call(_FILE, "store_vectors", parts, profile=profile_id, **values)
 
     async def entry(self, ltm_id: UUID) -> Rows:
         """One long-term entry, or nothing."""
@@ -123,9 +119,9 @@ class DerivedRows:
             loop_id=loop_id,
             ts=ts,
             summary=summary,
-            ltm_ids=raw("{}::uuid[]").format(sql.Literal([ltm_id for ltm_id, _, _ in paired])),
-            kinds=raw("{}::idetic.event_kind[]").format(sql.Literal(kinds)),
-            visibilities=raw("{}::idetic.event_visibility[]").format(sql.Literal(shown)),
+            ltm_ids=[ltm_id for ltm_id, _, _ in paired],
+            kinds=kinds,
+            visibilities=shown,
         )
 
     async def window(self, limit: int) -> Rows:
@@ -138,8 +134,6 @@ class DerivedRows:
 
     async def coverage(self, profile_id: UUID | None) -> tuple[int, int, int, int, int]:
         """Events, long-term entries, vectors, loops, short-term entries."""
-        (row,) = await self._tables.rows(
-            _FILE, "coverage", profile=raw("{}::uuid").format(sql.Literal(profile_id))
-        )
+        (row,) = await self._tables.rows(_FILE, "coverage", profile=profile_id)
         events, ltm, vectors, loops, stm = row
         return events, ltm, vectors, loops, stm

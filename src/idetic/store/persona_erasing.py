@@ -10,11 +10,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from psycopg import sql
-
-from idetic.store.database import Rows
 from idetic.store.persona_tables import PersonaTables
-from idetic.store.templates import raw
+from idetic.store.pipeline import Rows
 
 _LOG, _NOTES = "persona_log", "persona_notes"
 _PAGE = 1_000
@@ -45,15 +42,10 @@ class ErasedRows:
 
     async def empty(self, events: Sequence[UUID]) -> dict[str, list[UUID]]:
         """Empty events and what was derived from them; what went, as ids by table."""
-        rows = await self._emptying.rows(_LOG, "erase", events=_uuids(events))
+        rows = await self._emptying.rows(_LOG, "erase", events=list(events))
         return {table: list(ids) for table, ids in rows if ids}
 
     async def empty_notes(self, notes: Sequence[UUID]) -> list[UUID]:
         """Empty notes to the Actor."""
-        return [
-            row[0] for row in await self._emptying.rows(_NOTES, "erase_notes", ids=_uuids(notes))
-        ]
-
-
-def _uuids(ids: Sequence[UUID]) -> sql.Composable:
-    return raw("{}::uuid[]").format(sql.Literal(list(ids)))
+        rows = await self._emptying.rows(_NOTES, "erase_notes", ids=list(notes))
+        return [note_id for (note_id,) in rows]

@@ -7,12 +7,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from idetic.store.database import Rows
 from idetic.store.persona_tables import PersonaTables, as_json
-from idetic.store.templates import raw
+from idetic.store.pipeline import Rows
 
 _FILE = "persona_log"
-_BEFORE_ALL = "'-infinity'::timestamptz"
+_BEFORE_ALL = ("-infinity", -1)
 
 
 class Appended(NamedTuple):
@@ -47,7 +46,7 @@ class LogRows:
         self, start: datetime, end: datetime, after: tuple[datetime, int] | None, limit: int
     ) -> Rows:
         """The events of a span of time, after a place in it."""
-        after_ts, position = after or (raw(_BEFORE_ALL), -1)
+        after_ts, position = after or _BEFORE_ALL
         return await self._tables.rows(
             _FILE, "range", start=start, until=end, after_ts=after_ts, after=position, limit=limit
         )

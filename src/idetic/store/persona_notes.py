@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from uuid import UUID
 
-from idetic.store.database import Rows
 from idetic.store.persona_tables import PersonaTables
+from idetic.store.pipeline import Rows
 
 _FILE = "persona_notes"
 _PAGE = 2_000

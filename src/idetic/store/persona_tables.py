@@ -7,24 +7,20 @@ a caller means is a text here: the nouns live in the room above.
 from __future__ import annotations
 
 import json
-from functools import cached_property
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
-from psycopg import sql
-from psycopg.sql import Composable
-
 from idetic.model import Principal, Scope
-from idetic.store import scope as scoping
 from idetic.store import templates
-from idetic.store.database import Database, Rows
-from idetic.store.family import Names
+from idetic.store.database import Database
+from idetic.store.pipeline import Rows
 from idetic.store.plan import extensions_of
-from idetic.store.templates import raw
+from idetic.store.statement import Call, Names, Statement, filled, statement
 
 PERSONAS = ("actor", "subconscious")
 TABLES = ("log", "heads", "ltm", "vectors", "stm")
 _FUNCTIONS = ("append", "derive", "erase")
-_ALIASES = ("l", "h", "m", "v", "s", "n")
 _EVENT = "event_id ts loop_id kind::text visibility::text content metadata position hash".split()
 _ENTRY = (
     "ltm_id event_id loop_id ts kind::text visibility::text summary importance status::text "
@@ -51,6 +47,11 @@ async def vector_schema(database: Database) -> str:
         return (await extensions_of(connection)).vector
 
 
+def predicate(alias: str) -> str:
+    """The application's own predicate on a table of persona memory: this tenant, this agent."""
+    return f"{alias}.tenant = %(tenant)s AND {alias}.agent_id = %(agent_id)s"
+
+
 class PersonaTables:
     """One persona's tables for one agent, seen through one pool and with its rights."""
 
@@ -59,39 +60,42 @@ class PersonaTables:
         self.persona = persona
         self.scope = scope
 
-    @cached_property
-    def _names(self) -> Names:
-        schema, scope = role_of(self.persona), self.scope
-        tables = {name: sql.Identifier(schema, name) for name in TABLES}
-        tables["notes"] = sql.Identifier(role_of("actor"), "operational_notes")
-        return {
-            **tables,
-            **{
-                name: sql.Identifier(schema, f"{name}_v1") for name in ("append", "derive", "erase")
-            },
-            "erase_notes": sql.Identifier(role_of("actor"), "erase_notes_v1"),
-            **{f"scope_{alias}": scoping.predicate(scope, alias) for alias in _ALIASES},
-            **{key: sql.Literal(value) for key, value in scope.anchor.items()},
-            "columns": raw(", ").join(raw(f"l.{column}") for column in _EVENT),
-            "entry_columns": raw(", ").join(raw(f"m.{column}") for column in _ENTRY),
-        }
-
-    def compose(self, file: str, query: str, **values: Composable) -> sql.Composed:
-        """A named query with its names and values."""
-        text = templates.query(f"queries/{file}.sql", query)
-        return raw(text).format(**(self._names | values))
+    def call(self, file: str, query: str, parts: dict[str, str], **values: Any) -> Call:
+        """A named query with its values; tenant and agent come with it."""
+        made = _statement(predicate, self.persona, file, query, tuple(parts.items()))
+        return Call(made, {**self.scope.anchor, **values})
 
     async def rows(self, file: str, query: str, **values: Any) -> Rows:
-        """Run a named query; plain values become literals."""
-        statement = self.compose(file, query, **{n: literal(v) for n, v in values.items()})
-        return await self.run(statement)
+        """Run a named query."""
+        return await self.run(self.call(file, query, {}, **values))
 
-    async def run(self, *statements: Composable) -> Rows:
-        """Run statements as one message and one transaction."""
-        texts = [statement.as_string(None) for statement in statements]
-        return await self.database.run(self.scope, "; ".join(texts))
+    async def run(self, *calls: Call) -> Rows:
+        """Run calls as one message and one transaction."""
+        return await self.database.run_all(self.scope, calls)
 
 
-def literal(value: Any) -> Composable:
-    """A value as SQL; what is SQL already stays."""
-    return value if isinstance(value, Composable) else sql.Literal(value)
+def names(persona: str, bound: Callable[[str], str]) -> Names:
+    """What the SQL files may name of one persona's memory; `{scope l}` is who `bound` says."""
+    schema, actors = role_of(persona), role_of("actor")
+    return {
+        **{name: f"{schema}.{name}" for name in TABLES},
+        **{name: f"{schema}.{name}_v1" for name in _FUNCTIONS},
+        "notes": f"{actors}.operational_notes",
+        "erase_notes": f"{actors}.erase_notes_v1",
+        "scope": bound,
+        "columns": ", ".join(f"l.{column}" for column in _EVENT),
+        "entry_columns": ", ".join(f"m.{column}" for column in _ENTRY),
+    }
+
+
+@lru_cache(maxsize=256)
+def _statement(
+    bound: Callable[[str], str],
+    persona: str,
+    file: str,
+    query: str,
+    parts: tuple[tuple[str, str], ...],
+) -> Statement:
+    # The predicate belongs to the key: a statement must not outlive a test's sabotage.
+    text = templates.query(f"queries/{file}.sql", query)
+    return statement(filled(text, {**names(persona, bound), **dict(parts)}))

@@ -6,21 +6,26 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
-
-from psycopg import sql
-from psycopg.sql import Composable
 
 from idetic.model import LedgerRecord, Origin, Scope
 from idetic.store import templates
-from idetic.store.database import Rows
 from idetic.store.entries import record
 from idetic.store.held import Held
 from idetic.store.holding import Holding
-from idetic.store.scope import anchor_equals
-from idetic.store.templates import raw
+from idetic.store.pipeline import Rows
 
-FILE = "queries/quarantine.sql"
+_FILE = "quarantine"
+_PATH = "queries/quarantine.sql"
+_NO_PARTS: Mapping[str, str] = {}
+# What a column is compared with, by the part of a source that it tells.
+_FITS = {
+    "origin": "= %(origin)s::idetic.origin",
+    "created_by": "= %(created_by)s::text",
+    "session_id": "= %(session_id)s::uuid",
+    "since": ">= %(since)s::timestamptz",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +43,20 @@ class Sourced(Held):
 
     async def sourced(self, source: Source) -> set[UUID]:
         """Entries in any state that come from a source, and all that was made of them."""
-        behind = _fits(
-            source,
-            origin=raw("l.origin"),
-            session_id=raw("l.session_id"),
-            since=raw("l.observed_at"),
-        )
+        behind = _fits(source, origin="l.origin", session_id="l.session_id", since="l.observed_at")
         if source.created_by is not None:
-            behind.append(self._query("author", created_by=sql.Literal(source.created_by)))
+            behind += f" AND {_text('author')}"
         stated = _fits(
             source,
-            origin=raw("m.origin"),
-            created_by=raw("m.created_by"),
-            session_id=raw("m.session_id"),
-            since=raw("m.created_at"),
+            origin="m.origin",
+            created_by="m.created_by",
+            session_id="m.session_id",
+            since="m.created_at",
         )
-        rows = await self._ask("sourced", behind=_all(behind), stated=_all(stated))
+        rows = await self._ask("sourced", {"behind": behind, "stated": stated}, **_values(source))
         found = {row[0] for row in rows}
         if found:
-            found |= {row[0] for row in await self._ask("derived", ids=_uuids(found))}
+            found |= {row[0] for row in await self._ask("derived", ids=sorted(found))}
         return found
 
     async def vouched(self, source: Source, but: Iterable[UUID]) -> list[tuple[UUID, UUID]]:
@@ -65,12 +65,12 @@ class Sourced(Held):
             return []
         spoken = _fits(
             source,
-            origin=raw("c.origin"),
-            created_by=raw("c.corroborated_by"),
-            session_id=raw("c.session_id"),
-            since=raw("c.corroborated_at"),
+            origin="c.origin",
+            created_by="c.corroborated_by",
+            session_id="c.session_id",
+            since="c.corroborated_at",
         )
-        rows = await self._ask("vouched", ids=_uuids(but), spoken=_all(spoken))
+        rows = await self._ask("vouched", {"spoken": spoken}, ids=sorted(but), **_values(source))
         return [(row[0], row[1]) for row in rows]
 
     async def opposed(
@@ -79,43 +79,38 @@ class Sourced(Held):
         """The sources, by entry, that failed to confirm it and belong to this one."""
         said = _fits(
             source,
-            origin=raw("(l.detail ->> 'origin')::idetic.origin"),
-            created_by=raw("l.actor_kind || ':' || l.actor"),
-            session_id=raw("(l.detail ->> 'session')::uuid"),
-            since=raw("l.at"),
+            origin="(l.detail ->> 'origin')::idetic.origin",
+            created_by="l.actor_kind || ':' || l.actor",
+            session_id="(l.detail ->> 'session')::uuid",
+            since="l.at",
         )
+        rows = await self._ask("opposed", {"said": said}, ids=sorted(but), **_values(source))
         found: dict[UUID, set[tuple[str, str]]] = {}
-        for memory_id, kind, ref in await self._ask("opposed", ids=_uuids(but), said=_all(said)):
+        for memory_id, kind, ref in rows:
             found.setdefault(memory_id, set()).add((kind, ref))
         return found
 
     async def replaced(self, ids: Iterable[UUID]) -> list[LedgerRecord]:
         """The links by which entries gave way to some others."""
-        rows = await self._ask("replaced", ids=_uuids(ids), link=self._query("link"))
+        rows = await self._ask("replaced", {"link": _text("link")}, ids=sorted(ids))
         return [record(row) for row in rows]
 
     async def turned(self, ids: Iterable[UUID], transition: str) -> dict[UUID, LedgerRecord]:
         """The last link of one kind about each of some entries."""
-        rows = await self._ask(
-            "turned", ids=_uuids(ids), transition=sql.Literal(transition), link=self._query("link")
-        )
+        parts = {"link": _text("link")}
+        rows = await self._ask("turned", parts, ids=sorted(ids), transition=transition)
         return {link.entry_id: link for row in rows if (link := record(row)).entry_id}
 
     async def quarantines(
         self, limit: int
     ) -> list[tuple[LedgerRecord, datetime | None, str | None, str | None]]:
         """The first link of each quarantine, newest first; when, by whom, why it was released."""
-        same = {f"anchor_{a}_is_l": anchor_equals(self.family.keys, a, "l") for a in ("k", "r")}
-        rows = await self._ask(
-            "quarantines", limit=sql.Literal(limit), link=self._query("link"), **same
-        )
+        rows = await self._ask("quarantines", {"link": _text("link")}, limit=limit)
         return [(record(row[:-3]), row[-3], row[-2], row[-1]) for row in rows]
 
-    async def _ask(self, query: str, **values: Composable) -> Rows:
-        return await self._run(self._query(query, **values).as_string(None))
-
-    def _query(self, query: str, **values: Composable) -> Composable:
-        return raw(templates.query(FILE, query)).format(**(self._names | values))
+    async def _ask(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
+        call = self.family.call(_FILE, query, self.scope, parts, **values)
+        return await self._run(call.statement, call.values)
 
 
 class Sourcing(Holding):
@@ -135,26 +130,18 @@ class Sourcing(Holding):
             yield Sourced(self._family, self._entries, self._extensions, scope, run, now)
 
 
-def _fits(source: Source, **columns: Composable) -> list[Composable]:
+def _fits(source: Source, **columns: str) -> str:
     """The conditions of a source on the columns that a table has for it."""
-    values: Mapping[str, object] = {
-        "origin": None if source.origin is None else source.origin.value,
-        "created_by": source.created_by,
-        "session_id": source.session_id,
-        "since": source.since,
-    }
-    return [
-        raw("{} {} {}").format(
-            column, raw(">=" if part == "since" else "="), sql.Literal(values[part])
-        )
-        for part, column in columns.items()
-        if values[part] is not None
-    ]
+    given = _values(source)
+    conditions = (f"{column} {_FITS[part]}" for part, column in columns.items() if part in given)
+    return " AND ".join(["true", *conditions])
 
 
-def _all(conditions: list[Composable]) -> Composable:
-    return raw("({})").format(raw(" AND ").join([raw("true"), *conditions]))
+def _values(source: Source) -> dict[str, Any]:
+    """The parts of a source that are given."""
+    parts = ((name, getattr(source, name)) for name in _FITS)
+    return {name: value for name, value in parts if value is not None}
 
 
-def _uuids(ids: Iterable[UUID]) -> Composable:
-    return raw("{}::uuid[]").format(sql.Literal(sorted(ids)))
+def _text(query: str) -> str:
+    return templates.query(_PATH, query)

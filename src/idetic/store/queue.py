@@ -10,17 +10,17 @@ from typing import Any
 from uuid import UUID
 
 from psycopg import sql
-from psycopg.sql import Composable
 
 from idetic.errors import InputError
 from idetic.model import Scope
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.backlog import STATUS, Job, JobState, job_of
-from idetic.store.database import Database, Rows
+from idetic.store.database import Database
 from idetic.store.family import Family
-from idetic.store.templates import raw
+from idetic.store.pipeline import Rows
+from idetic.store.scope import quoted
+from idetic.store.statement import Call, Names, filled, named_query, statement
 
 WORKER_ROLE = "idetic_worker"
 _FILE = "queries/queue.sql"
@@ -52,7 +52,7 @@ class Queue:
         self, scope: Scope, task: str, *, at: datetime | None = None, **ids: Any
     ) -> int | None:
         """Enqueue a task for the scope's anchor; None if an equal job waits already."""
-        rows = await self._database.run(scope, enqueue_statement(scope, task, at=at, **ids))
+        rows = await self._database.run_all(scope, [enqueue_statement(scope, task, at=at, **ids)])
         job: int | None = rows[0][0]
         return job
 
@@ -61,8 +61,9 @@ class Queue:
 
         Of one scope, if one is given: what waits elsewhere is not told there.
         """
-        which = raw("true") if scope is None else _jobs_of(scope)
-        rows = await self._as_worker(_compose("backlog", which=which))
+        which = "true" if scope is None else templates.query(_FILE, "jobs_of")
+        values = {} if scope is None else _named(scope)
+        rows = await self._as_worker("backlog", {"which": which}, values)
         return [TaskBacklog(*row) for row in rows]
 
     async def jobs(
@@ -73,8 +74,8 @@ class Queue:
             _check_task(task)
         wanted = [STATUS[one] for one in ([state] if state else JobState)]
         values = {"task": task, "status": wanted, "after": after, "limit": limit}
-        literals = {name: sql.Literal(value) for name, value in values.items()}
-        rows = await self._as_worker(_compose("jobs", which=_jobs_of(scope), **literals))
+        which = templates.query(_FILE, "jobs_of")
+        rows = await self._as_worker("jobs", {"which": which}, _named(scope) | values)
         return [job_of(row) for row in rows]
 
     async def sweep_moved(self, spec: MemorySpec, task: str, *, limit: int = MOST) -> int:
@@ -85,56 +86,40 @@ class Queue:
         self, spec: MemorySpec, task: str, before: datetime, *, limit: int = MOST
     ) -> int:
         """Enqueue a task wherever it last finished before a moment, or never."""
-        return await self._sweep(spec, task, "aged", limit, before=sql.Literal(before))
+        return await self._sweep(spec, task, "aged", limit, before=before)
 
     async def sweep_open(
         self, spec: MemorySpec, task: str, opened: datetime, before: datetime, *, limit: int = MOST
     ) -> int:
         """The same, only where a scope is open that was opened before another moment."""
-        moments = {"opened": sql.Literal(opened), "before": sql.Literal(before)}
-        return await self._sweep(spec, task, "open", limit, **moments)
+        return await self._sweep(spec, task, "open", limit, opened=opened, before=before)
 
     async def _sweep(
-        self, spec: MemorySpec, task: str, where: str, limit: int, **values: Composable
+        self, spec: MemorySpec, task: str, where: str, limit: int, **moments: datetime
     ) -> int:
         family = Family(spec)
-        tables = {f"{t}_text": sql.Literal(family.table_name(t)) for t in ("anchors", "marks")}
-        schema = sql.Literal(family.schema)
-        rows = await self._as_worker(_compose("sweepable", schema_text=schema, **tables))
-        if not rows[0][0]:
+        tables = [family.table_name(noun) for noun in ("anchors", "marks")]
+        looked = {"schema": family.schema, "tables": tables}
+        if not (await self._as_worker("sweepable", {}, looked))[0][0]:
             return 0
-        pairs = [raw("{}, {}").format(sql.Literal(k), sql.Identifier("a", k)) for k in family.keys]
         names = family.names()
-        condition = raw(templates.query(_FILE, f"sweep_{where}")).format(**names, **values)
-        rows = await self._as_worker(
-            _compose(
-                "sweep",
-                **names,
-                task=sql.Literal(task),
-                agent=sql.Literal(spec.agent),
-                pairs=raw(", ").join(pairs),
-                condition=condition,
-                limit=sql.Literal(limit),
-            )
-        )
-        count: int = rows[0][0]
+        names["condition"] = filled(templates.query(_FILE, f"sweep_{where}"), names)
+        names["pairs"] = ", ".join(f"{_literal(key)}, a.{quoted(key)}" for key in family.keys)
+        values = {"task": task, "agent": spec.agent, "limit": limit, **moments}
+        count: int = (await self._as_worker("sweep", names, values))[0][0]
         return count
 
     async def anchors_of(self, spec: MemorySpec, tenant: object) -> list[dict[str, Any]]:
         """The anchors of one tenant that have memory."""
         family = Family(spec)
-        names = family.names() | {"tenant_value": sql.Literal(str(tenant))}
-        rows = await self._as_worker(_compose("anchors_of", **names))
+        names = family.names() | {"keys": ", ".join(f"a.{quoted(key)}" for key in family.keys)}
+        rows = await self._as_worker("anchors_of", names, {"tenant": str(tenant)})
         return [dict(zip(family.keys, row, strict=True)) for row in rows]
 
-    async def _as_worker(self, statement: str) -> Rows:
-        """Run one statement over all tenants. The role ends with the message, as in `run`."""
-        query = raw(f"SET LOCAL ROLE {WORKER_ROLE}; {statement}")
-        async with self._database.reading() as connection:
-            cursor = await connection.execute(query)
-            while cursor.nextset():
-                pass
-            return await cursor.fetchall()
+    async def _as_worker(self, query: str, names: Names, values: dict[str, Any]) -> Rows:
+        """Run one query over all tenants."""
+        made = statement(filled(templates.query(_FILE, query), names))
+        return await self._database.run_all(None, [Call(made, values)], role=WORKER_ROLE)
 
 
 class Marks:
@@ -146,26 +131,21 @@ class Marks:
 
     async def position(self, scope: Scope) -> int:
         """Where the anchor's chain ends now; 0 if it has none. To be read before the work."""
-        predicate = scoping.predicate(scope, "a")
-        statement = _compose("position", **self._family.names(), scope_a=predicate)
-        rows = await self._database.run(scope, statement)
+        call = self._family.call("queue", "position", scope, {})
+        rows = await self._database.run_all(scope, [call])
         return rows[0][0] if rows else 0
 
     async def mark(self, scope: Scope, task: str, position: int, at: datetime) -> None:
         """Note that a task has dealt with all up to a position. Zero is not worth a row."""
         if not position:
             return
-        names = self._family.names() | {
-            "values": raw(scoping.arguments(scope)),
-            "task": sql.Literal(task),
-            "position": sql.Literal(position),
-            "at": sql.Literal(at),
-        }
-        await self._database.run(scope, _compose("mark", **names))
+        values = {"task": task, "position": position, "at": at}
+        call = self._family.call("queue", "mark", scope, {}, **values)
+        await self._database.run_all(scope, [call])
 
 
-def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **ids: Any) -> str:
-    """The statement that enqueues; added to a write's message it commits with the write."""
+def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **ids: Any) -> Call:
+    """The call that enqueues; in a write's transaction it commits with the write."""
     _check_task(task)
     refused = [name for name, value in ids.items() if not _is_id(value)]
     if refused:
@@ -174,10 +154,8 @@ def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **
             remedy=f"Give a UUID, a number or a text of at most {_ID_LENGTH} characters.",
         )
     args = {**ids, "agent": scope.agent, "anchor": dict(scope.anchor)}
-    text = sql.Literal(json.dumps(args, default=str, ensure_ascii=False))
-    return _compose(
-        "enqueue", task=sql.Literal(task), args=raw("{}::jsonb").format(text), at=sql.Literal(at)
-    )
+    values = {"task": task, "args": _as_json(args), "at": at}
+    return Call(named_query(_FILE, "enqueue"), values)
 
 
 def _check_task(task: object) -> None:
@@ -185,18 +163,21 @@ def _check_task(task: object) -> None:
         raise InputError(f"{task!r} is not the name of a task.")
 
 
-def _jobs_of(scope: Scope) -> Composable:
+def _named(scope: Scope) -> dict[str, Any]:
+    """The scope as jobs name it; a key that it leaves open is any."""
     bound = {key: value for key, value in scope.anchor.items() if value is not None}
-    anchor = sql.Literal(json.dumps(bound, default=str, ensure_ascii=False))
-    text = raw(templates.query(_FILE, "jobs_of"))
-    return text.format(agent=sql.Literal(scope.agent), anchor=anchor)
+    return {"agent": scope.agent, "anchor": _as_json(bound)}
+
+
+def _as_json(value: dict[str, Any]) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _literal(name: str) -> str:
+    return sql.Literal(name).as_string(None)
 
 
 def _is_id(value: object) -> bool:
     if isinstance(value, str):
         return len(value) <= _ID_LENGTH and value.isprintable()
     return value is None or isinstance(value, int | UUID)
-
-
-def _compose(query: str, **names: Composable) -> str:
-    return raw(templates.query(_FILE, query)).format(**names).as_string(None)

@@ -15,6 +15,8 @@ from idetic.store import templates
 from idetic.store.database import Connection
 from idetic.store.templates import raw
 
+SCHEMA = "idetic_jobs"
+
 
 @cache
 def carried() -> tuple[str, ...]:
@@ -99,7 +101,7 @@ async def _among_the_jobs(connection: Connection) -> AsyncIterator[None]:
     """procrastinate names no schema, so its statements run with one as their search path."""
     cursor = await connection.execute("SELECT current_setting('search_path')")
     row = await cursor.fetchone()
-    await connection.execute("SELECT set_config('search_path', 'idetic_jobs', true)")
+    await connection.execute("SELECT set_config('search_path', %s, true)", (SCHEMA,))
     yield
     before = row[0] if row else ""
     await connection.execute("SELECT set_config('search_path', %s, true)", (before,))

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store.administration import Administration
 from idetic.store.apply import apply_spec
 from idetic.store.database import Database
 from idetic.store.plan import Context, Plan, make_plan
@@ -28,8 +29,11 @@ class SpecVersion:
 class Registry:
     """Stored specs, and the way a spec becomes a schema."""
 
-    def __init__(self, database: Database, contexts: Sequence[Context]):
+    def __init__(
+        self, database: Database, administration: Administration, contexts: Sequence[Context]
+    ):
         self._database = database
+        self._administration = administration
         self._contexts = contexts
 
     async def plan(self, spec: MemorySpec) -> Plan:
@@ -39,7 +43,7 @@ class Registry:
 
     async def apply(self, spec: MemorySpec, *, by: str, at: datetime) -> Plan:
         """Apply with the admin login's rights."""
-        async with self._database.administration() as connection:
+        async with self._administration.connection() as connection:
             return await apply_spec(connection, spec, self._contexts, by=by, at=at)
 
     async def versions(self, agent: str | None = None) -> list[SpecVersion]:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import Any
 from uuid import UUID
-
-from psycopg import sql
-from psycopg.sql import Composable
 
 from idetic.model import Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Canonical
 from idetic.spec.retention import RetentionState, entities
-from idetic.store import scope as scoping
 from idetic.store import templates
-from idetic.store.canonical import canonical_names, qualified
-from idetic.store.database import Connection, Rows
+from idetic.store.canonical import canonical_names
+from idetic.store.database import Connection
 from idetic.store.held import Held
 from idetic.store.holding import Holding
+from idetic.store.pipeline import Rows
+from idetic.store.scans import text_of
 from idetic.store.templates import raw
 
-FILE = "queries/retention.sql"
+_FILE = "retention"
+_PATH = "queries/retention.sql"
+_NO_PARTS: Mapping[str, str] = {}
 _SILENT = {Tier.SESSION: "silent", Tier.INTERACTION: "silent_interactions"}
 
 
@@ -37,7 +37,7 @@ async def register_policies(
         for entity in entities(spec)
     ]
     async with connection.cursor() as cursor:
-        await cursor.executemany(raw(templates.query(FILE, "register")), rows)
+        await cursor.executemany(raw(templates.query(_PATH, "register")), rows)
 
 
 class Retained(Held):
@@ -45,25 +45,22 @@ class Retained(Held):
 
     async def kept_by(self, entry_id: UUID) -> tuple[bool, bool]:
         """Whether an action rests on an entry, and whether a contradiction stands about it."""
-        ((acted, disputed),) = await self._ask("kept_by", entry_id=sql.Literal(entry_id))
+        ((acted, disputed),) = await self._ask("kept_by", self._keeping(), entry_id=entry_id)
         return acted, disputed
 
     async def expired(self, typology: Typology, before: datetime, limit: int) -> list[UUID]:
         """Persistent entries written before a moment that nothing keeps."""
-        return await self._ids("expired", typology, before, limit)
+        return await self._ids(
+            "expired", self._keeping(), typology=typology.value, before=before, limit=limit
+        )
 
     async def disposable(self, typology: Typology, before: datetime, limit: int) -> list[UUID]:
         """Tombstones from before a moment that still have their payload."""
-        return await self._ids("disposable", typology, before, limit)
+        return await self._ids("disposable", typology=typology.value, before=before, limit=limit)
 
     async def strip(self, ids: Sequence[UUID], before: datetime, *, keep_envelope: bool) -> None:
         """Take away what tombstones from before a moment say; refused for anything else."""
-        await self._ask(
-            "strip",
-            ids=sql.Literal(list(ids)),
-            before=sql.Literal(before),
-            keep_envelope=sql.Literal(keep_envelope),
-        )
+        await self._ask("strip", ids=list(ids), before=before, keep_envelope=keep_envelope)
 
     async def states(self) -> dict[RetentionState, dict[Tier, int]]:
         """How many entries are in each state, by tier; every state is told."""
@@ -74,68 +71,51 @@ class Retained(Held):
 
     async def orphaned(self, limit: int) -> list[UUID]:
         """Transient entries that should have gone with their scope."""
-        return [row[0] for row in await self._ask("orphaned", limit=sql.Literal(limit))]
+        return await self._ids("orphaned", limit=limit)
 
     async def dangling(self, limit: int) -> list[UUID]:
         """Entries with a reference that no longer leads anywhere."""
         found: dict[UUID, None] = {}
         for canonical in self.family.spec.references.canonical:
-            names = canonical_names(self.family, canonical)
-            names |= {"pin_resolves": self._pin_resolves(canonical), "limit": sql.Literal(limit)}
-            found |= dict.fromkeys(row[0] for row in await self._ask("dangling", **names))
+            pinned = templates.query(_PATH, "pin_resolves") if canonical.versions else "true"
+            parts = {**canonical_names(self.family, canonical), "pin_resolves": pinned}
+            found |= dict.fromkeys(await self._ids("dangling", parts, limit=limit))
         return list(found)
-
-    def _pin_resolves(self, canonical: Canonical) -> Composable:
-        if not canonical.versions or not canonical.version:
-            return raw("true")
-        return self._compose(
-            "pin_resolves",
-            versions=qualified(canonical.versions),
-            version=sql.Identifier(canonical.version),
-            pinned=sql.Identifier(f"{canonical.noun}_version"),
-            canonical_id=sql.Identifier(canonical.key),
-        )
 
     async def unused_vectors(self) -> dict[UUID, int]:
         """How many vectors there are of each profile that recalls do not use."""
-        tenant = scoping.tenant_predicate(self.scope, "k")
-        return dict(await self._ask("unused_vectors", tenant_k=tenant))
+        return dict(await self._ask("unused_vectors"))
 
     async def overdue_scopes(self, since: Mapping[Tier, datetime], most: int) -> int:
         """How many open sessions and interactions have been silent since their tier's moment."""
         count = 0
         for tier, query in _SILENT.items():
-            moment, limit = sql.Literal(since[tier]), sql.Literal(most)
-            found = self.compose(query, moment=moment, limit=limit)
-            ((more,),) = await self._ask("how_many", found=found)
+            found = {"found": text_of(query)}
+            ((more,),) = await self._ask("how_many", found, moment=since[tier], limit=most)
             count += more
         return count
 
     async def _ids(
-        self, query: str, typology: Typology, before: datetime, limit: int
+        self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
     ) -> list[UUID]:
-        rows = await self._ask(
-            query,
-            typology=sql.Literal(typology.value),
-            before=sql.Literal(before),
-            limit=sql.Literal(limit),
-        )
-        return [row[0] for row in rows]
+        return [row[0] for row in await self._ask(query, parts, **values)]
 
-    async def _ask(self, query: str, **values: Composable) -> Rows:
-        kept = {"acted": self.compose("rests"), "disputed": self._disputed()}
-        return await self._run(self._compose(query, **kept, **values).as_string(None))
+    async def _ask(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
+        call = self.family.call(_FILE, query, self.scope, parts, **values)
+        return await self._run(call.statement, call.values)
 
-    def _disputed(self) -> Composable:
-        parts: list[Composable] = [
-            self._compose("disputed", **canonical_names(self.family, canonical))
+    def _keeping(self) -> dict[str, str]:
+        """What keeps an entry called m: an action that rests on it, a contradiction about it."""
+        text = templates.query(_PATH, "disputed")
+        disputed = [
+            text.replace("{noun}", canonical.noun)
             for canonical in self.family.spec.references.canonical
             if canonical.contradictions
         ]
-        return raw("({})").format(raw(" OR ").join([*parts, raw("false")]))
-
-    def _compose(self, query: str, **values: Composable) -> Composable:
-        return raw(templates.query(FILE, query)).format(**(self._names | values))
+        return {
+            "acted": text_of("rests"),
+            "disputed": f"({' OR '.join([*disputed, 'false'])})",
+        }
 
 
 class Retaining(Holding):

@@ -3,122 +3,169 @@
 Three forms, one meaning: the settings that row-level security reads, the policies that read
 them, and the predicate that every statement of the application carries anyway. Each of the
 two layers is tested with the other switched off.
+
+An anchor is one narrow key in every table: the tenant under its declared name, and `anchor_id`,
+which is computed from the values of all its keys. The keys themselves stand once, in the anchors
+table; whoever leaves some of them open reads through it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from psycopg import sql
 
 from idetic.model import Scope
 from idetic.spec.primitives import AnchorKey, KeyType
-from idetic.store.templates import raw
+from idetic.store.statement import Call, Statement, statement
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
 
 ANY = "*"
 SEPARATOR = "\x1f"
+_NOBODY = {"idetic.scope": "", "idetic.anchor": ""}
+BOUND_ANCHOR = "nullif(current_setting('idetic.anchor', true), '')::uuid"
 
 
-def settings(scope: Scope) -> str:
-    """The scope as one transaction-local setting: agent and anchor values, separated.
+def anchor_id(values: Sequence[Any]) -> UUID:
+    """The narrow key of an anchor; `idetic.anchor_id_v1` computes the same."""
+    return _anchor_id(tuple(map(str, values)))
 
-    A literal SET LOCAL, not set_config(): Citus passes only the former on to its workers, and a
-    plain SET on a pooled connection would hand the next tenant this one's identity. One setting
-    and not one per key: each SET LOCAL costs the server as much as a small query (13 us).
+
+@lru_cache(maxsize=65_536)
+def _anchor_id(texts: tuple[str, ...]) -> UUID:
+    digest = bytearray(hashlib.sha256(SEPARATOR.join(texts).encode()).digest()[:16])
+    # Version 8, made by its application; and the variant that every UUID has.
+    digest[6] = digest[6] & 0x0F | 0x80
+    digest[8] = digest[8] & 0x3F | 0x80
+    return UUID(bytes=bytes(digest))
+
+
+def settings(scope: Scope | None) -> dict[str, str]:
+    """The scope as settings: agent and anchor values, separated; and the anchor's narrow key.
+
+    Without a scope nothing is bound, and row-level security shows nothing.
     """
-    return _settings(scope.agent, tuple(scope.anchor.values()))
+    if scope is None:
+        return dict(_NOBODY)
+    values = tuple(scope.anchor.values())
+    parts = [scope.agent, *(ANY if value is None else str(value) for value in values)]
+    whole = None not in values
+    return {
+        "idetic.scope": SEPARATOR.join(parts),
+        "idetic.anchor": str(anchor_id(values)) if whole else "",
+    }
 
 
-@lru_cache(maxsize=4096)
-def _settings(agent: str, values: tuple[Any, ...]) -> str:
-    parts = [agent, *(ANY if value is None else str(value) for value in values)]
-    return (
-        raw("SET LOCAL idetic.scope = {}")
-        .format(sql.Literal(SEPARATOR.join(parts)))
-        .as_string(None)
-    )
+def entering(settings: Mapping[str, str], role: str | None, *, citus: bool) -> Call:
+    """The call that sets a role and settings for the rest of its transaction.
+
+    Citus hands on to its workers only what a SET sets, and with it the text of the whole message:
+    there a function of ours says it.
+    """
+    if citus:
+        values = {"role": role, "names": list(settings), "settings": list(settings.values())}
+        return Call(_CITUS, values)
+    named = {"role": role, **settings} if role else settings
+    return Call(_setting(tuple(named)), named)
 
 
-def scope_key(number: int, kind: KeyType) -> sql.Composable:
-    """The value that the bound scope has for one anchor key; NULL when unbound or open."""
-    text = raw("split_part(current_setting('idetic.scope', true), chr(31), {})").format(
-        sql.Literal(number + 1)
-    )
-    # A setting once set and rolled back reads '' and not NULL, hence the NULLIF.
-    return raw("nullif(nullif({}, ''), '*')::{}").format(text, raw(kind.value))
+_CITUS = statement(
+    "SELECT idetic.enter_v1(%(role)s::text, %(names)s::text[], %(settings)s::text[])"
+)
 
 
-def predicate(scope: Scope, alias: str) -> sql.Composable:
-    """The application's own predicate: every anchor key the scope binds, by literal value."""
-    return _predicate(alias, tuple(scope.anchor.items()))
+@lru_cache(maxsize=64)
+def _setting(names: tuple[str, ...]) -> Statement:
+    parts = (f"set_config('{name}', ${n}, true)" for n, name in enumerate(names, start=1))
+    return Statement(f"SELECT {', '.join(parts)}", names, prepared=True)
 
 
-# Every statement has it, most of them several times, and composing it takes longer than a query.
-@lru_cache(maxsize=4096)
-def _predicate(alias: str, anchor: tuple[tuple[str, Any], ...]) -> sql.Composable:
-    return raw(
-        raw(" AND ")
-        .join(
-            raw("{} = {}").format(sql.Identifier(alias, key), sql.Literal(value))
-            for key, value in anchor
-            if value is not None
-        )
-        .as_string(None)
-    )
+async def is_citus(connection: AsyncConnection[Any]) -> bool:
+    """Whether the database has Citus."""
+    cursor = await connection.execute("SELECT FROM pg_extension WHERE extname = 'citus'")
+    return await cursor.fetchone() is not None
 
 
-def tenant_predicate(scope: Scope, alias: str) -> sql.Composable:
+def bound(scope: Scope) -> dict[str, Any]:
+    """The values that `predicate` leaves open."""
+    values = tuple(scope.anchor.values())
+    whole = None not in values
+    found = {f"key_{name}": value for name, value in scope.anchor.items() if value is not None}
+    return found | {"tenant": values[0], "anchor_id": anchor_id(values) if whole else None}
+
+
+def predicate(scope: Scope, alias: str, anchors: str) -> str:
+    """The application's own predicate on a table of a family: this tenant, this anchor.
+
+    Keys that the scope leaves open are looked up among the anchors that the tenant has.
+    """
+    same = tenant_predicate(scope, alias)
+    if None not in scope.anchor.values():
+        return f"{same} AND {alias}.anchor_id = %(anchor_id)s"
+    _, *others = ((key, value) for key, value in scope.anchor.items() if value is not None)
+    keys = (f" AND b.{quoted(key)} = %(key_{key})s" for key, _ in others)
+    # Names of the spec's, quoted, and no value.
+    within = f"SELECT b.anchor_id FROM {anchors} b WHERE {tenant_predicate(scope, 'b')}"  # noqa: S608
+    return f"{same} AND {alias}.anchor_id IN ({within}{''.join(keys)})"
+
+
+def tenant_predicate(scope: Scope, alias: str) -> str:
     """The predicate for what belongs to the tenant as a whole."""
-    key, value = next(iter(scope.anchor.items()))
-    return raw("{} = {}").format(sql.Identifier(alias, key), sql.Literal(value))
+    return f"{alias}.{quoted(next(iter(scope.anchor)))} = %(tenant)s"
 
 
-def arguments(scope: Scope) -> str:
-    """The anchor as leading arguments of a family function."""
-    return _arguments(tuple(scope.anchor.values()))
+def quoted(name: str) -> str:
+    """A name of the spec's as SQL."""
+    return sql.Identifier(name).as_string(None)
 
 
-@lru_cache(maxsize=4096)
-def _arguments(values: tuple[Any, ...]) -> str:
-    return raw(", ").join(map(sql.Literal, values)).as_string(None)
+def scope_key(number: int, kind: KeyType) -> str:
+    """The value that the bound scope has for one anchor key; NULL when unbound or open."""
+    # A setting once set and rolled back reads '' and not NULL, hence the NULLIF.
+    return f"nullif(nullif({_part(number + 1)}, ''), '{ANY}')::{kind.value}"
 
 
-def anchor_equals(keys: Sequence[str], left: str, right: str | None) -> sql.Composable:
-    """`left`'s anchor equals `right`'s, or the function parameters' when there is no right."""
-    return raw(" AND ").join(
-        raw("{}.{} = {}").format(
-            raw(left),
-            sql.Identifier(key),
-            sql.Identifier(f"p_{key}")
-            if right is None
-            else raw("{}.{}").format(raw(right), sql.Identifier(key)),
-        )
-        for key in keys
-    )
+def _part(number: int) -> str:
+    return f"split_part(current_setting('idetic.scope', true), chr(31), {number})"
 
 
-def policy(agent: str, keys: Sequence[AnchorKey], *, reading: bool) -> sql.Composable:
-    """What row-level security allows: this agent, this anchor; unset settings match nothing.
+def tenant_policy(agent: str, tenant: AnchorKey) -> str:
+    """This agent, this tenant; unset settings match nothing.
 
     The agent is asked for within the tenant's value: a condition of its own that names no column
     would be checked for every row, while a value that equals a column is computed once per scan.
     """
-    bound = raw("split_part(current_setting('idetic.scope', true), chr(31), {})")
+    name = sql.Literal(agent).as_string(None)
+    value = scope_key(1, tenant.type)
+    return f"{quoted(tenant.name)} = CASE WHEN {_part(1)} = {name} THEN {value} END"
+
+
+def anchor_policy(agent: str, keys: Sequence[AnchorKey], visible: str | None) -> str:
+    """This agent, this tenant, this anchor.
+
+    `visible` is the function that knows the anchors a scope with open keys may read. It is asked
+    only then; a function because Citus takes no subquery in a policy.
+    """
+    same = f"anchor_id = {BOUND_ANCHOR}"
+    if visible is not None and any(key.nullable_for_queries for key in keys):
+        open_key = f"{BOUND_ANCHOR} IS NULL AND {visible}({quoted(keys[0].name)}, anchor_id)"
+        same = f"({same} OR {open_key})"
+    return f"{tenant_policy(agent, keys[0])} AND {same}"
+
+
+def keys_policy(agent: str, keys: Sequence[AnchorKey], *, reading: bool) -> str:
+    """The same on the anchors table itself, by the keys' own values."""
     tenant, *others = keys
-    parts = [
-        raw("{} = CASE WHEN {} = {} THEN {} END").format(
-            sql.Identifier(tenant.name),
-            bound.format(sql.Literal(1)),
-            sql.Literal(agent),
-            scope_key(1, tenant.type),
-        )
-    ]
+    parts = [tenant_policy(agent, tenant)]
     for number, key in enumerate(others, start=2):
-        same = raw("{} = {}").format(sql.Identifier(key.name), scope_key(number, key.type))
+        same = f"{quoted(key.name)} = {scope_key(number, key.type)}"
         if reading and key.nullable_for_queries:
-            text = bound.format(sql.Literal(number + 1))
-            same = raw("({} = '*' OR {})").format(text, same)
+            same = f"({_part(number + 1)} = '{ANY}' OR {same})"
         parts.append(same)
-    return raw(" AND ").join(parts)
+    return " AND ".join(parts if reading else [*parts, f"anchor_id = {BOUND_ANCHOR}"])

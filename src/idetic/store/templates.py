@@ -1,17 +1,27 @@
-"""SQL files as templates: each holds commented blocks, one per object or query."""
+"""SQL files: each holds commented blocks, one per object or query.
+
+A file of a family is written for every spec. What only some specs have stands between
+`-- if root:` and `-- end`; what a spec has several of, between `-- for each noun:` and `-- end`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from psycopg import sql
 
+Names = Mapping[str, str]
+Lists = Mapping[str, Sequence[Names]]
+
 _HEADER = re.compile(r"^-- (object|query): (.+)$", re.MULTILINE)
 _RUNS_AS = re.compile(r"^-- as: (\w+)$", re.MULTILINE)
+_OPENING = re.compile(r"\s*-- (if|for each) ([a-z_ ]+):\s*$")
+_ENDING = re.compile(r"\s*-- end\s*$")
+_NAME = re.compile(r"\{(\w+)\}")
 
 
 def raw(text: str) -> sql.SQL:
@@ -37,10 +47,11 @@ def read(path: str, package: str = "idetic.store") -> str:
 @cache
 def blocks(path: str, package: str = "idetic.store") -> tuple[Block, ...]:
     """The blocks of a file, in order."""
-    return tuple(_split(read(path, package)))
+    return tuple(split(read(path, package)))
 
 
-def _split(text: str) -> Iterator[Block]:
+def split(text: str) -> Iterator[Block]:
+    """The blocks of a text."""
     parts = _HEADER.split(text)
     # parts: preamble, then (kind, title, body) triples
     for title, body in zip(parts[2::3], parts[3::3], strict=True):
@@ -55,3 +66,30 @@ def query(path: str, title: str, package: str = "idetic.store") -> str:
         if block.title == title:
             return block.text
     raise KeyError(f"{path} has no query {title!r}")
+
+
+def render(text: str, names: Names, lists: Lists) -> str:
+    """A family's file for one spec: conditions decided, lists unfolded, names in place."""
+    return "\n".join(_rendered(iter(text.splitlines()), names, lists))
+
+
+def _rendered(lines: Iterator[str], names: Names, lists: Lists) -> Iterator[str]:
+    for line in lines:
+        opening = _OPENING.match(line)
+        if opening is None:
+            yield _NAME.sub(lambda hole: names[hole[1]], line)
+            continue
+        inner = list(_inner(lines))
+        many = lists[opening[2]] if opening[1] == "for each" else [{}] * (opening[2] in names)
+        for more in many:
+            yield from _rendered(iter(inner), {**names, **more}, lists)
+
+
+def _inner(lines: Iterator[str]) -> Iterator[str]:
+    """The lines up to the end that belongs to the opening just read."""
+    depth = 1
+    for line in lines:
+        depth += bool(_OPENING.match(line)) - bool(_ENDING.match(line))
+        if not depth:
+            return
+        yield line

@@ -7,19 +7,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain, islice
-from string import Formatter
 from typing import Any
 from uuid import UUID
-
-from psycopg.sql import quote
 
 from idetic.errors import ShadowRefused
 from idetic.model import Decision, Place, Receipt, Scope
 from idetic.store import scope as scoping
-from idetic.store import templates
-from idetic.store.database import Database, Rows
+from idetic.store.database import Database
 from idetic.store.family import Family
-from idetic.store.templates import raw
+from idetic.store.pipeline import Rows
+from idetic.store.statement import Statement, Values
 
 Item = dict[str, Any]
 CHUNK = 1000
@@ -36,10 +33,7 @@ class Writes:
 
     def __init__(self, database: Database, family: Family):
         self._database = database
-        self._admit = _opened(family, "admit", "admit")
-        self._statements = {
-            name: _opened(family, "write", name) for name in ("turn", "link_action", "scope_turn")
-        }
+        self._family = family
 
     async def admit(
         self, scope: Scope, place: Place, at: datetime, version: int, items: Iterable[Item]
@@ -52,14 +46,13 @@ class Writes:
         The trigger refuses with an error that undoes the transaction, so the refusal itself is
         recorded by a second attempt that asks the guard before it writes.
         """
-        asked = {
-            "anchor": scoping.arguments(scope),
-            "at": quote(at.isoformat()),
-            "kind": quote(scope.principal.kind.value),
-            "name": quote(scope.principal.name),
-            "session": _uuid(place.session_id),
-            "interaction": _uuid(place.interaction_id),
-            "version": str(version),
+        asked = scoping.bound(scope) | {
+            "at": at,
+            "kind": scope.principal.kind.value,
+            "name": scope.principal.name,
+            "session": place.session_id,
+            "interaction": place.interaction_id,
+            "version": version,
         }
         made: list[list[Item]] = []
         try:
@@ -70,41 +63,43 @@ class Writes:
         return list(zip(chain.from_iterable(made), rows, strict=True))
 
     async def _attempt(
-        self, scope: Scope, asked: Mapping[str, str], chunks: Iterator[list[Item]], *, careful: bool
+        self, scope: Scope, asked: Values, chunks: Iterator[list[Item]], *, careful: bool
     ) -> list[Receipt]:
         first, second = next(chunks, []), next(chunks, [])
         if not first:
             return []
+        statement = self._statement(scope, "admit")
         if not second:
-            rows = await self._database.run(scope, self._statement(asked, first, careful))
+            rows = await self._database.run(scope, statement, _values(asked, first, careful))
             return _receipts(rows, first)
         receipts: list[Receipt] = []
         async with self._database.transaction(scope) as run:
             # While the server writes one chunk, the next is made here: two cores, half the time.
-            before, task = first, asyncio.ensure_future(run(self._statement(asked, first, careful)))
+            task = asyncio.ensure_future(run(statement, _values(asked, first, careful)))
+            before = first
             try:
                 for chunk in chain([second], chunks):
-                    statement = self._statement(asked, chunk, careful)
+                    values = _values(asked, chunk, careful)
                     receipts += _receipts(await task, before)
-                    before, task = chunk, asyncio.ensure_future(run(statement))
+                    before, task = chunk, asyncio.ensure_future(run(statement, values))
                     await asyncio.sleep(0)
             finally:
                 await asyncio.wait([task])
             return receipts + _receipts(task.result(), before)
 
-    def _statement(self, asked: Mapping[str, str], items: list[Item], careful: bool) -> str:
-        plain = len(items) > 1 and not careful and not any(_SPECIAL & i.keys() for i in items)
-        return self._admit.format(
-            careful=str(careful), plain=str(plain), items=quote(_json(items)), **asked
-        )
-
     async def call(self, scope: Scope, function: str, call: Mapping[str, Any]) -> Receipt:
         """Call another writing function of the family; one call, one receipt."""
-        statement = self._statements[function].format(
-            anchor=scoping.arguments(scope), call=quote(_json(call))
-        )
-        (row,) = await self._database.run(scope, statement)
+        values = scoping.bound(scope) | {"call": _json(call)}
+        (row,) = await self._database.run(scope, self._statement(scope, function), values)
         return _receipt(row)
+
+    def _statement(self, scope: Scope, function: str) -> Statement:
+        return self._family.statement("gateway", function, scope, prepared=True)
+
+
+def _values(asked: Values, items: list[Item], careful: bool) -> Values:
+    plain = len(items) > 1 and not careful and not any(_SPECIAL & i.keys() for i in items)
+    return {**asked, "careful": careful, "plain": plain, "items": _json(items)}
 
 
 def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -130,19 +125,7 @@ def _receipts(rows: Rows, items: list[Item]) -> list[Receipt]:
     return [_admitted(row, item) for row, item in zip(rows, items, strict=True)]
 
 
-def _opened(family: Family, query: str, function: str) -> str:
-    """A statement with its values left open, for str.format. Composing it anew for every write
-    cost as much as the write itself."""
-    text = templates.query("queries/gateway.sql", query)
-    holes = {name: raw(f"{{{name}}}") for _, name, _, _ in Formatter().parse(text) if name}
-    return raw(text).format(**{**holes, "function": family.names()[function]}).as_string(None)
-
-
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-
-
-def _uuid(value: UUID | None) -> str:
-    return "NULL" if value is None else f"'{value}'"
 
 
 def _admitted(row: tuple[Any, ...], item: Item) -> Receipt:

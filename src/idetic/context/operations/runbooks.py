@@ -27,8 +27,8 @@ class Runbooks:
         """A new runbook or, given the id of one that exists, its next version; pinned to it."""
         runbook_id = runbook_id or uuid7()
         version: int = await self._curation.run(
-            "put_runbook",
-            operator_id,
+            *("put_runbook", "keep_runbook", "runbook_version"),
+            tenant=operator_id,
             changes=("operations.runbooks", runbook_id),
             runbook_id=runbook_id,
             body_text=body_text,

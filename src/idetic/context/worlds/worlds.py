@@ -19,7 +19,11 @@ class Worlds:
     async def register(self, org_id: UUID, domain_id: UUID, name: str) -> UUID:
         """The world of an (org, domain), made if it is not there yet."""
         world_id: UUID = await self._curation.run(
-            "register", org_id, domain_id=domain_id, world_id=uuid7(), name=name
+            *("register", "registered"),
+            tenant=org_id,
+            domain_id=domain_id,
+            world_id=uuid7(),
+            name=name,
         )
         return world_id
 
@@ -36,8 +40,8 @@ class Worlds:
         """A new rule or, given the id of one that exists, its next version; pinned to it."""
         rule_id = rule_id or uuid7()
         version: int = await self._curation.run(
-            "put_rule",
-            org_id,
+            *("put_rule", "keep_rule", "rule_version"),
+            tenant=org_id,
             changes=("worlds.rules", rule_id),
             world_id=world_id,
             rule_id=rule_id,

@@ -125,9 +125,13 @@ def _run(arguments: list[str]) -> int:
     command = get_command(app)
     settings = config.Config() if _only_looks(arguments) else config.load(here=_own(arguments))
     defaults = settings.defaults(command)
-    code = command.main(
-        arguments, prog_name=NAME, standalone_mode=False, default_map=defaults or None
-    )
+    before = config.current.set(settings)
+    try:
+        code = command.main(
+            arguments, prog_name=NAME, standalone_mode=False, default_map=defaults or None
+        )
+    finally:
+        config.current.reset(before)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
 

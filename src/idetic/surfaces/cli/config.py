@@ -2,6 +2,8 @@
 
 A setting is marked by its environment variable, and that mark alone decides which options of which
 commands a file can fill in: what cannot come from the environment cannot come from a file.
+
+The admin login has no option: everybody on a machine can read a command's arguments.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ VARIABLE = "IDETIC_CONFIG"
 # What a file may hold, and the environment variable that is stronger.
 SETTINGS = {
     "dsn": "IDETIC_DSN",
+    "admin_dsn": "IDETIC_ADMIN_DSN",
     "agent": "IDETIC_AGENT",
     "anchor": "IDETIC_ANCHOR",
     "as": "IDETIC_AS",
@@ -46,6 +50,16 @@ class Config:
             if inner := self.defaults(below):
                 found[name] = inner
         return found
+
+
+# The file that the command at work has read.
+current: ContextVar[Config] = ContextVar("current", default=Config())  # noqa: B039 - frozen
+
+
+def admin_dsn() -> str | None:
+    """The login for whatever administers, from the environment or the file, if either says it."""
+    variable = SETTINGS["admin_dsn"]
+    return os.environ.get(variable) or current.get().values.get(variable)
 
 
 def load(*, here: bool = True) -> Config:

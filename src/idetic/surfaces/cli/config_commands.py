@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -35,10 +36,11 @@ def show(
 ) -> None:
     """Show each setting and its source: a file, then the environment, then options, the strongest.
 
-    A password in the DSN is not shown.
+    A password in a DSN is not shown.
     """
-    path = config.load().path
-    given = {"dsn": dsn and config.masked(dsn), "agent": agent, "anchor": anchor, "as": as_}
+    path, admin = config.load().path, config.admin_dsn()
+    given = {"dsn": dsn and config.masked(dsn), "admin_dsn": admin and config.masked(admin),
+             "agent": agent, "anchor": anchor, "as": as_}  # fmt: skip
     settings = [
         {"name": name, "value": value or None, "source": _source(context, name, value, path)}
         for name, value in given.items()
@@ -48,14 +50,16 @@ def show(
 
 
 def _source(context: typer.Context, name: str, value: Any, path: Any) -> str:
+    variable = config.SETTINGS[name]
     where = context.get_parameter_source("as_" if name == "as" else name)
-    if not value or where is None:
+    told = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
+    if not value:
         return "not set"
     return {
         "COMMANDLINE": f"the option --{name}",
-        "ENVIRONMENT": f"the environment variable {config.SETTINGS[name]}",
+        "ENVIRONMENT": f"the environment variable {variable}",
         "DEFAULT_MAP": f"the file {path}",
-    }.get(where.name, "not set")
+    }.get(told, "not set")
 
 
 def _show(console: Console, settings: list[dict[str, Any]]) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 
-import anyio
 from rich.console import Console
 
-from idetic.gateway.content import check_text
-from idetic.library.idetic import Idetic
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.month_play import month_clock, play_month
 from idetic.surfaces.cli.month_show import show_event, show_state
 from idetic.surfaces.cli.month_state import State
-from idetic.world.player import Tell, Told
+from idetic.surfaces.cli.sources import with_database
+from idetic.world.player import Told
 
-_DSN_LIMIT = 4_000
 _TITLES = {"month": "After the month, on day 31", "after": "Eleven weeks later, on day 110"}
 
 
@@ -30,17 +27,11 @@ def run_month(dsn: str | None, as_json: bool) -> None:
         if console is not None:
             show_event(console, each)
 
-    found = anyio.run(_play, dsn, tell)
+    clock = month_clock()
+    found = with_database(dsn, lambda db: play_month(db, clock, tell), clock=clock)
     # Nothing in it differs from run to run: no id, no time that passed.
     data = {**found, "days": told}
     output.answer(data, as_json, lambda console: _end(console, found, begun))
-
-
-async def _play(dsn: str | None, tell: Tell) -> dict[str, State]:
-    clock = month_clock()
-    chosen = dsn and check_text(dsn, _DSN_LIMIT, "The DSN")
-    async with Idetic.open(chosen, clock=clock) as db:
-        return await play_month(db, clock, tell)
 
 
 def _end(console: Console, found: dict[str, State], begun: float) -> None:

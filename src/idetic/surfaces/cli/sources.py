@@ -14,10 +14,11 @@ import anyio
 from idetic.errors import InputError, SpecNotFound
 from idetic.gateway.content import check_text
 from idetic.library.idetic import Idetic
+from idetic.ports import Clock
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.registry import SpecVersion
-from idetic.surfaces.cli import output
+from idetic.surfaces.cli import config, output
 
 T = TypeVar("T")
 
@@ -26,11 +27,16 @@ _DSN_LIMIT = 4_000
 _FILE_LIMIT = 1 << 20
 
 
-def with_database(dsn: str | None, work: Callable[[Idetic], Awaitable[T]]) -> T:
+def with_database(
+    dsn: str | None, work: Callable[[Idetic], Awaitable[T]], *, clock: Clock | None = None
+) -> T:
     """Open the database, do the work, close it again."""
+    chosen = dsn and check_text(dsn, _DSN_LIMIT, "The DSN")
+    admin = config.admin_dsn()
+    admin = admin and check_text(admin, _DSN_LIMIT, "The admin DSN")
 
     async def run() -> T:
-        async with Idetic.open(dsn and check_text(dsn, _DSN_LIMIT, "The DSN")) as db:
+        async with Idetic.open(chosen, admin_dsn=admin, clock=clock) as db:
             return await work(db)
 
     return anyio.run(run)

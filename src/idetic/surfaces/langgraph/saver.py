@@ -7,7 +7,7 @@ own, so that neither knows of the other (primitive 4).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Literal, cast
@@ -19,22 +19,40 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from idetic.errors import InputError
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
-from idetic.store.checkpoints import Checkpoints
+from idetic.store.checkpoints import CheckpointPool, Checkpoints
 
 SCHEMA = "langgraph"
+
+
+class Saver(AsyncPostgresSaver):
+    """LangGraph's own, on connections that are lent for one transaction each."""
+
+    def __init__(self, pool: CheckpointPool, snapshots: CheckpointPool):
+        super().__init__(pool)
+        self._snapshots = snapshots
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Prune threads. What it reads has to be of one moment, and a transaction that has begun
+        can no longer be made so."""
+        await AsyncPostgresSaver(self._snapshots).aprune(thread_ids, strategy=strategy)
 
 
 @asynccontextmanager
 async def open_saver(
     db: Idetic, *, schema: str = SCHEMA, pool_size: int = 4
 ) -> AsyncIterator[AsyncPostgresSaver]:
-    """`async with open_saver(db) as saver`: its tables made or brought up to date, then open."""
+    """`async with open_saver(db) as saver`: its tables made or brought up to date, then open.
+
+    Making them takes the admin login; using them does not.
+    """
     checkpoints = Checkpoints(db.database, schema)
-    async with checkpoints.preparing() as connection:
-        # It names its row factory itself, whatever the connection's is.
-        await AsyncPostgresSaver(cast("Any", connection)).setup()
-    async with checkpoints.pool(pool_size) as pool:
-        yield AsyncPostgresSaver(pool)
+    if not await checkpoints.is_current(len(AsyncPostgresSaver.MIGRATIONS) - 1):
+        async with checkpoints.preparing(db.administration) as connection:
+            # It names its row factory itself, whatever the connection's is.
+            await AsyncPostgresSaver(cast("Any", connection)).setup()
+    pools = checkpoints.pool(pool_size), checkpoints.pool(1, snapshot=True)
+    async with pools[0] as pool, pools[1] as snapshots:
+        yield Saver(pool, snapshots)
 
 
 def thread(memory: Memory, thread_id: str) -> RunnableConfig:

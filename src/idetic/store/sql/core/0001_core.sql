@@ -23,6 +23,26 @@ CREATE DOMAIN idetic.trust AS smallint CONSTRAINT trust_bounded CHECK (VALUE BET
 CREATE DOMAIN idetic.envelope AS jsonb CONSTRAINT envelope_bounded
     CHECK (jsonb_typeof(VALUE) = 'object' AND pg_column_size(VALUE) <= 32768);
 
+-- What the writing functions are handed: entries to admit, and steps to settle. A field that is not
+-- said is NULL.
+CREATE TYPE idetic.item AS (
+    receipt uuid, memory uuid, transition text, tier idetic.tier, typology idetic.typology,
+    body text, substance smallint, envelope jsonb, claim jsonb, provenance jsonb,
+    origin idetic.origin, trust smallint, valid_at timestamptz, invalid_at timestamptz, salt text,
+    hash text, detail jsonb, candidate boolean, supersede boolean, key text, digest text,
+    refs jsonb, echo jsonb, form text
+);
+CREATE TYPE idetic.step AS (
+    op text, receipt uuid, memory uuid, transition text, decision idetic.decision, reason text,
+    state_from text, state_to text, detail jsonb, ids uuid[], turned jsonb,
+    tier idetic.tier, typology idetic.typology, session uuid, interaction uuid, body text,
+    substance smallint, envelope jsonb, claim jsonb, provenance jsonb, origin idetic.origin,
+    trust smallint, valid_at timestamptz, invalid_at timestamptz, candidate boolean, salt text,
+    hash text, refs jsonb, copy_of uuid, embedding uuid, lineage jsonb, row_id uuid, noun text,
+    seen_at timestamptz, source_type idetic.source_type, source_ref uuid, notes text,
+    status idetic.contradiction_status
+);
+
 -- Every version of every spec, append-only: an entry names the version it was written under.
 CREATE TABLE idetic.spec_versions (
     agent text NOT NULL,
@@ -127,6 +147,52 @@ CREATE AGGREGATE idetic.chain_v1(start bytea, content bytea) (
 CREATE FUNCTION idetic.genesis_hash_v1(family text, anchor jsonb) RETURNS bytea
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT sha256(convert_to(jsonb_build_array(family, anchor)::text, 'UTF8'))
+$$;
+
+-- The narrow key of an anchor, from the texts of its keys in order; `store/scope.py` computes the
+-- same. A UUID of version 8: its application made it.
+CREATE FUNCTION idetic.anchor_id_v1(p_keys text[]) RETURNS uuid
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    digest bytea := substr(sha256(convert_to(array_to_string(p_keys, chr(31)), 'UTF8')), 1, 16);
+BEGIN
+    IF array_position(p_keys, NULL) IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    digest := set_byte(digest, 6, get_byte(digest, 6) & 15 | 128);
+    digest := set_byte(digest, 8, get_byte(digest, 8) & 63 | 128);
+    RETURN encode(digest, 'hex')::uuid;
+END
+$$;
+
+-- Whether the scope of this transaction binds a tenant, and an anchor. What runs with a definer's
+-- rights asks: it is exempt from the policies that would.
+CREATE FUNCTION idetic.is_bound_v1(p_tenant text) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT coalesce(p_tenant = nullif(nullif(
+        split_part(current_setting('idetic.scope', true), chr(31), 2), ''), '*'), false)
+$$;
+CREATE FUNCTION idetic.is_bound_v1(p_tenant text, p_anchor uuid) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT coalesce(idetic.is_bound_v1(p_tenant)
+        AND p_anchor = nullif(current_setting('idetic.anchor', true), '')::uuid, false)
+$$;
+
+-- Role and settings for the rest of a transaction, on Citus. It hands on to its workers what SET
+-- LOCAL sets, with the text of the whole message: within a function that is the SET alone. The role
+-- is not handed on: the connections to the workers are that role's own.
+CREATE FUNCTION idetic.enter_v1(p_role text, p_names text[], p_settings text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_role IS NOT NULL THEN
+        SET LOCAL citus.propagate_set_commands = 'none';
+        EXECUTE format('SET LOCAL ROLE %I', p_role);
+    END IF;
+    SET LOCAL citus.propagate_set_commands = 'local';
+    FOR n IN 1 .. cardinality(p_names) LOOP
+        EXECUTE format('SET LOCAL %s = %L', p_names[n], p_settings[n]);
+    END LOOP;
+END
 $$;
 
 GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic_auditor,

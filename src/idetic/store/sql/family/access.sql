@@ -1,3 +1,15 @@
+-- object: function {name}_visible_v1
+-- Whether a scope that leaves keys of its anchor open may read an anchor: row-level security on the
+-- anchors table, which has the keys, decides.
+CREATE OR REPLACE FUNCTION {family}_visible_v1(p_tenant {tenant_type}, p_anchor uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM {family}_memory_anchors a
+                   WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor);
+END
+$$;
+
+-- for each table:
 -- object: access {table_name}
 -- The application layer scopes every statement first; this stands behind it. FORCE binds the
 -- owner too. An unset setting matches nothing. Writing needs every anchor key; reading may
@@ -12,3 +24,37 @@ CREATE POLICY anchor_scope ON {table} FOR ALL TO idetic_app
     USING ({policy_using}) WITH CHECK ({policy_check});
 DROP POLICY IF EXISTS auditor_scope ON {table};
 CREATE POLICY auditor_scope ON {table} FOR SELECT TO idetic_auditor USING ({policy_using});
+
+-- if guard:
+-- object: access {table_name} for the guard
+-- Unconditional, as on canonical tables: its functions carry the anchor themselves, and a policy
+-- with a setting in it would cost them the trigram index.
+GRANT SELECT ON {table} TO idetic_guard;
+DROP POLICY IF EXISTS guard_reads ON {table};
+CREATE POLICY guard_reads ON {table} FOR SELECT TO idetic_guard USING (true);
+-- end
+-- if keeper_grants:
+-- object: access {table_name} for the keeper
+-- Within the bound anchor only, and only through the functions that close scopes and empty
+-- tombstones.
+GRANT {keeper_grants} ON {table} TO idetic_keeper;
+DROP POLICY IF EXISTS keeper_scope ON {table};
+CREATE POLICY keeper_scope ON {table} FOR ALL TO idetic_keeper USING ({policy_check});
+-- end
+-- if mover_grants:
+-- object: access {table_name} for the mover
+-- Within the bound anchor only, and only through the functions that take an export in.
+GRANT {mover_grants} ON {table} TO idetic_mover;
+DROP POLICY IF EXISTS mover_scope ON {table};
+CREATE POLICY mover_scope ON {table} FOR ALL TO idetic_mover USING ({policy_check});
+-- end
+-- if worker:
+-- object: access {table_name} for workers
+-- Which anchors and scopes wait for background work, over all tenants: keys, times and positions;
+-- no table with a note in it. The work itself runs as the application, bound to one anchor.
+GRANT SELECT ON {table} TO idetic_worker;
+DROP POLICY IF EXISTS worker_reads ON {table};
+CREATE POLICY worker_reads ON {table} FOR SELECT TO idetic_worker USING (true);
+-- end
+
+-- end

@@ -1,64 +1,54 @@
--- object: function {family}_vector_kept_v1
--- A vector says what its entry said. One that was computed before its entry was emptied, and comes
--- to be stored after it, is left out. The row's lock makes the two wait for each other: without it
--- neither would see what the other has not committed.
-CREATE OR REPLACE FUNCTION {vector_kept}() RETURNS trigger
-LANGUAGE plpgsql AS $$
+-- object: function {name}_strip_v1
+-- as: keeper
+-- Take away what tombstones say: text, claim, words, vectors, notes about them, and the salt
+-- without which nobody can try guesses against the hash that the ledger keeps. The rows stay, and
+-- so do their references, lineage, actions and history. The caller knows the policy and says which
+-- tombstones are old enough; here they must be that old, all of them or none is emptied.
+-- One at a time, because each is named to the triggers: with a literal SET, which Citus passes on,
+-- and which a failure takes back with all the rest.
+CREATE OR REPLACE FUNCTION {family}_strip_v1(p_tenant {tenant_type}, p_anchor uuid,
+    p_ids uuid[], p_before timestamptz, p_keep_envelope boolean) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    emptied boolean;
+    wanted uuid;
 BEGIN
-    SELECT m.digest_salt IS NULL INTO emptied FROM {memory} m
-    WHERE {anchor_is_new_m} AND m.memory_id = NEW.memory_id FOR NO KEY UPDATE;
-    IF emptied THEN
-        RETURN NULL;
+    IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
+        RAISE EXCEPTION 'idetic.entry_not_found: this anchor is not bound' USING ERRCODE = 'ID006';
     END IF;
-    RETURN NEW;
+    FOREACH wanted IN ARRAY p_ids LOOP
+        EXECUTE format('SET LOCAL idetic.erasing = %L', coalesce(wanted::text, ''));
+        UPDATE {family}_memory m SET body_text = '', lexemes = '', substance = NULL,
+            envelope = CASE WHEN p_keep_envelope THEN m.envelope - 'claim' ELSE '{}' END,
+            claim_subject = NULL, claim_attribute = NULL, claim_value = NULL,
+            digest_salt = NULL, embedding_id = NULL
+        WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = wanted
+          AND m.deleted_at <= p_before;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'idetic.transition: entry % is no tombstone whose grace is over', wanted
+                USING ERRCODE = 'ID007';
+        END IF;
+        DELETE FROM {family}_memory_embeddings m
+        WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = wanted;
+        -- for each noted:
+        UPDATE {table} m SET {no_notes}
+        WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = wanted;
+        -- end
+    END LOOP;
+    SET LOCAL idetic.erasing = '';
+    RETURN cardinality(p_ids);
 END
 $$;
+REVOKE EXECUTE ON FUNCTION {family}_strip_v1 FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION {family}_strip_v1 TO idetic_app;
 
--- object: trigger {family}_memory_embeddings.vector_kept
-CREATE OR REPLACE TRIGGER vector_kept BEFORE INSERT ON {embeddings}
-    FOR EACH ROW EXECUTE FUNCTION {vector_kept}();
-
--- object: function {family}_erasable_v1
--- Who read an entry is forgotten only while that entry is being erased.
-CREATE OR REPLACE FUNCTION {erasable}() RETURNS trigger
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF coalesce(current_setting('idetic.erasing', true), '') <> OLD.memory_id::text THEN
-        RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
-            USING ERRCODE = 'ID001';
-    END IF;
-    RETURN OLD;
-END
-$$;
-
--- object: function {family}_forgotten_v1
--- The digest of a request is a hash of what was written, without a salt: whoever holds it can try
--- guesses. It may be emptied, and a key that names somebody replaced; nothing else of the row, and
--- not outside an erasure. The key stays taken, so that a late retry cannot write it all again.
-CREATE OR REPLACE FUNCTION {forgotten}() RETURNS trigger
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF coalesce(current_setting('idetic.erasing', true), '') <> 'receipts' OR NEW.request_digest <> ''
-        OR NOT (NEW.idempotency_key = OLD.idempotency_key OR NEW.idempotency_key LIKE 'erased %')
-        OR to_jsonb(NEW) - ARRAY['request_digest', 'idempotency_key']
-            <> to_jsonb(OLD) - ARRAY['request_digest', 'idempotency_key'] THEN
-        RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
-            USING ERRCODE = 'ID001';
-    END IF;
-    RETURN NEW;
-END
-$$;
-
--- object: function {family}_erase_v1
+-- object: function {name}_erase_v1
 -- as: keeper
 -- Empty entries for good, whatever rests on them, and say what went from where. They are tombstones
 -- by now: their caller has said so in the ledger, in this transaction. Beyond what `strip` takes,
 -- the receipts of who read them go; of the requests that wrote them, the digests; and single notes
 -- that name somebody, about entries that do not.
-CREATE OR REPLACE FUNCTION {erase}({anchor_params}, p_ids uuid[], p_at timestamptz, p_noted uuid[],
-    p_rows uuid[], p_digests bigint[], p_keys bigint[])
+CREATE OR REPLACE FUNCTION {family}_erase_v1(p_tenant {tenant_type}, p_anchor uuid,
+    p_ids uuid[], p_at timestamptz, p_noted uuid[], p_rows uuid[], p_digests bigint[], p_keys bigint[])
 RETURNS TABLE (r_table text, r_ids text[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -66,43 +56,57 @@ DECLARE
     wanted uuid;
     gone text[];
 BEGIN
-    IF NOT coalesce({anchor_is_bound}, false) THEN
+    IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
         RAISE EXCEPTION 'idetic.entry_not_found: this anchor is not bound' USING ERRCODE = 'ID006';
     END IF;
     -- In the order in which vectors are stored, and before they are counted.
-    PERFORM FROM {memory} m WHERE {anchor_is_p_m} AND m.memory_id = ANY (p_ids)
+    PERFORM FROM {family}_memory m
+    WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = ANY (p_ids)
     ORDER BY m.memory_id FOR NO KEY UPDATE;
     r_table := 'embeddings';
-    SELECT array_agg(m.embedding_id::text ORDER BY m.embedding_id) INTO r_ids FROM {embeddings} m
-    WHERE {anchor_is_p_m} AND m.memory_id = ANY (p_ids);
+    SELECT array_agg(m.embedding_id::text ORDER BY m.embedding_id) INTO r_ids FROM {family}_memory_embeddings m
+    WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = ANY (p_ids);
     RETURN NEXT;
-    {erase_counted}
-    PERFORM {strip}({anchor_p}, p_ids, p_at, false);
+    -- for each noted:
+    r_table := '{noted}';
+    SELECT array_agg(m.{row_id}::text ORDER BY m.{row_id}) INTO r_ids FROM {table} m
+    WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND num_nonnulls({notes}) > 0
+      AND (m.memory_id = ANY (p_ids) OR m.memory_id = ANY (p_noted) AND m.{row_id} = ANY (p_rows));
+    RETURN NEXT;
+    -- end
+    PERFORM {family}_strip_v1(p_tenant, p_anchor, p_ids, p_at, false);
     r_table := 'reads';
     r_ids := NULL;
     FOREACH wanted IN ARRAY p_ids LOOP
         EXECUTE format('SET LOCAL idetic.erasing = %L', coalesce(wanted::text, ''));
         WITH deleted AS (
-            DELETE FROM {reads} m WHERE {anchor_is_p_m} AND m.memory_id = wanted RETURNING m.read_id)
+            DELETE FROM {family}_memory_reads m
+            WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = wanted
+            RETURNING m.read_id)
         SELECT array_agg(d.read_id::text) INTO gone FROM deleted d;
         r_ids := r_ids || gone;
     END LOOP;
     RETURN NEXT;
     FOREACH wanted IN ARRAY p_noted LOOP
         EXECUTE format('SET LOCAL idetic.erasing = %L', coalesce(wanted::text, ''));
-        {erase_notes}
+        -- for each noted:
+        UPDATE {table} m SET {no_notes}
+        WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = wanted
+          AND m.{row_id} = ANY (p_rows);
+        -- end
     END LOOP;
     SET LOCAL idetic.erasing = 'receipts';
     r_table := 'receipts';
     WITH emptied AS (
-        UPDATE {receipts} m SET request_digest = '', idempotency_key = CASE
+        UPDATE {family}_memory_receipts m SET request_digest = '', idempotency_key = CASE
             WHEN m.position = ANY (p_keys) THEN 'erased ' || m.position ELSE m.idempotency_key END
-        WHERE {anchor_is_p_m} AND m.position = ANY (p_digests || p_keys)
+        WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
+          AND m.position = ANY (p_digests || p_keys)
         RETURNING m.position)
     SELECT array_agg(e.position::text ORDER BY e.position) INTO r_ids FROM emptied e;
     RETURN NEXT;
     SET LOCAL idetic.erasing = '';
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {erase} FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION {erase} TO idetic_app;
+REVOKE EXECUTE ON FUNCTION {family}_erase_v1 FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION {family}_erase_v1 TO idetic_app;

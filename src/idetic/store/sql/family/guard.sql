@@ -1,4 +1,5 @@
--- object: index {family}_{noun}_shadow
+-- for each guarded noun:
+-- object: index {name}_{noun}_shadow
 -- as: admin
 -- GiST, led by the tenant: the look-up touches one tenant's rows however many others there are.
 -- The guard reads as its own NOLOGIN role: under RLS the application role could not use a trigram
@@ -8,12 +9,16 @@
 -- bytes, an inner page's are nearly all ones. With 100,000 rules a new note took 3.7 ms of
 -- processor time this way and 10.9 without the number; with 30,000, 256 bytes took three times
 -- what 1,024 did.
-DROP INDEX IF EXISTS {canonical_schema}.{i_shadow};
-CREATE INDEX {i_shadow} ON {canonical} USING gist (
-    {shadow_lead}, cardinality({trgm_schema}.show_trgm({canonical_body})),
-    {canonical_body} {trgm_schema}.gist_trgm_ops (siglen = 1024));
+DROP INDEX IF EXISTS {canonical_schema}.{name}_{noun}_shadow_idx;
+CREATE INDEX {name}_{noun}_shadow_idx ON {canonical} USING gist (
+    {tenant},
+    -- if canonical_scope:
+    {canonical_scope},
+    -- end
+    cardinality({trgm}.show_trgm({canonical_body})),
+    {canonical_body} {trgm}.gist_trgm_ops (siglen = 1024));
 
--- object: function {family}_{noun}_shadow_v1
+-- object: function {name}_{noun}_shadow_v1
 -- as: guard
 -- The canonical row that a note restates, if any: noun, id, similarity. 0.85 and 100 characters
 -- are contracts (D8).
@@ -21,59 +26,250 @@ CREATE INDEX {i_shadow} ON {canonical} USING gist (
 -- leave the planner no other plan than that index, whatever the statistics say; so one generic
 -- plan is safe, and planning anew for every note (60 us, most of the guard's cost) is not needed.
 -- A definer function is an exemption from RLS, so it checks the tenant itself.
-CREATE OR REPLACE FUNCTION {shadow}(p_tenant {tenant_type}, {shadow_scope_param} p_body text)
+CREATE OR REPLACE FUNCTION {family}_{noun}_shadow_v1(p_tenant {tenant_type}, p_root uuid,
+    p_body text)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET pg_trgm.similarity_threshold = 0.85
+-- if plain:
 SET plan_cache_mode = force_generic_plan
+-- end
 SET enable_sort = off
 AS $$
 DECLARE
     hit_id uuid;
     hit_similarity real;
-    size integer := cardinality({trgm_schema}.show_trgm(p_body));
+    size integer := cardinality({trgm}.show_trgm(p_body));
 BEGIN
-    IF char_length(p_body) < 100 OR p_tenant IS DISTINCT FROM {bound_tenant} THEN
+    IF char_length(p_body) < 100 OR NOT idetic.is_bound_v1(p_tenant::text) THEN
         RETURN NULL;
     END IF;
-    SELECT c.{canonical_id}, {trgm_schema}.similarity(c.{canonical_body}, p_body)
+    SELECT c.{canonical_id}, {trgm}.similarity(c.{canonical_body}, p_body)
     INTO hit_id, hit_similarity FROM {canonical} c
-    WHERE c.{tenant} = p_tenant {shadow_scope_is}
-      AND cardinality({trgm_schema}.show_trgm(c.{canonical_body}))
+    WHERE c.{tenant} = p_tenant
+      -- if canonical_scope:
+      AND c.{canonical_scope} = p_root
+      -- end
+      AND cardinality({trgm}.show_trgm(c.{canonical_body}))
           BETWEEN floor(size * 0.85)::integer AND ceil(size / 0.85)::integer
-      AND c.{canonical_body} OPERATOR({trgm_schema}.%) p_body
-    ORDER BY c.{canonical_body} OPERATOR({trgm_schema}.<->) p_body LIMIT 1;
+      AND c.{canonical_body} OPERATOR({trgm}.%) p_body
+    ORDER BY c.{canonical_body} OPERATOR({trgm}.<->) p_body LIMIT 1;
     IF hit_similarity > 0.85 THEN
-        RETURN jsonb_build_object('noun', {noun}, 'id', hit_id, 'similarity', hit_similarity);
+        RETURN jsonb_build_object('noun', '{noun}', 'id', hit_id, 'similarity', hit_similarity);
     END IF;
     RETURN NULL;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {shadow} FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION {shadow} TO idetic_app;
+REVOKE EXECUTE ON FUNCTION {family}_{noun}_shadow_v1 FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION {family}_{noun}_shadow_v1 TO idetic_app;
 
--- object: function {family}_{noun}_guard_v1
+-- object: function {name}_{noun}_guard_v1
 -- The shared lock meets the exclusive one that a writer of canonical rows takes: a rule and
 -- its shadow written at once never both commit. The refusal names the id, never the text.
-CREATE OR REPLACE FUNCTION {guard}() RETURNS trigger
+CREATE OR REPLACE FUNCTION {family}_{noun}_guard_v1() RETURNS trigger
 LANGUAGE plpgsql AS $$
 DECLARE
     hit jsonb;
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared(hashtextextended({canonical_text} || NEW.{tenant}::text, 0));
-    hit := {shadow}(NEW.{tenant}, {shadow_scope_new} NEW.body_text);
+    PERFORM pg_advisory_xact_lock_shared(
+        hashtextextended('{canonical_text}' || NEW.{tenant}::text, 0));
+    hit := {family}_{noun}_shadow_v1(NEW.{tenant}, {root_of_new}, NEW.body_text);
     IF hit IS NOT NULL THEN
-        RAISE EXCEPTION 'idetic.shadow: the note restates {noun_text} %', hit ->> 'id'
+        RAISE EXCEPTION 'idetic.shadow: the note restates {noun} %', hit ->> 'id'
             USING ERRCODE = '23514', DETAIL = hit::text;
     END IF;
     RETURN NEW;
 END
 $$;
 
--- object: trigger {family}_memory.{noun}_shadow_guard
+-- object: trigger {name}_memory.{noun}_shadow_guard
 -- The mover's rows are looked at when all of them are there: what was archived long ago may restate
 -- a rule of today. Nobody can act as that role but its own functions.
-CREATE OR REPLACE TRIGGER {t_guard} BEFORE INSERT OR UPDATE OF body_text ON {memory}
+CREATE OR REPLACE TRIGGER {noun}_shadow_guard
+    BEFORE INSERT OR UPDATE OF body_text ON {family}_memory
     FOR EACH ROW WHEN (char_length(NEW.body_text) >= 100 AND current_user <> 'idetic_mover')
-    EXECUTE FUNCTION {guard}();
+    EXECUTE FUNCTION {family}_{noun}_guard_v1();
+
+-- object: function {name}_{noun}_print_v1
+-- as: guard
+-- Print a canonical row as it is written. One statement a print: on Citus a set is refused here.
+CREATE OR REPLACE FUNCTION {family}_{noun}_print_v1() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    made bigint;
+BEGIN
+    FOREACH made IN ARRAY {family}_prints_v1(
+        {family}_spelled_v1(NEW.{canonical_body}), {scope_of_new})
+    LOOP
+        INSERT INTO {family}_{noun}_prints ({tenant}, print, {canonical_id})
+        VALUES (NEW.{tenant}, made, NEW.{canonical_id}) ON CONFLICT DO NOTHING;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION {family}_{noun}_print_v1 FROM PUBLIC;
+
+-- object: trigger {canonical_text}.{name}_print
+-- as: admin
+CREATE OR REPLACE TRIGGER {name}_print AFTER INSERT OR UPDATE OF
+    -- if canonical_scope:
+    {canonical_scope},
+    -- end
+    {canonical_body} ON {canonical}
+    FOR EACH ROW EXECUTE FUNCTION {family}_{noun}_print_v1();
+
+-- object: prints {name}_{noun}
+-- as: guard
+-- Of the rows that were there before the trigger.
+INSERT INTO {family}_{noun}_prints ({tenant}, print, {canonical_id})
+SELECT c.{tenant}, p.print, c.{canonical_id}
+FROM {canonical} c,
+    unnest({family}_prints_v1({family}_spelled_v1(c.{canonical_body}), {scope_of_c})) AS p(print)
+ON CONFLICT DO NOTHING;
+
+-- object: function {name}_{noun}_suspects_v1
+-- as: guard
+-- Which notes of a call (by number) share a run of words with some canonical row and so deserve
+-- a closer look. By key, and in one statement for all of them.
+CREATE OR REPLACE FUNCTION {family}_{noun}_suspects_v1(p_tenant {tenant_type}, p_root uuid,
+    p_items jsonb) RETURNS integer[]
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+-- if plain:
+SET plan_cache_mode = force_generic_plan
+-- end
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+DECLARE
+    suspicious integer[];
+BEGIN
+    IF NOT idetic.is_bound_v1(p_tenant::text) THEN
+        RETURN NULL;
+    END IF;
+    PERFORM FROM {family}_{noun}_prints c WHERE c.{tenant} = p_tenant LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT array_agg(DISTINCT x.n::integer) INTO suspicious
+    FROM jsonb_array_elements(p_items) WITH ORDINALITY AS x(item, n),
+        unnest({family}_readings_v1(x.item ->> 'body')) AS r(reading),
+        unnest({family}_prints_v1(r.reading, {scope_of_p})) AS p(print),
+        LATERAL (SELECT FROM {family}_{noun}_prints c
+                 WHERE c.{tenant} = p_tenant AND c.print = p.print LIMIT 1) AS hit;
+    RETURN suspicious;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION {family}_{noun}_suspects_v1 FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION {family}_{noun}_suspects_v1 TO idetic_app;
+
+-- object: function {name}_{noun}_restated_v1
+-- as: guard
+-- The canonical row that a note restates, if there is one, and how:
+--   copied     as the trigger would find it
+--   verbatim   it is a row's text, word for word and nothing else, however short
+--   decorated  its bare words are a copy, with the trigger's own measure, bound and floor
+--   quoted     a part of it is a copy of a row of 100 characters or more (word similarity)
+--   together   it and what the same writer wrote before it, in this session, repeat such a row
+--   near       the writer was refused too often over this row, and the note still is half of it
+-- Asked of the eight rows that share most runs with it. A run that more than 64 rows share tells
+-- little about any of them; for a decorated copy of such a row the trigram index is asked too.
+-- Quoted and together are the primary calibration's; as a backstop the guard leaves them to the
+-- agent's own discipline. The numbers are the contract's, but for `near` (see decision 0019).
+CREATE OR REPLACE FUNCTION {family}_{noun}_restated_v1(p_tenant {tenant_type}, p_anchor uuid,
+    p_root uuid, p_body text, p_writer text, p_session uuid, p_spent uuid[]) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+-- if plain:
+SET plan_cache_mode = force_generic_plan
+-- end
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+DECLARE
+    readings text[] := {family}_readings_v1(p_body);
+    known record;
+    earlier jsonb;
+    common boolean := false;
+    -- Whether the trigger would see the same words.
+    plain boolean := {trgm}.similarity(readings[1], p_body) = 1;
+    hit jsonb;
+BEGIN
+    IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
+        RETURN NULL;
+    END IF;
+    FOR known IN
+        WITH shared AS MATERIALIZED (
+            SELECT c.id, count(*) AS runs, max(c.place) AS places
+            FROM unnest(readings) AS r(reading),
+                unnest({family}_prints_v1(r.reading, {scope_of_p})) AS p(print),
+                LATERAL (SELECT c.{canonical_id} AS id, row_number() OVER () AS place
+                         FROM {family}_{noun}_prints c
+                         WHERE c.{tenant} = p_tenant AND c.print = p.print LIMIT 64) AS c
+            GROUP BY c.id ORDER BY runs DESC LIMIT 8
+        )
+        SELECT c.id, c.spelled, c.long, s.places, {family}_repeated_v1(c.spelled, readings) AS own
+        FROM shared s, LATERAL (
+            SELECT c.{canonical_id} AS id, {family}_spelled_v1(c.{canonical_body}) AS spelled,
+                char_length(c.{canonical_body}) >= 100 AS long
+            FROM {canonical} c
+            WHERE c.{tenant} = p_tenant AND c.{canonical_id} = s.id
+            -- if canonical_scope:
+              AND c.{canonical_scope} = p_root
+            -- end
+            OFFSET 0) AS c
+        -- A run or two of a long text is a turn of phrase.
+        WHERE s.runs * 40 >= char_length(c.spelled) * 0.15
+    LOOP
+        common := common OR known.places = 64;
+        hit := {family}_compared_v1(known.spelled, known.own, readings, {primary} AND known.long);
+        IF hit IS NULL AND {primary} AND known.long THEN
+            IF earlier IS NULL THEN
+                -- The latest notes of this writer here; the anchor's last 64 are looked through.
+                SELECT coalesce(jsonb_object_agg(b.memory_id, b.said), '{}') INTO earlier
+                FROM (SELECT m.memory_id, {family}_spelled_v1(m.body_text) AS said
+                      FROM (SELECT m.* FROM {family}_memory m
+                            WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
+                            ORDER BY m.memory_id DESC LIMIT 64) AS m
+                      WHERE m.created_by = p_writer
+                        AND (p_session IS NULL OR m.session_id = p_session)
+                        AND m.archived_at IS NULL AND m.superseded_at IS NULL
+                        AND m.deleted_at IS NULL
+                      LIMIT 8) AS b;
+            END IF;
+            hit := {family}_together_v1(known.spelled, known.own, readings, earlier);
+        END IF;
+        IF hit ->> 'how' = 'decorated' AND plain THEN
+            hit := hit || jsonb_build_object('how', 'copied');
+        END IF;
+        IF hit IS NOT NULL THEN
+            RETURN hit || jsonb_build_object('noun', '{noun}', 'id', known.id);
+        END IF;
+    END LOOP;
+    IF common AND NOT plain THEN
+        hit := {family}_{noun}_shadow_v1(p_tenant, p_root, readings[1]);
+        IF hit IS NOT NULL THEN
+            RETURN hit || jsonb_build_object('how', 'decorated');
+        END IF;
+    END IF;
+    IF p_spent IS NOT NULL THEN
+        SELECT jsonb_build_object('noun', '{noun}', 'id', c.{canonical_id}, 'similarity', n.nearness,
+                                  'how', 'near')
+        INTO hit FROM {canonical} c, unnest(readings) AS r(reading), LATERAL (
+            SELECT greatest({trgm}.similarity(c.{canonical_body}, r.reading),
+                            {trgm}.word_similarity(c.{canonical_body}, r.reading)) AS nearness
+        ) AS n
+        WHERE c.{tenant} = p_tenant AND c.{canonical_id} = ANY (p_spent)
+          -- if canonical_scope:
+          AND c.{canonical_scope} = p_root
+          -- end
+          AND n.nearness > 0.5
+        LIMIT 1;
+    END IF;
+    RETURN hit;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION {family}_{noun}_restated_v1 FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION {family}_{noun}_restated_v1 TO idetic_app;
+-- end

@@ -14,11 +14,11 @@ GRANT USAGE ON SCHEMA {schema} TO idetic_app; SET search_path = {schema}
 -- none of the append-only memory.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO idetic_app
 
--- query: become
--- A pooled connection acts as the application, and finds the framework's tables.
-SET ROLE idetic_app; SET search_path = {schema}
+-- query: newest
+-- The framework's own record of its migrations.
+SELECT max(v) FROM {schema}.checkpoint_migrations
 
 -- query: silent
 -- Threads whose newest checkpoint is older than a moment.
 SELECT c.thread_id FROM {schema}.checkpoints c GROUP BY c.thread_id
-HAVING max((c.checkpoint ->> 'ts')::timestamptz) < {moment} ORDER BY 1
+HAVING max((c.checkpoint ->> 'ts')::timestamptz) < %(moment)s ORDER BY 1

@@ -9,21 +9,21 @@ SELECT extname, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_trg
 -- query: roles
 -- Those of ours that bypass row-level security, or are missing.
 SELECT wanted.name, r.rolname IS NULL AS missing
-FROM unnest({roles}::text[]) AS wanted (name) LEFT JOIN pg_roles r ON r.rolname = wanted.name
+FROM unnest(%(roles)s::text[]) AS wanted (name) LEFT JOIN pg_roles r ON r.rolname = wanted.name
 WHERE r.rolname IS NULL OR r.rolsuper OR r.rolbypassrls
 
 -- query: unsecured
 -- Tables of agents' schemas that hold memory and do not force row-level security, or have no policy:
 -- then nobody could read them.
 SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p') AND n.nspname || '.' || c.relname = ANY ({tables})
+WHERE c.relkind IN ('r', 'p') AND n.nspname || '.' || c.relname = ANY (%(tables)s::text[])
   AND NOT (c.relrowsecurity AND c.relforcerowsecurity
            AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
 ORDER BY 1
 
 -- query: missing
 -- Tables that the compiled specs ask for and that are not there.
-SELECT wanted.name FROM unnest({tables}::text[]) AS wanted (name)
+SELECT wanted.name FROM unnest(%(tables)s::text[]) AS wanted (name)
 WHERE NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                   WHERE n.nspname || '.' || c.relname = wanted.name)
 ORDER BY 1

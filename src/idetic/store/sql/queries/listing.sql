@@ -1,40 +1,41 @@
 -- query: kept
 -- Entries in one retention state, newest first.
-SELECT {columns} FROM {memory} m
-WHERE {scope_m} AND ({before}::uuid IS NULL OR m.memory_id < {before}) AND m.memory_id IN (
-    SELECT v.memory_id FROM {v_retention} v WHERE {scope_v} AND v.retention_state = {state})
-ORDER BY m.memory_id DESC LIMIT {limit}
+SELECT {columns} FROM {family}_memory m
+WHERE {scope m} AND (%(before)s::uuid IS NULL OR m.memory_id < %(before)s) AND m.memory_id IN (
+    SELECT v.memory_id FROM {family}_memory_retention v
+    WHERE {scope v} AND v.retention_state = %(state)s::text)
+ORDER BY m.memory_id DESC LIMIT %(limit)s
 
 -- query: written
 -- Entries that were written within some time, whatever became of them, newest first.
-SELECT {columns} FROM {memory} m
-WHERE {scope_m} AND m.created_at >= {since} AND m.created_at < {until}
-  AND ({tier}::idetic.tier IS NULL OR m.tier = {tier})
-  AND ({typology}::idetic.typology IS NULL OR m.typology = {typology})
-  AND ({before}::uuid IS NULL OR m.memory_id < {before})
-ORDER BY m.memory_id DESC LIMIT {limit}
+SELECT {columns} FROM {family}_memory m
+WHERE {scope m} AND m.created_at >= %(since)s AND m.created_at < %(until)s
+  AND (%(tier)s::idetic.tier IS NULL OR m.tier = %(tier)s)
+  AND (%(typology)s::idetic.typology IS NULL OR m.typology = %(typology)s)
+  AND (%(before)s::uuid IS NULL OR m.memory_id < %(before)s)
+ORDER BY m.memory_id DESC LIMIT %(limit)s
 
 -- query: unembedded
 -- Entries that wait for a vector, newest first.
-SELECT {columns} FROM {memory} m
-WHERE {scope_m} AND {without_vector} AND ({before}::uuid IS NULL OR m.memory_id < {before})
-ORDER BY m.memory_id DESC LIMIT {limit}
+SELECT {columns} FROM {family}_memory m
+WHERE {scope m} AND {without_vector} AND (%(before)s::uuid IS NULL OR m.memory_id < %(before)s)
+ORDER BY m.memory_id DESC LIMIT %(limit)s
 
 -- query: refusals
 -- What the guard refused within some time, newest first. By time and not by position: an open scope
 -- reads several chains, and the index of refusals is by time.
 SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,
        l.state_from, l.state_to, l.detail, l.receipt_id, l.prev_hash, l.hash
-FROM {ledger} l WHERE {scope_l} AND l.transition = 'refused'
-  AND ({since}::timestamptz IS NULL OR l.at >= {since})
-  AND ({until}::timestamptz IS NULL OR l.at < {until})
-ORDER BY l.at DESC, l.position DESC LIMIT {limit}
+FROM {family}_memory_ledger l WHERE {scope l} AND l.transition = 'refused'
+  AND (%(since)s::timestamptz IS NULL OR l.at >= %(since)s)
+  AND (%(until)s::timestamptz IS NULL OR l.at < %(until)s)
+ORDER BY l.at DESC, l.position DESC LIMIT %(limit)s
 
 -- query: sessions
 -- The open sessions, the newest first, each with its open interactions in the order of their ids.
 SELECT s.scope_id, s.opened_at, s.opened_by,
-       ARRAY(SELECT a.scope_id FROM {scopes} a
-             WHERE {scope_a} AND a.session_id = s.scope_id AND a.tier = 'interaction'
-               AND a.closed_at IS NULL ORDER BY a.scope_id)
-FROM {scopes} s WHERE {scope_s} AND s.tier = 'session' AND s.closed_at IS NULL
-ORDER BY s.scope_id DESC LIMIT {limit}
+       ARRAY(SELECT a.scope_id FROM {family}_memory_scopes a
+             WHERE {scope a} AND a.anchor_id = s.anchor_id AND a.session_id = s.scope_id
+               AND a.tier = 'interaction' AND a.closed_at IS NULL ORDER BY a.scope_id)
+FROM {family}_memory_scopes s WHERE {scope s} AND s.tier = 'session' AND s.closed_at IS NULL
+ORDER BY s.scope_id DESC LIMIT %(limit)s

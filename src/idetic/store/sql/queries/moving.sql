@@ -1,7 +1,3 @@
--- query: settings
--- Rows print alike everywhere: in UTC, bytes as hexadecimal.
-SET LOCAL timezone = 'UTC'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1
-
 -- query: shape
 -- The columns of the family's tables and, in order, those of their primary keys; which of these
 -- are texts, because two databases may sort texts differently. From the catalog and not from a
@@ -9,27 +5,27 @@ SET LOCAL timezone = 'UTC'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_floa
 SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum),
        array_agg(a.attname::text ORDER BY array_position(i.indkey::smallint[], a.attnum))
            FILTER (WHERE a.attnum = ANY (i.indkey)),
-       coalesce(array_agg(a.attname::text) FILTER (WHERE a.attcollation <> 0), '{{}}')
+       coalesce(array_agg(a.attname::text) FILTER (WHERE a.attcollation <> 0), '{}')
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND i.indisprimary
-WHERE n.nspname = {schema_text} AND c.relname = ANY ({tables})
+WHERE n.nspname = %(schema)s::text AND c.relname = ANY (%(tables)s::text[])
 GROUP BY c.relname
 
 -- query: specs
 -- Every version of the agent's spec: what an entry's spec_version stands for.
 SELECT jsonb_build_object('version', v.version, 'digest', v.digest, 'spec', v.spec)::text
-FROM idetic.spec_versions v WHERE v.agent = {agent} ORDER BY v.version
+FROM idetic.spec_versions v WHERE v.agent = %(agent)s::text ORDER BY v.version
 
 -- query: profiles
 -- The models that made this anchor's vectors, and which of them the tenant's recalls use.
 SELECT jsonb_build_object('profile', p.name || '@' || p.fingerprint, 'name', p.name,
     'fingerprint', p.fingerprint, 'dimensions', p.dimensions, 'active', p.profile_id IS NOT DISTINCT FROM (
-        SELECT t.profile_id FROM {profiles} t WHERE {scope_tenant_t}
+        SELECT t.profile_id FROM {family}_memory_profiles t WHERE {of_tenant t}
         ORDER BY t.activation_id DESC LIMIT 1))::text
 FROM idetic.embedding_profiles p
-WHERE p.profile_id IN (SELECT e.profile_id FROM {embeddings} e WHERE {scope_e})
+WHERE p.profile_id IN (SELECT e.profile_id FROM {family}_memory_embeddings e WHERE {scope e})
 ORDER BY p.name COLLATE "C", p.fingerprint COLLATE "C"
 
 -- query: supersessions
@@ -37,18 +33,18 @@ ORDER BY p.name COLLATE "C", p.fingerprint COLLATE "C"
 -- that it has not read yet.
 SELECT jsonb_build_object('memory_id', m.memory_id, 'superseded_at', m.superseded_at,
                           'superseded_by', m.superseded_by)::text
-FROM {memory} m WHERE {scope_m} AND m.superseded_by IS NOT NULL ORDER BY m.memory_id
+FROM {family}_memory m WHERE {scope m} AND m.superseded_by IS NOT NULL ORDER BY m.memory_id
 
 -- query: embeddings
 -- Vectors, each with the name of its profile: the profile's id is this database's own.
-SELECT (to_jsonb(m) - {without}::text[] || jsonb_build_object(
+SELECT (to_jsonb(m) - %(without)s::text[] || jsonb_build_object(
     'profile', (SELECT p.name || '@' || p.fingerprint FROM idetic.embedding_profiles p
                 WHERE p.profile_id = m.profile_id)))::text
-FROM {table} m WHERE {scope_m} ORDER BY {order}
+FROM {table} m WHERE {scope m} ORDER BY {order}
 
 -- query: rows
 -- The rows of one table, in the order of their keys.
-SELECT (to_jsonb(m) - {without}::text[])::text FROM {table} m WHERE {scope_m} ORDER BY {order}
+SELECT (to_jsonb(m) - %(without)s::text[])::text FROM {table} m WHERE {scope m} ORDER BY {order}
 
 -- query: count
 -- How many rows a query gives: said at the head of the file, before any of them.
@@ -58,30 +54,17 @@ SELECT count(*) FROM ({rows}) AS rows
 DECLARE leaving NO SCROLL CURSOR FOR {rows}
 
 -- query: fetch
-FETCH {limit} FROM leaving
+FETCH 500 FROM leaving
 
 -- query: close
 CLOSE leaving
 
 -- query: begin
 -- Hold the anchor to commit; its row is made if it is not there. 0 while it has no memory.
-SELECT h.position FROM {head}({arguments}) h
-
--- query: register
--- A profile that came with vectors; one that is known stays as it is.
-INSERT INTO idetic.embedding_profiles (profile_id, name, dimensions, fingerprint)
-VALUES ({profile_id}, {name}, {dimensions}, {fingerprint})
-ON CONFLICT (name, fingerprint) DO NOTHING
-
--- query: activate
--- The tenant's recalls use the profile that came, unless they use one already.
-INSERT INTO {profiles} ({tenant}, activation_id, profile_id, activated_at, activated_by)
-SELECT {tenant_value}, {activation_id}, p.profile_id, {at}, {by} FROM idetic.embedding_profiles p
-WHERE p.name = {name} AND p.fingerprint = {fingerprint}
-  AND NOT EXISTS (SELECT FROM {profiles} t WHERE {scope_tenant_t})
+SELECT h.position FROM {family}_head_v1(%(tenant)s, %(anchor_id)s) h
 
 -- query: take
-SELECT {function}({arguments}, {rows}::jsonb, {without}::text[])
+SELECT {function}(%(tenant)s, %(anchor_id)s, %(rows)s::jsonb, %(without)s::text[])
 
 -- query: taken
-SELECT {taken}({arguments})
+SELECT {family}_taken_v1(%(tenant)s, %(anchor_id)s)

@@ -14,12 +14,8 @@ CREATE TABLE IF NOT EXISTS idetic.queue_migrations (
 );
 GRANT SELECT ON idetic.queue_migrations TO idetic_app, idetic_worker
 
--- query: become_worker
--- procrastinate names its tables without a schema.
-SET ROLE idetic_worker; SET search_path = idetic_jobs
-
 -- query: enqueue
-SELECT idetic.enqueue_v1({task}, NULL, NULL, NULL, {args}, {at})
+SELECT idetic.enqueue_v1(%(task)s, NULL, NULL, NULL, %(args)s, %(at)s)
 
 -- query: backlog
 -- Per task. A job's age counts from when it was enqueued, or from when it was first due if it was
@@ -53,14 +49,14 @@ LEFT JOIN LATERAL (
         WHEN 'doing' THEN max(e.at) FILTER (WHERE e.type = 'started')
         ELSE coalesce(f.failed_at, max(e.at)) END AS at
     FROM idetic_jobs.procrastinate_events e WHERE e.job_id = j.id) AS since ON true
-WHERE {which} AND j.status::text = ANY ({status}::text[])
-  AND ({task}::text IS NULL OR j.task_name = {task})
-  AND ({after}::bigint IS NULL OR j.id > {after})
-ORDER BY j.id LIMIT {limit}
+WHERE {which} AND j.status::text = ANY (%(status)s::text[])
+  AND (%(task)s::text IS NULL OR j.task_name = %(task)s::text)
+  AND (%(after)s::bigint IS NULL OR j.id > %(after)s::bigint)
+ORDER BY j.id LIMIT %(limit)s
 
 -- query: jobs_of
 -- The jobs of one scope. A job names its anchor whole; a scope may leave a key of it open.
-j.args ->> 'agent' = {agent} AND j.args -> 'anchor' @> {anchor}::jsonb
+j.args ->> 'agent' = %(agent)s AND j.args -> 'anchor' @> %(anchor)s::jsonb
 
 -- query: hold
 -- The lease: a job is settled by the worker that holds it and by nobody else. NULL holds the job
@@ -88,24 +84,28 @@ RETURNING id
 -- Whether workers may look at this family: one that an older release compiled has no marks until
 -- its spec is applied again. From the catalog, for to_regclass fails without a right on the schema.
 SELECT count(*) = 2 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = {schema_text} AND c.relname IN ({anchors_text}, {marks_text})
+WHERE n.nspname = %(schema)s AND c.relname = ANY (%(tables)s::text[])
   AND has_schema_privilege('idetic_worker', n.oid, 'USAGE')
   AND has_table_privilege('idetic_worker', c.oid, 'SELECT')
 
 -- query: sweep
--- Enqueue a task for every anchor that meets a condition; says for how many. Left out is what waits or runs already, so that a full queue cannot hide the other
--- anchors behind the limit, and what failed for good a short while ago.
-SELECT count(idetic.enqueue_v1({task}, NULL, NULL, NULL, w.args, NULL))
-FROM (
-    SELECT made.args
-    FROM {anchors} a
-    LEFT JOIN {marks} m ON {anchor_m_is_a} AND m.kind = {task}
-    CROSS JOIN LATERAL (
-        SELECT jsonb_build_object('agent', {agent}, 'anchor', jsonb_build_object({pairs})) AS args
-    ) AS made
-    CROSS JOIN LATERAL (SELECT idetic.job_key_v1({task}, made.args) AS key) AS keyed
+-- Enqueue a task for every anchor that meets a condition; says for how many. Left out is what waits
+-- or runs already, so that a full queue cannot hide the other anchors behind the limit, and what
+-- failed for good a short while ago. What is due is found first and by itself: on Citus the anchors
+-- are spread over the workers, and the queue is not.
+WITH due AS MATERIALIZED (
+    SELECT jsonb_build_object('agent', %(agent)s::text, 'anchor', jsonb_build_object({pairs})) AS args
+    FROM {family}_memory_anchors a
+    LEFT JOIN {family}_memory_marks m
+        ON m.{tenant} = a.{tenant} AND m.anchor_id = a.anchor_id AND m.kind = %(task)s::text
     WHERE {condition}
-      AND NOT EXISTS (SELECT FROM idetic_jobs.procrastinate_jobs j
+)
+SELECT count(idetic.enqueue_v1(%(task)s::text, NULL, NULL, NULL, w.args, NULL))
+FROM (
+    SELECT due.args
+    FROM due
+    CROSS JOIN LATERAL (SELECT idetic.job_key_v1(%(task)s::text, due.args) AS key) AS keyed
+    WHERE NOT EXISTS (SELECT FROM idetic_jobs.procrastinate_jobs j
                       WHERE j.queueing_lock = keyed.key AND j.status = 'todo')
       AND NOT EXISTS (SELECT FROM idetic_jobs.procrastinate_jobs j
                       WHERE j.lock = keyed.key AND j.status = 'doing')
@@ -113,7 +113,7 @@ FROM (
                       JOIN idetic_jobs.failures f ON f.job_id = j.id
                       WHERE j.queueing_lock = keyed.key AND j.status = 'failed'
                         AND f.failed_at > now() - interval '10 minutes')
-    LIMIT {limit}) AS w
+    LIMIT %(limit)s) AS w
 
 -- query: sweep_moved
 -- The chain has moved since the task last finished there.
@@ -121,25 +121,27 @@ a.position > coalesce(m.position, 0)
 
 -- query: sweep_aged
 -- The task last finished there before a moment, or never.
-coalesce(m.marked_at, '-infinity') < {before}
+coalesce(m.marked_at, '-infinity') < %(before)s
 
 -- query: sweep_open
 -- A scope is open that was opened before a moment, and nobody has looked since another.
-coalesce(m.marked_at, '-infinity') < {before} AND EXISTS (
-    SELECT FROM {scopes} s WHERE {anchor_a_is_s} AND s.closed_at IS NULL AND s.opened_at < {opened})
+coalesce(m.marked_at, '-infinity') < %(before)s AND EXISTS (
+    SELECT FROM {family}_memory_scopes s
+    WHERE s.{tenant} = a.{tenant} AND s.anchor_id = a.anchor_id
+      AND s.closed_at IS NULL AND s.opened_at < %(opened)s)
 
 -- query: anchors_of
 -- The anchors of one tenant.
-SELECT {anchor_of_a} FROM {anchors} a WHERE a.{tenant} = {tenant_value}::{tenant_type}
-ORDER BY {anchor_of_a}
+SELECT {keys} FROM {family}_memory_anchors a WHERE a.{tenant} = %(tenant)s::{tenant_type}
+ORDER BY {keys}
 
 -- query: position
 -- Where the anchor's chain ends now.
-SELECT a.position FROM {anchors} a WHERE {scope_a}
+SELECT a.position FROM {family}_memory_anchors a WHERE {scope a}
 
 -- query: mark
 -- How far a task has come; never backwards, should two have run at once.
-INSERT INTO {marks} AS m ({anchor}, kind, position, marked_at)
-VALUES ({values}, {task}, {position}, {at})
-ON CONFLICT ({anchor}, kind) DO UPDATE
+INSERT INTO {family}_memory_marks AS m ({tenant}, anchor_id, kind, position, marked_at)
+VALUES (%(tenant)s, %(anchor_id)s, %(task)s, %(position)s, %(at)s)
+ON CONFLICT ({tenant}, anchor_id, kind) DO UPDATE
     SET position = greatest(m.position, EXCLUDED.position), marked_at = EXCLUDED.marked_at

@@ -1,14 +1,3 @@
--- query: settings
--- Local to the recall. Row-level security makes the planner expect a single row of an anchor, and
--- with it nested loops over a thousand; hashing is right for either, and so is an index where
--- the plan is older than the rows. Sorts that nothing can replace still happen; a large anchor's
--- vectors come from their index instead, which is walked until enough of this scope are found;
--- pgvector's own 40 candidates per step lose a tenth of the nearest and more, 800 few, at a
--- cost that is small beside the rest (bench/threshold.py).
-SET LOCAL enable_nestloop = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;
-SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL hnsw.iterative_scan = strict_order;
-SET LOCAL hnsw.ef_search = 800
-
 -- query: recall
 -- One statement from query to hits. `base` is what may be recalled at all; `sem` and `lex` score
 -- it; what one signal ranks among its best is a candidate; every candidate gets every weighted
@@ -29,7 +18,7 @@ WITH facts AS MATERIALIZED (
     -- gets k where k exist, and the distance says how little they may mean.
     SELECT * FROM (SELECT r.*, {reach} AS reach, {reach} * ({fusion}) AS score FROM ranked r) f
     WHERE reach > 0 AND (distance IS NOT NULL OR score > 0)
-    ORDER BY score DESC, distance, memory_id DESC LIMIT {limit}
+    ORDER BY score DESC, distance, memory_id DESC LIMIT %(limit)s::integer
 )
 SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id,
        top.score, {outcomes}, {strength}, {columns}
@@ -38,46 +27,45 @@ FROM (SELECT count(*) AS considered, (SELECT count(*) FROM valued) AS candidates
              CASE WHEN (SELECT small FROM facts) THEN count(distance) ELSE count(*) END AS embedded, (SELECT profile_id FROM facts) AS profile_id
       FROM scored) counts
 LEFT JOIN top ON true
-LEFT JOIN {memory} m ON {scope_m} AND m.memory_id = top.memory_id
+LEFT JOIN {family}_memory m ON {scope m} AND m.memory_id = top.memory_id
                     AND m.memory_id = ANY ((SELECT array_agg(memory_id) FROM top)::uuid[])
 ORDER BY top.score DESC NULLS LAST, top.distance, m.memory_id DESC
 
 -- query: base
-SELECT m.memory_id, m.tier{read} FROM {memory} m {as_of_join} WHERE {scope_m} AND {visible}
-
--- query: visible_now
--- The current view.
-m.archived_at IS NULL AND m.superseded_at IS NULL AND m.invalidated_at IS NULL AND m.deleted_at IS NULL
+SELECT m.memory_id, m.tier{read} FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible}
 
 -- query: as_of
 -- The state of an entry at a moment, from the ledger.
 CROSS JOIN LATERAL (
-    SELECT l.state_to FROM {ledger} l
-    WHERE {scope_l} AND l.memory_id = m.memory_id AND l.at <= {moment} AND l.state_to IS NOT NULL
+    SELECT l.state_to FROM {family}_memory_ledger l
+    WHERE {scope l} AND l.memory_id = m.memory_id AND l.at <= %(moment)s::timestamptz AND l.state_to IS NOT NULL
     ORDER BY l.position DESC LIMIT 1) AS past
 
 -- query: semantic_exact
 -- Every vector of the scope, compared exactly, so that nothing is missed.
-SELECT e.memory_id, e.embedding OPERATOR({vector_schema}.<#>) {vector} AS distance
-FROM {embeddings} e
-WHERE {scope_e} AND e.profile_id = {profile} AND (SELECT profile_id = {profile} AND small FROM facts)
+SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+FROM {family}_memory_embeddings e
+WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND (SELECT profile_id = %(profile)s::uuid AND small FROM facts)
 
 -- query: semantic_indexed
 -- One cell of a large anchor through its partial HNSW index. Each vector's entry is looked up by
 -- its key as a filter on that scan, which goes on until there are enough; a join would sort all
 -- vectors, and a set of the visible ones would have to be made first.
-(SELECT e.memory_id, e.embedding OPERATOR({vector_schema}.<#>) {vector} AS distance
- FROM {embeddings} e
- WHERE {scope_e} AND e.profile_id = {profile} AND e.tier = {tier} AND e.typology = {typology}
-   AND (SELECT profile_id = {profile} AND NOT small FROM facts)
-   AND (SELECT true FROM {memory} m {as_of_join}
-        WHERE {scope_m} AND m.memory_id = e.memory_id AND {visible})
- ORDER BY e.embedding OPERATOR({vector_schema}.<#>) {vector} LIMIT {pool})
+(SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+ FROM {family}_memory_embeddings e
+ WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.tier = {tier} AND e.typology = {typology}
+   AND (SELECT profile_id = %(profile)s::uuid AND NOT small FROM facts)
+   AND (SELECT true FROM {family}_memory m {as_of_join}
+        WHERE {scope m} AND m.memory_id = e.memory_id AND {visible})
+ ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT {pool})
 
 -- query: words
 -- An entry's length and the query's words in it: they get a weight of their own, so that the rest
 -- can be filtered out before anything is unfolded.
-length(m.lexemes) AS len, ts_filter(setweight(m.lexemes, 'A', {terms}), '{{a}}') AS words
+length(m.lexemes) AS len, ts_filter(setweight(m.lexemes, 'A', {terms}), '{"a"}') AS words
+
+-- query: terms
+(SELECT tsvector_to_array(to_tsvector('pg_catalog.english', %(text)s::text)))
 
 -- query: place
 -- An entry's neighbours are those of the same interaction or session.
@@ -127,14 +115,14 @@ m.memory_id >= coalesce((SELECT memory_id FROM scored ORDER BY memory_id DESC OF
 -- query: small
 -- Whether the anchor is small enough for exact comparison. Its chain is at least as long as it
 -- has entries, and its length is at hand.
-(SELECT coalesce(max(a.position), 0) <= {exact_below} FROM {anchors} a WHERE {scope_a})
+(SELECT coalesce(max(a.position), 0) <= {exact_below} FROM {family}_memory_anchors a WHERE {scope a})
 
 -- query: active
 -- The profile that this tenant's recalls use now.
-(SELECT p.profile_id FROM {profiles} p WHERE {scope_tenant_p} ORDER BY p.activation_id DESC LIMIT 1)
+(SELECT p.profile_id FROM {family}_memory_profiles p WHERE {of_tenant p} ORDER BY p.activation_id DESC LIMIT 1)
 
 -- query: strength
 -- The strongest source an entry refers to, resolved now and never copied.
-SELECT min(c.{strength_column}::text::idetic.source_strength) FROM {refs} r
+SELECT min(c.{canonical_strength}::text::idetic.source_strength) FROM {family}_memory_{noun}_refs r
 JOIN {canonical} c ON c.{tenant} = r.{tenant} AND c.{canonical_id} = r.{canonical_id}
-WHERE {scope_r} AND r.memory_id = m.memory_id
+WHERE {scope r} AND r.memory_id = m.memory_id

@@ -8,57 +8,59 @@ ON CONFLICT (agent, version, entity) DO NOTHING
 
 -- query: disputed
 -- A contradiction that nobody dismissed: it is before an operator, or became a revision signal.
-EXISTS (SELECT FROM {contradictions} c
-        WHERE {scope_c} AND c.memory_id = m.memory_id AND c.status <> 'dismissed')
+EXISTS (SELECT FROM {family}_{noun}_contradictions c
+        WHERE {scope c} AND c.memory_id = m.memory_id AND c.status <> 'dismissed')
 
 -- query: kept_by
 -- What keeps an entry from being tombstoned.
-SELECT {acted}, {disputed} FROM {memory} m WHERE {scope_m} AND m.memory_id = {entry_id}
+SELECT {acted}, {disputed} FROM {family}_memory m WHERE {scope m} AND m.memory_id = %(entry_id)s
 
 -- query: expired
 -- Entries that outlived their active TTL. What an action rests on stays, what is disputed waits,
 -- and an exemption is somebody's decision that it stays.
-SELECT m.memory_id FROM {memory} m
-WHERE {scope_m} AND m.tier = 'persistent' AND m.typology = {typology} AND m.deleted_at IS NULL
-  AND m.exempt_at IS NULL AND m.created_at <= {before} AND NOT {acted} AND NOT {disputed}
-ORDER BY m.memory_id LIMIT {limit}
+SELECT m.memory_id FROM {family}_memory m
+WHERE {scope m} AND m.tier = 'persistent' AND m.typology = %(typology)s AND m.deleted_at IS NULL
+  AND m.exempt_at IS NULL AND m.created_at <= %(before)s AND NOT {acted} AND NOT {disputed}
+ORDER BY m.memory_id LIMIT %(limit)s
 
 -- query: disposable
 -- Tombstones whose grace is over and whose payload is still there, oldest first.
-SELECT m.memory_id FROM {memory} m
-WHERE {scope_m} AND m.typology = {typology} AND m.tier = 'persistent'
-  AND m.deleted_at <= {before} AND m.digest_salt IS NOT NULL
-ORDER BY m.deleted_at, m.memory_id LIMIT {limit}
+SELECT m.memory_id FROM {family}_memory m
+WHERE {scope m} AND m.typology = %(typology)s AND m.tier = 'persistent'
+  AND m.deleted_at <= %(before)s AND m.digest_salt IS NOT NULL
+ORDER BY m.deleted_at, m.memory_id LIMIT %(limit)s
 
 -- query: strip
-SELECT {strip}({arguments}, {ids}, {before}, {keep_envelope})
+SELECT {family}_strip_v1(%(tenant)s, %(anchor_id)s, %(ids)s::uuid[], %(before)s, %(keep_envelope)s)
 
 -- query: states
 -- How many entries are in each retention state, by tier.
-SELECT v.retention_state, v.tier, count(*) FROM {v_retention} v
-WHERE {scope_v} GROUP BY 1, 2 ORDER BY 1, 2
+SELECT v.retention_state, v.tier, count(*) FROM {family}_memory_retention v
+WHERE {scope v} GROUP BY 1, 2 ORDER BY 1, 2
 
 -- query: orphaned
-SELECT v.memory_id FROM {v_retention} v
-WHERE {scope_v} AND v.retention_state = 'ORPHANED' ORDER BY v.memory_id LIMIT {limit}
+SELECT v.memory_id FROM {family}_memory_retention v
+WHERE {scope v} AND v.retention_state = 'ORPHANED' ORDER BY v.memory_id LIMIT %(limit)s
 
 -- query: dangling
 -- Entries with a reference that leads nowhere. Foreign keys forbid it, so a row here means that
 -- somebody went around them.
-SELECT DISTINCT r.memory_id FROM {refs} r
+SELECT DISTINCT r.memory_id FROM {family}_memory_{noun}_refs r
 LEFT JOIN {canonical} c ON c.{tenant} = r.{tenant} AND c.{canonical_id} = r.{canonical_id}
-WHERE {scope_r} AND (c.{canonical_id} IS NULL OR NOT {pin_resolves})
-ORDER BY r.memory_id LIMIT {limit}
+WHERE {scope r} AND (c.{canonical_id} IS NULL OR NOT {pin_resolves})
+ORDER BY r.memory_id LIMIT %(limit)s
 
 -- query: pin_resolves
-EXISTS (SELECT FROM {versions} k
-        WHERE k.{tenant} = r.{tenant} AND k.{canonical_id} = r.{canonical_id} AND k.{version} = r.{pinned})
+EXISTS (SELECT FROM {canonical_versions} k
+        WHERE k.{tenant} = r.{tenant} AND k.{canonical_id} = r.{canonical_id}
+          AND k.{canonical_version} = r.{noun}_version)
 
 -- query: unused_vectors
 -- Vectors of profiles that the tenant's recalls do not use, by profile.
-SELECT e.profile_id, count(*) FROM {embeddings} e
-WHERE {scope_e} AND e.profile_id IS DISTINCT FROM (
-    SELECT k.profile_id FROM {profiles} k WHERE {tenant_k} ORDER BY k.activation_id DESC LIMIT 1)
+SELECT e.profile_id, count(*) FROM {family}_memory_embeddings e
+WHERE {scope e} AND e.profile_id IS DISTINCT FROM (
+    SELECT k.profile_id FROM {family}_memory_profiles k WHERE {of_tenant k}
+    ORDER BY k.activation_id DESC LIMIT 1)
 GROUP BY 1 ORDER BY 1
 
 -- query: how_many

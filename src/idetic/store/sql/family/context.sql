@@ -1,3 +1,4 @@
+-- for each pointed at:
 -- object: grant {table_name} to the family
 -- as: admin
 -- References need the right to point at the table; the guard and the application read it.
@@ -11,16 +12,17 @@ DO $do$
 DECLARE
     secured boolean;
 BEGIN
-    SELECT c.relrowsecurity INTO secured FROM pg_class c WHERE c.oid = {table_text}::regclass;
+    SELECT c.relrowsecurity INTO secured FROM pg_class c WHERE c.oid = '{table}'::regclass;
     IF secured AND NOT EXISTS (
-        SELECT FROM pg_policy p WHERE p.polrelid = {table_text}::regclass
+        SELECT FROM pg_policy p WHERE p.polrelid = '{table}'::regclass
           AND 'idetic_guard'::regrole = ANY (p.polroles)) THEN
         CREATE POLICY idetic_guard_reads ON {table} FOR SELECT TO idetic_guard USING (true);
     END IF;
     IF secured AND NOT EXISTS (
-        SELECT FROM pg_policy p WHERE p.polrelid = {table_text}::regclass
+        SELECT FROM pg_policy p WHERE p.polrelid = '{table}'::regclass
           AND 'idetic_app'::regrole = ANY (p.polroles)) THEN
         CREATE POLICY idetic_app_reads ON {table} FOR SELECT TO idetic_app, idetic_auditor
             USING ({tenant} = {bound_tenant});
     END IF;
 END $do$;
+-- end

@@ -1,0 +1,124 @@
+"""Several statements in one round trip: libpq's pipeline, driven by hand.
+
+psycopg's own pipeline serves cursors and prepares by counting; for begin, enter, statement and
+commit it took 700 us on this path where this takes 90, and one message of literals took 155.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from psycopg import errors as pg
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.pq import ConnStatus, ExecStatus, PipelineStatus
+from psycopg.waiting import Ready, Wait
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+    from psycopg.pq.abc import PGconn, PGresult
+
+    from idetic.store.statement import Call
+
+Rows = list[tuple[Any, ...]]
+_INT4 = range(-(2**31), 2**31)
+_INT4_OID = 23
+
+
+class Pipeline:
+    """Messages for one connection, sent together; the results come back in their order."""
+
+    def __init__(self, connection: AsyncConnection[Any], known: set[bytes] | None):
+        self._connection = connection
+        self._pgconn: PGconn = connection.pgconn
+        self._known = known
+        self._values = Transformer(connection)
+        self._messages: list[Callable[[], None]] = []
+        # Where each call's own result stands among all that come back.
+        self._places: list[int] = []
+
+    def add(self, call: Call) -> None:
+        """One statement with its values. A text that is prepared on this connection stays here."""
+        statement, pgconn = call.statement, self._pgconn
+        values, types = self._dumped(statement.bound(call.values))
+        if self._known is None or not statement.prepared:
+            text = statement.encoded
+            self._append(lambda: pgconn.send_query_params(text, values, types))
+            return
+        name = statement.name(tuple(types))
+        if name not in self._known:
+            self._known.add(name)
+            text = statement.encoded
+            self._messages.append(lambda: pgconn.send_prepare(name, text, types))
+        self._append(lambda: pgconn.send_query_prepared(name, values))
+
+    def _append(self, message: Callable[[], None]) -> None:
+        self._places.append(len(self._messages))
+        self._messages.append(message)
+
+    def _dumped(self, values: Sequence[Any]) -> tuple[list[bytes | None], list[int]]:
+        dumped: list[bytes | None] = []
+        types: list[int] = []
+        for value in values:
+            if value is None:
+                dumped.append(None)
+                types.append(0)
+                continue
+            dumper = self._values.get_dumper(value, PyFormat.TEXT)
+            sent = dumper.dump(value)
+            dumped.append(None if sent is None else bytes(sent))
+            # As in SQL, where a small number is an integer and no smallint.
+            small = type(value) is int and value in _INT4
+            types.append(_INT4_OID if small else dumper.oid)
+        return dumped, types
+
+    async def run(self) -> list[Rows]:
+        """Send everything and wait for all of it; gives the rows of each call.
+
+        The first failure is raised, once everything is read: what came after it did not happen.
+        """
+        try:
+            results = await self._connection.wait(_exchange(self._pgconn, self._messages))
+        finally:
+            if self._pgconn.pipeline_status != PipelineStatus.OFF:
+                # Half a pipeline is of no use to whoever borrows the connection next.
+                await self._connection.close()
+        for result in results:
+            if result.status == ExecStatus.FATAL_ERROR:
+                raise pg.error_from_result(result, encoding=self._connection.info.encoding)
+        return [self._rows(results[place]) for place in self._places]
+
+    def _rows(self, result: PGresult) -> Rows:
+        if result.status != ExecStatus.TUPLES_OK:
+            return []
+        self._values.set_pgresult(result)
+        return self._values.load_rows(0, result.ntuples, tuple)
+
+
+def _exchange(
+    pgconn: PGconn, messages: Sequence[Callable[[], None]]
+) -> Generator[Wait, Ready | int, list[PGresult]]:
+    pgconn.enter_pipeline_mode()
+    for send in messages:
+        send()
+    pgconn.pipeline_sync()
+    while pgconn.flush():
+        ready = yield Wait.RW
+        if ready & Ready.R:
+            # Or both sides wait: the server for us to read, we for it to read.
+            pgconn.consume_input()
+    results: list[PGresult] = []
+    while True:
+        while pgconn.is_busy():
+            yield Wait.R
+            pgconn.consume_input()
+        result = pgconn.get_result()
+        if result is None:
+            if pgconn.status == ConnStatus.BAD:
+                raise pg.OperationalError("the connection to the server was lost")
+            continue
+        if result.status == ExecStatus.PIPELINE_SYNC:
+            break
+        results.append(result)
+    pgconn.exit_pipeline_mode()
+    return results

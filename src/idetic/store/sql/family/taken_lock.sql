@@ -1,1 +1,0 @@
-PERFORM pg_advisory_xact_lock_shared(hashtextextended({canonical_text} || {tenant_p}::text, 0));

@@ -1,0 +1,16 @@
+-- query: shown
+-- What was put before a session, each entry once, the newest first. One look into the index for
+-- each entry, however often it was shown; as many as the limit and no more. What was emptied since
+-- has no words left to compare.
+WITH RECURSIVE shown (memory_id) AS (
+    (SELECT r.memory_id FROM {family}_memory_reads r WHERE {scope r} AND r.session_id = %(session)s
+     ORDER BY r.memory_id DESC LIMIT 1)
+    UNION ALL
+    SELECT (SELECT r.memory_id FROM {family}_memory_reads r
+            WHERE {scope r} AND r.session_id = %(session)s AND r.memory_id < shown.memory_id
+            ORDER BY r.memory_id DESC LIMIT 1)
+    FROM shown WHERE shown.memory_id IS NOT NULL)
+SELECT m.memory_id, m.body_text, m.envelope -> 'claim'
+FROM {family}_memory m
+WHERE {scope m} AND m.memory_id = ANY (ARRAY(SELECT shown.memory_id FROM shown LIMIT %(limit)s))
+  AND m.digest_salt IS NOT NULL ORDER BY m.memory_id DESC
