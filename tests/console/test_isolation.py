@@ -98,7 +98,7 @@ async def open_console(
             for table in tables_of(connection, "worlds"):
                 off = sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
                 connection.execute(off.format(sql.Identifier("worlds", table.name)))
-        async with housed(database, module="tests.support.http_sabotaged", console=True) as house:
+        async with housed(database, module="tests.support.scope_sabotaged", console=True) as house:
             yield await lived_in(house)
 
 

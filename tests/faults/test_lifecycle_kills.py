@@ -27,6 +27,7 @@ from idetic import Claim, Idetic, Observation, Principal, Rule
 from idetic.evidence import Closed
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.store.embedded import EmbeddedServer
+from idetic.store.scope import anchor_id
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import START, SettableClock
@@ -49,11 +50,11 @@ SELECT m.body_text, m.tier::text, m.typology::text, m.candidate, m.claim_value, 
     (SELECT count(*) FROM worlds.world_agent_memory_lineage l WHERE l.memory_id = m.memory_id),
     (SELECT array_agg(l.transition ORDER BY l.position)
      FROM worlds.world_agent_memory_ledger l WHERE l.memory_id = m.memory_id)
-FROM worlds.world_agent_memory m WHERE m.domain_id = %s
+FROM worlds.world_agent_memory m WHERE m.anchor_id = %s
 """
 LINKS = """
 SELECT transition, decision::text, count(*) FROM worlds.world_agent_memory_ledger
-WHERE domain_id = %s GROUP BY 1, 2
+WHERE anchor_id = %s GROUP BY 1, 2
 """
 
 
@@ -118,9 +119,10 @@ async def tell(db: Idetic, agent: Agent) -> Told:
 
 
 def end(database: TestDatabase, told: Told) -> End:
+    anchor = (anchor_id(list(told.anchor.values())),)
     with psycopg.connect(database.admin_dsn) as connection:
-        entries = Counter(map(str, connection.execute(STATE, (told.world.domain_id,))))
-        links = connection.execute(LINKS, (told.world.domain_id,)).fetchall()
+        entries = Counter(map(str, connection.execute(STATE, anchor)))
+        links = connection.execute(LINKS, anchor).fetchall()
     # A second close says that it found nothing to do; that is no change.
     ends = [("session_closed", "NOOP")]
     return End(entries, {(t, d): n for t, d, n in links if (t, d) not in ends})

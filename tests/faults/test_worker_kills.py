@@ -79,7 +79,7 @@ async def test_embedding_goes_on_where_a_kill_left_it(
             admin,
             """SELECT count(*) FROM worlds.world_agent_memory_anchors a
                LEFT JOIN worlds.world_agent_memory_marks m
-                   ON (m.org_id, m.domain_id, m.kind) = (a.org_id, a.domain_id, 'embed')
+                   ON (m.org_id, m.anchor_id, m.kind) = (a.org_id, a.anchor_id, 'embed')
                WHERE m.position IS DISTINCT FROM a.position""",
         )
     assert (doubled, behind) == (0, 0)

@@ -136,18 +136,7 @@ def _no_contradictions(data: dict[str, Any]) -> None:
 # functions and views depend on it".
 CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
     "a shorter note": (_shorter, set(), {"domain world_agent_note"}, set()),
-    "a provenance column": (
-        _provenance,
-        {
-            "column world_agent_memory.prompt_version",
-            "column world_agent_memory_rule_refs.prompt_version",
-            "column world_agent_rule_contradictions.prompt_version",
-            "column world_agent_memory_lineage.prompt_version",
-            "column world_agent_memory_corroborations.prompt_version",
-        },
-        None,
-        set(),
-    ),
+    "a provenance": (_provenance, set(), {"view world_agent_memory_current"}, set()),
     "a cell": (_cell, {"index world_agent_hnsw_session_procedural"}, set(), set()),
     "no corroborations": (
         _no_corroborations,
@@ -162,7 +151,6 @@ CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
             "table world_agent_memory_corroborations",
             "trigger world_agent_memory_corroborations.removal",
             "trigger world_agent_memory_corroborations.written_once",
-            "column world_agent_memory_corroborations.world_model_version",
             "access world_agent_memory_corroborations",
             "access world_agent_memory_corroborations for the keeper",
             "access world_agent_memory_corroborations for the mover",
@@ -304,13 +292,21 @@ def _another_order(data: dict[str, Any]) -> None:
     data["anchor"]["keys"].reverse()
 
 
-@pytest.mark.parametrize("change", [_another_key, _another_type, _another_order])
+# The keys stand in the table of the anchors; the tenant, which leads them, in every table.
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        (_another_key, {"table world_agent_memory_anchors"}),
+        (_another_type, {"table world_agent_memory_anchors"}),
+        (_another_order, {"table world_agent_memory_anchors", "table world_agent_memory"}),
+    ],
+)
 async def test_a_change_of_the_anchor_is_refused_and_changes_nothing(
-    opened: Opened, change: Change
+    opened: Opened, change: Change, refused: set[str]
 ) -> None:
     spec, before = changed(change), opened.snapshot()
     plan = await opened.db.plan(spec)
-    assert "table world_agent_memory" in {f"{s.kind} {s.name}" for s in plan.refusals}
+    assert refused <= {f"{s.kind} {s.name}" for s in plan.refusals}
     for attempt in (opened.db.apply(spec), opened.db.agent(spec, apply=True)):
         with pytest.raises(errors.PlanRefused, match="world_agent_memory"):
             await attempt
@@ -319,6 +315,26 @@ async def test_a_change_of_the_anchor_is_refused_and_changes_nothing(
     assert opened.snapshot() == before
     session = await opened.world.memory.session().open()
     assert (await session.observe("As before.")).decision is Decision.ADD
+
+
+async def test_so_is_another_order_of_keys_behind_the_tenant(opened: Opened) -> None:
+    """An anchor's narrow key is computed in their order: all memory would be out of reach."""
+
+    def three(data: dict[str, Any]) -> None:
+        data["agent"] = data["backend"]["family"] = "third_agent"
+        data["anchor"] |= {"root": None, "keys": [{"name": n, "type": "uuid"} for n in "abc"]}
+        data["references"]["canonical"] = []
+        data["leak_defence"] |= {"reasons": "with", "guard": "backstop"}
+
+    def swapped(data: dict[str, Any]) -> None:
+        three(data)
+        data["anchor"]["keys"][1:] = reversed(data["anchor"]["keys"][1:])
+
+    await opened.db.agent(changed(three))
+    plan = await opened.db.plan(changed(swapped))
+    assert "table third_agent_memory_anchors" in {f"{s.kind} {s.name}" for s in plan.refusals}
+    with pytest.raises(errors.PlanRefused):
+        await opened.db.agent(changed(swapped), apply=True)
 
 
 async def test_a_family_belongs_to_one_agent(opened: Opened) -> None:
@@ -650,7 +666,8 @@ async def test_extensions_may_live_in_a_schema_of_their_own(
                     sql.Identifier(extension), sql.Identifier(schema)
                 )
             )
-    async with Idetic.open(empty_database.dsn) as db:
+    opened = Idetic.open(empty_database.dsn, admin_dsn=empty_database.admin_dsn)
+    async with opened as db:
         world = await make_world(db, await db.agent("world_agent"))
         session = await world.memory.session().open()
         with pytest.raises(errors.ShadowRefused):

@@ -174,7 +174,8 @@ async def test_control_a_chain_that_was_tampered_with_does_not_verify(
 def test_two_processes_that_open_an_empty_database_at_once_both_succeed(
     empty_database: TestDatabase,
 ) -> None:
-    answers = together("tests.support.opener", [{"dsn": empty_database.dsn}] * 2)
+    order = {"dsn": empty_database.dsn, "admin_dsn": empty_database.admin_dsn}
+    answers = together("tests.support.opener", [order] * 2)
     assert answers == [[{"version": 1}], [{"version": 1}]]
     with psycopg.connect(empty_database.admin_dsn) as connection:
         versions = connection.execute("SELECT agent, version FROM idetic.spec_versions").fetchall()

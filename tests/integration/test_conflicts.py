@@ -98,8 +98,9 @@ async def persistent(memory: Memory) -> list[Entry]:
 
 def endings(database: TestDatabase, world: World) -> dict[str, int]:
     """What ever ended in an anchor, by how."""
-    query = """SELECT transition, count(*) FROM worlds.world_agent_memory_ledger
-               WHERE domain_id = %s AND transition = ANY (%s) GROUP BY 1"""
+    query = """SELECT l.transition, count(*) FROM worlds.world_agent_memory_ledger l
+               JOIN worlds.world_agent_memory_anchors a USING (org_id, anchor_id)
+               WHERE a.domain_id = %s AND l.transition = ANY (%s) GROUP BY 1"""
     with psycopg.connect(database.admin_dsn) as connection:
         return dict(connection.execute(query, (world.domain_id, list(ENDINGS))).fetchall())
 

@@ -32,7 +32,10 @@ from idetic.jobs.sweeps import pending_embeddings
 from idetic.jobs.worker import Pace, Worker
 from idetic.library.handles import Agent
 from idetic.store import queue_schema
+from idetic.store.database import Run
+from idetic.store.pipeline import Rows
 from idetic.store.queue import Queue, TaskBacklog, enqueue_statement
+from idetic.store.statement import Call, Statement
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.worker_process import NOTES, QUICK, start, until
@@ -115,21 +118,28 @@ def statuses(admin: psycopg.Connection) -> dict[str, int]:
 # --- enqueueing ---------------------------------------------------------------------------------
 
 
+async def enqueue(run: Run, scope: Scope) -> Rows:
+    """A note, in a transaction that is open."""
+    call = enqueue_statement(scope, "note")
+    return await run(call.statement, call.values)
+
+
 async def test_a_job_exists_if_and_only_if_its_transaction_commits(
     db: Idetic, queue: Queue, scope: Scope
 ) -> None:
     async def in_a_write_that_fails() -> None:
         async with db.database.transaction(scope) as run:
-            assert (await run(enqueue_statement(scope, "note")))[0][0]
+            assert (await enqueue(run, scope))[0][0]
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await in_a_write_that_fails()
     with pytest.raises(InputError):
-        await db.database.run(scope, f"{enqueue_statement(scope, 'note')}; SELECT 1 / 0")
+        fails = Call(Statement("SELECT 1 / 0"), {})
+        await db.database.run_all(scope, [enqueue_statement(scope, "note"), fails])
     assert await queue.backlog() == []
     async with db.database.transaction(scope) as run:
-        await run(enqueue_statement(scope, "note"))
+        await enqueue(run, scope)
     assert [(each.task, each.waiting) for each in await queue.backlog()] == [("note", 1)]
 
 
@@ -151,12 +161,12 @@ async def test_two_that_enqueue_at_once_make_one_job(
         made.append(await queue.enqueue(scope, "note"))
 
     async with anyio.create_task_group() as group, db.database.transaction(scope) as run:
-        await run(enqueue_statement(scope, "note"))
+        await enqueue(run, scope)
         group.start_soon(second)
         await anyio.sleep(0.3)
         assert made == [], "it waits for the first to end"
         if not commits:
-            await run("ROLLBACK")
+            await run(Statement("ROLLBACK"))
     assert (made[0] is None) == commits
     assert (await queue.backlog())[0].waiting == 1
 
@@ -166,7 +176,7 @@ async def test_the_job_that_stands_in_does_not_start_before_the_write_commits(
 ) -> None:
     await queue.enqueue(scope, "note")
     async with db.database.transaction(scope) as run:
-        assert (await run(enqueue_statement(scope, "note")))[0][0] is None
+        assert (await enqueue(run, scope))[0][0] is None
         assert (await worker(db, noted).drain()).succeeded == 0
     assert (await worker(db, noted).drain()).succeeded == 1
 
@@ -180,11 +190,12 @@ async def test_a_job_holds_ids_and_belongs_to_its_scope(
     with pytest.raises(InputError, match="name of a task"):
         await queue.enqueue(scope, "a'; DROP TABLE x")
     # Past the check in Python, the function refuses the same.
-    long = enqueue_statement(scope, "note", n="short").replace("short", "x" * 300)
+    short = enqueue_statement(scope, "note", n="short")
+    args = short.values["args"].replace("short", "x" * 300)
     with pytest.raises(InputError, match="nothing else"):
-        await db.database.run(scope, long)
+        await db.database.run(scope, short.statement, {**short.values, "args": args})
     with pytest.raises(InputError, match="belongs to the scope"):
-        await db.database.run(scope, enqueue_statement(other_world.memory.scope, "note"))
+        await db.database.run_all(scope, [enqueue_statement(other_world.memory.scope, "note")])
     assert await queue.backlog() == []
 
 
@@ -644,7 +655,9 @@ def shape(connection: psycopg.Connection) -> list[Any]:
     ).fetchall()
 
 
-async def open_with(monkeypatch: pytest.MonkeyPatch, dsn: str, newest: str) -> None:
+async def open_with(
+    monkeypatch: pytest.MonkeyPatch, database: TestDatabase, newest: str
+) -> None:
     """Open as if the installed procrastinate ended with a migration."""
     from procrastinate.schema import SchemaManager  # noqa: PLC0415
 
@@ -654,18 +667,19 @@ async def open_with(monkeypatch: pytest.MonkeyPatch, dsn: str, newest: str) -> N
     with monkeypatch.context() as patch:
         patch.setattr(queue_schema, "carried", lambda: older)
         patch.setattr(SchemaManager, "get_schema", lambda: scripts)
-        async with Idetic.open(dsn):
+        async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn):
             pass
 
 
 async def test_a_newer_procrastinate_brings_its_migrations(
     database: TestDatabase, empty_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await open_with(monkeypatch, empty_database.dsn, "03.02.00_50_post_batch_defer_jobs.sql")
-    with psycopg.connect(empty_database.dsn) as old, psycopg.connect(database.admin_dsn) as new:
+    await open_with(monkeypatch, empty_database, "03.02.00_50_post_batch_defer_jobs.sql")
+    admin = empty_database.admin_dsn
+    with psycopg.connect(admin) as old, psycopg.connect(database.admin_dsn) as new:
         assert shape(old) != shape(new), "control"
         old.rollback()
-        async with Idetic.open(empty_database.dsn) as db:
+        async with Idetic.open(empty_database.dsn, admin_dsn=admin) as db:
             async with db.database.reading() as connection:
                 assert await queue_schema.is_current(connection)
             await worker(db).drain()
@@ -682,7 +696,7 @@ async def test_a_migration_that_cannot_run_changes_nothing_and_says_what_to_do(
     monkeypatch.setattr(queue_schema, "carried", lambda: carried)
     monkeypatch.setattr(SchemaManager, "get_migrations_path", lambda: str(tmp_path))
     with pytest.raises(DatabaseUnsupported, match="cannot follow") as refused:
-        async with Idetic.open(database.admin_dsn):
+        async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn):
             pass
     assert "03.04.00_50" in refused.value.remedy
 

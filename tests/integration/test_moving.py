@@ -298,7 +298,8 @@ async def test_a_spec_that_is_not_the_one_its_digest_names_is_not_applied(
 ) -> None:
     data = await exported(world.operator)
     forged = _sealed(data, FORGED["a spec that is another"])
-    async with Idetic.open(empty_database.dsn) as db:
+    opened = Idetic.open(empty_database.dsn, admin_dsn=empty_database.admin_dsn)
+    async with opened as db:
         with pytest.raises(errors.ExportRefused, match="digest"):
             await apply_specs(db, written(tmp_path / "f.jsonl", forged))
         assert await db.spec_versions() == []

@@ -10,8 +10,7 @@ import anyio
 import pytest
 
 from idetic import Idetic
-from idetic.store.database import Connection, Database
-from idetic.store.recalls import Recalls
+from idetic.store.database import _MOST_SURPRISES, Connection, Database
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
@@ -19,8 +18,9 @@ pytestmark = pytest.mark.anyio
 CONNECTIONS = 3
 
 
-def recalls_of(world: World) -> Recalls:
-    return world.agent.rooms.engine._recalls
+def database_of(world: World) -> Database:
+    """The door that recalls go through."""
+    return world.agent.rooms.engine._recalls._database
 
 
 @asynccontextmanager
@@ -40,7 +40,7 @@ async def names_on(connection: Connection) -> set[str]:
 async def told(world: World) -> Database:
     """A world with a note, asked once on each of several connections."""
     await world.operator.prefer("Answer in one sentence.")
-    database = recalls_of(world)._prepared._database
+    database = database_of(world)
     async with pooled(database):
         pass
     await ask_at_once(world)
@@ -59,31 +59,80 @@ async def ask_at_once(world: World) -> None:
             group.start_soon(ask)
 
 
+async def forget(database: Database, names: set[str] | None = None) -> set[str]:
+    """Have the server forget these statements, or all, on each connection; all that it knew."""
+    known: set[str] = set()
+    async with pooled(database) as connections:
+        for connection in connections:
+            there = await names_on(connection)
+            known |= there
+            for name in there if names is None else there & names:
+                await connection.execute(f"DEALLOCATE {name}")
+            assert await names_on(connection) == (set() if names is None else there - names)
+    return known
+
+
 async def test_a_recall_answers_after_the_server_forgot_its_statements(
     db: Idetic, world: World
 ) -> None:
     database = await told(world)
-    async with pooled(database) as connections:
-        before = [await names_on(connection) for connection in connections]
-        for connection in connections:
-            await connection.execute("DEALLOCATE ALL")
-            assert await names_on(connection) == set()
-    assert any(before), "they were prepared"
+    before = await forget(database)
+    await ask_at_once(world)
+    after = await forget(database)
+    assert after, "they were prepared"
+    assert after <= before, "under the same names"
+    await ask_at_once(world)
+    assert await forget(database) == after, "prepared again, under the same names"
+
+
+@pytest.mark.parametrize("client", ["remembers all", "forgot all"])
+async def test_a_recall_answers_when_the_server_forgot_some_of_its_statements(
+    db: Idetic, world: World, client: str
+) -> None:
+    """And prepares them again: what differs once does not make it give up."""
+    database = await told(world)
+    await forget(database)
     await ask_at_once(world)
     async with pooled(database) as connections:
-        after = [await names_on(connection) for connection in connections]
-    assert set.union(*after) == set.union(*before), "prepared again, under the same names"
+        all_of_them = set.union(*[await names_on(connection) for connection in connections])
+    assert len(all_of_them) > 1, "who enters, and what is asked"
+    for name in sorted(all_of_them):
+        await forget(database, {name})
+        if client == "forgot all":
+            database._prepared.clear()
+        database._surprises = 0
+        await ask_at_once(world)
+        assert database._surprises < _MOST_SURPRISES, name
+        async with pooled(database) as connections:
+            there = [await names_on(connection) for connection in connections]
+        assert set.union(*there) == all_of_them, "prepared again"
+
+
+async def test_where_the_server_never_knows_them_the_texts_travel(
+    db: Idetic, world: World
+) -> None:
+    database = await told(world)
+    for _ in range(_MOST_SURPRISES + 1):
+        await forget(database)
+        await ask_at_once(world)
+    assert database._surprises >= _MOST_SURPRISES
+    await forget(database)
+    await ask_at_once(world)
+    assert await forget(database) == set(), "nothing is prepared any more"
 
 
 async def test_a_recall_answers_when_the_server_knows_a_name_that_the_client_forgot(
     db: Idetic, world: World
 ) -> None:
     database = await told(world)
-    recalls_of(world)._prepared._known.clear()
+    assert any(database._prepared.values()), "control: it knew them"
+    database._prepared.clear()
     await ask_at_once(world)
+    assert database._surprises, "control: the server knew a name before it was told"
     async with pooled(database) as connections:
         known = [
-            recalls_of(world)._prepared._known.get(connection, set()) for connection in connections
+            {name.decode() for name in database._prepared.get(connection, set())}
+            for connection in connections
         ]
         there = [await names_on(connection) for connection in connections]
     assert any(known)

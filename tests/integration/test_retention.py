@@ -20,6 +20,7 @@ from idetic.library.handles import Memory
 from idetic.lifecycle import retention
 from idetic.spec.loader import load, shipped
 from idetic.spec.retention import RETENTION, RetentionState, entities
+from idetic.store.scope import anchor_id
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import SettableClock
@@ -464,6 +465,11 @@ async def test_a_ttl_can_be_taken_back_for_one_entry(house: House) -> None:
 STRIP = "SELECT worlds.world_agent_strip_v1(%s, %s, %s, %s, false)"
 
 
+def keys_of(world: World) -> tuple[UUID, UUID]:
+    """The two columns under which an anchor's rows stand."""
+    return world.org_id, anchor_id([world.org_id, world.domain_id])
+
+
 async def test_the_application_role_has_no_other_way_than_the_function(house: House) -> None:
     entry_id = await house.entry()
     await house.upkeep.embed()
@@ -490,15 +496,16 @@ async def test_strip_takes_tombstones_that_are_old_enough_and_nothing_else(house
     house.clock.advance(days=1)
     await house.operator.tombstone(young, reason="wrong")
     elsewhere = await make_world(house.db, house.world.agent)
-    anchor = (house.world.org_id, house.world.domain_id)
+    anchor, other = keys_of(house.world), keys_of(elsewhere)
     with house.app() as connection:
         for ids in ([live], [young], [dead, live], [uuid4()], [None]):
             refused = pytest.raises(psycopg.Error, match=r"idetic\.transition")
             with refused, connection.transaction():
                 connection.execute(STRIP, (*anchor, ids, at))
-        unbound = pytest.raises(psycopg.Error, match=r"idetic\.entry_not_found")
-        with unbound, connection.transaction():
-            connection.execute(STRIP, (elsewhere.org_id, elsewhere.domain_id, [dead], at))
+        for one in (other, (anchor[0], other[1]), (other[0], anchor[1])):
+            unbound = pytest.raises(psycopg.Error, match=r"idetic\.entry_not_found")
+            with unbound, connection.transaction():
+                connection.execute(STRIP, (*one, [dead], at))
         assert house.row(dead)["body_text"] == "Dead.", "all of them or none"
         assert connection.execute(STRIP, (*anchor, [dead], at)).fetchone() == (1,)
         left = connection.execute("SELECT current_setting('idetic.erasing', true)").fetchone()

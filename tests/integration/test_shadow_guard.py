@@ -198,8 +198,8 @@ async def test_control_without_the_count_a_reworded_copy_passes(
 ) -> None:
     with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
         connection.execute(
-            """CREATE OR REPLACE FUNCTION worlds.world_agent_spent_v1(p_org_id uuid,
-                   p_domain_id uuid, p_at timestamptz, p_kind idetic.principal, p_name text,
+            """CREATE OR REPLACE FUNCTION worlds.world_agent_spent_v1(p_tenant uuid,
+                   p_anchor uuid, p_at timestamptz, p_kind idetic.principal, p_name text,
                    p_session uuid) RETURNS SETOF uuid
                LANGUAGE sql STABLE AS 'SELECT NULL::uuid WHERE false'"""
         )

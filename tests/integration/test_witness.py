@@ -83,7 +83,7 @@ COLUMNS = {
     "tier": ("persistent", "another cell"),
     "typology": ("procedural", "another cell"),
     "created_at": ("2020-01-01T00:00:00Z", "at another time"),
-    "world_model_version": ("v8", "another provenance"),
+    "provenance": ('{"world_model_version": "v8"}', "another provenance"),
 }
 
 
@@ -97,6 +97,18 @@ async def test_where_an_entry_came_from_cannot_be_changed_unseen(house: House, c
     house.tamper("world_agent_memory", column, value, said.entry_id)
     (problem,) = await house.problems()
     assert named in problem
+
+
+@pytest.mark.parametrize(
+    "value", ['{"world_model_version": "v7", "made_up": "x"}', "{}", "[]", '["v7"]', '"v7"', "7"]
+)
+async def test_a_provenance_that_nobody_could_have_given_is_told(house: House, value: str) -> None:
+    session = await house.world.memory.session().open()
+    said = await session.observe("Heard.", provenance=VERSION)
+    assert said.entry_id
+    house.tamper("world_agent_memory", "provenance", value, said.entry_id)
+    (problem,) = await house.problems()
+    assert "another provenance" in problem
 
 
 @pytest.mark.parametrize("column", ["origin", "trust"])

@@ -8,9 +8,10 @@ import pytest
 from idetic import Idetic, Observation
 from idetic.model import Place, Scope
 from idetic.store import shown as shown_module
+from idetic.store.database import Database
 from idetic.store.family import Family
-from idetic.store.scope import settings
 from idetic.store.shown import Showing
+from idetic.store.statement import Statement
 from tests.conftest import TestDatabase, make_world
 
 pytestmark = pytest.mark.anyio
@@ -18,8 +19,8 @@ pytestmark = pytest.mark.anyio
 # A session that was shown ten entries two hundred times, among two hundred other sessions.
 _READS = """
 INSERT INTO worlds.world_agent_memory_reads
-    (org_id, domain_id, read_id, memory_id, session_id, interaction_id, read_at, read_by)
-SELECT m.org_id, m.domain_id, gen_random_uuid(), m.memory_id,
+    (org_id, anchor_id, read_id, memory_id, session_id, interaction_id, read_at, read_by)
+SELECT m.org_id, m.anchor_id, gen_random_uuid(), m.memory_id,
     CASE WHEN n <= 200 THEN m.session_id ELSE md5(n::text)::uuid END, NULL, now(), 'agent:x'
 FROM worlds.world_agent_memory m, generate_series(1, 400) n WHERE m.body_text LIKE 'Note %'
 """
@@ -38,22 +39,20 @@ async def test_one_look_into_the_index_for_each_entry(database: TestDatabase) ->
         showing = Showing(db.database, Family(world.agent.spec))
         place = Place(session.id)
         assert len(await showing.shown(world.memory.scope, place)) == 10
-        told = explained(database, showing, world.memory.scope, place)
+        told = await explained(db.database, showing, world.memory.scope, place)
     assert "Seq Scan" not in told
     assert "world_agent_reads_session_idx" in told
     looked = [line for line in told.split("\n") if "world_agent_reads_session_idx" in line]
     assert all("rows=1." in line or "rows=0." in line or "rows=1 " in line for line in looked), told
 
 
-def explained(database: TestDatabase, showing: Showing, scope: Scope, place: Place) -> str:
-    statement = showing.statement(scope, place)
-    with psycopg.connect(database.dsn, autocommit=True) as app:
-        assert app.info.user == "idetic_app"
-        message = f"{settings(scope)}; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {statement}"
-        cursor = app.execute(message.encode())
-        while cursor.nextset():
-            pass
-        return "\n".join(line for (line,) in cursor.fetchall())
+async def explained(database: Database, showing: Showing, scope: Scope, place: Place) -> str:
+    """How the application role runs the very statement that asks what was shown."""
+    assert await database.run(scope, Statement("SELECT current_user::text")) == [("idetic_app",)]
+    call = showing.call(scope, place)
+    asked = f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {call.statement.text}"
+    rows = await database.run(scope, Statement(asked, call.statement.names), call.values)
+    return "\n".join(line for (line,) in rows)
 
 
 async def test_no_more_than_the_bound_is_compared_with(

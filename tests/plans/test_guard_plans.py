@@ -9,6 +9,7 @@ import psycopg
 
 from idetic import Principal, Scope
 from idetic.store.embedded import EmbeddedServer
+from idetic.store.scope import anchor_id
 from tests.conftest import RULE_TEXT
 from tests.support.databases import copy_of
 from tests.support.scoped import bind
@@ -52,7 +53,7 @@ def test_every_look_up_of_the_guard_is_by_index(server: EmbeddedServer, template
             ).fetchone()
             found = connection.execute(
                 "SELECT worlds.world_agent_rule_restated_v1(%s, %s, %s, %s, 'agent:a', NULL, NULL)",
-                (org, domain, world, note),
+                (org, anchor_id([org, domain]), world, note),
             ).fetchone()
     assert suspects == ([2],)
     assert found is not None

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from idetic import Idetic, Observation
 from idetic.spec.primitives import Signal
-from idetic.store import recall_statement, templates
-from idetic.store.asked import Asked
-from idetic.store.family import Family
-from idetic.store.recall_statement import Statement
+from idetic.store import recall_statement
+from idetic.store.asked import Asked, form_of, values_of
+from idetic.store.recall_statement import settings_of
 from idetic.store.scope import settings
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.fake_embedder import FakeEmbedder
@@ -43,30 +43,37 @@ async def stored(database: TestDatabase) -> tuple[World, Asked]:
     return worlds[0], asked
 
 
-def plan(database: TestDatabase, world: World, asked: Asked) -> str:
-    """How the application role runs the very statement that a recall sends."""
+async def plan(database: TestDatabase, world: World, asked: Asked) -> str:
+    """How the application role runs the very statement that a recall prepares and sends."""
     scope = world.memory.scope
-    form = Statement(Family(world.agent.spec), scope, asked, "public").compose(
-        world.agent.rooms.entries
-    )
-    chosen = templates.query("queries/recall.sql", "settings")
-    execute = form.execute(scope, asked)
-    with psycopg.connect(database.dsn, autocommit=True) as app:
-        assert app.info.user == "idetic_app"
-        app.execute(form.prepare.encode())
-        message = f"{settings(scope)}; {chosen}; EXPLAIN (ANALYZE, COSTS OFF) {execute}"
-        cursor = app.execute(message.encode())
-        while cursor.nextset():
-            pass
-        return "\n".join(row[0] for row in cursor.fetchall())
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+        recalls = (await db.agent("world_agent")).rooms.engine._recalls
+        await recalls.ask(scope, asked)
+        form = recalls._forms[form_of(scope, asked)]
+        values = map(sql.Literal, form.bound(values_of(scope, asked)))
+        # The one connection that there is: nobody asks for a second.
+        async with db.database.reading() as connection:
+            for name, value in (settings(scope) | settings_of(db.database)).items():
+                await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+            cursor = await connection.execute(
+                "SELECT name, current_user::text FROM pg_prepared_statements WHERE statement = %s",
+                (form.text,),
+            )
+            ((name, role),) = await cursor.fetchall()
+            assert role == "idetic_app"
+            execute = sql.SQL("EXPLAIN (ANALYZE, COSTS OFF) EXECUTE {} ({})")
+            named = execute.format(sql.Identifier(name), sql.SQL(", ").join(values))
+            cursor = await connection.execute(named)
+            return "\n".join(row[0] for row in await cursor.fetchall())
 
 
 async def test_a_scoped_recall_reads_its_own_anchor_by_index(database: TestDatabase) -> None:
     world, asked = await stored(database)
-    told = plan(database, world, asked)
+    told = await plan(database, world, asked)
     for table in ("world_agent_memory m", "world_agent_memory_embeddings e"):
         assert f"Seq Scan on {table}" not in told, told
     assert "Index" in told
+    assert "Index Cond: ((org_id = $1) AND (anchor_id = $2))" in told, "in general, for any anchor"
     assert "world_agent_memory_embeddings" in told
 
 
@@ -75,7 +82,7 @@ async def test_a_large_anchor_goes_through_its_hnsw_index_and_still_finds_k(
 ) -> None:
     monkeypatch.setattr(recall_statement, "EXACT_BELOW", 100)
     world, asked = await stored(database)
-    told = plan(database, world, asked)
+    told = await plan(database, world, asked)
     assert "world_agent_hnsw_session_episodic" in told, told
     async with Idetic.open(
         database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder()

@@ -16,10 +16,10 @@ import psycopg
 from psycopg.rows import dict_row
 
 from tests.support.chain import Row as LedgerRow
-from tests.support.chain import link_hash
+from tests.support.chain import link_hash, narrow_key
 
 MEMORY = """
-SELECT m.memory_id AS id, m.domain_id AS domain, m.tier::text, m.typology::text, m.session_id,
+SELECT m.memory_id AS id, m.anchor_id AS anchor, m.tier::text, m.typology::text, m.session_id,
     m.interaction_id, m.body_text AS text, m.claim_subject, m.claim_attribute, m.claim_value,
     m.trust, m.candidate, m.exempt_at IS NOT NULL AS exempt,
     CASE WHEN m.deleted_at IS NOT NULL THEN 'deleted'
@@ -33,24 +33,29 @@ SELECT m.memory_id AS id, m.domain_id AS domain, m.tier::text, m.typology::text,
     ARRAY(SELECT x.source_type || ' ' || x.source_ref
           FROM worlds.world_agent_memory_corroborations x
           WHERE {of_m} AND x.withdrawn_at IS NULL) AS sources
-FROM worlds.world_agent_memory m WHERE m.org_id = ANY (%s) AND m.domain_id = ANY (%s)
-""".replace("{of_m}", "(x.org_id, x.domain_id, x.memory_id) = (m.org_id, m.domain_id, m.memory_id)")
+FROM worlds.world_agent_memory m WHERE m.org_id = ANY (%s) AND m.anchor_id = ANY (%s)
+""".replace("{of_m}", "(x.org_id, x.anchor_id, x.memory_id) = (m.org_id, m.anchor_id, m.memory_id)")
 CLOSED = """
 SELECT scope_id FROM worlds.world_agent_memory_scopes
-WHERE org_id = ANY (%s) AND domain_id = ANY (%s) AND closed_at IS NOT NULL
+WHERE org_id = ANY (%s) AND anchor_id = ANY (%s) AND closed_at IS NOT NULL
 """
 LINKS = """
 SELECT * FROM worlds.world_agent_memory_ledger
-WHERE org_id = %s AND domain_id = %s AND position > %s ORDER BY position
+WHERE org_id = %s AND anchor_id = %s AND position > %s ORDER BY position
 """
 Anchor = Mapping[str, UUID]
+
+
+def keys_of(anchor: Anchor) -> tuple[UUID, UUID]:
+    """The two columns under which the rows of an anchor stand."""
+    return anchor["org_id"], narrow_key([*anchor.values()])
 
 
 class Row(NamedTuple):
     """One entry, as the table holds it."""
 
     id: UUID
-    domain: UUID
+    anchor: UUID
     tier: str
     typology: str
     session_id: UUID | None
@@ -85,7 +90,7 @@ class Snapshot:
 
     @classmethod
     def take(cls, connection: psycopg.Connection[Any], anchors: Sequence[Anchor]) -> Snapshot:
-        keys = [[anchor[key] for anchor in anchors] for key in ("org_id", "domain_id")]
+        keys = [*map(list, zip(*map(keys_of, anchors), strict=True))]
         rows = [Row(*row) for row in connection.execute(MEMORY, keys)]
         closed = connection.execute(CLOSED, keys).fetchall()
         return cls({row.id: row for row in rows}, frozenset(scope for (scope,) in closed))
@@ -100,7 +105,7 @@ class Tail:
 
     def follow(self, connection: psycopg.Connection[Any], anchor: Anchor) -> list[LedgerRow]:
         cursor = connection.cursor(row_factory=dict_row)
-        new: list[LedgerRow] = [*cursor.execute(LINKS, (*anchor.values(), self.position))]
+        new: list[LedgerRow] = [*cursor.execute(LINKS, (*keys_of(anchor), self.position))]
         for row in new:
             assert row["position"] == self.position + 1, "positions have no gap"
             assert row["prev_hash"] == self.hash, "each link follows the one before"
@@ -162,7 +167,7 @@ def a_derived_entry_has_the_weakest_trust_of_its_lineage(after: Snapshot) -> Non
 def one_entry_stands_for_a_claim(after: Snapshot) -> None:
     """Of facts, and of preferences: also two with the same value would be one too many."""
     standing = Counter(
-        (row.domain, row.typology, row.claim_subject, row.claim_attribute)
+        (row.anchor, row.typology, row.claim_subject, row.claim_attribute)
         for row in after.rows.values()
         if row.stands and row.claim_subject is not None
     )

@@ -10,13 +10,13 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from idetic import Idetic, Scope
+from idetic import Idetic
 from idetic.spec.loader import load, shipped
-from idetic.store import scope as scoping
 from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
+from tests.support.forgetful import forget
 from tests.support.tenants import Populated, Tenant, make_tenant
 
 Prepared = tuple[str, dict[str, tuple[Tenant, Tenant]]]
@@ -45,7 +45,11 @@ async def _opened(
         here = {}
         for name, (one, other) in tenants.items():
             agent = await db.agent(name)
-            here[name] = (replace(one, agent=agent), replace(other, agent=agent))
+            mine, theirs = (
+                replace(tenant, agent=agent, admin_dsn=database.admin_dsn)
+                for tenant in (one, other)
+            )
+            here[name] = (mine, theirs)
         yield Populated(database, db, here)
 
 
@@ -85,9 +89,4 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def no_predicate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The application layer forgets its own predicate in every statement."""
-
-    def forgotten(_scope: Scope, _alias: str) -> sql.SQL:
-        return sql.SQL("TRUE")
-
-    for name in ("predicate", "tenant_predicate"):
-        monkeypatch.setattr(scoping, name, forgotten, raising=False)
+    forget(monkeypatch.setattr)

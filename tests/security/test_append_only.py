@@ -15,7 +15,6 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from idetic.spec.loader import load, shipped
-from idetic.store import scope as scoping
 from tests.support.catalog import tables_of
 from tests.support.rows import ensure_row
 from tests.support.tenants import Populated, family_tables
@@ -182,8 +181,9 @@ def test_the_owner_cannot_delete_persistent_or_action_linked_entries(
 def test_other_transient_entries_go_only_with_their_scope(unguarded: Populated, name: str) -> None:
     mine, _ = unguarded.tenants[name]
     memory = mine.family.qualified(mine.family.table_name("memory"))
+    fits = (sql.SQL("{} = {}").format(sql.Identifier(k), v) for k, v in mine.key.items())
     delete = sql.SQL("DELETE FROM {} t WHERE {} AND tier = 'interaction'").format(
-        memory, scoping.predicate(mine.scope, "t")
+        memory, sql.SQL(" AND ").join(fits)
     )
     closing = sql.SQL("SET LOCAL idetic.closing = {}")
     with unguarded.admin() as connection:

@@ -13,6 +13,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -23,7 +24,7 @@ from psycopg.conninfo import conninfo_to_dict
 from idetic import Idetic, Scope
 from idetic.library.keys import Keys
 from idetic.recall.engine import RecallEngine
-from idetic.store import connect, templates
+from idetic.store import connect, family, templates, writes
 from idetic.store import scope as scoping
 from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
@@ -31,6 +32,7 @@ from tests.support.canaries import MIX, Fleet, Tenant, settle
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.forgetful import forget, lasting
 
 pytestmark = pytest.mark.anyio
 
@@ -95,12 +97,6 @@ async def test_no_canary_is_seen_by_another_tenant(server: EmbeddedServer, templ
 Sabotage = Callable[[Admin, pytest.MonkeyPatch], None]
 
 
-def _forget(patch: pytest.MonkeyPatch) -> None:
-    """The application forgets its predicate in every statement."""
-    for name in ("predicate", "tenant_predicate"):
-        patch.setattr(scoping, name, lambda _scope, _alias: sql.SQL("TRUE"))
-
-
 def _forget_in_one(patch: pytest.MonkeyPatch, **swapped: str) -> None:
     """It forgets it in one query: the list."""
     whole = templates.query
@@ -109,11 +105,14 @@ def _forget_in_one(patch: pytest.MonkeyPatch, **swapped: str) -> None:
         text = whole(path, title, package)
         if (path, title) != ("queries/entries.sql", "list"):
             return text
-        for old, new in {"{scope_m}": "TRUE", **swapped}.items():
+        for old, new in {"{scope m}": "TRUE", **swapped}.items():
+            assert old in text, "there is something to forget"
             text = text.replace(old, new)
         return text
 
     patch.setattr(templates, "query", query)
+    # Statements that were composed before know nothing of it, nor may others know of these.
+    patch.setattr(family, "_STATEMENTS", {})
 
 
 def _each_table(admin: Admin, statement: str) -> None:
@@ -123,7 +122,7 @@ def _each_table(admin: Admin, statement: str) -> None:
 
 def rls_off_and_no_predicate(admin: Admin, patch: pytest.MonkeyPatch) -> None:
     _each_table(admin, "ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
-    _forget(patch)
+    forget(patch.setattr)
 
 
 def rls_off_and_one_query_without_its_predicate(admin: Admin, patch: pytest.MonkeyPatch) -> None:
@@ -144,26 +143,23 @@ def a_role_that_bypasses_and_one_query_without(admin: Admin, patch: pytest.Monke
 
 def a_policy_for_everybody_and_no_predicate(admin: Admin, patch: pytest.MonkeyPatch) -> None:
     _each_table(admin, "CREATE POLICY everybody ON {} FOR SELECT USING (true)")
-    _forget(patch)
+    forget(patch.setattr)
 
 
 def a_view_with_its_owners_rights(admin: Admin, patch: pytest.MonkeyPatch) -> None:
     admin.execute("ALTER VIEW worlds.world_agent_memory_current SET (security_invoker = false)")
     admin.execute("ALTER VIEW worlds.world_agent_memory_current OWNER TO CURRENT_USER")
-    _forget_in_one(patch, **{"{memory}": "{v_current}"})
+    _forget_in_one(patch, **{"{family}_memory m": "{family}_memory_current m"})
 
 
 def a_scope_that_outlives_its_transaction(_: Admin, patch: pytest.MonkeyPatch) -> None:
-    """SET for SET LOCAL, and now and then a statement that comes without a scope."""
+    """Settings that are not local, and now and then a statement that comes without a scope."""
     _forget_in_one(patch)
-    _sometimes_unbound(patch, lambda text: text.replace("SET LOCAL", "SET"))
-
-
-def _sometimes_unbound(patch: pytest.MonkeyPatch, made: Callable[[str], str]) -> None:
+    lasting(patch.setattr)
     settings, count = scoping.settings, iter(range(10**9))
 
-    def forgetful(scope: Scope) -> str:
-        return made(settings(scope)) if next(count) % 3 else "SELECT"
+    def forgetful(scope: Scope | None) -> dict[str, str]:
+        return settings(scope) if next(count) % 3 else {}
 
     patch.setattr(scoping, "settings", forgetful)
 
@@ -191,13 +187,14 @@ def a_key_that_opens_the_last_door(_: Admin, patch: pytest.MonkeyPatch) -> None:
 
 def writes_into_another_anchor_without_rls(admin: Admin, patch: pytest.MonkeyPatch) -> None:
     _each_table(admin, "ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
-    given, first = scoping.arguments, list[str]()
+    given, first = scoping.bound, list[dict[str, Any]]()
 
-    def arguments(scope: Scope) -> str:
+    def bound(scope: Scope) -> dict[str, Any]:
         first.append(given(scope))
         return first[0]
 
-    patch.setattr(scoping, "arguments", arguments)
+    # The arguments of what writes, and of nothing that reads.
+    patch.setattr(writes, "scoping", SimpleNamespace(bound=bound))
 
 
 CONTROLS: tuple[Sabotage, ...] = (
@@ -241,7 +238,7 @@ def only_no_rls(admin: Admin, _: pytest.MonkeyPatch) -> None:
 
 
 def only_no_predicate(_: Admin, patch: pytest.MonkeyPatch) -> None:
-    _forget(patch)
+    forget(patch.setattr)
 
 
 @pytest.mark.parametrize("sabotage", [only_no_rls, only_no_predicate], ids=lambda m: m.__name__)

@@ -33,7 +33,7 @@ from tests.support.mcp_house import (
 
 pytestmark = pytest.mark.anyio
 
-SABOTAGED = ("-m", "tests.support.mcp_sabotaged")
+SABOTAGED = ("-m", "tests.support.scope_sabotaged")
 
 
 @dataclass(frozen=True)

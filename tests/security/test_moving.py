@@ -21,7 +21,7 @@ TAKE = sql.SQL("SELECT {}({}, {}::jsonb, '{{}}')")
 def take(tenant: Tenant, table: str, rows: str = "[]") -> sql.Composed:
     family = tenant.family
     function = family.qualified(f"{family.name}_take_{noun(family, table)}_v1")
-    anchor = sql.SQL(", ").join(map(sql.Literal, tenant.anchor.values()))
+    anchor = sql.SQL(", ").join(map(sql.Literal, tenant.key.values()))
     return TAKE.format(function, anchor, sql.Literal(rows))
 
 

@@ -30,6 +30,7 @@ from idetic.persona.views import ActorMemoryView
 from idetic.store import scope as scoping
 from idetic.store.embedded import EmbeddedServer
 from idetic.store.persona_tables import scope_of
+from idetic.store.statement import Statement
 from tests.conftest import TestDatabase
 from tests.support.catalog import functions_of, relations_of, tables_of
 from tests.support.clock import START, SettableClock
@@ -208,7 +209,8 @@ async def test_the_actors_role_reaches_nothing_of_the_subconscious(
 ) -> None:
     assert reached(admin, ACTOR, SUBCONSCIOUS) == set()
     assert reached(admin, ACTOR, ACTOR) >= {"SELECT log", "append_v1"}, "control: its own it does"
-    (own,) = await pool_of(memory, Persona.ACTOR).run(scope_of(TENANT, "a"), "SELECT current_user")
+    asking = Statement("SELECT current_user")
+    (own,) = await pool_of(memory, Persona.ACTOR).run(scope_of(TENANT, "a"), asking)
     assert own == (ACTOR,)
     asked = "SELECT r.rolname FROM pg_roles r WHERE pg_has_role(%s, r.oid, 'MEMBER') ORDER BY 1"
     assert admin.execute(asked, (ACTOR,)).fetchall() == [(ACTOR,)], "it can become nobody else"
@@ -278,7 +280,7 @@ async def test_what_the_role_is_told_does_not_depend_on_what_exists(
     for table in ("log", "ltm", "no_such_table"):
         with pytest.raises(IdeticError) as raised:
             await pool_of(memory, Persona.ACTOR).run(
-                scope_of(TENANT, "help-desk"), f"SELECT FROM {SUBCONSCIOUS}.{table}"
+                scope_of(TENANT, "help-desk"), Statement(f"SELECT FROM {SUBCONSCIOUS}.{table}")
             )
         said.add(str(raised.value))
     assert len(said) == 1
@@ -396,5 +398,7 @@ async def test_ids_say_nothing_but_the_time(memory: PersonaMemory) -> None:
 
 
 def test_the_scope_setting_names_no_persona() -> None:
-    """One setting for both: a connection's rights, and not a parameter, say which it is."""
-    assert "actor" not in scoping.settings(scope_of("acme", "help-desk"))
+    """The same settings for both: a connection's rights, and no parameter, say which it is."""
+    settings = scoping.settings(scope_of("acme", "help-desk"))
+    assert settings["idetic.scope"].split(scoping.SEPARATOR) == ["persona", "acme", "help-desk"]
+    assert not any(persona in str(settings) for persona in Persona)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from uuid import uuid4
 
 import pytest
 from psycopg import errors as pg
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from idetic.spec.loader import load, shipped
 from tests.support.catalog import functions_of, relations_of
@@ -109,6 +111,32 @@ def test_a_row_of_another_tenant_cannot_be_inserted(guarded: Populated, name: st
                 under(connection, mine.scope, insert)
             with pytest.raises(pg.InsufficientPrivilege if hints else pg.UniqueViolation):
                 under(connection, theirs.scope, insert)
+
+
+def test_nor_can_one_of_another_anchor_of_the_same_tenant(guarded: Populated, name: str) -> None:
+    """One's own row under another anchor's id; as a control, with that id bound."""
+    mine, _ = guarded.tenants[name]
+    tried, other = 0, str(uuid4())
+    own = sql.SQL("SELECT to_jsonb(t) FROM {} t WHERE t.anchor_id = {} LIMIT 1")
+    made = sql.SQL("INSERT INTO {} SELECT * FROM jsonb_populate_record(NULL::{}, {})")
+    with guarded.admin() as admin, guarded.app() as connection:
+        for table in family_tables(admin, mine):
+            named = mine.family.qualified(table)
+            if table.endswith(("_prints", "_profiles")):
+                continue  # They are the tenant's.
+            tried += 1
+            row = admin.execute(own.format(named, mine.key["anchor_id"])).fetchone()
+            assert row, table
+            insert = made.format(named, named, Jsonb(row[0] | {"anchor_id": other}))
+            with pytest.raises(pg.InsufficientPrivilege, match="row-level security"):
+                under(connection, mine.scope, insert)
+            bind(connection, mine.scope)
+            connection.execute("SELECT set_config('idetic.anchor', %s, true)", (other,))
+            # The policy lets it by; what it points at is not there, or its keys are taken.
+            with suppress(pg.ForeignKeyViolation, pg.UniqueViolation):
+                assert connection.execute(insert).rowcount == 1
+            connection.rollback()
+    assert tried > 8
 
 
 # --- other roles -----------------------------------------------------------------------------

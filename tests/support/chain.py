@@ -73,6 +73,13 @@ def link_hash(prev: bytes, row: Row) -> bytes:
     return hashlib.sha256(prev + jsonb_text(fields).encode()).digest()
 
 
+def narrow_key(anchor: Sequence[object]) -> UUID:
+    """Under which the rows of an anchor stand, beside its tenant: a UUID of version 8."""
+    made = hashlib.sha256("\x1f".join(map(str, anchor)).encode()).digest()[:16]
+    number = int.from_bytes(made, "big") & ~(0xF000 << 64 | 0xC000 << 48)
+    return UUID(int=number | 0x8000 << 64 | 0x8000 << 48)
+
+
 @dataclass(frozen=True)
 class Chain:
     """One anchor's ledger."""
@@ -103,13 +110,13 @@ def read_chain(
 ) -> Chain:
     """One anchor's chain, as the connection's role sees it."""
     set_json_loads(partial(json.loads, parse_float=Decimal), connection)
-    here = sql.SQL(" AND ").join(
-        sql.SQL("{} = {}").format(sql.Identifier(key), sql.Literal(value))
-        for key, value in anchor.items()
+    tenant, value = next(iter(anchor.items()))
+    rows = sql.SQL("SELECT * FROM {} WHERE {} = {} AND anchor_id = {} ORDER BY position").format(
+        sql.Identifier(schema, f"{family}_memory_ledger"),
+        *(sql.Identifier(tenant), sql.Literal(value), sql.Literal(narrow_key([*anchor.values()]))),
     )
-    ledger = sql.Identifier(schema, f"{family}_memory_ledger")
     cursor = connection.cursor(row_factory=dict_row)
-    cursor.execute(sql.SQL("SELECT * FROM {} WHERE {} ORDER BY position").format(ledger, here))
+    cursor.execute(rows)
     return Chain(f"{schema}.{family}", tuple(anchor.values()), tuple(cursor.fetchall()))
 
 

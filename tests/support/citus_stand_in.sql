@@ -71,3 +71,37 @@ BEGIN
     INSERT INTO public.pg_dist_partition VALUES (table_name, 'n', NULL, 9999, 't');
 END
 $$;
+
+CREATE TABLE public.pg_dist_object (
+    classid oid NOT NULL,
+    objid oid NOT NULL,
+    distribution_argument_index integer,
+    colocationid integer,
+    force_delegation boolean,
+    PRIMARY KEY (classid, objid)
+);
+GRANT SELECT ON public.pg_dist_object TO PUBLIC;
+
+CREATE FUNCTION public.create_distributed_function(
+    function_name regprocedure, distribution_arg_name text DEFAULT NULL,
+    colocate_with text DEFAULT 'default', force_delegation boolean DEFAULT NULL
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    argument integer := (SELECT array_position(p.proargnames, distribution_arg_name) - 1
+                         FROM pg_proc p WHERE p.oid = function_name);
+    beside integer;
+BEGIN
+    IF distribution_arg_name IS NOT NULL THEN
+        IF argument IS NULL THEN
+            RAISE EXCEPTION 'cannot distribute the function "%"', function_name;
+        END IF;
+        SELECT colocationid INTO STRICT beside FROM public.pg_dist_partition
+        WHERE logicalrelid = colocate_with::regclass AND partmethod = 'h';
+    END IF;
+    INSERT INTO public.pg_dist_object
+    VALUES ('pg_proc'::regclass, function_name, argument, beside, force_delegation)
+    ON CONFLICT (classid, objid) DO UPDATE SET
+        distribution_argument_index = EXCLUDED.distribution_argument_index,
+        colocationid = EXCLUDED.colocationid, force_delegation = EXCLUDED.force_delegation;
+END
+$$;

@@ -41,13 +41,13 @@ class Process:
 def start(database: TestDatabase, *options: str, module: str = "idetic") -> Process:
     """`idetic serve` as a user would start it, on a free port."""
     command = [sys.executable, "-m", module, "serve", "--json", "--port", "0", *options]
-    dsn = database.admin_dsn if "--demo" in options else database.dsn
+    admin = {"IDETIC_ADMIN_DSN": database.admin_dsn} if "--demo" in options else {}
     running = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "IDETIC_DSN": dsn},
+        env={**os.environ, "IDETIC_DSN": database.dsn, **admin},
     )
     assert running.stdout
     line = running.stdout.readline()

@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 
 from idetic.audit.findings import ProblemKind
+from tests.support.chain import narrow_key
 
 LEDGER = "worlds.world_agent_memory_ledger"
 ANCHORS = "worlds.world_agent_memory_anchors"
@@ -59,7 +60,7 @@ LINK_FLIPS = {
     "prev_hash": ["set_byte(t.prev_hash, 3, get_byte(t.prev_hash, 3) # 1)", "''"],
     "hash": ["set_byte(t.hash, 30, get_byte(t.hash, 30) # 7)", "t.prev_hash", "''"],
     "org_id": ["gen_random_uuid()"],
-    "domain_id": ["gen_random_uuid()"],
+    "anchor_id": ["gen_random_uuid()"],
 }
 ENTRY_FLIPS = {
     "body_text": ["t.body_text || ' '", "'Nothing of the kind.'"],
@@ -74,7 +75,12 @@ ENTRY_FLIPS = {
     # The other way round no row could stand: a transient one has a session.
     "tier": ["CASE t.tier WHEN 'session' THEN 'persistent' ELSE t.tier END"],
     "typology": [_OTHER_ENUM.format("typology", "typology")],
-    "world_model_version": ["coalesce(t.world_model_version, '') || 'x'", "NULL"],
+    "provenance": [
+        "coalesce(t.provenance, '{}') || '{\"world_model_version\": \"x\"}'",
+        "coalesce(t.provenance, '{}') || '{\"made_up\": \"x\"}'",
+        "'[1.0]'",
+        "NULL",
+    ],
     "archived_at": ["CASE WHEN t.archived_at IS NULL THEN now() END"],
     "candidate": ["NOT t.candidate"],
     "exempt_at": ["CASE WHEN t.exempt_at IS NULL THEN now() END"],
@@ -86,6 +92,8 @@ ANCHOR_FLIPS = {
     "position": ["t.position + 1", "t.position - 1", "0"],
     "hash": ["set_byte(t.hash, 0, get_byte(t.hash, 0) # 1)"],
     "at": ["t.at + interval '1 microsecond'", "'infinity'"],
+    "anchor_id": ["gen_random_uuid()"],
+    "domain_id": ["gen_random_uuid()"],
 }
 # A link's own hash made right again for what it says now.
 _REHASH = f"""UPDATE {LEDGER} t SET hash = sha256(t.prev_hash || idetic.link_content_v1(
@@ -109,7 +117,9 @@ class Tamperer:
     def __init__(self, dsn: str, anchor: dict[str, Any]):
         self.connection = psycopg.connect(dsn, autocommit=True)
         self.connection.execute("SET session_replication_role = replica")
-        values = " AND ".join(f"t.{key} = '{value}'" for key, value in anchor.items())
+        tenant, value = next(iter(anchor.items()))
+        narrow = narrow_key([*anchor.values()])
+        values = f"t.{tenant} = '{value}' AND t.anchor_id = '{narrow}'"
         self.here = values
         for table in TABLES:
             self.run(f"CREATE TEMP TABLE {_copy(table)} AS SELECT * FROM {table} t WHERE {values}")
@@ -151,7 +161,7 @@ def flip_link(hands: Tamperer, rng: random.Random) -> Fault | None:
     value, position = rng.choice(LINK_FLIPS[column]), rng.randint(1, hands.length)
     if not hands.flip(LEDGER, column, value, position=position):
         return None
-    moved = column in ("position", "org_id", "domain_id")
+    moved = column in ("position", "org_id", "anchor_id")
     kinds = {MISSING, CUT, INSERTED} if moved else {ALTERED}
     return Fault(f"{column} of link {position} = {value}", frozenset(kinds), frozenset({position}))
 
@@ -199,7 +209,7 @@ def insert_link(hands: Tamperer, rng: random.Random) -> Fault:
     if 0 < position < hands.length:
         _renumber(hands, position, 1)
     source = max(position, 1)
-    hands.run(f"""INSERT INTO {LEDGER} SELECT t.org_id, t.domain_id, %(p)s + 1, gen_random_uuid(),
+    hands.run(f"""INSERT INTO {LEDGER} SELECT t.org_id, t.anchor_id, %(p)s + 1, gen_random_uuid(),
         t.at, 'archived', 'UPDATE', NULL, 'operator', 'eve', 'nothing', NULL, NULL, '{{}}', t.hash,
         t.hash FROM {LEDGER} t WHERE {hands.here} AND t.position = %(s)s""",
         p=position, s=source)  # fmt: skip
@@ -214,7 +224,7 @@ def cut_tail(hands: Tamperer, rng: random.Random) -> Fault:
     hands.run(f"DELETE FROM {LEDGER} t WHERE {hands.here} AND position > %(p)s", p=left)
     if hidden:
         hands.run(f"""UPDATE {ANCHORS} t SET position = l.position, hash = l.hash, at = l.at
-            FROM {LEDGER} l WHERE {hands.here} AND l.org_id = t.org_id AND l.domain_id = t.domain_id
+            FROM {LEDGER} l WHERE {hands.here} AND l.org_id = t.org_id AND l.anchor_id = t.anchor_id
             AND l.position = %(p)s""", p=left)  # fmt: skip
     how = "and the end moved" if hidden else ""
     return Fault(f"cut after {left} {how}", frozenset({CUT}), frozenset({left + 1}), hidden)
@@ -227,7 +237,8 @@ def flip_anchor(hands: Tamperer, rng: random.Random) -> Fault | None:
         return Fault("the anchor's row deleted", frozenset({MISSING}))
     value = rng.choice(ANCHOR_FLIPS[column])
     hands.run(f"UPDATE {ANCHORS} t SET {column} = {value} WHERE {hands.here}")
-    return Fault(f"{column} of the anchor's row = {value}", frozenset({ALTERED, CUT, INSERTED}))
+    kinds = {MISSING} if column.endswith("_id") else {ALTERED, CUT, INSERTED}
+    return Fault(f"{column} of the anchor's row = {value}", frozenset(kinds))
 
 
 def change_entry(hands: Tamperer, rng: random.Random) -> Fault | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,6 +16,7 @@ from idetic.library.handles import Agent, Memory
 from idetic.model import Capability, PrincipalKind, Tier, Typology
 from idetic.spec.primitives import KeyType
 from idetic.spec.typology import WriteMode
+from idetic.store import scope as scoping
 from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase
 from tests.support.catalog import tables_of
@@ -35,6 +36,7 @@ class Tenant:
     action: UUID
     refs: tuple[Ref, ...]
     root: UUID | None
+    admin_dsn: str
 
     @property
     def spec(self) -> MemorySpec:
@@ -52,6 +54,22 @@ class Tenant:
     def scope(self) -> Scope:
         return self.memory.scope
 
+    @property
+    def key(self) -> dict[str, Any]:
+        """What its rows are known by in every table of the family."""
+        bound = scoping.bound(self.scope)
+        return {self.spec.anchor.tenant.name: bound["tenant"], "anchor_id": bound["anchor_id"]}
+
+    def owned(self) -> set[UUID]:
+        """The entries that are its own, as nobody but the superuser can tell for certain."""
+        memory = self.family.qualified(self.family.table_name("memory"))
+        fits = (sql.SQL("{} = {}").format(sql.Identifier(k), v) for k, v in self.key.items())
+        own = sql.SQL("SELECT memory_id FROM {} WHERE {}").format(
+            memory, sql.SQL(" AND ").join(fits)
+        )
+        with psycopg.connect(self.admin_dsn) as connection:
+            return {memory_id for (memory_id,) in connection.execute(own)}
+
     def bind(self, kind: PrincipalKind) -> Memory:
         return self.agent.bind(principal=Principal(kind, "someone"), **self.anchor)
 
@@ -68,7 +86,7 @@ async def make_tenant(db: Idetic, agent: Agent, admin_dsn: str) -> Tenant:
     """A new anchor with an entry in each tier, references, an action and an idempotency key."""
     anchor = {key.name: _key(key.type) for key in agent.spec.anchor.keys}
     root, refs = await _canon(db, agent.spec, anchor)
-    bound = Tenant(agent, anchor, uuid4(), None, uuid4(), uuid4(), refs, root)
+    bound = Tenant(agent, anchor, uuid4(), None, uuid4(), uuid4(), refs, root, admin_dsn)
     session = await bound.memory.session(bound.session).open()
     seen = await session.observe(
         "Something happened here.",
@@ -81,11 +99,8 @@ async def make_tenant(db: Idetic, agent: Agent, admin_dsn: str) -> Tenant:
     assert seen.entry_id
     linker = bound.holder(Capability.LINK_ACTION)
     await linker.link_action(bound.action, agent.spec.audit.action_kinds[0], [seen.entry_id])
-    tenant = Tenant(
-        agent, anchor, seen.entry_id, await _persistent(bound), bound.session, bound.action, refs,
-        root,
-    )  # fmt: skip
-    _fill_the_rest(tenant, admin_dsn)
+    tenant = replace(bound, transient=seen.entry_id, persistent=await _persistent(bound))
+    _fill_the_rest(tenant)
     # Taken out and put back: a quarantine for a list, without which none would show.
     keeper = bound.holder(Capability.ARCHIVE)
     taken = await keeper.quarantine(session_id=bound.session, reason=str(bound.action))
@@ -133,12 +148,13 @@ async def _persistent(tenant: Tenant) -> UUID | None:
     return None
 
 
-def _fill_the_rest(tenant: Tenant, admin_dsn: str) -> None:
+def _fill_the_rest(tenant: Tenant) -> None:
     """A made-up row in every table that no verb has written to yet."""
-    known = tenant.anchor | {"memory_id": tenant.transient, "session_id": tenant.session}
+    known = tenant.anchor | tenant.key
+    known |= {"memory_id": tenant.transient, "session_id": tenant.session}
     keys = (canonical.key for canonical in tenant.spec.references.canonical)
     known |= dict(zip(keys, (ref.id for ref in tenant.refs), strict=True))
-    with psycopg.connect(admin_dsn) as connection:
+    with psycopg.connect(tenant.admin_dsn) as connection:
         for table in family_tables(connection, tenant):
             mine = {tenant.spec.anchor.tenant.name: tenant.scope.tenant}
             ensure_row(connection, tenant.family.schema, table, mine, known)

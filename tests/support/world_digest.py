@@ -17,8 +17,8 @@ from typing import Any
 import psycopg
 
 _FAMILY = "worlds.world_agent_memory"
-_WHERE = "JOIN worlds.worlds w USING (org_id, domain_id)"
-_ENTRY = f"JOIN {_FAMILY} m USING (org_id, domain_id, memory_id) {_WHERE}"
+_WHERE = f"JOIN {_FAMILY}_anchors k USING (org_id, anchor_id) JOIN worlds.worlds w USING (org_id, domain_id)"
+_ENTRY = f"JOIN {_FAMILY} m USING (org_id, anchor_id, memory_id) {_WHERE}"
 _HERE = "org_id = ANY(%(o)s)"
 _TOLD = {
     "rules": f"""SELECT w.name, v.created_at - %(b)s, v.version, v.source_strength, v.body_text

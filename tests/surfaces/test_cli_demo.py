@@ -12,7 +12,7 @@ import pytest
 from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.support.databases import copy_of
-from tests.surfaces.cli_runner import called, process
+from tests.surfaces.cli_runner import administered, process
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,8 @@ def database(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
 
 
 def test_from_nothing_and_once_more(database: TestDatabase) -> None:
-    first = process("demo", IDETIC_DSN=database.admin_dsn)
-    again = process("demo", IDETIC_DSN=database.admin_dsn)
+    logins = {"IDETIC_DSN": database.dsn, "IDETIC_ADMIN_DSN": database.admin_dsn}
+    first, again = (process("demo", **logins) for _ in range(2))
     for ran in (first, again):
         assert (ran.code, ran.err) == (0, "")
         assert [f"\n{n}. " in ran.out for n in range(1, 10)] == [True] * 9
@@ -36,7 +36,7 @@ def test_from_nothing_and_once_more(database: TestDatabase) -> None:
 
 
 def test_the_story_as_data(database: TestDatabase) -> None:
-    ran = called("demo", "--dsn", database.admin_dsn, "--json")
+    ran = administered(database, "demo", "--json")
     assert (ran.code, ran.err) == (0, "")
     told = ran.json()
     assert told["world"]["counts"]["Kestrel Pay/Instant payments"]["rules"] == 22
@@ -58,28 +58,28 @@ def test_the_story_as_data(database: TestDatabase) -> None:
 
 
 def test_what_it_says_to_try_next_works(database: TestDatabase) -> None:
-    told = called("demo", "--dsn", database.admin_dsn).out
+    told = administered(database, "demo").out
     lines = re.findall(r"^  idetic ((?:list|history|spec render) .*)$", told, re.MULTILINE)
     assert len(lines) == 4
     for line in lines:
-        ran = called(*line.split(), "--dsn", database.admin_dsn)
+        ran = administered(database, *line.split())
         assert (ran.code, ran.err) == (0, "")
 
 
 def test_the_world_and_what_it_says_to_try_next(database: TestDatabase) -> None:
-    ran = called("demo", "world", "--dsn", database.admin_dsn)
+    ran = administered(database, "demo", "world")
     assert (ran.code, ran.err) == (0, "")
     for said in ("Who is who", "Nordhafen Bank", "Kestrel Pay", "operator:bram", "customer:kaya"):
         assert said in ran.out
     lines = re.findall(r"^  idetic ((?:recall|explain|list|verify) .*)$", ran.out, re.MULTILINE)
     assert len(lines) == 4
     for line in lines:
-        ran = called(*shlex.split(line), "--dsn", database.admin_dsn)
+        ran = administered(database, *shlex.split(line))
         assert (ran.code, ran.err) == (0, "")
 
 
 def test_the_world_as_data(database: TestDatabase) -> None:
-    ran = called("demo", "world", "--dsn", database.admin_dsn, "--json")
+    ran = administered(database, "demo", "world", "--json")
     assert (ran.code, ran.err) == (0, "")
     data = ran.json()
     assert (data["loaded"], data["abandoned"], data["embedded"]) == (False, 0, False)

@@ -13,19 +13,19 @@ import pytest
 from idetic import Idetic
 from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase, make_world
-from tests.support.citus import placed, stand_in
+from tests.support.citus import placed, roles_kept, stand_in
 from tests.support.databases import copy_of
-from tests.surfaces.cli_runner import Ran, Terminal, called
+from tests.surfaces.cli_runner import Ran, Terminal, administered, called
 
 
 @pytest.fixture
 def place(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
-    with copy_of(server, template) as database:
+    with copy_of(server, template) as database, roles_kept(database.admin_dsn):
         yield database
 
 
 def run(place: TestDatabase, *options: str, stdin: Terminal | str = "") -> Ran:
-    return called("distribute", "world_agent", "--dsn", place.admin_dsn, *options, stdin=stdin)
+    return administered(place, "distribute", "world_agent", *options, stdin=stdin)
 
 
 def test_a_plain_server_plans_and_does_no_more(place: TestDatabase) -> None:
@@ -100,7 +100,7 @@ def test_a_memory_with_rows_moves_by_its_dump_in_the_order_of_the_page(
     """Tables, the printed plan, rows, the rest; then the command finds everything in its place."""
     scope = anyio.run(remember, place)
     head, dump = str(tmp_path / "head.json"), str(tmp_path / "memory.dump")
-    kept = called("verify", *scope, "--save-head", head, "--dsn", place.admin_dsn)
+    kept = called("verify", *scope, "--save-head", head, "--dsn", place.dsn)
     assert kept.code == 0, kept.err
     tool(server, "pg_dump", "--format=custom", f"--file={dump}", place.admin_dsn)
     plan = run(place, "--plan")
@@ -117,7 +117,7 @@ def test_a_memory_with_rows_moves_by_its_dump_in_the_order_of_the_page(
     moved = run(empty_database)
     assert (moved.code, moved.err) == (0, "")
     assert moved.out.splitlines()[-1].startswith("Nothing to do")
-    verified = called("verify", *scope, "--head", head, "--dsn", empty_database.admin_dsn)
+    verified = called("verify", *scope, "--head", head, "--dsn", empty_database.dsn)
     assert verified.code == 0, verified.err
 
 

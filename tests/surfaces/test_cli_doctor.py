@@ -16,13 +16,13 @@ from idetic.model import Scope
 from idetic.store.health import ServerFacts
 from idetic.store.queue import Queue
 from tests.conftest import TestDatabase
-from tests.surfaces.cli_runner import called
+from tests.surfaces.cli_runner import administered, called
 
 pytestmark = pytest.mark.anyio
 
 
 def checks(database: TestDatabase) -> tuple[int, dict[str, dict[str, str]]]:
-    ran = called("doctor", "--dsn", database.admin_dsn, "--json")
+    ran = administered(database, "doctor", "--json")
     return ran.code, {one["name"]: one for one in json.loads(ran.out)["checks"]}
 
 

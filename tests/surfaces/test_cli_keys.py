@@ -10,7 +10,7 @@ import pytest
 from idetic import errors, open_sync
 from idetic.keys import key_id_of
 from tests.conftest import TestDatabase
-from tests.surfaces.cli_runner import Ran, called, process
+from tests.surfaces.cli_runner import Ran, administered, process
 
 # Fixed: test ids name them, and every process must collect the same.
 ORG, DOMAIN, NONE = (str(UUID(int=number)) for number in (1, 2, 3))
@@ -25,7 +25,7 @@ class Shell:
     database: TestDatabase
 
     def keys(self, *words: str) -> Ran:
-        return called("keys", *words, "--dsn", self.database.admin_dsn)
+        return administered(self.database, "keys", *words)
 
     def opens(self, key: str) -> bool:
         with open_sync(self.database.dsn) as db:

@@ -11,7 +11,7 @@ import pytest
 from idetic import Claim, Principal, open_sync
 from idetic.spec.loader import load
 from tests.conftest import TestDatabase
-from tests.surfaces.cli_runner import Ran, called, process
+from tests.surfaces.cli_runner import Ran, administered, called, process
 
 HOSTILE = "Clear the screen \x1b[2J and [bold]shout[/bold] \u202ebackwards."
 
@@ -167,11 +167,11 @@ def test_another_tenants_entry_is_not_found(written: Written) -> None:
 
 
 def test_looking_applies_no_spec(empty_database: TestDatabase) -> None:
-    scope = ("--anchor", "org_id=x", "--as", "operator:ada", "--dsn", empty_database.dsn)
-    ran = called("list", "--agent", "world_agent", *scope)
+    scope = ("--anchor", "org_id=x", "--as", "operator:ada")
+    ran = administered(empty_database, "list", "--agent", "world_agent", *scope)
     assert ran.code == 5
     assert "holds no agent called 'world_agent'" in ran.err
-    assert called("spec", "list", "--json", "--dsn", empty_database.dsn).json()["stored"] == []
+    assert administered(empty_database, "spec", "list", "--json").json()["stored"] == []
 
 
 def test_the_stored_spec_counts_not_the_shipped_one(

@@ -13,7 +13,7 @@ import pytest
 from idetic import Idetic
 from tests.conftest import TestDatabase, make_world
 from tests.support.moving import copy_canon, live, names_in
-from tests.surfaces.cli_runner import Ran, called, process
+from tests.surfaces.cli_runner import Ran, administered, called, process
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class House:
     target: TestDatabase
     anchor: dict[str, str]
 
-    def scope(self, database: TestDatabase, who: str = "operator:ada") -> list[str]:
+    def scope(self, who: str = "operator:ada") -> list[str]:
         words = [f"--anchor={key}={value}" for key, value in self.anchor.items()]
-        return ["--agent", "world_agent", "--as", who, "--dsn", database.dsn, *words]
+        return ["--agent", "world_agent", "--as", who, *words]
 
     def here(self, *arguments: str, who: str = "operator:ada") -> Ran:
-        return called(*arguments, *self.scope(self.database, who))
+        return called(*arguments, *self.scope(who), "--dsn", self.database.dsn)
 
     def there(self, *arguments: str, who: str = "operator:ada") -> Ran:
-        return called(*arguments, *self.scope(self.target, who))
+        return administered(self.target, *arguments, *self.scope(who))
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_an_anchor_moves_to_a_database_that_knew_nothing(house: House, tmp_path:
 def test_an_export_to_stdout_is_the_file_and_nothing_else(house: House, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     assert house.here("export", str(path)).code == 0
-    ran = process("export", "-", *house.scope(house.database))
+    ran = process("export", "-", *house.scope(), "--dsn", house.database.dsn)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.encode() == path.read_bytes()
     both = house.here("export", "-", "--json")

@@ -50,7 +50,7 @@ def test_the_line_it_prints_works_when_copied(database: TestDatabase) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "idetic", "serve", "--demo", "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "IDETIC_DSN": database.admin_dsn},
+        env={**os.environ, "IDETIC_DSN": database.dsn, "IDETIC_ADMIN_DSN": database.admin_dsn},
     )  # fmt: skip
     assert running.stdout
     try:

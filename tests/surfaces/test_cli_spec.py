@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from idetic.spec.loader import load, shipped, shipped_text
 from idetic.spec.render import render
 from tests.conftest import TestDatabase
-from tests.surfaces.cli_runner import Terminal, called, process
+from tests.surfaces.cli_runner import Terminal, administered, called, process
 
 LINE = 1 + shipped_text("world_agent")[: shipped_text("world_agent").index("type: uuid}")].count(
     "\n"
@@ -119,45 +120,45 @@ def test_list_without_a_database_shows_what_is_shipped_and_makes_none(
 
 
 def test_plan_then_apply_then_nothing_to_do(empty_database: TestDatabase) -> None:
-    dsn = ("--dsn", empty_database.dsn)
-    planned = called("spec", "plan", "world_agent", "--json", *dsn).json()
+    command = partial(administered, empty_database)
+    planned = command("spec", "plan", "world_agent", "--json").json()
     assert (planned["from_version"], planned["to_version"]) == (None, 1)
     assert planned["counts"]["create"] == len(planned["steps"]) > 10
-    shown = called("spec", "plan", "world_agent", *dsn).out
+    shown = command("spec", "plan", "world_agent").out
     assert "from nothing to version 1" in shown
     assert "create" in shown
 
-    ran = called("spec", "apply", "world_agent", *dsn)
+    ran = command("spec", "apply", "world_agent")
     assert ran.code == 0
     assert "world_agent@1 is stored" in ran.out
-    again = called("spec", "apply", "world_agent", *dsn)
+    again = command("spec", "apply", "world_agent")
     assert "Nothing to do: world_agent@1" in again.out
-    assert called("spec", "plan", "world_agent", "--json", *dsn).json()["empty"]
+    assert command("spec", "plan", "world_agent", "--json").json()["empty"]
 
 
 def test_a_change_needs_yes_where_nobody_can_be_asked(
     database: TestDatabase, retitled: str
 ) -> None:
-    dsn = ("--dsn", database.admin_dsn)
-    plan = called("spec", "plan", retitled, *dsn)
+    command = partial(administered, database)
+    plan = command("spec", "plan", retitled)
     assert "from version 1 to version 2" in plan.out
     assert "+ Payments Agent" in plan.out
 
-    refused = called("spec", "apply", retitled, *dsn)
+    refused = command("spec", "apply", retitled)
     assert refused.code == 2
     assert "--yes" in refused.err
-    assert called("spec", "apply", retitled, "--json", *dsn).error()["code"] == "bad_input"
+    assert command("spec", "apply", retitled, "--json").error()["code"] == "bad_input"
 
-    applied = called("spec", "apply", retitled, "--yes", "--json", *dsn).json()
+    applied = command("spec", "apply", retitled, "--yes", "--json").json()
     assert (applied["applied"], applied["version"]) == (True, 2)
-    stored = called("spec", "list", "--json", *dsn).json()["stored"]
+    stored = command("spec", "list", "--json").json()["stored"]
     assert [(v["agent"], v["version"]) for v in stored] == [("world_agent", 1), ("world_agent", 2)]
-    assert "world_agent@2" in called("spec", "list", *dsn).out
+    assert "world_agent@2" in command("spec", "list").out
 
-    between = called("spec", "diff", "world_agent@1", "world_agent@2", *dsn)
+    between = command("spec", "diff", "world_agent@1", "world_agent@2")
     assert "+ Payments Agent" in between.out
-    assert called("spec", "render", "world_agent@2", *dsn).out.startswith("# Payments Agent")
-    missing = called("spec", "render", "world_agent@3", *dsn)
+    assert command("spec", "render", "world_agent@2").out.startswith("# Payments Agent")
+    missing = command("spec", "render", "world_agent@3")
     assert missing.code == 5
     assert "It holds: 1, 2." in missing.err
 
@@ -166,21 +167,21 @@ def test_a_change_needs_yes_where_nobody_can_be_asked(
 def test_at_a_terminal_it_asks(
     database: TestDatabase, retitled: str, typed: str, version: int
 ) -> None:
-    dsn = ("--dsn", database.admin_dsn)
-    ran = called("spec", "apply", retitled, *dsn, stdin=Terminal(typed))
+    command = partial(administered, database)
+    ran = command("spec", "apply", retitled, stdin=Terminal(typed))
     assert ran.code == 0
     assert "Apply this to world_agent?" in ran.err
     assert ("Applied." in ran.out) == (version == 2)
-    assert len(called("spec", "list", "--json", *dsn).json()["stored"]) == version
+    assert len(command("spec", "list", "--json").json()["stored"]) == version
 
 
 def test_a_plan_that_would_lose_data_is_refused(database: TestDatabase, restructured: str) -> None:
-    dsn = ("--dsn", database.admin_dsn)
-    shown = called("spec", "plan", restructured, *dsn)
+    command = partial(administered, database)
+    shown = command("spec", "plan", restructured)
     assert shown.code == 0
     assert "refuse" in shown.out
-    ran = called("spec", "apply", restructured, "--yes", *dsn)
+    ran = command("spec", "apply", restructured, "--yes")
     assert ran.code == 5
     assert "Nothing was changed" in ran.err
-    error = called("spec", "apply", restructured, "--yes", "--json", *dsn).error()
+    error = command("spec", "apply", restructured, "--yes", "--json").error()
     assert error["code"] == "plan_refused"

@@ -148,7 +148,7 @@ async def open_house(
             for table in tables_of(connection, "worlds"):
                 off = sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
                 connection.execute(off.format(sql.Identifier("worlds", table.name)))
-        async with housed(database, module="tests.support.http_sabotaged") as made:
+        async with housed(database, module="tests.support.scope_sabotaged") as made:
             yield made
 
 

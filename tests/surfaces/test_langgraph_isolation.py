@@ -9,10 +9,9 @@ import pytest
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, Op, SearchOp
 from psycopg import sql
 
-from idetic import Scope
-from idetic.store import scope as scoping
 from idetic.surfaces.langgraph import IdeticStore
 from tests.support.catalog import tables_of
+from tests.support.forgetful import forget
 from tests.surfaces.conftest import Frameworks
 
 pytestmark = pytest.mark.anyio
@@ -94,14 +93,6 @@ def without_rls(frameworks: Frameworks) -> None:
             connection.execute(off.format(sql.Identifier(schema, table.name)))
 
 
-def without_predicate(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgotten(_scope: Scope, _alias: str) -> sql.SQL:
-        return sql.SQL("TRUE")
-
-    for name in ("predicate", "tenant_predicate"):
-        monkeypatch.setattr(scoping, name, forgotten)
-
-
 async def test_the_predicate_alone_is_enough(lone_frameworks: Frameworks) -> None:
     stores = [await filled(lone_frameworks, n) for n in range(len(SCOPES))]
     without_rls(lone_frameworks)
@@ -112,7 +103,7 @@ async def test_row_level_security_alone_is_enough(
     lone_frameworks: Frameworks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stores = [await filled(lone_frameworks, n) for n in range(len(SCOPES))]
-    without_predicate(monkeypatch)
+    forget(monkeypatch.setattr)
     assert await seen(stores) == 0
 
 
@@ -121,5 +112,5 @@ async def test_control_without_both_the_canaries_are_seen(
 ) -> None:
     stores = [await filled(lone_frameworks, n) for n in range(len(SCOPES))]
     without_rls(lone_frameworks)
-    without_predicate(monkeypatch)
+    forget(monkeypatch.setattr)
     assert await seen(stores) > 0

@@ -11,8 +11,10 @@ from psycopg.types.json import Jsonb
 
 from idetic.errors import DatabaseUnsupported, PlanRefused
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store.compiler import DatabaseObject
 from idetic.store.database import Connection
 from idetic.store.migrator import LOCK
+from idetic.store.ownership import OWNER, hand_over, hand_over_one
 from idetic.store.plan import Context, Plan, Step, make_plan
 from idetic.store.retention import register_policies
 from idetic.store.templates import raw
@@ -45,7 +47,6 @@ async def apply_spec(
         if plan.from_version != plan.to_version:
             await _store_version(connection, plan, by, at)
         if not plan.empty:
-            await _as(connection, "owner")
             await register_policies(connection, spec, plan.to_version, at)
         return plan
 
@@ -84,22 +85,8 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
     item = step.object
     if item is None:
         return
-    schema = sql.Identifier(spec.backend.schema_)
     try:
-        if item.runs_as in ("guard", "keeper", "mover"):
-            # A definer function is owned by who creates it; the right to create ends with it.
-            definer = sql.Identifier(f"idetic_{item.runs_as}")
-            await _as(connection, "owner")
-            await connection.execute(raw("GRANT CREATE ON SCHEMA {} TO {}").format(schema, definer))
-            await _as(connection, item.runs_as)
-            await connection.execute(raw(item.ddl))
-            await _as(connection, "owner")
-            await connection.execute(
-                raw("REVOKE CREATE ON SCHEMA {} FROM {}").format(schema, definer)
-            )
-        else:
-            await _as(connection, item.runs_as)
-            await connection.execute(raw(item.ddl))
+        await _make(connection, item, spec.backend.schema_)
     except pg.InsufficientPrivilege:
         raise DatabaseUnsupported(
             f"This login may not make {item.kind} {item.name}.",
@@ -110,7 +97,6 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
         raise PlanRefused(
             f"{item.kind} {item.name} does not fit what is there.", remedy=_misfit(error, spec)
         ) from None
-    await _as(connection, "owner")
     await connection.execute(
         """INSERT INTO idetic.compiled_objects (agent, kind, name, digest, version)
            VALUES (%s, %s, %s, %s, %s)
@@ -118,6 +104,43 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
            DO UPDATE SET digest = EXCLUDED.digest, version = EXCLUDED.version""",
         (step.owner, item.kind, item.name, item.digest, version),
     )
+
+
+async def _make(connection: Connection, item: DatabaseObject, schema: str) -> None:
+    """Make one object as the login, and give it to whom it belongs."""
+    if item.kind == "schema":
+        await _make_schema(connection, item)
+        return
+    if item.kind == "prints":
+        await _fill(connection, item)
+        return
+    await connection.execute(raw(item.ddl))
+    if item.kind == "context":
+        await hand_over(connection, [item.name])
+    owner = OWNER if item.runs_as == "admin" else f"idetic_{item.runs_as}"
+    await hand_over_one(connection, item.kind, schema, item.name, owner)
+
+
+async def _fill(connection: Connection, item: DatabaseObject) -> None:
+    """Rows of ours out of canonical rows: as the role that row-level security lets read them all.
+
+    A superuser is not bound by it, and on Citus must not change roles within a transaction.
+    """
+    cursor = await connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+    if await cursor.fetchone() != (True,):
+        await connection.execute(raw(f"SET LOCAL ROLE idetic_{item.runs_as}"))
+    await connection.execute(raw(item.ddl))
+    await connection.execute("RESET ROLE")
+
+
+async def _make_schema(connection: Connection, item: DatabaseObject) -> None:
+    """A schema is ours if it was not there before."""
+    cursor = await connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (item.name,))
+    known = await cursor.fetchone() is not None
+    await connection.execute(raw(item.ddl))
+    if not known:
+        named = sql.Identifier(item.name)
+        await connection.execute(raw(f"ALTER SCHEMA {{}} OWNER TO {OWNER}").format(named))
 
 
 def _misfit(error: pg.CheckViolation | pg.InvalidForeignKey, spec: MemorySpec) -> str:
@@ -133,19 +156,12 @@ def _misfit(error: pg.CheckViolation | pg.InvalidForeignKey, spec: MemorySpec) -
     root = spec.anchor.root
     if root:
         keys = ", ".join(key.name for key in spec.anchor.keys)
+        needed.append(f"{root.table} needs UNIQUE ({tenant}, {root.key})")
         needed.append(f"{root.table} needs UNIQUE ({keys}, {root.key})")
     return f"A key to refer to is missing: {'; '.join(needed)}. Nothing was changed."
 
 
-async def _as(connection: Connection, role: str) -> None:
-    if role == "admin":
-        await connection.execute("RESET ROLE")
-    else:
-        await connection.execute(raw("SET LOCAL ROLE {}").format(sql.Identifier(f"idetic_{role}")))
-
-
 async def _store_version(connection: Connection, plan: Plan, by: str, at: datetime) -> None:
-    await _as(connection, "owner")
     await connection.execute(
         """INSERT INTO idetic.spec_versions (agent, version, digest, spec, applied_at, applied_by)
            VALUES (%s, %s, %s, %s, %s, %s)""",

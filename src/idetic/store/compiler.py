@@ -117,12 +117,14 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
 def _anchor_names(spec: MemorySpec) -> dict[str, str]:
     """The anchor's keys, and their values as the scope of the transaction binds them."""
     keys, root = spec.anchor.keys, spec.anchor.root
-    bound = [scope.scope_key(number, key.type) for number, key in enumerate(keys, start=1)]
+    first, *rest = (scope.scope_key(number, key.type) for number, key in enumerate(keys, start=1))
+    # The tenant as the function has it: Citus must see to which shard a statement goes.
+    bound = ["p_tenant", *rest]
     column = quoted(root.key) if root else None
     return {
         "keys": ", ".join(quoted(key.name) for key in keys),
         "keys_of_c": ", ".join(f"c.{quoted(key.name)}" for key in keys),
-        "bound_tenant": bound[0],
+        "bound_tenant": first,
         "bound_keys": ", ".join(bound),
         "bound_texts": ", ".join(f"({value})::text" for value in bound),
         "root_of_a": f"a.{column}" if column else "NULL::uuid",

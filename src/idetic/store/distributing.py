@@ -11,11 +11,19 @@ from idetic.errors import DatabaseUnsupported, DistributionRefused
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.administration import Administration
 from idetic.store.database import Connection
-from idetic.store.distribution import SETTINGS, Distribution, bare
+from idetic.store.distribution import SETTINGS, Distribution, bare, composed
 from idetic.store.distribution_plan import plan_distribution
 from idetic.store.migrator import LOCK
+from idetic.store.pipeline import Rows
 from idetic.store.templates import raw
 
+# Whom Citus goes to the workers as: the roles of statements, and the owner of what it moves.
+ACTING = [
+    *("idetic_app", "idetic_auditor", "idetic_curator", "idetic_worker"),
+    *("idetic_actor", "idetic_subconscious", "idetic_owner"),
+]
+# Functions that serve the coordinator's own tables.
+HERE = ("enter_v1", "enqueue_v1", "check_job_v1", "job_key_v1", "authenticate_v1", "key_turn_v1")
 PAGE = "docs/how-to/move-to-citus.md"
 
 
@@ -52,9 +60,35 @@ class Distributor:
             check(plan)
             for setting in SETTINGS if plan.pending else ():
                 await connection.execute(raw(bare(setting)))
+            for (change,) in await self._rows(connection, "acting", roles=ACTING):
+                await _run(connection, change, change)
             for placement in plan.pending:
                 await _run(connection, placement.table, placement.statement or "")
+            await self._functions(connection, plan)
+        async with self._administration.connection() as connection:
+            await self._close(connection, plan)
             return plan
+
+    async def _functions(self, connection: Connection, plan: Distribution) -> None:
+        """Make the functions known to every node: to the tenant's alone, if they take one."""
+        beside = _beside(plan)
+        found = await self._rows(
+            connection, "functions", schemas=[*beside, "idetic"], here=list(HERE)
+        )
+        for function, schema, tenant in found:
+            values = {"function": function, "beside": beside.get(schema, "")}
+            query = "delegated" if tenant and schema in beside else "everywhere"
+            await _run(connection, function, composed(query, **values))
+
+    async def _close(self, connection: Connection, plan: Distribution) -> None:
+        """Close the copies to PUBLIC, as the originals are: said again, it reaches them."""
+        schemas = [*_beside(plan), "idetic"]
+        for (function,) in await self._rows(connection, "closed", schemas=schemas):
+            await _run(connection, function, f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")
+
+    async def _rows(self, connection: Connection, query: str, **values: list[str]) -> Rows:
+        cursor = await connection.execute(raw(composed(query, **values)))
+        return await cursor.fetchall()
 
     async def _plan(self, connection: Connection) -> Distribution:
         try:
@@ -67,6 +101,11 @@ class Distributor:
                 remedy="Use an admin login that row-level security does not bind: "
                 "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. Nothing was changed.",
             ) from None
+
+
+def _beside(plan: Distribution) -> dict[str, str]:
+    """By schema, a table that the calls of its functions follow."""
+    return {t.table.split(".")[0].strip('"'): t.table for t in plan.tables if t.tenant}
 
 
 def check(plan: Distribution) -> None:

@@ -42,8 +42,7 @@ class Placement:
         if self.place is Place.LOCAL:
             return None
         values = {"table": self.table, "tenant": self.tenant, "beside": self.beside}
-        literals = {name: sql.Literal(value) for name, value in values.items()}
-        return raw(bare(self.place)).format(**literals).as_string(None)
+        return composed(self.place, **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +85,9 @@ def bare(query: str) -> str:
     """A query without its explanation, in one line: to be shown."""
     lines = templates.query(FILE, query).splitlines()
     return " ".join(line.strip() for line in lines if not line.startswith("--"))
+
+
+def composed(query: str, **values: str | list[str] | None) -> str:
+    """A query with names of the catalog's in it, as literals."""
+    literals = {name: sql.Literal(value) for name, value in values.items()}
+    return raw(bare(query)).format(**literals).as_string(None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 
 from psycopg import errors as pg
@@ -12,10 +14,13 @@ from psycopg import sql
 from idetic.errors import DatabaseError, DatabaseUnsupported
 from idetic.store import queue_schema, templates
 from idetic.store.database import Connection
+from idetic.store.ownership import hand_over
 from idetic.store.templates import raw
 
 # Any constant will do; this one spells "idetic" in the low bytes.
 LOCK = 0x6964_6574_6963
+# The schemas of the core, whose objects belong to our owner.
+SCHEMAS = ("idetic", "idetic_jobs", "idetic_actor", "idetic_subconscious")
 _EXTENSIONS = {"vector": (0, 8), "pg_trgm": (1, 6), "btree_gist": (1, 5)}
 
 
@@ -29,13 +34,33 @@ def migrations() -> list[tuple[int, str]]:
 async def is_current(connection: Connection) -> bool:
     """Whether this database has every migration; one cheap query, the usual answer."""
     known = await _applied(connection)
+    _check_known(known)
+    newest = migrations()[-1][0]
+    return newest in known and await queue_schema.is_current(connection)
+
+
+def _check_known(known: Mapping[int, str]) -> None:
+    """What a database has must be what this release carries under the same numbers."""
     newest = migrations()[-1][0]
     if known and max(known) > newest:
         raise DatabaseUnsupported(
             f"This database was migrated by a newer Idetic (core {max(known)}, here {newest}).",
             remedy="Upgrade the `idetic` package on this machine.",
         )
-    return newest in known and await queue_schema.is_current(connection)
+    for number, name in migrations():
+        if number in known and known[number] != digest_of(name):
+            raise DatabaseUnsupported(
+                f"This database was made by another Idetic: its {name} is not the one of this "
+                "release.",
+                remedy="Nothing was changed. Use the release that made it, or move its memory: "
+                "`idetic export` there, `idetic import` into a new database here.",
+            )
+
+
+@cache
+def digest_of(name: str) -> str:
+    """The digest of a core file, as the database keeps it."""
+    return hashlib.sha256(templates.read(f"core/{name}").encode()).hexdigest()
 
 
 async def _applied(connection: Connection) -> dict[int, str]:
@@ -49,7 +74,11 @@ async def _applied(connection: Connection) -> dict[int, str]:
 
 
 async def migrate(connection: Connection) -> list[str]:
-    """Bring the core up to date; returns what was applied. Two processes at once are safe."""
+    """Bring the core up to date; returns what was applied. Two processes at once are safe.
+
+    Roles and extensions are committed first: on Citus the workers must have them before anything
+    names them.
+    """
     _check_version(connection)
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
@@ -62,24 +91,25 @@ async def migrate(connection: Connection) -> list[str]:
                 remedy="Open once with a login that may create roles and extensions "
                 "(`Idetic.open(dsn, admin_dsn=…)`), then go on with this one.",
             ) from None
-        return await _apply_missing(connection)
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        done = await _apply_missing(connection)
+        await hand_over(connection, SCHEMAS)
+        return done
 
 
 async def _apply_missing(connection: Connection) -> list[str]:
-    await connection.execute("SET LOCAL ROLE idetic_owner")
     await connection.execute(raw(templates.read("migrations_table.sql")))
     await queue_schema.install(connection)
     known = await _applied(connection)
     done = []
     for number, name in migrations():
-        text = templates.read(f"core/{name}")
-        digest = hashlib.sha256(text.encode()).hexdigest()
         if number in known:
             continue
-        await connection.execute(raw(text))
+        await connection.execute(raw(templates.read(f"core/{name}")))
         await connection.execute(
             "INSERT INTO idetic.migrations (number, name, digest) VALUES (%s, %s, %s)",
-            (number, name, digest),
+            (number, name, digest_of(name)),
         )
         done.append(name)
     return done

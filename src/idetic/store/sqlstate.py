@@ -72,12 +72,19 @@ def translate(error: psycopg.Error) -> errors.IdeticError:
     message = error.diag.message_primary or ""
     if message.startswith("idetic."):
         return _ours(message, error.diag.message_detail)
+    if is_moving(error):
+        return errors.Busy("Citus is moving this tenant's rows to another node.")
     for kinds, answer in _BY_KIND:
         if isinstance(error, kinds):
             return answer()
     if error.sqlstate is None or error.sqlstate.startswith(("08", "57P")):
         return errors.DatabaseUnavailable()
     return errors.DatabaseError(f"The database refused the statement (SQLSTATE {error.sqlstate}).")
+
+
+def is_moving(error: psycopg.Error) -> bool:
+    """Whether a statement came to a node of Citus from which the tenant's rows have just gone."""
+    return (error.diag.message_primary or "").startswith("cannot execute a distributed query from")
 
 
 def _ours(message: str, detail: str | None) -> errors.IdeticError:

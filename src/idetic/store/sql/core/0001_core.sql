@@ -200,3 +200,11 @@ GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic
 GRANT SELECT ON idetic.spec_versions, idetic.retention_policies, idetic.compiled_objects,
     idetic.embedding_profiles TO idetic_app, idetic_auditor, idetic_worker;
 GRANT INSERT ON idetic.embedding_profiles TO idetic_app;
+-- PUBLIC may execute nothing of ours; the migrator sees to that.
+GRANT EXECUTE ON FUNCTION idetic.link_content_v1, idetic.chain_step_v1, idetic.chain_v1,
+    idetic.genesis_hash_v1, idetic.anchor_id_v1
+    TO idetic_app, idetic_auditor, idetic_actor, idetic_subconscious;
+GRANT EXECUTE ON FUNCTION idetic.is_bound_v1(text), idetic.is_bound_v1(text, uuid)
+    TO idetic_app, idetic_guard, idetic_keeper, idetic_mover;
+GRANT EXECUTE ON FUNCTION idetic.enter_v1 TO idetic_app, idetic_auditor, idetic_curator,
+    idetic_worker, idetic_actor, idetic_subconscious;

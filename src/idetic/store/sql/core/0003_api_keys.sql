@@ -56,12 +56,10 @@ CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.api_keys
 
 -- Whether a key holds, and what for. The application role has no right on the table at all: it can
 -- neither list keys nor read a hash. The function's owner cannot log in, and may do no more than
--- this needs. It gets the right to create a function for as long as that takes.
+-- this needs. It gets the right to own a function there for as long as that takes.
 GRANT USAGE ON SCHEMA idetic TO idetic_keys;
 GRANT SELECT, UPDATE (last_used_at) ON idetic.api_keys TO idetic_keys;
 GRANT SELECT ON idetic.spec_versions TO idetic_keys;
-GRANT CREATE ON SCHEMA idetic TO idetic_keys;
-SET LOCAL ROLE idetic_keys;
 
 -- One answer for unknown, wrong, expired and revoked: no row. And the same work for each: a look-up
 -- by id, then a comparison with something. Both sides are hashed once more under bytes that nobody
@@ -97,6 +95,6 @@ END
 $$;
 REVOKE ALL ON FUNCTION idetic.authenticate_v1(uuid, bytea, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION idetic.authenticate_v1(uuid, bytea, timestamptz) TO idetic_app;
-
-SET LOCAL ROLE idetic_owner;
+GRANT CREATE ON SCHEMA idetic TO idetic_keys;
+ALTER FUNCTION idetic.authenticate_v1(uuid, bytea, timestamptz) OWNER TO idetic_keys;
 REVOKE CREATE ON SCHEMA idetic FROM idetic_keys;

@@ -241,13 +241,12 @@ CREATE TRIGGER vector_kept BEFORE INSERT OR UPDATE ON @family.vectors
 -- Empty events for good, with all that was derived from them, and say what went from where. Only
 -- the application may ask for it, never a persona. An event without an entry gets an empty one, so
 -- that a dream which read the event before cannot write what it said.
-GRANT USAGE, CREATE ON SCHEMA @family TO idetic_keeper;
+GRANT USAGE ON SCHEMA @family TO idetic_keeper;
 GRANT SELECT ON @family.log, @family.ltm, @family.vectors, @family.stm TO idetic_keeper;
 GRANT UPDATE (content, metadata, salt) ON @family.log TO idetic_keeper;
 GRANT INSERT, UPDATE ON @family.ltm TO idetic_keeper;
 GRANT UPDATE (embedding) ON @family.vectors TO idetic_keeper;
 GRANT UPDATE (summary) ON @family.stm TO idetic_keeper;
-SET LOCAL ROLE idetic_keeper;
 CREATE FUNCTION @family.erase_v1(p_tenant text, p_agent text, p_events uuid[])
 RETURNS TABLE (r_table text, r_ids uuid[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -286,7 +285,8 @@ END
 $$;
 REVOKE ALL ON FUNCTION @family.erase_v1(text, text, uuid[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @family.erase_v1(text, text, uuid[]) TO idetic_app;
-SET LOCAL ROLE idetic_owner;
+GRANT CREATE ON SCHEMA @family TO idetic_keeper;
+ALTER FUNCTION @family.erase_v1(text, text, uuid[]) OWNER TO idetic_keeper;
 REVOKE CREATE ON SCHEMA @family FROM idetic_keeper;
 GRANT USAGE ON SCHEMA @family TO idetic_app;
 
@@ -419,19 +419,20 @@ GRANT SELECT ON ALL TABLES IN SCHEMA idetic_actor TO idetic_subconscious;
 GRANT INSERT ON idetic_actor.operational_notes TO idetic_subconscious;
 
 -- Notes that name somebody who is to be forgotten are emptied like events.
-GRANT CREATE ON SCHEMA idetic_actor TO idetic_keeper;
 GRANT SELECT, UPDATE (body) ON idetic_actor.operational_notes TO idetic_keeper;
-SET LOCAL ROLE idetic_keeper;
 CREATE FUNCTION idetic_actor.erase_notes_v1(p_tenant text, p_agent text, p_notes uuid[])
 RETURNS SETOF uuid
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    UPDATE idetic_actor.operational_notes AS n SET body = '[erased]'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY UPDATE idetic_actor.operational_notes AS n SET body = '[erased]'
     WHERE n.tenant = p_tenant AND n.agent_id = p_agent AND n.note_id = ANY (p_notes)
-    RETURNING n.note_id
+    RETURNING n.note_id;
+END
 $$;
 REVOKE ALL ON FUNCTION idetic_actor.erase_notes_v1(text, text, uuid[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION idetic_actor.erase_notes_v1(text, text, uuid[]) TO idetic_app;
-SET LOCAL ROLE idetic_owner;
+GRANT CREATE ON SCHEMA idetic_actor TO idetic_keeper;
+ALTER FUNCTION idetic_actor.erase_notes_v1(text, text, uuid[]) OWNER TO idetic_keeper;
 REVOKE CREATE ON SCHEMA idetic_actor FROM idetic_keeper;
 
 -- Row-level security, as in every family: the scope's tenant and agent, and nothing when it is
@@ -458,3 +459,4 @@ BEGIN
     END LOOP;
 END
 $do$;
+GRANT EXECUTE ON FUNCTION idetic.event_link_v1 TO idetic_actor, idetic_subconscious, idetic_app;

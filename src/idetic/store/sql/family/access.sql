@@ -58,3 +58,16 @@ CREATE POLICY worker_reads ON {table} FOR SELECT TO idetic_worker USING (true);
 -- end
 
 -- end
+
+-- object: access functions of {name}
+-- Nobody may call a function by being nobody in particular: PUBLIC may call none (`ownership.py`).
+-- Definer functions name their caller where they stand; these run with their caller's own rights.
+GRANT EXECUTE ON FUNCTION {family}_visible_v1 TO idetic_app, idetic_auditor;
+GRANT EXECUTE ON FUNCTION {family}_head_v1, {family}_chain_v1, {family}_append_v1,
+    {family}_replay_v1, {family}_admit_v1, {family}_answer_v1, {family}_spent_v1, {family}_refer_v1,
+    {family}_settle_v1, {family}_turn_v1, {family}_link_v1, {family}_scope_v1, {family}_taken_v1
+    TO idetic_app;
+-- if guarded:
+GRANT EXECUTE ON FUNCTION {family}_spelled_v1, {family}_readings_v1, {family}_prints_v1,
+    {family}_repeated_v1, {family}_compared_v1, {family}_together_v1 TO idetic_guard;
+-- end

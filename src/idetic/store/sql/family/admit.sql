@@ -20,7 +20,8 @@ BEGIN
         RAISE EXCEPTION 'idetic.entry_not_found: this anchor is not bound' USING ERRCODE = 'ID006';
     END IF;
     -- if root:
-    SELECT c.{root_id} INTO root_key FROM {root} c WHERE ({keys_of_c}) = ({bound_keys});
+    SELECT c.{root_id} INTO root_key FROM {root} c
+    WHERE c.{tenant} = p_tenant AND ({keys_of_c}) = ({bound_keys});
     IF NOT FOUND THEN
         RAISE EXCEPTION 'idetic.anchor_not_found: no {root_noun} for this anchor'
             USING ERRCODE = 'ID005', DETAIL = '{root_noun} {root_text}';

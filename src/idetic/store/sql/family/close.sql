@@ -19,7 +19,6 @@ BEGIN
     RETURN gone;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_drop_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_drop_v1 TO idetic_app;
 
 -- object: function {name}_alike_v1
@@ -50,5 +49,4 @@ BEGIN
     ORDER BY m.body_text OPERATOR({trgm}.<->) p_body LIMIT 5;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_alike_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_alike_v1 TO idetic_app;

@@ -38,7 +38,6 @@ BEGIN
     RETURN cardinality(p_ids);
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_strip_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_strip_v1 TO idetic_app;
 
 -- object: function {name}_erase_v1
@@ -108,5 +107,4 @@ BEGIN
     SET LOCAL idetic.erasing = '';
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_erase_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_erase_v1 TO idetic_app;

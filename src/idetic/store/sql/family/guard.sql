@@ -61,7 +61,6 @@ BEGIN
     RETURN NULL;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_{noun}_shadow_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_{noun}_shadow_v1 TO idetic_app;
 
 -- object: function {name}_{noun}_guard_v1
@@ -108,7 +107,8 @@ BEGIN
     RETURN NULL;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_{noun}_print_v1 FROM PUBLIC;
+-- Whoever makes the trigger needs it, and so does a cluster that moves the table with its triggers.
+GRANT EXECUTE ON FUNCTION {family}_{noun}_print_v1 TO idetic_owner;
 
 -- object: trigger {canonical_text}.{name}_print
 -- as: admin
@@ -161,7 +161,6 @@ BEGIN
     RETURN suspicious;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_{noun}_suspects_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_{noun}_suspects_v1 TO idetic_app;
 
 -- object: function {name}_{noun}_restated_v1
@@ -270,6 +269,5 @@ BEGIN
     RETURN hit;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_{noun}_restated_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_{noun}_restated_v1 TO idetic_app;
 -- end

@@ -18,7 +18,6 @@ BEGIN
     RETURN stands;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_taking_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_taking_v1 TO idetic_app, idetic_mover;
 
 -- for each moved:
@@ -60,7 +59,6 @@ BEGIN
     RETURN jsonb_array_length(p_rows);
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_take_{moved}_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_take_{moved}_v1 TO idetic_app;
 
 -- end
@@ -89,7 +87,6 @@ BEGIN
     RETURN jsonb_array_length(p_rows);
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {family}_take_supersessions_v1 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION {family}_take_supersessions_v1 TO idetic_app;
 
 -- object: function {name}_taken_v1

@@ -103,3 +103,42 @@ SELECT create_distributed_table({table}, {tenant}, colocate_with => {beside})
 -- Not twice: agents share the registry, and the script of each begins with it.
 SELECT create_reference_table({table}) WHERE NOT EXISTS
     (SELECT FROM pg_dist_partition WHERE logicalrelid = {table}::regclass AND repmodel = 't')
+
+-- query: functions
+-- The functions of some schemas that no node but this one runs yet, and whether they take the
+-- tenant first. What the queue and the keys need runs here alone, where their tables are.
+SELECT p.oid::regprocedure::text, n.nspname, coalesce(p.proargnames[1] = 'p_tenant', false)
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = ANY ({schemas}) AND p.prokind = 'f'
+  AND NOT (n.nspname = 'idetic' AND p.proname = ANY ({here}))
+  AND NOT EXISTS (
+    SELECT FROM pg_dist_object o WHERE o.classid = 'pg_proc'::regclass AND o.objid = p.oid
+      AND (o.distribution_argument_index IS NOT NULL OR p.proargnames[1] IS DISTINCT FROM 'p_tenant'))
+ORDER BY p.prorettype <> 'trigger'::regtype, 3, 1
+
+-- query: closed
+-- Functions that PUBLIC may not execute here.
+SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = ANY ({schemas}) AND p.proacl IS NOT NULL
+  AND NOT EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0)
+ORDER BY 1
+
+-- query: delegated
+-- A call goes to the node that has the tenant's rows, whoever makes it: there everything that it does
+-- is local, with its owner's rights, under locks that all other callers meet.
+SELECT create_distributed_function({function}, 'p_tenant', colocate_with => {beside},
+    force_delegation => true)
+
+-- query: everywhere
+-- What triggers and other functions call is on every node.
+SELECT create_distributed_function({function})
+
+-- query: acting
+-- The roles that go to the workers under their own names and cannot yet: those that statements run
+-- as, and the owner, as whom Citus moves shards. Under row-level security it could not copy them.
+SELECT format('ALTER ROLE %I %s', r.rolname,
+    CASE WHEN r.rolname = 'idetic_owner' THEN 'LOGIN BYPASSRLS' ELSE 'LOGIN' END)
+FROM pg_roles r
+WHERE r.rolname = ANY ({roles})
+  AND NOT (r.rolcanlogin AND (r.rolbypassrls OR r.rolname <> 'idetic_owner'))
+ORDER BY 1
