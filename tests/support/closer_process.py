@@ -75,7 +75,7 @@ def around_commit(*, committed: bool) -> None:
     real = Database.transaction
 
     @asynccontextmanager
-    async def dying(self: Database, scope: Scope) -> AsyncIterator[Run]:
+    async def dying(self: Database, scope: Scope | None) -> AsyncIterator[Run]:
         async with real(self, scope) as run:
             yield run
             if not committed:
