@@ -9,9 +9,9 @@ import psycopg
 
 from idetic import Principal, Scope
 from idetic.store import scope as scoping
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import RULE_TEXT
 from tests.support.databases import copy_of
+from tests.support.servers import TestServer
 
 _RULES = """
 INSERT INTO worlds.rules (org_id, rule_id, world_id, version, body_text, source_strength,
@@ -23,7 +23,7 @@ FROM (SELECT string_agg(left(md5(n::text || w::text), 6), ' ') AS body
 """
 
 
-def test_every_look_up_of_the_guard_is_by_index(server: EmbeddedServer, template: str) -> None:
+def test_every_look_up_of_the_guard_is_by_index(server: TestServer, template: str) -> None:
     org, domain, world = uuid4(), uuid4(), uuid4()
     notices: list[str] = []
     note = f"Somebody wrote this down: {RULE_TEXT} I agree with it."
