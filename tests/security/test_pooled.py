@@ -101,10 +101,6 @@ def acting(client: psycopg.Connection) -> tuple[str, int]:
     return row
 
 
-def superuser(database: TestDatabase) -> str:
-    return str(conninfo_to_dict(database.admin_dsn)["user"])
-
-
 def test_control_a_role_taken_once_is_lost_to_another_client(
     server: TestServer, populated: TestDatabase
 ) -> None:
@@ -113,7 +109,7 @@ def test_control_a_role_taken_once_is_lost_to_another_client(
         assert acting(one) == (APP_ROLE, 0), "row-level security binds it"
         assert acting(other) == (APP_ROLE, 0), "which never became anybody"
         other.execute("RESET ROLE")
-        assert acting(one) == (superuser(populated), 2)
+        assert acting(one) == (one.info.user, 2), "it is the superuser"
 
 
 def test_control_a_role_taken_once_stays_behind_on_another_connection(
@@ -124,7 +120,7 @@ def test_control_a_role_taken_once_stays_behind_on_another_connection(
         assert acting(one) == (APP_ROLE, 0)
         with other.transaction():
             assert acting(other) == (APP_ROLE, 0)
-            assert acting(one) == (superuser(populated), 2)
+            assert acting(one) == (one.info.user, 2), "it is the superuser"
 
 
 def test_control_without_a_pooler_a_role_taken_once_lasts(populated: TestDatabase) -> None:

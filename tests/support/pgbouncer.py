@@ -37,15 +37,16 @@ class Pooler:
     """A running PgBouncer: where its clients connect, and what it says of its pools."""
 
     port: int
-    server: TestServer
+    superuser: str
+    passwords: Mapping[str, str]
 
     def dsn(self, *, user: str | None = None, dbname: str) -> str:
         """Where a role logs in through the pooler; without one, where the superuser does."""
-        direct = conninfo_to_dict(self.server.dsn(user=user, dbname=dbname))
-        known = {key: direct[key] for key in ("user", "password") if key in direct}
+        role = user or self.superuser
+        login = {"user": role, "password": self.passwords[role]}
         # Stated, so that libpq takes nothing from the environment that is meant for the server.
         plain = {"hostaddr": "", "options": "", "sslmode": "disable", "gssencmode": "disable"}
-        return make_conninfo("", host=_HOST, port=self.port, dbname=dbname, **known, **plain)
+        return make_conninfo("", host=_HOST, port=self.port, dbname=dbname, **login, **plain)
 
     def server_connections(self, dbname: str) -> int:
         """How many connections the pooler has to a database of the server now."""
@@ -70,9 +71,13 @@ def pgbouncer(
     folder = Path(tempfile.mkdtemp(prefix="idetic-pooler-"))
     try:
         account.own(folder)
+        passwords = {role: _password(server.dsn(user=role)) for role in logins}
+        with psycopg.connect(server.dsn()) as connection:
+            superuser, to = connection.info.user, (connection.info.host, connection.info.port)
+            passwords[superuser] = connection.info.password
         for attempt in range(1, _TRIES + 1):
-            pooler = Pooler(_free_port(), server)
-            _write_settings(folder, account, pooler, connections, logins)
+            pooler = Pooler(_free_port(), superuser, passwords)
+            _write_settings(folder, account, pooler, to, connections)
             process = _launched(program, folder, account)
             try:
                 if _wait_until_ready(pooler, process):
@@ -93,23 +98,23 @@ def _free_port() -> int:
         return port
 
 
+def _password(dsn: str) -> str:
+    return str(conninfo_to_dict(dsn).get("password") or "")
+
+
 def _write_settings(
-    folder: Path, account: Account, pooler: Pooler, connections: int, logins: Sequence[str]
+    folder: Path, account: Account, pooler: Pooler, to: tuple[str, int], connections: int
 ) -> None:
-    direct = conninfo_to_dict(pooler.server.dsn())
-    users = {str(direct["user"]): str(direct.get("password") or "")}
-    for role in logins:
-        users[role] = str(conninfo_to_dict(pooler.server.dsn(user=role)).get("password") or "")
+    users = pooler.passwords
     # A server that asks for no password is the caller's to trust; any other is not opened to all.
     asks = "scram-sha-256" if all(users.values()) else "trust"
-    to = {key: direct[key] for key in ("host", "port") if direct.get(key)}
     settings = {
         "listen_addr": _HOST,
         "listen_port": pooler.port,
         "unix_socket_dir": "",
         "auth_type": asks,
         "auth_file": folder / "users",
-        "admin_users": direct["user"],
+        "admin_users": pooler.superuser,
         "pool_mode": "transaction",
         "default_pool_size": connections,
         "max_client_conn": 500,
@@ -118,9 +123,10 @@ def _write_settings(
         # What drivers say on connecting, and what is no setting of a transaction.
         "ignore_startup_parameters": "extra_float_digits,options",
     }
-    lines = ["[databases]", f"* = {_pairs(to)}", "[pgbouncer]"]
+    host, port = _doubled(to[0], "'"), to[1]
+    lines = ["[databases]", f"* = host='{host}' port={port}", "[pgbouncer]"]
     lines += [f"{name} = {value}" for name, value in settings.items()]
-    listed = [f'"{_doubled(user)}" "{_doubled(word)}"' for user, word in users.items()]
+    listed = [f'"{_doubled(role)}" "{_doubled(word)}"' for role, word in users.items()]
     for name, text in {"settings": lines, "users": listed}.items():
         path = folder / name
         path.touch(mode=0o600)
@@ -128,13 +134,8 @@ def _write_settings(
         account.own(path)
 
 
-def _pairs(values: Mapping[str, object]) -> str:
-    quoted = ((key, str(value).replace("'", "''")) for key, value in values.items())
-    return " ".join(f"{key}='{value}'" for key, value in quoted)
-
-
-def _doubled(text: str) -> str:
-    return text.replace('"', '""')
+def _doubled(text: str, quote: str = '"') -> str:
+    return text.replace(quote, quote * 2)
 
 
 def _launched(program: str, folder: Path, account: Account) -> subprocess.Popen[bytes]:

@@ -71,9 +71,10 @@ class TestServer(ABC):
 
     def make_template(self, name: str, prepare: Prepare, base: str | None = None) -> None:
         """Make a database that others are copied from, on top of another one if that is named."""
+        # Noted first: one that fails half-way is removed at the end, too.
+        self._recipes[name] = Recipe(base, prepare)
         self.copy(base, name) if base else self.create(name)
         prepare(name)
-        self._recipes[name] = Recipe(base, prepare)
 
     def drop_template(self, name: str) -> None:
         """Remove such a database."""
@@ -86,9 +87,14 @@ class TestServer(ABC):
             made, template = sql.Identifier(name), sql.Identifier(source)
             self._administer(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, template))
             return
+        recipes = self._chain(source)
         self.create(name)
-        for recipe in self._chain(source):
-            recipe.prepare(name)
+        try:
+            for recipe in recipes:
+                recipe.prepare(name)
+        except BaseException:
+            self.drop(name)
+            raise
 
     def _chain(self, source: str) -> list[Recipe]:
         """The recipes that lead to a template, from the first one on."""
