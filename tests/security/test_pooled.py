@@ -134,6 +134,26 @@ def test_control_without_a_pooler_a_role_taken_once_lasts(populated: TestDatabas
         assert acting(one) == (APP_ROLE, 0)
 
 
+def test_control_what_a_client_leaves_on_its_connection_is_seen(
+    server: TestServer, populated: TestDatabase
+) -> None:
+    with pooled(server, populated, 1) as through:
+        assert through.remains() == {}
+        with psycopg.connect(through.database.dsn, autocommit=True) as client:
+            client.execute(f"SET ROLE {APP_ROLE}")
+            client.execute("SET idetic.scope = 'somebody'")
+            client.execute("SET search_path = worlds")
+            client.execute("SELECT pg_advisory_lock(7)")
+            client.execute("CREATE TEMPORARY TABLE left_here ()")
+        assert through.remains() == {
+            "role": APP_ROLE,
+            "ours": "idetic.scope",
+            "settings": "search_path",
+            "locks": "7",
+            "tables": "left_here",
+        }
+
+
 # --- many tenants, few connections --------------------------------------------------------------
 
 

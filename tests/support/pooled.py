@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
+import idetic
 from idetic.store.database import APP_ROLE
 from tests.conftest import TestDatabase
 from tests.support.pgbouncer import Pooler, pgbouncer
 from tests.support.servers import TestServer
 
-# What outlives a transaction: the role, the tenant, other settings, locks and temporary tables. The
-# settings named here PgBouncer itself keeps apart for its clients. A setting that was once set and
-# taken back reads '' and not NULL. Prepared statements are not asked for: a name that is the hash
-# of its text means the same to everybody.
+# Every setting of ours that anything in the package reads; the catalog does not list them.
+_OURS = sorted(
+    {
+        name
+        for path in Path(idetic.__path__[0]).rglob("*")
+        if path.suffix in (".py", ".sql")
+        for name in re.findall(r"current_setting\('(idetic\.\w+)'", path.read_text("utf-8"))
+    }
+)
+# What outlives a transaction: the role, settings, locks and temporary tables. A setting that was
+# once set and taken back reads '' and not NULL. Those that are named here PgBouncer itself keeps
+# apart for its clients. Prepared statements are not asked for: a name that is the hash of its text
+# means the same to everybody.
 _REMAINS = """
 SELECT nullif(current_setting('role'), 'none') AS role,
-    nullif(current_setting('idetic.scope', true), '') AS scope,
+    (SELECT string_agg(name, ', ') FROM unnest(%s::text[]) AS name
+     WHERE current_setting(name, true) <> '') AS ours,
     (SELECT string_agg(name, ', ') FROM pg_settings
      WHERE source = 'session' AND setting IS DISTINCT FROM reset_val AND name NOT IN (
         'application_name', 'client_encoding', 'DateStyle', 'TimeZone',
@@ -47,8 +60,9 @@ class PooledDatabase:
 
     def remains(self) -> dict[str, Any]:
         """What others have left on the server connection that is lent next."""
+        assert "idetic.scope" in _OURS
         with psycopg.connect(self.database.dsn, autocommit=True, row_factory=dict_row) as client:
-            found = client.execute(_REMAINS).fetchone()
+            found = client.execute(_REMAINS, (_OURS,)).fetchone()
         assert found is not None
         return {what: left for what, left in found.items() if left is not None}
 
