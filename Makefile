@@ -12,7 +12,7 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model browser demo serve test faults canaries moving lint bench docs picture \
+.PHONY: help setup model browser pooler demo serve test faults canaries moving lint bench docs picture \
 	wheel wheel-check stranger lock clean
 
 help:
@@ -59,6 +59,15 @@ browser:
 			apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
 		{ echo "The console's tests need Chromium; on Debian: apt-get install chromium" >&2; exit 1; }
 
+# What the tests of pooled connections put in front of the server. Only root may install it; it
+# lies where only root looks for programs.
+pooler:
+	@PATH="$$PATH:/usr/sbin"; command -v pgbouncer >/dev/null 2>&1 || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && \
+			echo "Installing PgBouncer for the tests of pooled connections ..." && \
+			apt-get update -qq && apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null; } || \
+		{ echo "The tests of pooled connections need PgBouncer; on Debian: apt-get install pgbouncer" >&2; exit 1; }
+
 demo: setup model
 	@$(BIN)/idetic demo
 
@@ -73,7 +82,7 @@ lint: setup
 
 # Three at a time, each with a server of its own; a file's tests stay together and in order. Files in
 # the order of their folders: by the number of their tests, the slowest would come last.
-test: lint model browser
+test: lint model browser pooler
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 TASKS := locomo sts dedup write recall threshold growth start close gates guard shadow persona \

@@ -1,4 +1,7 @@
-"""Fixtures: one real embedded server for the whole run, one new database for each test."""
+"""Fixtures: one real server for the whole run, one new database for each test.
+
+The server is the embedded one, or what `IDETIC_TEST_DSN` points at.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid4
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from idetic import Idetic, Principal, Ref
 from idetic.context.worlds import Worlds
 from idetic.embed import BgeSmall, install, load
 from idetic.library.handles import Agent, Memory
-from idetic.store.connect import set_up
 from idetic.store.database import APP_ROLE
 from idetic.store.embedded import EmbeddedServer
 from idetic.world import load_world
-from tests.support import aside, scratch
+from tests.support import scratch
+from tests.support.given_server import GivenServer, is_given
+from tests.support.not_applicable import NotApplicable
+from tests.support.servers import EmbeddedTestServer, TestServer
+from tests.support.templates import apply_agent, fill
 
 RULE_TEXT = (
     "A wire transfer above ten thousand must be checked by two operators before it is released, "
@@ -35,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     place = scratch.take()
     if place is not None:
         config.add_cleanup(lambda: scratch.give_back(place))
+    if is_given():
+        config.pluginmanager.register(NotApplicable())
 
 
 @pytest.fixture(scope="session")
@@ -55,8 +61,8 @@ def embedder(model_path: Path) -> BgeSmall:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[EmbeddedServer]:
-    """The embedded server of this test run, in a home that is thrown away."""
+def embedded_server() -> Iterator[EmbeddedServer]:
+    """An embedded server of this test run, in a home that is thrown away."""
     # Not tmp_path: pytest makes that 0700, and as root the server runs as another user.
     home = Path(tempfile.mkdtemp(prefix="idetic-tests-"))
     home.chmod(0o755)
@@ -66,6 +72,21 @@ def server() -> Iterator[EmbeddedServer]:
     finally:
         lease.release()
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
+    """The server that databases are made on."""
+    # Asked for by name: where a server is given, the embedded one is not started for nothing.
+    found = (
+        GivenServer(os.environ)
+        if is_given()
+        else EmbeddedTestServer(request.getfixturevalue("embedded_server"))
+    )
+    try:
+        yield found
+    finally:
+        found.close()
 
 
 @dataclass(frozen=True)
@@ -79,76 +100,50 @@ class TestDatabase:
 
 
 @pytest.fixture
-def empty_database(server: EmbeddedServer, logins: None) -> Iterator[TestDatabase]:
+def empty_database(server: TestServer) -> Iterator[TestDatabase]:
     """A new database with nothing in it."""
     name = f"test_{uuid4().hex}"
-    with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    server.ensure_login(APP_ROLE)
+    server.create(name)
     yield TestDatabase(server.dsn(user=APP_ROLE, dbname=name), server.dsn(dbname=name))
-    with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    server.drop(name)
 
 
 @pytest.fixture(scope="session")
-def logins(server: EmbeddedServer) -> None:
-    """The application's role exists and may log in, whatever database it opens first."""
-
-    async def prepare() -> None:
-        await set_up(server.dsn())
-
-    aside.run(prepare)
+def template(server: TestServer) -> str:
+    """A database with the World Agent applied, copied for each test: much faster than anew."""
+    name = f"idetic_template_{uuid4().hex[:12]}"
     server.ensure_login(APP_ROLE)
 
+    async def apply(db: Idetic) -> None:
+        await apply_agent(server, db, "world_agent")
 
-@pytest.fixture(scope="session")
-def template(server: EmbeddedServer, logins: None) -> str:
-    """A database with the World Agent applied, copied for each test: much faster than anew."""
-    name = "idetic_template"
-    with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-
-    async def prepare() -> None:
-        own = server.dsn(user=APP_ROLE, dbname=name)
-        async with Idetic.open(own, admin_dsn=server.dsn(dbname=name)) as db:
-            await db.agent("world_agent")
-
-    aside.run(prepare)
+    server.make_template(name, lambda name: fill(server, name, apply))
     return name
 
 
 @pytest.fixture(scope="session")
-def demo_template(server: EmbeddedServer, template: str) -> str:
+def demo_template(server: TestServer, template: str) -> str:
     """The same with the demo world in it, without vectors; loading it takes longest of all."""
-    name = "idetic_demo_template"
-    made, source = sql.Identifier(name), sql.Identifier(template)
-    with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, source))
+    name = f"idetic_demo_template_{uuid4().hex[:12]}"
 
-    async def prepare() -> None:
-        own = server.dsn(user=APP_ROLE, dbname=name)
-        async with Idetic.open(own, admin_dsn=server.dsn(dbname=name)) as db:
-            await load_world(db)
+    def without_a_model(name: str) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("IDETIC_HOME", str(server.home / "no-model"))
+            patch.delenv("IDETIC_MODEL_DIR", raising=False)
+            fill(server, name, load_world)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IDETIC_HOME", str(server.home / "no-model"))
-        patch.delenv("IDETIC_MODEL_DIR", raising=False)
-        aside.run(prepare)
+    server.make_template(name, without_a_model, base=template)
     return name
 
 
 @pytest.fixture
-def database(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+def database(server: TestServer, template: str) -> Iterator[TestDatabase]:
     """A new database with the World Agent applied, reached as the application role."""
     name = f"test_{uuid4().hex}"
-    with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
-                sql.Identifier(name), sql.Identifier(template)
-            )
-        )
+    server.copy(template, name)
     yield TestDatabase(server.dsn(user=APP_ROLE, dbname=name), server.dsn(dbname=name))
-    with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    server.drop(name)
 
 
 @pytest.fixture

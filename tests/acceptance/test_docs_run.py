@@ -24,6 +24,7 @@ from tests.support.databases import copy_of
 from tests.support.docs import DOCS, ROOT, Block, blocks, pages, typed_lines
 from tests.support.following import FILES, OUTPUTS, TYPED, check_output, follow
 from tests.support.mcp_house import NO_HOME
+from tests.support.servers import EmbeddedTestServer, TestServer
 from tests.support.shell import served
 from tests.support.strangers import new_place
 
@@ -83,11 +84,14 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def reader(
-    commands: None, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    commands: None,
+    embedded_server: EmbeddedServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Somebody at a terminal in an empty directory, whose embedded server is the test's."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("IDETIC_HOME", str(server.home))
+    monkeypatch.setenv("IDETIC_HOME", str(embedded_server.home))
 
 
 def address(dsn: str) -> str:
@@ -134,10 +138,11 @@ def test_memory_moves_into_a_database_that_knew_nothing(
     assert follow(MOVE, {THEIRS: address(empty_database.dsn)}) > 5
 
 
-@pytest.mark.usefixtures("reader", "template")  # which makes the login that the page speaks of
-def test_a_client_starts_what_its_configuration_says(server: EmbeddedServer) -> None:
+@pytest.mark.usefixtures("reader")
+def test_a_client_starts_what_its_configuration_says(embedded_server: EmbeddedServer) -> None:
+    EmbeddedTestServer(embedded_server).ensure_login(APP_ROLE)
     own = {"/home/me/key.txt": str(Path("key.txt").resolve())}
-    assert follow(MCP, own | {THEIRS: address(server.dsn(user=APP_ROLE))}) > 4
+    assert follow(MCP, own | {THEIRS: address(embedded_server.dsn(user=APP_ROLE))}) > 4
 
 
 def test_a_backup_is_restored_into_a_new_server(
@@ -183,7 +188,7 @@ def shown_by(page: Path, typed: str) -> tuple[Block, str]:
 
 
 @pytest.fixture(scope="module")
-def demo(server: EmbeddedServer, demo_template: str) -> Iterator[Demo]:
+def demo(server: TestServer, demo_template: str) -> Iterator[Demo]:
     with copy_of(server, demo_template) as database, pytest.MonkeyPatch.context() as patch:
         patch.setenv("IDETIC_DSN", database.admin_dsn)
         patch.setenv("IDETIC_HOME", NO_HOME)

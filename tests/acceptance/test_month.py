@@ -16,7 +16,6 @@ import psycopg
 import pytest
 
 from idetic import Idetic
-from idetic.store.embedded import EmbeddedServer
 from idetic.surfaces.cli.month_play import STORY, month_clock, play_month
 from idetic.surfaces.cli.month_state import State
 from idetic.world import script
@@ -27,6 +26,7 @@ from tests.support.chain import read_chain
 from tests.support.databases import copy_of
 from tests.support.docs import DOCS
 from tests.support.following import follow
+from tests.support.servers import TestServer
 from tests.surfaces.cli_runner import called
 
 ONE_ONCE = "1 independent source, 3 needed; 1 session agree, 2 needed"
@@ -187,7 +187,7 @@ class Month:
 
 
 @pytest.fixture(scope="module")
-def month(server: EmbeddedServer, template: str) -> Iterator[Month]:
+def month(server: TestServer, template: str) -> Iterator[Month]:
     told: list[Told] = []
 
     async def run(database: TestDatabase) -> dict[str, State]:

@@ -24,12 +24,12 @@ from idetic.library.handles import Memory
 from idetic.model import EntryState, Tier, Typology
 from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
-from idetic.store.embedded import EmbeddedServer
 from idetic.world import World, load_world
 from idetic.world.story import read_story
 from tests.conftest import TestDatabase
 from tests.support.clock import SettableClock
 from tests.support.databases import copy_of, row_counts_on
+from tests.support.servers import TestServer
 from tests.support.world_digest import digest, told
 
 WIRES, INSTANT, DISPUTES = (
@@ -104,7 +104,7 @@ def _rows(database: TestDatabase) -> dict[str, dict[str, int]]:
 
 
 @pytest.fixture(scope="module")
-def loaded(server: EmbeddedServer, template: str, embedder: BgeSmall) -> Iterator[Loaded]:
+def loaded(server: TestServer, template: str, embedder: BgeSmall) -> Iterator[Loaded]:
     """Loaded where an earlier load was interrupted; then loaded again, which must do nothing."""
 
     async def run(database: TestDatabase) -> Loaded:
@@ -121,7 +121,7 @@ def loaded(server: EmbeddedServer, template: str, embedder: BgeSmall) -> Iterato
 
 
 @pytest.fixture(scope="module")
-def elsewhere(server: EmbeddedServer, template: str, embedder: BgeSmall) -> Iterator[Loaded]:
+def elsewhere(server: TestServer, template: str, embedder: BgeSmall) -> Iterator[Loaded]:
     """Loaded into another database, on another day."""
 
     async def run(database: TestDatabase) -> Loaded:

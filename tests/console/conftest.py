@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, async_playwright
 
-from idetic.store.embedded import EmbeddedServer
 from tests.support.console_seed import Seeded, seed
 from tests.support.console_visit import Visitor
 from tests.support.databases import copy_of
 from tests.support.http_house import House, Process, housed
+from tests.support.servers import TestServer
 
 CHROMIUM = shutil.which("chromium")
 OURS, THEIRS = "robin-2b81", "canary-7f3a"
@@ -50,9 +50,7 @@ async def lived_in(house: House) -> Console:
 
 
 @pytest.fixture(scope="package")
-async def console(
-    server: EmbeddedServer, template: str, anyio_backend: str
-) -> AsyncIterator[Console]:
+async def console(server: TestServer, template: str, anyio_backend: str) -> AsyncIterator[Console]:
     with copy_of(server, template) as database:
         async with housed(database, console=True) as house:
             yield await lived_in(house)

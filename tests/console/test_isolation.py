@@ -14,13 +14,13 @@ from psycopg import sql
 
 from idetic import Principal
 from idetic.model import Capability
-from idetic.store.embedded import EmbeddedServer
 from tests.console.conftest import OURS, THEIRS, Console, Visit, lived_in
 from tests.support.catalog import tables_of
 from tests.support.console_seed import Seeded
 from tests.support.console_visit import Visitor
 from tests.support.databases import copy_of
 from tests.support.http_house import housed
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 SEARCHES = (
@@ -90,7 +90,7 @@ async def test_two_auditors_never_see_each_others_actions(console: Console, visi
 
 @pytest.fixture
 async def open_console(
-    server: EmbeddedServer, template: str, anyio_backend: str
+    server: TestServer, template: str, anyio_backend: str
 ) -> AsyncIterator[Console]:
     """A server without the predicate, over a database without row-level security."""
     with copy_of(server, template) as database:
@@ -150,7 +150,7 @@ async def test_a_customer_is_answered_behind_the_gate(console: Console, visit: V
 
 
 async def test_control_a_console_that_shows_all_pages_is_noticed(
-    server: EmbeddedServer, template: str, visit: Visit
+    server: TestServer, template: str, visit: Visit
 ) -> None:
     """The pages appear in the menu; the library refuses what they ask for all the same."""
     with copy_of(server, template) as database:

@@ -11,11 +11,11 @@ import anyio
 import httpx
 import pytest
 
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.console.conftest import Console, Visit
 from tests.support.databases import copy_of
 from tests.support.http_house import WAIT, Process, serving, start
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -66,7 +66,7 @@ def test_without_its_packages_the_api_is_served_all_the_same(database: TestDatab
     assert "console" not in said + rest
 
 
-def test_the_log_names_no_question_and_no_key(server: EmbeddedServer, demo_template: str) -> None:
+def test_the_log_names_no_question_and_no_key(server: TestServer, demo_template: str) -> None:
     with copy_of(server, demo_template) as database:
         said = _log_of_a_visit(database)
     assert "secretive" not in said

@@ -26,13 +26,13 @@ import pytest
 from idetic import Claim, Idetic, Observation, Principal, Rule
 from idetic.evidence import Closed
 from idetic.library.handles import Agent, Interaction, Memory, Session
-from idetic.store.embedded import EmbeddedServer
 from idetic.store.scope import anchor_id
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import START, SettableClock
 from tests.support.closer_process import Closers, closers
 from tests.support.databases import copy_of
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -140,7 +140,7 @@ def upkeep(agent: Agent, told: Told) -> Memory:
 
 
 @pytest.fixture(scope="module")
-def database(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+def database(server: TestServer, template: str) -> Iterator[TestDatabase]:
     """One for all of them: every story has an anchor of its own."""
     with copy_of(server, template) as made:
         yield made

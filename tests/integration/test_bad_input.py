@@ -22,9 +22,9 @@ import pytest
 from idetic import Claim, Idetic, IdeticError, Observation, Principal, Ref, Rule, errors, open_sync
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.model import PrincipalKind
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.databases import copy_of, row_counts_on
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -60,7 +60,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-async def place(server: EmbeddedServer, template: str, anyio_backend: str) -> AsyncIterator[Place]:
+async def place(server: TestServer, template: str, anyio_backend: str) -> AsyncIterator[Place]:
     with (
         copy_of(server, template) as database,
         psycopg.connect(database.admin_dsn, autocommit=True) as admin,

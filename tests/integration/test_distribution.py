@@ -21,11 +21,11 @@ from idetic.spec.loader import load, shipped
 from idetic.store import templates
 from idetic.store.distribution import Distribution, Place
 from idetic.store.distribution_plan import plan_distribution
-from idetic.store.embedded import EmbeddedServer
 from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase, make_world
 from tests.support.citus import placed, stand_in
 from tests.support.databases import copy_of
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ def in_place(plan: Distribution, place: Place) -> list[str]:
 
 
 @pytest.fixture
-def cluster(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+def cluster(server: TestServer, template: str) -> Iterator[TestDatabase]:
     """A database of its own with the World Agent, that looks as if it had Citus."""
     with copy_of(server, template) as database:
         stand_in(database)

@@ -134,8 +134,8 @@ async def test_a_job_exists_if_and_only_if_its_transaction_commits(
 
     with pytest.raises(ZeroDivisionError):
         await in_a_write_that_fails()
+    fails = Call(Statement("SELECT 1 / 0"), {})
     with pytest.raises(InputError):
-        fails = Call(Statement("SELECT 1 / 0"), {})
         await db.database.run_all(scope, [enqueue_statement(scope, "note"), fails])
     assert await queue.backlog() == []
     async with db.database.transaction(scope) as run:
@@ -655,9 +655,7 @@ def shape(connection: psycopg.Connection) -> list[Any]:
     ).fetchall()
 
 
-async def open_with(
-    monkeypatch: pytest.MonkeyPatch, database: TestDatabase, newest: str
-) -> None:
+async def open_with(monkeypatch: pytest.MonkeyPatch, database: TestDatabase, newest: str) -> None:
     """Open as if the installed procrastinate ended with a migration."""
     from procrastinate.schema import SchemaManager  # noqa: PLC0415
 

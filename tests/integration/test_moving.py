@@ -14,7 +14,6 @@ import pytest
 from idetic import Claim, Idetic, Observation, Principal, Tier, errors
 from idetic.embed import BgeSmall
 from idetic.library.transferring import apply_specs
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.databases import copy_of
 from tests.support.moving import (
@@ -26,6 +25,7 @@ from tests.support.moving import (
     names_in,
     written,
 )
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,7 @@ EMPTY = ("world_agent_memory_anchors",)
 
 
 @pytest.fixture
-async def elsewhere(server: EmbeddedServer, template: str) -> AsyncIterator[Elsewhere]:
+async def elsewhere(server: TestServer, template: str) -> AsyncIterator[Elsewhere]:
     with copy_of(server, template) as database:
         async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
             yield Elsewhere(database, db, await db.agent("world_agent"))

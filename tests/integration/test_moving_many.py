@@ -18,10 +18,10 @@ import pytest
 
 from idetic import Claim, Idetic, Observation, Principal, Rule
 from idetic.evidence import SourceType
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase, World
 from tests.support.databases import copy_of
 from tests.support.moving import copy_canon
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +61,7 @@ async def history(world: World, count: int) -> None:
 
 
 async def test_many_entries_with_history_are_equal_to_the_byte(
-    world: World, database: TestDatabase, server: EmbeddedServer, template: str, tmp_path: Path
+    world: World, database: TestDatabase, server: TestServer, template: str, tmp_path: Path
 ) -> None:
     await history(world, COUNT)
     took = {}

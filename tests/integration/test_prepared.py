@@ -108,9 +108,7 @@ async def test_a_recall_answers_when_the_server_forgot_some_of_its_statements(
         assert set.union(*there) == all_of_them, "prepared again"
 
 
-async def test_where_the_server_never_knows_them_the_texts_travel(
-    db: Idetic, world: World
-) -> None:
+async def test_where_the_server_never_knows_them_the_texts_travel(db: Idetic, world: World) -> None:
     database = await told(world)
     for _ in range(_MOST_SURPRISES + 1):
         await forget(database)

@@ -8,11 +8,11 @@ from uuid import uuid4
 import psycopg
 
 from idetic import Principal, Scope
-from idetic.store.embedded import EmbeddedServer
 from idetic.store.scope import anchor_id
 from tests.conftest import RULE_TEXT
 from tests.support.databases import copy_of
 from tests.support.scoped import bind
+from tests.support.servers import TestServer
 
 _RULES = """
 INSERT INTO worlds.rules (org_id, rule_id, world_id, version, body_text, source_strength,
@@ -24,7 +24,7 @@ FROM (SELECT string_agg(left(md5(n::text || w::text), 6), ' ') AS body
 """
 
 
-def test_every_look_up_of_the_guard_is_by_index(server: EmbeddedServer, template: str) -> None:
+def test_every_look_up_of_the_guard_is_by_index(server: TestServer, template: str) -> None:
     org, domain, world = uuid4(), uuid4(), uuid4()
     notices: list[str] = []
     note = f"Somebody wrote this down: {RULE_TEXT} I agree with it."

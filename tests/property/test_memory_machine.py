@@ -25,13 +25,13 @@ from hypothesis.stateful import run_state_machine_as_test
 from idetic.embed.port import Embedder
 from idetic.evidence import ContradictionStatus
 from idetic.model import PrincipalKind
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.property.maturing_rules import MaturingRules
 from tests.property.writing_rules import SAID
 from tests.support.chain import jsonb_text
 from tests.support.databases import copy_of
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.servers import TestServer
 
 LONG = bool(os.environ.get("IDETIC_FAULTS"))
 EVERY_OUTCOME = {"ADD", "UPDATE", "NOOP", "REJECT", "replay", "IdempotencyConflict"} | {
@@ -46,7 +46,7 @@ class MemoryMachine(MaturingRules):
 
 
 @pytest.fixture(scope="module")
-def machine_database(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+def machine_database(server: TestServer, template: str) -> Iterator[TestDatabase]:
     """One database for every example; each example brings anchors of its own."""
     with copy_of(server, template) as database:
         yield database
@@ -136,7 +136,7 @@ json_values = st.recursive(
 
 
 @pytest.fixture(scope="module")
-def postgres(server: EmbeddedServer) -> Iterator[psycopg.Connection]:
+def postgres(server: TestServer) -> Iterator[psycopg.Connection]:
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
         yield connection
 

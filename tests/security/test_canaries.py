@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -26,13 +26,13 @@ from idetic.library.keys import Keys
 from idetic.recall.engine import RecallEngine
 from idetic.store import connect, family, templates, writes
 from idetic.store import scope as scoping
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.support.canaries import MIX, Fleet, Tenant, settle
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.forgetful import forget, lasting
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -40,22 +40,35 @@ TENANTS = 50
 TIMES = int(os.environ.get("IDETIC_CANARIES", "1200"))
 FEW, UNTIL = 8, 600
 SEED = 20_260_311
-Settled = tuple[str, list[Tenant]]
+Settled = tuple[TestDatabase, list[Tenant]]
 Admin = psycopg.Connection[Any]
 
 
-async def _settled(server: EmbeddedServer, template: str, count: int) -> AsyncIterator[Settled]:
+@asynccontextmanager
+async def settled(server: TestServer, template: str, count: int) -> AsyncIterator[Settled]:
+    """A database with so many tenants."""
     with copy_of(server, template) as database:
         async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
             tenants = await settle(db, await db.agent("world_agent"), count, SEED)
-        yield str(conninfo_to_dict(database.dsn)["dbname"]), tenants
+        yield database, tenants
 
 
 @pytest.fixture(scope="module")
-async def few(server: EmbeddedServer, template: str, anyio_backend: str) -> AsyncIterator[Settled]:
+async def few(server: TestServer, template: str, anyio_backend: str) -> AsyncIterator[Settled]:
     """A database with a handful of tenants, copied for each control."""
-    async for settled in _settled(server, template, FEW):
-        yield settled
+    async with settled(server, template, FEW) as made:
+        yield made
+
+
+@asynccontextmanager
+async def copied(server: TestServer, template: str, few: Settled) -> AsyncIterator[Settled]:
+    """A copy of it; where the server makes none, another one with tenants of its own."""
+    if server.copies:
+        with copy_of(server, str(conninfo_to_dict(few[0].dsn)["dbname"])) as database:
+            yield database, few[1]
+    else:
+        async with settled(server, template, FEW) as made:
+            yield made
 
 
 async def sailed(
@@ -73,10 +86,9 @@ async def sailed(
     return fleet
 
 
-async def test_no_canary_is_seen_by_another_tenant(server: EmbeddedServer, template: str) -> None:
-    async for name, tenants in _settled(server, template, TENANTS):
-        with copy_of(server, name) as database:
-            fleet = await sailed(database, tenants, TIMES)
+async def test_no_canary_is_seen_by_another_tenant(server: TestServer, template: str) -> None:
+    async with settled(server, template, TENANTS) as (database, tenants):
+        fleet = await sailed(database, tenants, TIMES)
     done = sum(fleet.done.values())
     print(
         f"\n{len(fleet.tenants)} tenants, {done:,} operations of {len(fleet.done)} kinds: "
@@ -225,11 +237,15 @@ def sabotaged(
 
 @pytest.mark.parametrize("sabotage", CONTROLS, ids=lambda made: made.__name__)
 async def test_control_without_its_protection_a_canary_gets_out(
-    server: EmbeddedServer, few: Settled, monkeypatch: pytest.MonkeyPatch, sabotage: Sabotage
+    server: TestServer,
+    template: str,
+    few: Settled,
+    monkeypatch: pytest.MonkeyPatch,
+    sabotage: Sabotage,
 ) -> None:
-    name, tenants = few
-    with copy_of(server, name) as database, sabotaged(database, monkeypatch, sabotage):
-        fleet = await sailed(database, tenants, UNTIL, control=True)
+    async with copied(server, template, few) as (database, tenants):
+        with sabotaged(database, monkeypatch, sabotage):
+            fleet = await sailed(database, tenants, UNTIL, control=True)
     assert fleet.leaks
 
 
@@ -243,10 +259,14 @@ def only_no_predicate(_: Admin, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("sabotage", [only_no_rls, only_no_predicate], ids=lambda m: m.__name__)
 async def test_each_layer_holds_alone(
-    server: EmbeddedServer, few: Settled, monkeypatch: pytest.MonkeyPatch, sabotage: Sabotage
+    server: TestServer,
+    template: str,
+    few: Settled,
+    monkeypatch: pytest.MonkeyPatch,
+    sabotage: Sabotage,
 ) -> None:
-    name, tenants = few
-    with copy_of(server, name) as database, sabotaged(database, monkeypatch, sabotage):
-        fleet = await sailed(database, tenants, UNTIL // 2)
+    async with copied(server, template, few) as (database, tenants):
+        with sabotaged(database, monkeypatch, sabotage):
+            fleet = await sailed(database, tenants, UNTIL // 2)
     assert fleet.leaks == []
     assert fleet.own > UNTIL // 6

@@ -11,16 +11,16 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from idetic.store.embedded import EmbeddedServer
 from tests.security.test_mcp_isolation import Planted, _plant, seen, state
 from tests.support.aside import run
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
+from tests.support.servers import TestServer
 from tests.surfaces.cli_runner import called
 
 
 @pytest.fixture
-def planted(server: EmbeddedServer, template: str) -> Iterator[Planted]:
+def planted(server: TestServer, template: str) -> Iterator[Planted]:
     with copy_of(server, template) as database:
         yield run(_plant, database)
 

@@ -15,11 +15,9 @@ from psycopg import sql
 from idetic import CreatedKey, Idetic, Principal, errors
 from idetic.keys import new_key
 from idetic.library.handles import Memory
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.security.conftest import Prepared
 from tests.support.clock import SettableClock
-from tests.support.databases import copy_of
 from tests.support.tenants import Populated, Tenant
 
 pytestmark = pytest.mark.anyio
@@ -190,10 +188,9 @@ class Broken:
 
 
 @pytest.fixture
-async def broken(server: EmbeddedServer, prepared: Prepared) -> AsyncIterator[Broken]:
-    name, tenants = prepared
+async def broken(prepared: Prepared) -> AsyncIterator[Broken]:
     clock = SettableClock()
-    with copy_of(server, name) as database:
+    async with prepared.copied() as (database, tenants):
         opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock)
         async with opened as db:
             yield Broken(database, db, tenants["world_agent"][0], clock)

@@ -16,7 +16,6 @@ from mcp import Client, MCPError
 from psycopg import sql
 
 from idetic import Idetic, Principal, Rule
-from idetic.store.embedded import EmbeddedServer
 from tests.support.aside import run
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
@@ -30,6 +29,7 @@ from tests.support.mcp_house import (
     over_http,
     over_stdio,
 )
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +49,7 @@ class Planted:
 
 
 @pytest.fixture
-def planted(server: EmbeddedServer, template: str) -> Iterator[Planted]:
+def planted(server: TestServer, template: str) -> Iterator[Planted]:
     with copy_of(server, template) as database:
         yield run(_plant, database)
 

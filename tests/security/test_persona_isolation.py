@@ -28,7 +28,6 @@ from idetic.persona.events import EventKind, Persona
 from idetic.persona.identity import default_heuristics
 from idetic.persona.views import ActorMemoryView
 from idetic.store import scope as scoping
-from idetic.store.embedded import EmbeddedServer
 from idetic.store.persona_tables import scope_of
 from idetic.store.statement import Statement
 from tests.conftest import TestDatabase
@@ -36,6 +35,7 @@ from tests.support.catalog import functions_of, relations_of, tables_of
 from tests.support.clock import START, SettableClock
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import TENANT, pool_of, remembering, task, thought
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -244,7 +244,7 @@ async def test_the_application_role_itself_reaches_neither_but_to_erase(
 
 
 async def test_a_login_of_its_own_cannot_become_the_other(
-    memory: PersonaMemory, server: EmbeddedServer, database: TestDatabase
+    memory: PersonaMemory, server: TestServer, database: TestDatabase
 ) -> None:
     """As on the embedded server. With a login that may become both, it could: the control."""
     server.ensure_login(ACTOR)

@@ -16,7 +16,6 @@ import pytest
 
 from idetic import Idetic, Principal, Rule, errors
 from idetic.jobs.worker import Pace, Worker
-from idetic.store.embedded import EmbeddedServer
 from idetic.surfaces.langgraph import open_saver, thread
 from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.databases import copy_of
@@ -24,7 +23,8 @@ from tests.support.fake_embedder import FakeEmbedder
 from tests.support.forgetful import lasting
 from tests.support.logins import login
 from tests.support.persona import remembering, task, thought
-from tests.support.pooled import Returned, watching
+from tests.support.returned_connections import Returned, watching
+from tests.support.servers import TestServer
 from tests.support.worker_process import QUICK
 
 pytestmark = pytest.mark.anyio
@@ -124,7 +124,7 @@ each = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda made: made.__
 
 
 @pytest.fixture
-def place(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+def place(server: TestServer, template: str) -> Iterator[TestDatabase]:
     with copy_of(server, template) as database:
         yield database
 

@@ -10,24 +10,23 @@ import psycopg
 from psycopg import sql
 
 from idetic.store.database import APP_ROLE
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
+from tests.support.servers import TestServer
 
 
 @contextmanager
-def copy_of(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+def copy_of(server: TestServer, template: str) -> Iterator[TestDatabase]:
     """A copy of a prepared database, dropped at the end; for fixtures of any scope."""
     name = f"test_{uuid4().hex}"
-    made, source = sql.Identifier(name), sql.Identifier(template)
-    with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, source))
-        # A copy does not take over what was granted on the database itself.
-        connection.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO idetic_owner").format(made))
+    server.copy(template, name)
     try:
+        with psycopg.connect(server.dsn(), autocommit=True) as connection:
+            # A copy does not take over what was granted on the database itself.
+            grant = sql.SQL("GRANT CREATE ON DATABASE {} TO idetic_owner")
+            connection.execute(grant.format(sql.Identifier(name)))
         yield TestDatabase(server.dsn(user=APP_ROLE, dbname=name), server.dsn(dbname=name))
     finally:
-        with psycopg.connect(server.dsn(), autocommit=True) as connection:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(made))
+        server.drop(name)
 
 
 def row_counts_on(connection: psycopg.Connection, schema: str) -> dict[str, int]:

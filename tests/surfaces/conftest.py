@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic, Principal
 from idetic.library.handles import Agent, Memory
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
 from tests.support.databases import copy_of
 from tests.support.http_house import House, housed
+from tests.support.servers import TestServer
+from tests.support.templates import apply_agent, fill
 
 
 @pytest.fixture(scope="module")
-async def house(server: EmbeddedServer, template: str, anyio_backend: str) -> AsyncIterator[House]:
+async def house(server: TestServer, template: str, anyio_backend: str) -> AsyncIterator[House]:
     """One served database for each file of tests over HTTP."""
     with copy_of(server, template) as database:
         async with housed(database) as made:
@@ -49,15 +49,17 @@ class Frameworks:
         return self.agent.bind(tenant_id=f"{tenant_id} {self.own}", space=space, principal=who)
 
 
-# For one file at a time: while an async fixture lives, no test without a loop can run one.
 @pytest.fixture(scope="module")
-async def framework_template(
-    server: EmbeddedServer, template: str, anyio_backend: str
-) -> AsyncIterator[str]:
-    with copy_of(server, template) as database:
-        async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
-            await db.agent("framework_agent")
-        yield str(conninfo_to_dict(database.dsn)["dbname"])
+def framework_template(server: TestServer, template: str) -> Iterator[str]:
+    """The template with the agent for frameworks beside the World Agent."""
+    name = f"idetic_framework_template_{uuid4().hex[:12]}"
+
+    async def apply(db: Idetic) -> None:
+        await apply_agent(server, db, "framework_agent")
+
+    server.make_template(name, lambda name: fill(server, name, apply), base=template)
+    yield name
+    server.drop_template(name)
 
 
 async def opened(database: TestDatabase) -> AsyncIterator[Frameworks]:
@@ -66,9 +68,10 @@ async def opened(database: TestDatabase) -> AsyncIterator[Frameworks]:
         yield Frameworks(db, await db.agent("framework_agent"), clock, database)
 
 
+# For one file at a time: while an async fixture lives, no test without a loop can run one.
 @pytest.fixture(scope="module")
 async def shared_frameworks(
-    server: EmbeddedServer, framework_template: str, anyio_backend: str
+    server: TestServer, framework_template: str, anyio_backend: str
 ) -> AsyncIterator[Frameworks]:
     with copy_of(server, framework_template) as database:
         async for made in opened(database):
@@ -83,9 +86,7 @@ async def frameworks(shared_frameworks: Frameworks) -> Frameworks:
 
 
 @pytest.fixture
-async def lone_frameworks(
-    server: EmbeddedServer, framework_template: str
-) -> AsyncIterator[Frameworks]:
+async def lone_frameworks(server: TestServer, framework_template: str) -> AsyncIterator[Frameworks]:
     """A database of its own, for what changes more than a tenant."""
     with copy_of(server, framework_template) as database:
         async for made in opened(database):
@@ -93,7 +94,7 @@ async def lone_frameworks(
 
 
 @pytest.fixture
-def framework_database(server: EmbeddedServer, framework_template: str) -> Iterator[TestDatabase]:
+def framework_database(server: TestServer, framework_template: str) -> Iterator[TestDatabase]:
     """The same, not opened: for what opens it without an event loop."""
     with copy_of(server, framework_template) as database:
         yield database

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.support.databases import copy_of
+from tests.support.servers import TestServer
 from tests.surfaces.cli_runner import administered, process
 
 
 @pytest.fixture(scope="module")
-def database(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+def database(server: TestServer, template: str) -> Iterator[TestDatabase]:
     """One database for all of them, empty at first: loading the world takes longest."""
     with copy_of(server, "template1") as made:
         yield made

@@ -15,11 +15,12 @@ from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase, make_world
 from tests.support.citus import placed, roles_kept, stand_in
 from tests.support.databases import copy_of
+from tests.support.servers import TestServer
 from tests.surfaces.cli_runner import Ran, Terminal, administered, called
 
 
 @pytest.fixture
-def place(server: EmbeddedServer, template: str) -> Iterator[TestDatabase]:
+def place(server: TestServer, template: str) -> Iterator[TestDatabase]:
     with copy_of(server, template) as database, roles_kept(database.admin_dsn):
         yield database
 
@@ -95,24 +96,27 @@ def test_problems_are_listed_one_by_one(place: TestDatabase) -> None:
 
 
 def test_a_memory_with_rows_moves_by_its_dump_in_the_order_of_the_page(
-    server: EmbeddedServer, place: TestDatabase, empty_database: TestDatabase, tmp_path: Path
+    embedded_server: EmbeddedServer,
+    place: TestDatabase,
+    empty_database: TestDatabase,
+    tmp_path: Path,
 ) -> None:
     """Tables, the printed plan, rows, the rest; then the command finds everything in its place."""
     scope = anyio.run(remember, place)
     head, dump = str(tmp_path / "head.json"), str(tmp_path / "memory.dump")
     kept = called("verify", *scope, "--save-head", head, "--dsn", place.dsn)
     assert kept.code == 0, kept.err
-    tool(server, "pg_dump", "--format=custom", f"--file={dump}", place.admin_dsn)
+    tool(embedded_server, "pg_dump", "--format=custom", f"--file={dump}", place.admin_dsn)
     plan = run(place, "--plan")
     assert "-- HOLDS ROWS: " in plan.out
 
     stand_in(empty_database)
     new = f"--dbname={empty_database.admin_dsn}"
-    tool(server, "pg_restore", "--section=pre-data", new, dump)
+    tool(embedded_server, "pg_restore", "--section=pre-data", new, dump)
     with psycopg.connect(empty_database.admin_dsn, autocommit=True) as connection:
         connection.execute(plan.out.encode())
-    tool(server, "pg_restore", "--section=data", new, dump)
-    tool(server, "pg_restore", "--section=post-data", new, dump)
+    tool(embedded_server, "pg_restore", "--section=data", new, dump)
+    tool(embedded_server, "pg_restore", "--section=post-data", new, dump)
 
     moved = run(empty_database)
     assert (moved.code, moved.err) == (0, "")

@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import pytest
 
-from idetic.store.embedded import EmbeddedServer
 from tests.support.aside import run
 from tests.support.databases import copy_of, row_counts
 from tests.support.mcp_house import NEVER, House, make_house
+from tests.support.servers import TestServer
 from tests.surfaces.cli_runner import Ran, called
 
 INJECTION = "'; DROP TABLE worlds.world_agent_memory; --"
@@ -86,7 +86,7 @@ CASES = [(words, value) for words, values in COMMANDS for value in values]
 
 
 @pytest.fixture(scope="module")
-def house(server: EmbeddedServer, template: str) -> Iterator[House]:
+def house(server: TestServer, template: str) -> Iterator[House]:
     with copy_of(server, template) as database:
         yield run(make_house, database)
 

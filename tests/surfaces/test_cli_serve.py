@@ -15,15 +15,15 @@ import httpx
 import psycopg
 import pytest
 
-from idetic.store.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 from tests.support.databases import copy_of
 from tests.support.http_house import WAIT, serving
+from tests.support.servers import TestServer
 from tests.surfaces.cli_runner import process
 
 
 @pytest.fixture(scope="module")
-def database(server: EmbeddedServer, demo_template: str) -> Iterator[TestDatabase]:
+def database(server: TestServer, demo_template: str) -> Iterator[TestDatabase]:
     """One database for all of them, with the world in it: loading it takes longest."""
     with copy_of(server, demo_template) as made:
         yield made

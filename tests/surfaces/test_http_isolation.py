@@ -16,10 +16,10 @@ from psycopg import sql
 
 from idetic import Claim, Principal, SourceType
 from idetic.model import PrincipalKind
-from idetic.store.embedded import EmbeddedServer
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
 from tests.support.http_house import House, housed
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 CANARY = "canary-7f3a9c"
@@ -139,9 +139,7 @@ async def sweep(
 
 
 @pytest.fixture
-async def open_house(
-    server: EmbeddedServer, template: str, anyio_backend: str
-) -> AsyncIterator[House]:
+async def open_house(server: TestServer, template: str, anyio_backend: str) -> AsyncIterator[House]:
     """A server without the predicate, over a database without row-level security."""
     with copy_of(server, template) as database:
         with psycopg.connect(database.admin_dsn) as connection:

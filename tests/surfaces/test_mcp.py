@@ -10,7 +10,6 @@ from mcp import MCPError
 
 from idetic import Idetic, Principal, Rule
 from idetic.embed import BgeSmall, install
-from idetic.store.embedded import EmbeddedServer
 from idetic.surfaces.mcp.tools import TOOLS
 from tests.support.aside import run
 from tests.support.databases import copy_of
@@ -25,6 +24,7 @@ from tests.support.mcp_house import (
     over_stdio,
     refusal,
 )
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ SCOPE_WORDS = {"org_id", "domain_id", "tenant", "anchor", "agent", "principal", 
 
 
 @pytest.fixture(scope="module")
-def house(server: EmbeddedServer, template: str) -> Iterator[House]:
+def house(server: TestServer, template: str) -> Iterator[House]:
     with copy_of(server, template) as database:
         yield run(make_house, database)
 

@@ -14,11 +14,11 @@ from idetic import Idetic, Principal, Rule, errors
 from idetic.recall.tokens import ConservativeCounter
 from idetic.spec.loader import load
 from idetic.spec.render import render
-from idetic.store.embedded import EmbeddedServer
 from idetic.surfaces.mcp.paging import LEAST_BOUND, cut, paged, start_of
 from tests.support.aside import run
 from tests.support.databases import copy_of
 from tests.support.mcp_house import House, call, make_house, named, over_http, over_stdio
+from tests.support.servers import TestServer
 from tests.surfaces.test_mcp import read
 
 count = ConservativeCounter().count
@@ -26,7 +26,7 @@ MORE = re.compile(r"^\d+ more: .*(?:cursor|from)=(\d+)", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def house(server: EmbeddedServer, template: str) -> Iterator[House]:
+def house(server: TestServer, template: str) -> Iterator[House]:
     """A tenant with 40 long entries, each contradicted, all resting under one action."""
     with copy_of(server, template) as database:
         yield run(_filled, database)

@@ -18,7 +18,6 @@ import psycopg
 import pytest
 
 from idetic.keys import new_key
-from idetic.store.embedded import EmbeddedServer
 from tests.support.aside import run
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
@@ -30,6 +29,7 @@ from tests.support.mcp_house import (
     over_http,
     over_stdio,
 )
+from tests.support.servers import TestServer
 from tests.surfaces.cli_runner import called, process
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture(scope="module")
-def house(server: EmbeddedServer, template: str) -> Iterator[House]:
+def house(server: TestServer, template: str) -> Iterator[House]:
     with copy_of(server, template) as database:
         yield run(make_house, database)
 

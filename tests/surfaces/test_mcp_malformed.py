@@ -16,7 +16,6 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
-from idetic.store.embedded import EmbeddedServer
 from tests.support.aside import run
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
@@ -29,12 +28,13 @@ from tests.support.mcp_house import (
     over_stdio,
     refusal,
 )
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-def house(server: EmbeddedServer, template: str) -> Iterator[House]:
+def house(server: TestServer, template: str) -> Iterator[House]:
     with copy_of(server, template) as database:
         yield run(make_house, database)
 
