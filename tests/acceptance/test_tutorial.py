@@ -39,13 +39,21 @@ def clone() -> Iterator[Environment]:
             Environment.make(made.path, made.home)
             (made.packages / "idetic.pth").write_text(str(path / "src"))
             program = made.path / "bin" / "idetic"
-            program.write_text(f"#!{made.path / 'bin' / 'python'}\n{STARTER}")
+            program.write_text(STARTER.format(made.path / "bin" / "python"))
             program.chmod(0o755)
             (made.path / ".ready").touch()
         yield made
 
 
-STARTER = "import sys\nfrom idetic.surfaces.cli.app import main\nsys.exit(main())\n"
+# As pip writes it where a path is long or has blanks: a shell starts the file once more, by Python,
+# to which the shell's line is a text.
+STARTER = """#!/bin/sh
+'''exec' "{}" "$0" "$@"
+' '''
+import sys
+from idetic.surfaces.cli.app import main
+sys.exit(main())
+"""
 
 
 Opens = Callable[[], Terminal]
