@@ -111,9 +111,17 @@ def listed_files() -> Iterator[Path]:
     listing = ["git", "--no-optional-locks", "ls-files", "--cached", "--others"]
     try:
         listed = subprocess.run(
-            [*listing, "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+            [*listing, "--exclude-standard", "-z"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+            timeout=60,
         )
         found = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
     except (OSError, subprocess.CalledProcessError):  # unpacked from an archive
-        found = [p for p in ROOT.rglob("*") if not any(n[0] == "." for n in p.parts)]
+        found = [ROOT / p for p in _all_names() if not any(n[0] == "." for n in p.parts)]
     return (path for path in found if path.is_file())
+
+
+def _all_names() -> Iterator[Path]:
+    return (path.relative_to(ROOT) for path in ROOT.rglob("*"))
