@@ -32,8 +32,10 @@ def clone() -> Iterator[Environment]:
     """A fresh clone, with a home of its own; in the short form with a `.venv`, too."""
     with new_place() as place:
         path = place / "idetic"
-        git = ["git", "-c", "safe.directory=*", "clone", "--quiet"]
-        subprocess.run([*git, str(ROOT), str(path)], check=True, timeout=120)
+        # Also of a tree that belongs to another user; the second process has to be told by itself.
+        git = "git -c safe.directory=*"
+        cloned = [*git.split(), "clone", "--quiet", f"--upload-pack={git} upload-pack"]
+        subprocess.run([*cloned, str(ROOT), str(path)], check=True, timeout=120)
         made = Environment(path / ".venv", place / "home")
         if not LONG:
             Environment.make(made.path, made.home)

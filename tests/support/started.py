@@ -15,10 +15,13 @@ import signal
 import sys
 import warnings
 from collections.abc import Generator
+from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.database import InMemoryExampleDatabase
 
 # Python ignores these two itself, and does not hand that on to what it starts. The hangup stays
 # ignored in all of a run: whoever ignores it wants the run to outlive the terminal.
@@ -78,10 +81,11 @@ def leave_out_settings() -> None:
 
 def take_time() -> None:
     """How long an example takes says how busy the machine is, not whether a property holds."""
-    slow = [HealthCheck.too_slow]
-    settings.register_profile(
-        "however", parent=settings(), deadline=None, suppress_health_check=slow
-    )
+    how: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    if not os.access(Path(), os.W_OK):
+        # The tree is another user's: examples that failed cannot be kept in it.
+        how["database"] = InMemoryExampleDatabase()
+    settings.register_profile("however", parent=settings(), **how)
     settings.load_profile("however")
 
 
