@@ -28,6 +28,7 @@ from tests.support.not_applicable import NotApplicable
 from tests.support.servers import EmbeddedTestServer, TestServer
 from tests.support.templates import apply_agent, fill
 
+pytest_plugins = ["tests.support.started"]
 RULE_TEXT = (
     "A wire transfer above ten thousand must be checked by two operators before it is released, "
     "and both checks must be recorded with their time and the operator's name."
@@ -202,11 +203,7 @@ async def other_world(db: Idetic, agent: Agent) -> World:
 
 @pytest.fixture(autouse=True)
 def _no_home_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may touch the user's own embedded server, or heed the user's own settings."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(tempfile.gettempdir()) / "idetic-no-settings"))
-    for name in ("IDETIC_CONFIG", "IDETIC_AGENT", "IDETIC_ANCHOR", "IDETIC_AS", "IDETIC_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    if "IDETIC_HOME" not in os.environ:
-        monkeypatch.setenv(
-            "IDETIC_HOME", str(Path(tempfile.gettempdir()) / f"idetic-no-home-{uuid4().hex}")
-        )
+    """No test may touch the user's own embedded server, or heed the user's own settings file."""
+    nowhere = Path(tempfile.gettempdir())
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(nowhere / "idetic-no-settings"))
+    monkeypatch.setenv("IDETIC_HOME", str(nowhere / f"idetic-no-home-{uuid4().hex}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -75,7 +76,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`idetic` and `python` can be typed, as in an activated environment."""
     program = tmp_path / "bin" / "idetic"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m idetic "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m idetic "$@"\n')
     program.chmod(0o755)
     paths = [str(program.parent), str(Path(sys.executable).parent), os.environ["PATH"]]
     monkeypatch.setenv("PATH", os.pathsep.join(paths))

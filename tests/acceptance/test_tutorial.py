@@ -32,20 +32,30 @@ def clone() -> Iterator[Environment]:
     """A fresh clone, with a home of its own; in the short form with a `.venv`, too."""
     with new_place() as place:
         path = place / "idetic"
-        git = ["git", "-c", "safe.directory=*", "clone", "--quiet"]
-        subprocess.run([*git, str(ROOT), str(path)], check=True, timeout=120)
+        # Also of a tree that belongs to another user; the second process has to be told by itself.
+        git = "git -c safe.directory=*"
+        cloned = [*git.split(), "clone", "--quiet", f"--upload-pack={git} upload-pack"]
+        subprocess.run([*cloned, str(ROOT), str(path)], check=True, timeout=120)
         made = Environment(path / ".venv", place / "home")
         if not LONG:
             Environment.make(made.path, made.home)
             (made.packages / "idetic.pth").write_text(str(path / "src"))
             program = made.path / "bin" / "idetic"
-            program.write_text(f"#!{made.path / 'bin' / 'python'}\n{STARTER}")
+            program.write_text(STARTER.format(made.path / "bin" / "python"))
             program.chmod(0o755)
             (made.path / ".ready").touch()
         yield made
 
 
-STARTER = "import sys\nfrom idetic.surfaces.cli.app import main\nsys.exit(main())\n"
+# As pip writes it where a path is long or has blanks: a shell starts the file once more, by Python,
+# to which the shell's line is a text.
+STARTER = """#!/bin/sh
+'''exec' "{}" "$0" "$@"
+' '''
+import sys
+from idetic.surfaces.cli.app import main
+sys.exit(main())
+"""
 
 
 Opens = Callable[[], Terminal]

@@ -25,6 +25,7 @@ from idetic.library.persona import PersonaMemory
 from idetic.persona.drafts import Draft
 from idetic.persona.events import EventKind
 from tests.conftest import TestDatabase
+from tests.support.children import child
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import remembering
 
@@ -54,17 +55,14 @@ def process(database: TestDatabase, work: str, **order: Any) -> Iterator[subproc
         "dsn": database.dsn, "admin_dsn": database.admin_dsn, "work": work, "agent": AGENT,
         "total": EVENTS, "derive": True, "pause": 0.0, **order,
     }  # fmt: skip
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    with child(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, patience=600.0,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     ) as running:  # fmt: skip
         assert running.stdin
         running.stdin.write(json.dumps(told) + "\n")
         running.stdin.flush()
-        try:
-            yield running
-        finally:
-            running.kill()
+        yield running
 
 
 def lines_until(running: subprocess.Popen[str], lines: int | None) -> list[str]:

@@ -22,13 +22,14 @@ from idetic import Idetic
 from idetic.store.queue import Queue
 from tests.conftest import TestDatabase, World
 from tests.support.fake_embedder import FakeEmbedder
-from tests.support.worker_process import NOTES, start, until
+from tests.support.worker_process import NOTES, started, until
 
 pytestmark = pytest.mark.anyio
 
 KILLS = int(os.environ.get("IDETIC_KILLS", "2"))
 ENTRIES = 200
 JOBS = 40
+WAITING = "SELECT count(*) FROM idetic_jobs.procrastinate_jobs"
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ async def db(database: TestDatabase) -> AsyncIterator[Idetic]:
 
 def end(worker: subprocess.Popen[str], how: int = signal.SIGKILL) -> None:
     worker.send_signal(how)
-    worker.communicate()
+    worker.communicate(timeout=60)
 
 
 def one(connection: psycopg.Connection, query: str) -> Any:
@@ -59,16 +60,16 @@ async def test_embedding_goes_on_where_a_kill_left_it(
             for n in range(ENTRIES // KILLS):
                 await world.operator.prefer(f"Note {n} before kill {kill}.")
             before = one(admin, vectors)
-            victim = start(database.dsn, database.admin_dsn, embedding=0.3)
-            if chance.random() < 0.5:
-                await until(lambda n=before: one(admin, vectors) > n)  # type: ignore[misc]
-            await anyio.sleep(chance.uniform(0.0, 0.5))
-            end(victim)
-        last = start(database.dsn, database.admin_dsn)
-        total = one(admin, "SELECT count(*) FROM worlds.world_agent_memory")
-        await until(lambda: one(admin, vectors) == total)
-        await until(lambda: one(admin, "SELECT count(*) FROM idetic_jobs.procrastinate_jobs") == 0)
-        end(last, signal.SIGTERM)
+            with started(database.dsn, database.admin_dsn, embedding=0.3) as victim:
+                if chance.random() < 0.5:
+                    await until(lambda n=before: one(admin, vectors) > n)  # type: ignore[misc]
+                await anyio.sleep(chance.uniform(0.0, 0.5))
+                end(victim)
+        with started(database.dsn, database.admin_dsn) as last:
+            total = one(admin, "SELECT count(*) FROM worlds.world_agent_memory")
+            await until(lambda: one(admin, vectors) == total)
+            await until(lambda: one(admin, WAITING) == 0)
+            end(last, signal.SIGTERM)
         doubled = one(
             admin,
             """SELECT count(*) FROM (
@@ -94,14 +95,14 @@ async def test_no_job_is_lost_and_only_a_killed_worker_has_one_done_again(
         admin.execute(NOTES.encode())
         for n in range(JOBS):
             await queue.enqueue(world.memory.scope, "note", n=n)
-        survivor = start(database.dsn, database.admin_dsn, pause=0.5)
-        for _ in range(KILLS):
-            victim = start(database.dsn, database.admin_dsn, pause=0.5)
-            killed.add(victim.pid)
-            await anyio.sleep(chance.uniform(0.3, 1.2))
-            end(victim)
-        await until(lambda: one(admin, "SELECT count(*) FROM idetic_jobs.procrastinate_jobs") == 0)
-        end(survivor, signal.SIGTERM)
+        with started(database.dsn, database.admin_dsn, pause=0.5) as survivor:
+            for _ in range(KILLS):
+                with started(database.dsn, database.admin_dsn, pause=0.5) as victim:
+                    killed.add(victim.pid)
+                    await anyio.sleep(chance.uniform(0.3, 1.2))
+                    end(victim)
+            await until(lambda: one(admin, WAITING) == 0)
+            end(survivor, signal.SIGTERM)
         ended = admin.execute("SELECT n, pid FROM public.notes WHERE what = 'ended'").fetchall()
     assert {n for n, _ in ended} == set(range(JOBS)), "none lost"
     alive = Counter(n for n, pid in ended if pid not in killed)
@@ -114,12 +115,12 @@ async def test_with_the_shipped_times_work_resumes_within_a_minute(
     with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
         admin.execute(NOTES.encode())
         await Queue(db.database).enqueue(world.memory.scope, "note", n=1)
-        other = start(database.dsn, database.admin_dsn, pause=600.0, pace={})
-        await until(lambda: one(admin, "SELECT count(*) FROM public.notes") == 1)
-        heir = start(database.dsn, database.admin_dsn, pause=0.0, pace={})
-        end(other)
-        killed = time.monotonic()
-        ended = "SELECT count(*) FROM public.notes WHERE what = 'ended'"
-        await until(lambda: one(admin, ended) == 1)
-        assert time.monotonic() - killed < 60
-        end(heir, signal.SIGTERM)
+        with started(database.dsn, database.admin_dsn, pause=600.0, pace={}) as other:
+            await until(lambda: one(admin, "SELECT count(*) FROM public.notes") == 1)
+            with started(database.dsn, database.admin_dsn, pause=0.0, pace={}) as heir:
+                end(other)
+                killed = time.monotonic()
+                ended = "SELECT count(*) FROM public.notes WHERE what = 'ended'"
+                await until(lambda: one(admin, ended) == 1)
+                assert time.monotonic() - killed < 60
+                end(heir, signal.SIGTERM)

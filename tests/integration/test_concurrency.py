@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import TestDatabase, World
 from tests.support.chain import Chain, read_chain
+from tests.support.children import child
 
 pytestmark = pytest.mark.anyio
 
@@ -27,18 +28,12 @@ PROCESSES, WRITERS, WRITES = 2, 8, 12
 @contextmanager
 def started(module: str, orders: list[dict[str, Any]]) -> Iterator[list[subprocess.Popen[str]]]:
     """Processes that have their orders and wait for the word; none outlives the test."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", module],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in orders
-    ]
-    try:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(child([sys.executable, "-m", module], cwd=ROOT, **pipes))
+            for _ in orders
+        ]
         for process, order in zip(processes, orders, strict=True):
             assert process.stdin
             process.stdin.write(json.dumps(order) + "\n")
@@ -47,10 +42,6 @@ def started(module: str, orders: list[dict[str, Any]]) -> Iterator[list[subproce
             assert process.stdout
             assert process.stdout.readline() == "ready\n", _stderr(process)
         yield processes
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
 
 
 def together(module: str, orders: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -16,8 +16,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -35,6 +36,7 @@ from idetic.store.embedded import (
     stop,
 )
 from idetic.store.embedded.home import Home
+from tests.support.children import child
 
 AS_ROOT = os.geteuid() == 0
 CLIENT = """
@@ -78,17 +80,10 @@ def home(finished_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     stop(finished_home)
 
 
-@contextmanager
-def client(home: Path) -> Iterator[subprocess.Popen[str]]:
+def client(home: Path) -> AbstractContextManager[subprocess.Popen[str]]:
     """Another process with a lease; it ends without releasing."""
-    argv = [sys.executable, "-c", CLIENT, str(home)]
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return child([sys.executable, "-c", CLIENT, str(home)], **pipes)
 
 
 def line_of(process: subprocess.Popen[str]) -> str:
@@ -104,7 +99,9 @@ def finish(process: subprocess.Popen[str]) -> None:
 
 def run_python(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(argv, input="\n", capture_output=True, text=True, check=False, cwd="/")
+    return subprocess.run(
+        argv, input="\n", capture_output=True, text=True, check=False, cwd="/", timeout=120
+    )
 
 
 def query(dsn: str, statement: str) -> str:
@@ -369,20 +366,19 @@ def test_a_pid_file_that_names_a_stranger_harms_neither_side(home: Path) -> None
     lease = EmbeddedServer.acquire(home)
     owner = (home / "data").stat()
     kill_server(home)
-    switch = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if AS_ROOT else {}
-    with subprocess.Popen(["sleep", "60"], cwd="/", **switch) as stranger:  # type: ignore[call-overload]
-        try:
-            for file in (home / "data" / "postmaster.pid", home / "run" / ".s.PGSQL.5432.lock"):
-                rest = file.read_text().partition("\n")[2]
-                file.write_text(f"{stranger.pid}\n{rest}")
-            assert not stop(home)
-            lease.ensure_running()
-            assert query(lease.dsn(), "SELECT 1") == "1"
-            assert server_pid(home) != stranger.pid
-            assert stop(home)
-            assert stranger.poll() is None
-        finally:
-            stranger.kill()
+    switch: dict[str, Any] = (
+        {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if AS_ROOT else {}
+    )
+    with child(["sleep", "60"], cwd="/", **switch) as stranger:
+        for file in (home / "data" / "postmaster.pid", home / "run" / ".s.PGSQL.5432.lock"):
+            rest = file.read_text().partition("\n")[2]
+            file.write_text(f"{stranger.pid}\n{rest}")
+        assert not stop(home)
+        lease.ensure_running()
+        assert query(lease.dsn(), "SELECT 1") == "1"
+        assert server_pid(home) != stranger.pid
+        assert stop(home)
+        assert stranger.poll() is None
     lease.release()
 
 
@@ -457,6 +453,8 @@ def test_a_path_that_a_shell_would_read_is_refused(top: Path) -> None:
 def test_a_home_with_a_long_and_awkward_path(home: Path, top: Path) -> None:
     far = top / ("x" * 60) / ("it's, ü" + "y" * 60)
     far.parent.mkdir()
+    # Whatever the umask takes away: as root the server runs as another user.
+    far.parent.chmod(0o755)
     home.rename(far)
     try:
         socket_dir = Home.at(far).socket_dir

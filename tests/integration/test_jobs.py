@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -37,8 +37,9 @@ from idetic.store.pipeline import Rows
 from idetic.store.queue import Queue, TaskBacklog, enqueue_statement
 from idetic.store.statement import Call, Statement
 from tests.conftest import TestDatabase, World, make_world
+from tests.support.children import child
 from tests.support.fake_embedder import FakeEmbedder
-from tests.support.worker_process import NOTES, QUICK, start, until
+from tests.support.worker_process import NOTES, QUICK, started, until
 from tests.surfaces.cli_runner import process
 
 pytestmark = pytest.mark.anyio
@@ -435,16 +436,6 @@ async def test_jobs_whose_worker_keeps_dying_fail_in_the_end(
     assert (task.failed, task.last_error) == (1, "WorkerLost")
 
 
-@contextmanager
-def started(database: TestDatabase, **order: Any) -> Iterator[subprocess.Popen[str]]:
-    begun = start(database.dsn, database.admin_dsn, **order)
-    try:
-        yield begun
-    finally:
-        begun.kill()
-        begun.communicate()
-
-
 def notes(admin: psycopg.Connection) -> list[tuple[int, str, int]]:
     return admin.execute("SELECT n, what, pid FROM public.notes ORDER BY n").fetchall()
 
@@ -454,11 +445,11 @@ async def test_the_job_of_a_killed_worker_is_ended_once_by_another(
 ) -> None:
     admin.execute(NOTES.encode())
     await queue.enqueue(scope, "note", n=1)
-    with started(database, pause=600.0) as first:
+    with started(database.dsn, database.admin_dsn, pause=600.0) as first:
         await until(lambda: len(notes(admin)) == 1)
         first.send_signal(signal.SIGKILL)
         killed = time.monotonic()
-        with started(database, pause=0.2) as second:
+        with started(database.dsn, database.admin_dsn, pause=0.2) as second:
             await until(lambda: statuses(admin) == {})
             assert time.monotonic() - killed < 60
             seen = sorted((what, pid) for _, what, pid in notes(admin))
@@ -472,7 +463,8 @@ async def test_two_workers_share_the_work_and_do_no_job_twice(
 ) -> None:
     admin.execute(NOTES.encode())
     both = "SELECT count(*) FROM idetic_jobs.procrastinate_workers"
-    with started(database, pause=0.05), started(database, pause=0.05):
+    one, other = (started(database.dsn, database.admin_dsn, pause=0.05) for _ in range(2))
+    with one, other:
         # Only then: on a busy machine one would be through before the other is there.
         await until(lambda: admin.execute(both).fetchone() == (2,))
         for n in range(60):
@@ -617,17 +609,17 @@ async def test_once_drains_and_says_what_it_did(
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 async def test_a_signal_stops_the_command_cleanly(database: TestDatabase, sent: int) -> None:
-    asked = subprocess.Popen(  # noqa: ASYNC220 - it returns at once
+    running = child(
         [sys.executable, "-m", "idetic", "worker", "--json", "--concurrency", "1"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "IDETIC_DSN": database.dsn},
     )  # fmt: skip
-    with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
+    with running as asked, psycopg.connect(database.admin_dsn, autocommit=True) as connection:
         count = b"SELECT count(*) FROM idetic_jobs.procrastinate_workers"
         await until(lambda: connection.execute(count).fetchone() == (1,))
         asked.send_signal(sent)
         out, err = await to_thread.run_sync(lambda: asked.communicate(timeout=60))
-        assert (asked.returncode, err) == (0, b"")
+        assert (asked.returncode, err) == (0, "")
         assert json.loads(out)["released"] == 0
         assert connection.execute(count).fetchone() == (0,)
 

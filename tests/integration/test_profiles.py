@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ import pytest
 from idetic import Idetic, Observation, Principal
 from idetic.spec.primitives import Signal
 from tests.conftest import TestDatabase, World, make_world
+from tests.support.children import child
 from tests.support.fake_embedder import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -108,15 +110,14 @@ async def test_vectors_of_two_models_never_mix(database: TestDatabase) -> None:
     assert any("another model" in told.why for told in recall.not_used)
 
 
-def _process(database: TestDatabase, world: World) -> subprocess.Popen[str]:
+def _process(database: TestDatabase, world: World) -> AbstractContextManager[subprocess.Popen[str]]:
     script = Path(__file__).parents[1] / "support" / "reembedder.py"
     ids = (str(world.org_id), str(world.domain_id))
-    return subprocess.Popen(
+    return child(
         [sys.executable, "-m", "tests.support.reembedder", database.dsn, database.admin_dsn, *ids,
          "new"],
         cwd=script.parents[2],
         stdout=subprocess.PIPE,
-        text=True,
     )  # fmt: skip
 
 

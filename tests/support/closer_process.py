@@ -26,6 +26,7 @@ from anyio import to_thread
 from idetic import Idetic, Principal, Receipt, Scope
 from idetic.store.database import Database, Run
 from idetic.store.held import Held
+from tests.support.children import child, within
 from tests.support.clock import SettableClock
 
 
@@ -47,17 +48,19 @@ class Closers:
         asked, answers = self._parent.stdin, self._parent.stdout
         assert asked
         assert answers
-        asked.write(json.dumps(orders, default=str) + "\n")
-        asked.flush()
-        return [Ended(*one) for one in json.loads(answers.readline())]
+        with within(self._parent):
+            asked.write(json.dumps(orders, default=str) + "\n")
+            asked.flush()
+            return [Ended(*one) for one in json.loads(answers.readline())]
 
 
 @contextmanager
 def closers() -> Iterator[Closers]:
-    """Start the forking process; it ends with its input."""
+    """The forking process."""
     command = [sys.executable, "-m", "tests.support.closer_process"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    with child(
+        # It may serve all tests of a file; each answer is waited for by itself.
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, patience=None,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     ) as parent:  # fmt: skip
         yield Closers(parent)

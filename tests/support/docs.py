@@ -108,12 +108,21 @@ def text_files() -> Iterator[tuple[str, str]]:
 
 def listed_files() -> Iterator[Path]:
     """Every file that is in the repository or about to be."""
-    listing = ["git", "--no-optional-locks", "ls-files", "--cached", "--others"]
+    # Also of a tree that belongs to another user.
+    git = ["git", "--no-optional-locks", "-c", "safe.directory=*"]
+    listing = [*git, "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     try:
-        listed = subprocess.run(
-            [*listing, "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
-        )
+        listed = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True, timeout=60)
         found = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
     except (OSError, subprocess.CalledProcessError):  # unpacked from an archive
-        found = [p for p in ROOT.rglob("*") if not any(n[0] == "." for n in p.parts)]
+        found = [ROOT / p for p in _all_names() if not any(map(_made, p.parts))]
     return (path for path in found if path.is_file())
+
+
+def _all_names() -> Iterator[Path]:
+    return (path.relative_to(ROOT) for path in ROOT.rglob("*"))
+
+
+def _made(name: str) -> bool:
+    """Whether tools make such files and folders, and nobody writes them."""
+    return name == "__pycache__" or (name[0] == "." and name != ".gitignore")

@@ -17,6 +17,7 @@ import psycopg
 
 from idetic import Capability, Idetic, Principal
 from tests.conftest import TestDatabase, World, make_world
+from tests.support.children import child, within
 from tests.support.databases import row_counts_on
 
 WAIT = 60.0
@@ -38,35 +39,32 @@ class Process:
         return self.running.returncode, said
 
 
-def start(database: TestDatabase, *options: str, module: str = "idetic") -> Process:
-    """`idetic serve` as a user would start it, on a free port."""
-    command = [sys.executable, "-m", module, "serve", "--json", "--port", "0", *options]
-    admin = {"IDETIC_ADMIN_DSN": database.admin_dsn} if "--demo" in options else {}
-    running = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "IDETIC_DSN": database.dsn, **admin},
-    )
-    assert running.stdout
-    line = running.stdout.readline()
-    assert line, running.communicate(timeout=WAIT)[1]
-    told = json.loads(line)
-    return Process(told["address"], running, told["keys"], told)
-
-
 @contextmanager
 def serving(database: TestDatabase, *options: str, module: str = "idetic") -> Iterator[Process]:
-    """A server for as long as the block runs; it must end well."""
-    process = start(database, *options, module=module)
-    try:
-        yield process
-    finally:
-        if process.running.poll() is None:
-            code, said = process.stop()
-            assert code == 0, said
-            assert "Traceback" not in said
+    """`idetic serve` as a user would start it, on a free port; it must end well."""
+    command = [sys.executable, "-m", module, "serve", "--json", "--port", "0", *options]
+    admin = {"IDETIC_ADMIN_DSN": database.admin_dsn} if "--demo" in options else {}
+    with child(
+        command,
+        # It may serve all tests of a folder.
+        patience=None,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "IDETIC_DSN": database.dsn, **admin},
+    ) as running:
+        assert running.stdout
+        with within(running):
+            line = running.stdout.readline()
+        assert line, running.communicate(timeout=WAIT)[1]
+        told = json.loads(line)
+        process = Process(told["address"], running, told["keys"], told)
+        try:
+            yield process
+        finally:
+            if running.poll() is None:
+                code, said = process.stop()
+                assert code == 0, said
+                assert "Traceback" not in said
 
 
 class House:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +23,7 @@ from mcp.types import CallToolResult, TextContent
 from idetic import Capability, Idetic, Principal
 from idetic.library.handles import Agent
 from tests.conftest import TestDatabase, World, make_world
+from tests.support.children import child, within
 from tests.support.databases import row_counts
 
 WAIT = 60
@@ -154,19 +155,19 @@ def over_http(
     house: House, *arguments: str, program: tuple[str, ...] = PROGRAM
 ) -> Iterator[Served]:
     """A server at a free port."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         said = Path(place, "stderr")
         with said.open("w") as errors:
-            process = subprocess.Popen(
+            started = child(
                 [sys.executable, *program, "mcp", "--http", "--port", "0", "--json", *arguments],
-                stdout=subprocess.PIPE, stderr=errors, text=True,
+                # It may serve all tests of a file.
+                patience=None, stdout=subprocess.PIPE, stderr=errors,
                 env={**os.environ, **environment(house)},
             )  # fmt: skip
-        try:
-            yield Served(process, _address(process), said)
-        finally:
-            process.kill()
-            process.communicate()
+            process = stack.enter_context(started)
+        with within(process):
+            address = _address(process)
+        yield Served(process, address, said)
 
 
 def _address(process: subprocess.Popen[str]) -> str:

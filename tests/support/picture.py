@@ -12,6 +12,7 @@ from pathlib import Path
 from playwright.async_api import async_playwright
 
 from idetic.embed import install
+from tests.support.children import child
 from tests.support.strangers import new_place
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "console.png"
@@ -29,15 +30,11 @@ def main() -> None:
 def _picture(home: Path) -> None:
     command = [sys.executable, "-m", "idetic", "serve", "--demo", "--json", "--port", "0"]
     found = {"IDETIC_HOME": str(home), "IDETIC_MODEL_DIR": str(install().path)}
-    running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **found}
-    )
-    assert running.stdout
-    try:
+    with child(command, stdout=subprocess.PIPE, env={**os.environ, **found}) as running:
+        assert running.stdout
         told = json.loads(running.stdout.readline())
         keys = {(k["organisation"], k["domain"], k["principal"]): k["key"] for k in told["keys"]}
         asyncio.run(_take(told["address"], keys[PLACE]))
-    finally:
         running.terminate()
         running.wait()
 

@@ -10,11 +10,11 @@ import shlex
 import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tests.support.children import child, within
 from tests.support.shown import settled
 from tests.surfaces.cli_runner import called
 
@@ -38,10 +38,10 @@ def script(text: str, where: str) -> str:
     """Run a block by bash; what it printed. The variables it leaves are ours."""
     with tempfile.NamedTemporaryFile() as left:
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", f"{text}\nenv -0 > {left.name}\n"],
+            ["bash", "-euo", "pipefail", "-c", f"{text}\nenv -0 > {shlex.quote(left.name)}\n"],
             env=os.environ | {"COLUMNS": "200"},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
             timeout=_WAIT,
         )
@@ -81,15 +81,16 @@ class Served:
 def served(words: list[str], shown: str) -> Iterator[Served]:
     """A server at a free port, once it has said the last line shown; it must end well."""
     assert shown.strip(), f"what {words} says is not shown"
-    process = subprocess.Popen(
+    with child(
         [*words, "--port", "0"],  # the last one given holds
+        # It may serve all tests of a file.
+        patience=None,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        yield Served(process, _until(process, settled(shown)[-1]))
-    finally:
+    ) as process:
+        with within(process, _WAIT):
+            said = _until(process, settled(shown)[-1])
+        yield Served(process, said)
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=_WAIT)
     assert process.returncode == 0, rest
@@ -99,13 +100,8 @@ def served(words: list[str], shown: str) -> Iterator[Served]:
 def _until(process: subprocess.Popen[str], last: str) -> str:
     said = ""
     assert process.stdout is not None
-    late = threading.Timer(_WAIT, process.kill)
-    late.start()
-    try:
-        for line in process.stdout:
-            said += line
-            if settled(line)[-1:] == [last]:
-                return said
-    finally:
-        late.cancel()
+    for line in process.stdout:
+        said += line
+        if settled(line)[-1:] == [last]:
+            return said
     raise AssertionError(f"The server ended, and {last!r} was not among what it said:\n{said}")

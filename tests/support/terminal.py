@@ -7,14 +7,19 @@ repeats; what came out before the mark belongs to the block.
 
 from __future__ import annotations
 
+import os
 import queue
 import re
+import signal
 import subprocess
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import IO
+
+from tests.support.children import child
 
 _PROMPT = re.compile(r"^(?:>>> |\.\.\. )+", re.MULTILINE)
 _WAIT = 900.0
@@ -24,15 +29,19 @@ class Terminal:
     """A shell in a directory, until it is closed."""
 
     def __init__(self, cwd: Path, environment: Mapping[str, str]) -> None:
-        self._shell = subprocess.Popen(
+        self._stack = ExitStack()
+        shell = child(
             ["bash", "--noprofile", "--norc"],
+            patience=None,
             cwd=cwd,
             env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            encoding="utf-8",
+            # So that it can be killed with all that was started in it.
+            start_new_session=True,
         )
+        self._shell = self._stack.enter_context(shell)
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._marks = 0
         assert self._shell.stdin is not None
@@ -52,9 +61,15 @@ class Terminal:
         traceback: TracebackType | None,
     ) -> None:
         """Leave whatever runs, then the shell: the end of input ends both."""
-        self._keys.close()
-        self._shell.wait(60)
-        self._listener.join(60)
+        with self._stack:
+            self._keys.close()
+            try:
+                self._shell.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._shell.pid, signal.SIGKILL)
+                raise
+            finally:
+                self._listener.join(60)
 
     def shell(self, line: str) -> str:
         """Type a line at the shell; what it printed. It must succeed."""

@@ -10,7 +10,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -20,24 +21,24 @@ from idetic import Idetic
 from idetic.jobs.handlers import HANDLERS
 from idetic.jobs.retries import Backoff
 from idetic.jobs.worker import Pace, Worker, stopping_on_signals
+from tests.support.children import child
 from tests.support.fake_embedder import FakeEmbedder
 
 NOTES = "CREATE TABLE IF NOT EXISTS public.notes (n integer, what text, pid integer)"
 QUICK = {"heartbeat": 0.3, "stalled_after": 1.5, "sweep": 0.5, "poll": 0.2, "grace": 2.0}
 
 
-def start(dsn: str, admin_dsn: str, **order: Any) -> subprocess.Popen[str]:
-    """Start such a process, and come back when it works."""
-    started = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.worker_process"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert started.stdin
-    assert started.stdout
-    started.stdin.write(json.dumps({"dsn": dsn, "admin_dsn": admin_dsn, **order}) + "\n")
-    started.stdin.flush()
-    assert started.stdout.readline() == "working\n"
-    return started
+@contextmanager
+def started(dsn: str, admin_dsn: str, **order: Any) -> Iterator[subprocess.Popen[str]]:
+    """Such a process, once it works."""
+    command = [sys.executable, "-m", "tests.support.worker_process"]
+    with child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin
+        assert running.stdout
+        running.stdin.write(json.dumps({"dsn": dsn, "admin_dsn": admin_dsn, **order}) + "\n")
+        running.stdin.flush()
+        assert running.stdout.readline() == "working\n"
+        yield running
 
 
 async def until(true: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -85,8 +85,10 @@ def test_the_reference_page_has_every_exit_code() -> None:
 def test_the_version_as_a_process_and_as_a_script() -> None:
     assert process("--version").out == f"idetic {idetic.__version__}\n"
     script = Path(sys.executable).with_name("idetic")
-    said = subprocess.run([script, "--version"], capture_output=True, check=True, text=True).stdout
-    assert said == f"idetic {idetic.__version__}\n"
+    ran = subprocess.run(
+        [script, "--version"], capture_output=True, check=True, text=True, timeout=60
+    )
+    assert ran.stdout == f"idetic {idetic.__version__}\n"
 
 
 def test_the_shell_gets_a_completion_script_and_completes_spec_names() -> None:

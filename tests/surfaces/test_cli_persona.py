@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from idetic import Identity, Idetic
-from idetic.embed import BgeSmall, install
+from idetic.embed import BgeSmall
 from idetic.persona.events import EventKind, Persona
 from tests.conftest import TestDatabase
 from tests.surfaces.cli_runner import called, process
@@ -71,9 +71,13 @@ async def _write_undreamt(database: TestDatabase, embedder: BgeSmall | None) -> 
 
 
 def test_a_dream_covers_what_was_left_and_says_so(
-    database: TestDatabase, embedder: BgeSmall, good: str, monkeypatch: pytest.MonkeyPatch
+    database: TestDatabase,
+    embedder: BgeSmall,
+    model_path: Path,
+    good: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("IDETIC_MODEL_DIR", str(install().path))
+    monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
     anyio.run(_write_undreamt, database, embedder)
     ran = called("dream", good, "--tenant", "acme", "--dsn", database.dsn, "--json")
     assert ran.code == 0, ran.err

@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import pytest
+
+from tests.support.children import child
 from tests.surfaces.cli_runner import process
 
 WAIT = 60.0
@@ -27,21 +29,40 @@ def test_a_reader_that_leaves_early_hears_no_complaint() -> None:
 
 
 def test_an_interrupt_ends_quietly() -> None:
-    asking = subprocess.Popen(
-        [sys.executable, "-m", "idetic", "spec", "new"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with child([sys.executable, "-m", "idetic", "spec", "new"], patience=WAIT, **pipes) as asking:
+        assert asking.stderr is not None
+        said = b""
+        # To the end of the question, which no line end follows; or of what it says at all.
+        while b"agent: " not in said and (more := os.read(asking.stderr.fileno(), 1000)):
+            said += more
+        asking.send_signal(signal.SIGINT)
+        # Its input stays open until it has gone: the end of it would be another way to end.
+        assert asking.wait() == 130
+        out, err = asking.communicate()
+    assert out == ""
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code", "said"),
+    [
+        ("<&-", ["spec", "new"], 2, "The input ended at the question"),
+        (">&-", ["spec", "render", "world_agent"], 0, ""),
+        ("2>&-", ["spec", "render", "nobody"], 5, ""),
+        ("<&- >&- 2>&-", ["spec", "check", "world_agent"], 0, ""),
+    ],
+)
+def test_a_stream_that_was_closed_before_is_an_empty_one(
+    closed: str, arguments: list[str], code: int, said: str
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "idetic", *arguments],
+        capture_output=True, check=False, timeout=60, encoding="utf-8",
     )  # fmt: skip
-    assert asking.stderr is not None
-    deadline = time.monotonic() + WAIT
-    said = b""
-    while b"agent: " not in said and time.monotonic() < deadline:
-        said += os.read(asking.stderr.fileno(), 1000)
-    asking.send_signal(signal.SIGINT)
-    # Its input stays open until it has gone: the end of it would be another way to end.
-    assert asking.wait(timeout=WAIT) == 130
-    out, err = asking.communicate(timeout=WAIT)
-    assert out == b""
-    assert b"Traceback" not in err
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert said in done.stderr
+    assert "Idetic met an error" not in done.stderr
 
 
 def test_what_nobody_foresaw_is_one_line_and_a_private_file(tmp_path: Path) -> None:
@@ -74,6 +95,6 @@ def test_importing_the_command_line_imports_no_rich() -> None:
         "print([m for m in sys.modules if m == 'rich' or m.startswith('rich.')])"
     )
     said = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, check=True, text=True
+        [sys.executable, "-c", probe], capture_output=True, check=True, text=True, timeout=60
     ).stdout
     assert said == "[]\n"

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from tests.conftest import TestDatabase
+from tests.support.children import child
 from tests.support.databases import copy_of
 from tests.support.http_house import WAIT, serving
 from tests.support.servers import TestServer
@@ -47,20 +48,18 @@ def test_a_demo_world_with_a_key_for_each_principal(database: TestDatabase) -> N
 
 
 def test_the_line_it_prints_works_when_copied(database: TestDatabase) -> None:
-    running = subprocess.Popen(
+    with child(
         [sys.executable, "-m", "idetic", "serve", "--demo", "--port", "0"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "IDETIC_DSN": database.dsn, "IDETIC_ADMIN_DSN": database.admin_dsn},
-    )  # fmt: skip
-    assert running.stdout
-    try:
+    ) as running:  # fmt: skip
+        assert running.stdout
         line = next(each for each in running.stdout if each.startswith("  curl "))
         words = shlex.split(line)
         sent = dict(each.split(": ", 1) for each in words if ": " in each and each[0] != "{")
         answer = httpx.post(words[2], content=words[-1], headers=sent, timeout=WAIT)
         assert answer.status_code == 200, answer.text
         assert answer.json()["hits"], "the demo world has something to say"
-    finally:
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=WAIT)
     assert running.returncode == 0

@@ -13,7 +13,7 @@ import pytest
 
 from idetic import Principal
 from tests.conftest import TestDatabase
-from tests.support.http_house import House, Process, serving
+from tests.support.http_house import WAIT, House, Process, serving
 
 pytestmark = pytest.mark.anyio
 CLIENTS = 32
@@ -58,7 +58,8 @@ async def test_every_acknowledged_write_is_there_after_a_restart(house: House) -
         async with anyio.create_task_group() as group:
             for number in range(CLIENTS):
                 group.start_soon(write, process, key, number, told)
-            await told.enough.wait()
+            with anyio.fail_after(120):
+                await told.enough.wait()
             process.running.send_signal(signal.SIGTERM)
         await ended(process)
     assert told.cut == CLIENTS
@@ -75,7 +76,7 @@ async def test_every_acknowledged_write_is_there_after_a_restart(house: House) -
 
 
 async def ended(process: Process) -> None:
-    _, said = await anyio.to_thread.run_sync(process.running.communicate)
+    _, said = await anyio.to_thread.run_sync(lambda: process.running.communicate(timeout=WAIT))
     assert process.running.returncode == 0, said
     assert "Traceback" not in said
 

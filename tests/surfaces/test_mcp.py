@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from mcp import MCPError
 
 from idetic import Idetic, Principal, Rule
-from idetic.embed import BgeSmall, install
 from idetic.surfaces.mcp.tools import TOOLS
 from tests.support.aside import run
 from tests.support.databases import copy_of
@@ -291,12 +291,10 @@ async def test_a_database_of_ones_own_needs_no_key(house: House) -> None:
         assert "observed by agent explorer" in told
 
 
-async def test_a_note_is_found_by_its_meaning_at_once(house: House, embedder: BgeSmall) -> None:
+async def test_a_note_is_found_by_its_meaning_at_once(house: House, model_path: Path) -> None:
     """Beside a stdio server no worker runs: it makes the vectors itself."""
-    assert embedder.profile.dimensions
-    path = str(install().path)
     key = house.theirs.keys["agent"]
-    async with over_stdio(house, key=key, IDETIC_MODEL_DIR=path) as (client, _):
+    async with over_stdio(house, key=key, IDETIC_MODEL_DIR=str(model_path)) as (client, _):
         await call(client, "observe", text="The parcel arrived damaged.")
         found = await call(client, "recall", query="shipment was broken on delivery")
         assert "semantic 1" in found

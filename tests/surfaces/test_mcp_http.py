@@ -19,6 +19,7 @@ import pytest
 
 from idetic.keys import new_key
 from tests.support.aside import run
+from tests.support.children import child
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
     House,
@@ -191,24 +192,20 @@ NOTE = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
 @contextmanager
 def noted(house: House) -> Iterator[subprocess.Popen[str]]:
     """A stdio server that has written one note, and whose stdin is still open."""
-    serving = subprocess.Popen(
+    with child(
         [sys.executable, "-m", "idetic", "mcp"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, **environment(house, IDETIC_KEY=house.mine.keys["agent"])},
-    )  # fmt: skip
-    assert serving.stdin is not None
-    assert serving.stdout is not None
-    for message in (STARTED, READY, NOTE):
-        serving.stdin.write(json.dumps(message) + "\n")
-    serving.stdin.flush()
-    assert json.loads(serving.stdout.readline())["id"] == 1
-    answer = json.loads(serving.stdout.readline())["result"]["content"][0]["text"]
-    serving.args = str(named(answer, "session"))
-    try:
+    ) as serving:  # fmt: skip
+        assert serving.stdin is not None
+        assert serving.stdout is not None
+        for message in (STARTED, READY, NOTE):
+            serving.stdin.write(json.dumps(message) + "\n")
+        serving.stdin.flush()
+        assert json.loads(serving.stdout.readline())["id"] == 1
+        answer = json.loads(serving.stdout.readline())["result"]["content"][0]["text"]
+        serving.args = str(named(answer, "session"))
         yield serving
-    finally:
-        serving.kill()
-        serving.communicate()
 
 
 def closed(house: House, session: object) -> bool:

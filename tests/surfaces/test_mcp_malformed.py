@@ -17,6 +17,7 @@ import pytest
 from mcp import Client, MCPError
 
 from tests.support.aside import run
+from tests.support.children import child
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
     House,
@@ -231,23 +232,25 @@ def test_lines_that_are_no_protocol_do_not_end_a_stdio_server(house: House) -> N
     initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     listing = {"jsonrpc": "2.0", "id": "last", "method": "tools/list"}
     first, second, last = (json.dumps(one).encode() for one in (started, initialized, listing))
-    serving = subprocess.Popen(
+    with child(
         [sys.executable, "-m", "idetic", "mcp"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        errors="surrogateescape",
         env=environment(house, IDETIC_KEY=house.mine.keys["operator"]),
-    )  # fmt: skip
-    assert serving.stdin is not None
-    assert serving.stdout is not None
-    serving.stdin.write(b"\n".join([first, second, *LINES, last, b""]))
-    serving.stdin.flush()
-    answers: list[bytes] = []
-    for line in serving.stdout:
-        answers.append(line)
-        if json.loads(line).get("id") == "last":
-            break
-    assert b'"tools":' in answers[-1]
-    out, err = serving.communicate(timeout=60)
-    clean(b"".join([*answers, out]).decode())
-    assert err == b""
+    ) as serving:  # fmt: skip
+        assert serving.stdin is not None
+        assert serving.stdout is not None
+        lines = b"\n".join([first, second, *LINES, last, b""])
+        serving.stdin.write(lines.decode(errors="surrogateescape"))
+        serving.stdin.flush()
+        answers: list[str] = []
+        for line in serving.stdout:
+            answers.append(line)
+            if json.loads(line).get("id") == "last":
+                break
+        assert '"tools":' in answers[-1]
+        out, err = serving.communicate(timeout=60)
+    clean("".join([*answers, out]))
+    assert err == ""
     assert serving.returncode == 0
     assert house.counts() == before

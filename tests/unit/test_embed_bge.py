@@ -49,5 +49,7 @@ def test_only_text_is_embedded(value: object) -> None:
 def test_importing_the_room_loads_no_numerics() -> None:
     heavy = ("numpy", "onnxruntime", "tokenizers", "huggingface_hub")
     program = f"import sys, idetic.embed; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, timeout=60
+    )
     assert done.stdout.strip() == b"[]"

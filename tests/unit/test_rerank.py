@@ -159,5 +159,7 @@ def test_batches_hold_every_row_once_and_stay_within_bounds(lengths: list[int]) 
 def test_importing_the_reranker_loads_no_numerics() -> None:
     heavy = ("numpy", "onnxruntime", "tokenizers")
     program = f"import sys, idetic.recall.rerank; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, timeout=60
+    )
     assert done.stdout.strip() == b"[]"

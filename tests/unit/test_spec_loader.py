@@ -163,4 +163,4 @@ def test_a_spec_made_in_python_is_checked_too() -> None:
 
 def test_yaml_is_imported_only_when_there_is_some_to_read() -> None:
     code = "import sys, idetic.spec.loader; sys.exit('yaml' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

@@ -149,7 +149,9 @@ try:
 except errors.InputError as error:
     print(error)
 """
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert f"idetic[{option}]" in ran.stdout
 
 

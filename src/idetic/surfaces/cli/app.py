@@ -148,7 +148,12 @@ def _only_looks(arguments: list[str]) -> bool:
 
 
 def _prepare_streams() -> None:
-    """An odd locale or a broken name in an argument must not break the answer."""
+    """A closed stream, an odd locale or a broken name in an argument must not break the answer."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Closed before us: nothing to read, and nobody who reads. It takes the lowest number
+            # that is free, so that no connection becomes what libraries write to.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
