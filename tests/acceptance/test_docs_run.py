@@ -55,8 +55,12 @@ FIGURES = {
     DOCS / "reference" / "schema.md": 3,
     DOCS / "reference" / "mcp.md": 1,  # tests/surfaces/test_mcp_docs.py
 }
-# What stands in a page for a database of the reader's own.
+# What stands in a page for a database of the reader's own: a program's login, and the one that
+# administers.
 THEIRS = "postgresql://idetic@db.example/idetic"
+ADMIN = "postgresql://admin@db.example/idetic"
+DESK = "postgresql://desk@localhost/helpdesk"
+DESK_ADMIN = "postgresql://me@localhost/helpdesk"
 
 
 def named(page: Path) -> str:
@@ -80,7 +84,8 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program.chmod(0o755)
     paths = [str(program.parent), str(Path(sys.executable).parent), os.environ["PATH"]]
     monkeypatch.setenv("PATH", os.pathsep.join(paths))
-    monkeypatch.delenv("IDETIC_DSN", raising=False)
+    for name in ("IDETIC_DSN", "IDETIC_ADMIN_DSN"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -126,9 +131,8 @@ def test_the_model_is_installed_as_the_page_says(
 
 @pytest.mark.usefixtures("reader")
 def test_a_spec_can_be_pointed_at_ones_own_tables(empty_database: TestDatabase) -> None:
-    assert (
-        follow(OWN_TABLES, {"postgresql://me@localhost/helpdesk": address(empty_database.dsn)}) > 5
-    )
+    own = {DESK: address(empty_database.dsn), DESK_ADMIN: address(empty_database.admin_dsn)}
+    assert follow(OWN_TABLES, own) > 5
 
 
 @pytest.mark.usefixtures("reader")
@@ -136,7 +140,8 @@ def test_memory_moves_into_a_database_that_knew_nothing(
     empty_database: TestDatabase, model_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
-    assert follow(MOVE, {THEIRS: address(empty_database.dsn)}) > 5
+    own = {THEIRS: address(empty_database.dsn), ADMIN: address(empty_database.admin_dsn)}
+    assert follow(MOVE, own) > 5
 
 
 @pytest.mark.usefixtures("reader")
@@ -191,7 +196,8 @@ def shown_by(page: Path, typed: str) -> tuple[Block, str]:
 @pytest.fixture(scope="module")
 def demo(server: TestServer, demo_template: str) -> Iterator[Demo]:
     with copy_of(server, demo_template) as database, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IDETIC_DSN", database.admin_dsn)
+        patch.setenv("IDETIC_DSN", database.dsn)
+        patch.setenv("IDETIC_ADMIN_DSN", database.admin_dsn)
         patch.setenv("IDETIC_HOME", NO_HOME)
         patch.setenv("XDG_CONFIG_HOME", NO_HOME)
         _, shown = shown_by(SERVE, "make serve")

@@ -5,7 +5,7 @@ Blocks are told apart by their language:
 - ``python``: run, with `await` allowed at the top; all blocks of a page share one namespace.
 - ``sh``: run by bash, which stops at the first failure; what a block exports, all that follow have.
 - ``console``: each line `$ …` is typed, and must succeed; the lines below it are its output.
-- ``sql``: run on the database that `IDETIC_DSN` names.
+- ``sql``: run on the database that `IDETIC_ADMIN_DSN` names, or else `IDETIC_DSN`.
 - ``yaml``, ``toml``, ``json`` with a title: written to the file of that name, or added to it.
 - ``text`` and ``json`` without one, right after ``python`` or ``sh``: what it printed.
 
@@ -90,7 +90,8 @@ class _Reader:
         if block.language == "console":
             type_lines(block)
             return None
-        with psycopg.connect(os.environ["IDETIC_DSN"], autocommit=True) as connection:
+        dsn = os.environ.get("IDETIC_ADMIN_DSN") or os.environ["IDETIC_DSN"]
+        with psycopg.connect(dsn, autocommit=True) as connection:
             connection.execute(block.text.encode())
         return None
 

@@ -76,7 +76,7 @@ class Environment:
             cwd=cwd or self.path,
             input=stdin,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
             timeout=900,
             env=self.variables(),
@@ -89,4 +89,5 @@ class Environment:
         found = {name: value for name, value in os.environ.items() if name not in _OURS}
         if activated:
             found["PATH"] = f"{self.path / 'bin'}{os.pathsep}{found['PATH']}"
-        return found | {"IDETIC_HOME": str(self.home), "COLUMNS": "200"}
+        # Pages show what a terminal shows that knows more letters than some locales do.
+        return found | {"IDETIC_HOME": str(self.home), "COLUMNS": "200", "PYTHONUTF8": "1"}

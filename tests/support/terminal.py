@@ -38,6 +38,8 @@ class Terminal:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            # What other programs say in the user's language may be in another encoding.
+            errors="replace",
             # So that it can be killed with all that was started in it.
             start_new_session=True,
         )
@@ -91,10 +93,13 @@ class Terminal:
         return said
 
     def _listen(self, said: IO[str]) -> None:
-        with said:
-            for line in said:
-                self._lines.put(line)
-        self._lines.put(None)
+        try:
+            with said:
+                for line in said:
+                    self._lines.put(line)
+        finally:
+            # Whatever ended it: somebody waits for a line.
+            self._lines.put(None)
 
     def _type(self, text: str) -> None:
         self._keys.write(text)

@@ -17,8 +17,8 @@ from typing import Any
 import psycopg
 
 _FAMILY = "worlds.world_agent_memory"
-_ANCHOR = f"JOIN {_FAMILY}_anchors k USING (org_id, anchor_id)"
-_WHERE = f"{_ANCHOR} JOIN worlds.worlds w USING (org_id, domain_id)"
+_KEYS = f"(SELECT org_id, anchor_id, domain_id FROM {_FAMILY}_anchors) k"
+_WHERE = f"JOIN {_KEYS} USING (org_id, anchor_id) JOIN worlds.worlds w USING (org_id, domain_id)"
 _ENTRY = f"JOIN {_FAMILY} m USING (org_id, anchor_id, memory_id) {_WHERE}"
 _HERE = "org_id = ANY(%(o)s)"
 _TOLD = {
