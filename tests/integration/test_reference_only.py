@@ -125,7 +125,8 @@ async def test_what_memory_refers_to_cannot_be_deleted(
         with psycopg.connect(database.admin_dsn) as connection:
             # Without the version's own protection: what is left is the reference.
             connection.execute("ALTER TABLE worlds.rule_versions DISABLE TRIGGER USER")
-            with pytest.raises(pg.RestrictViolation) as caught:
+            # Which of the two it is depends on the server's version.
+            with pytest.raises((pg.RestrictViolation, pg.ForeignKeyViolation)) as caught:
                 connection.execute("DELETE FROM worlds.rule_versions")
     assert caught.value.diag.constraint_name == "world_agent_rule_refs_version"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 from psycopg import errors as pg
 from psycopg import sql
@@ -216,6 +218,30 @@ def test_definer_functions_are_not_for_everyone_and_fix_their_search_path(
         assert not function.public_may_execute, function.name
         assert any(s.startswith("search_path=pg_catalog") for s in function.settings), function.name
         assert function.owner not in ("postgres", "idetic_app"), function.name
+
+
+def test_public_may_execute_nothing_of_ours(guarded: Populated) -> None:
+    """Definer or not: whoever may call a function is named."""
+    schemas = {load(agent).backend.schema_ for agent in shipped()}
+    ours = ["idetic", "idetic_jobs", "idetic_actor", "idetic_subconscious", *schemas]
+    with psycopg.connect(guarded.database.admin_dsn) as connection:
+        assert open_to_all(connection, ours) == []
+        # The control: a function as PostgreSQL makes it.
+        connection.execute("CREATE FUNCTION worlds.anybody() RETURNS int RETURN 1")
+        assert open_to_all(connection, ours) == ["worlds.anybody()"]
+        connection.rollback()
+
+
+def open_to_all(connection: psycopg.Connection[Any], schemas: Sequence[str]) -> list[str]:
+    found = connection.execute(
+        """SELECT p.oid::regprocedure::text FROM pg_proc p
+           JOIN pg_namespace n ON n.oid = p.pronamespace
+           WHERE n.nspname = ANY (%s) AND EXISTS (
+               SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+               WHERE a.grantee = 0 AND a.privilege_type = 'EXECUTE') ORDER BY 1""",
+        (list(schemas),),
+    )
+    return [name for (name,) in found.fetchall()]
 
 
 def test_views_run_with_the_readers_rights(guarded: Populated, name: str) -> None:

@@ -26,6 +26,7 @@ NEAREST = 8
 _INDEXED = {
     "enable_sort": "off",
     "enable_seqscan": "off",
+    "jit": "off",
     "hnsw.iterative_scan": "strict_order",
 }
 _AFTER = {"enable_sort": "on", "enable_seqscan": "on"}

@@ -20,6 +20,11 @@ CREATE TYPE idetic.disposal AS ENUM ('HARD_DELETE', 'STRIP_PAYLOAD', 'RETAIN_MET
 -- Bounds that are the same for every family. Domains and not CHECKs: a CHECK is parsed anew by
 -- every INSERT statement (7 us each here), a domain's constraint once per connection.
 CREATE DOMAIN idetic.trust AS smallint CONSTRAINT trust_bounded CHECK (VALUE BETWEEN 0 AND 100);
+-- And what a CHECK of a table refuses stands in the server's log with the whole row.
+CREATE DOMAIN idetic.source_notes AS text CONSTRAINT source_notes_bounded
+    CHECK (char_length(VALUE) <= 500);
+CREATE DOMAIN idetic.resolution_notes AS text CONSTRAINT resolution_notes_bounded
+    CHECK (char_length(VALUE) <= 2000);
 CREATE DOMAIN idetic.envelope AS jsonb CONSTRAINT envelope_bounded
     CHECK (jsonb_typeof(VALUE) = 'object' AND pg_column_size(VALUE) <= 32768);
 

@@ -35,6 +35,7 @@ SET pg_trgm.similarity_threshold = {dedup_trigram}
 SET plan_cache_mode = force_generic_plan
 -- end
 SET enable_sort = off
+SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN

@@ -36,6 +36,7 @@ SET pg_trgm.similarity_threshold = 0.85
 SET plan_cache_mode = force_generic_plan
 -- end
 SET enable_sort = off
+SET jit = off
 AS $$
 DECLARE
     hit_id uuid;
@@ -141,6 +142,7 @@ SET plan_cache_mode = force_generic_plan
 -- end
 SET enable_seqscan = off
 SET enable_bitmapscan = off
+SET jit = off
 AS $$
 DECLARE
     suspicious integer[];
@@ -185,6 +187,7 @@ SET plan_cache_mode = force_generic_plan
 -- end
 SET enable_seqscan = off
 SET enable_bitmapscan = off
+SET jit = off
 AS $$
 DECLARE
     readings text[] := {family}_readings_v1(p_body);

@@ -44,14 +44,13 @@ CREATE TABLE {family}_{noun}_contradictions (
     observed_by text NOT NULL,
     provenance jsonb,
     status idetic.contradiction_status NOT NULL DEFAULT 'open',
-    resolution_notes text
-        CONSTRAINT {name}_{noun}_contradictions_notes CHECK (char_length(resolution_notes) <= 2000),
+    resolution_notes idetic.resolution_notes,
     resolved_at timestamptz,
     resolved_by text,
     -- What stood before the last move, so that it can be taken back to the letter. Here and not in
     -- the ledger: notes are free text, and an erasure must be able to reach them.
     previous_status idetic.contradiction_status,
-    previous_notes text,
+    previous_notes idetic.resolution_notes,
     previous_at timestamptz,
     previous_by text,
     CONSTRAINT {name}_{noun}_contradictions_pkey PRIMARY KEY ({tenant}, anchor_id, contradiction_id),

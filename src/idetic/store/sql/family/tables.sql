@@ -339,7 +339,7 @@ CREATE TABLE {family}_memory_corroborations (
     origin idetic.origin NOT NULL,
     -- An undone corroboration stays, and no longer counts.
     withdrawn_at timestamptz,
-    notes text CONSTRAINT {name}_corroborations_notes CHECK (char_length(notes) <= 500),
+    notes idetic.source_notes,
     CONSTRAINT {name}_corroborations_pkey PRIMARY KEY ({tenant}, anchor_id, corroboration_id),
     CONSTRAINT {name}_corroborations_source UNIQUE
         ({tenant}, anchor_id, memory_id, source_type, source_ref),
