@@ -1,4 +1,4 @@
-"""A database and the release that opens it: what fits is brought up to date, the rest is refused."""
+"""A database and the release that opens it: what fits is brought up to date, or it is refused."""
 
 from __future__ import annotations
 
