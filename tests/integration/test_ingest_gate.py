@@ -50,7 +50,9 @@ async def test_what_is_removed_is_told_and_nowhere_kept(
     assert entry.envelope["tags"] == ["[email removed]", "refund"]
     (link,) = await world.memory.history(entry.id)
     assert link.detail["removed"] == {"card": 1, "email": 2}
-    assert everywhere(database, MAIL) == everywhere(database, "4111") == 0
+    # Four digits alone stand in many a hash.
+    digits = CARD.replace(" ", "")
+    assert [everywhere(database, text) for text in (MAIL, CARD, digits[:9])] == [0, 0, 0]
 
 
 async def test_a_batch_passes_one_by_one(world: World) -> None:

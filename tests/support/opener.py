@@ -14,7 +14,7 @@ async def main() -> None:
     order = json.loads(sys.stdin.readline())
     print("ready", flush=True)
     sys.stdin.readline()
-    async with Idetic.open(order["dsn"]) as db:
+    async with Idetic.open(order["dsn"], admin_dsn=order["admin_dsn"]) as db:
         agent = await db.agent("world_agent")
         print(json.dumps({"version": agent.version}))
 

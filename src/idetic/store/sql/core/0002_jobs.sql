@@ -90,6 +90,5 @@ CREATE INDEX idetic_jobs_lock ON idetic_jobs.procrastinate_jobs (lock)
 CREATE INDEX idetic_jobs_failed ON idetic_jobs.procrastinate_jobs (queueing_lock)
     WHERE status = 'failed';
 
--- Who may ask for a job's key, and work the queue.
+-- Who may ask for a job's key.
 GRANT EXECUTE ON FUNCTION idetic.job_key_v1 TO idetic_app, idetic_worker, idetic_curator;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA idetic_jobs TO idetic_worker;

@@ -7,6 +7,7 @@ GRANT USAGE ON SCHEMA idetic_jobs TO idetic_worker;
 ALTER DEFAULT PRIVILEGES IN SCHEMA idetic_jobs
     GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO idetic_worker;
 ALTER DEFAULT PRIVILEGES IN SCHEMA idetic_jobs GRANT USAGE ON SEQUENCES TO idetic_worker;
+ALTER DEFAULT PRIVILEGES IN SCHEMA idetic_jobs GRANT EXECUTE ON FUNCTIONS TO idetic_worker;
 CREATE TABLE IF NOT EXISTS idetic.queue_migrations (
     name text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now(),
