@@ -23,6 +23,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from idetic.store.embedded.account import Account
 from idetic.store.embedded.home import Home
+from tests.support.children import child
 from tests.support.servers import TestServer
 
 _HOST = "127.0.0.1"
@@ -78,13 +79,10 @@ def pgbouncer(
         for attempt in range(1, _TRIES + 1):
             pooler = Pooler(_free_port(), superuser, passwords)
             _write_settings(folder, account, pooler, to, connections)
-            process = _launched(program, folder, account)
-            try:
+            with _running(program, folder, account) as process:
                 if _wait_until_ready(pooler, process):
                     yield pooler
                     return
-            finally:
-                _stop(process)
             said = (folder / "log").read_text("utf-8", errors="replace")
             assert attempt < _TRIES, f"PgBouncer did not start:\n{said}"
     finally:
@@ -138,11 +136,15 @@ def _doubled(text: str, quote: str = '"') -> str:
     return text.replace(quote, quote * 2)
 
 
-def _launched(program: str, folder: Path, account: Account) -> subprocess.Popen[bytes]:
+@contextmanager
+def _running(program: str, folder: Path, account: Account) -> Iterator[subprocess.Popen[str]]:
+    """PgBouncer for as long as the block runs; asked to end before it is made to."""
     other = account.is_other
-    with (folder / "log").open("wb") as log:
-        return subprocess.Popen(
+    with (
+        (folder / "log").open("wb") as log,
+        child(
             [program, str(folder / "settings")],
+            patience=None,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -150,10 +152,17 @@ def _launched(program: str, folder: Path, account: Account) -> subprocess.Popen[
             user=account.uid if other else None,
             group=account.gid if other else None,
             extra_groups=[] if other else None,
-        )
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_PATIENCE)
 
 
-def _wait_until_ready(pooler: Pooler, process: subprocess.Popen[bytes]) -> bool:
+def _wait_until_ready(pooler: Pooler, process: subprocess.Popen[str]) -> bool:
     """Whether it answers at its console; False if it ended, or never did."""
     deadline = time.monotonic() + _START_PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
@@ -162,12 +171,3 @@ def _wait_until_ready(pooler: Pooler, process: subprocess.Popen[bytes]) -> bool:
             return True
         time.sleep(0.05)
     return False
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(_STOP_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(_STOP_PATIENCE)
