@@ -1,7 +1,6 @@
 """The administration's own door: the login's rights, for migrations, specs and keys.
 
-What works on memory never holds it: the Actor's objects, a worker's and a client's know only the
-application's door.
+A memory, a session and the Actor's objects do not hold it: they know only the application's door.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Audited(Held):
 
     async def end(self) -> tuple[int | None, bytes | None, str | None, int | None]:
         """The end that the anchor's row claims (position, hash, time), and the last position."""
-        ((position, digest, at, last),) = await self._ask("end")
+        position, digest, at, last = (await self._ask("end"))[0]
         return position, digest, at, last
 
     async def chain(self, after: int, upto: int, limit: int) -> Rows:
