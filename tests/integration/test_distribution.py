@@ -23,7 +23,7 @@ from idetic.store.distribution import Distribution, Place
 from idetic.store.distribution_plan import plan_distribution
 from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase, make_world
-from tests.support.citus import placed, stand_in
+from tests.support.citus import placed, roles_kept, stand_in
 from tests.support.databases import copy_of
 from tests.support.servers import TestServer
 
@@ -38,6 +38,12 @@ FOREIGN_KEYS = """SELECT conrelid::regclass::text, confrelid::regclass::text FRO
 
 def in_place(plan: Distribution, place: Place) -> list[str]:
     return [t.table for t in plan.tables if t.place is place]
+
+
+@pytest.fixture(autouse=True)
+def _roles_of_the_server(server: TestServer, template: str) -> Iterator[None]:
+    with roles_kept(server.dsn()):
+        yield
 
 
 @pytest.fixture
