@@ -60,10 +60,10 @@ class Distributor:
             check(plan)
             for setting in SETTINGS if plan.pending else ():
                 await connection.execute(raw(bare(setting)))
-            for (change,) in await self._rows(connection, "acting", roles=ACTING):
-                await _run(connection, change, change)
             for placement in plan.pending:
                 await _run(connection, placement.table, placement.statement or "")
+            for (change,) in await self._rows(connection, "acting", roles=ACTING):
+                await _run(connection, "over these roles", change)
             await self._functions(connection, plan)
         async with self._administration.connection() as connection:
             await self._close(connection, plan)
