@@ -5,8 +5,8 @@ from __future__ import annotations
 # Anchor keys become columns of every table of the family, provenance of most: a name must be
 # free in all of them. A test compares this with the store's templates.
 _MEMORY = (
-    "memory_id tier typology session_id interaction_id body_text envelope "
-    "claim_subject claim_attribute claim_value lexemes substance origin trust "
+    "anchor_id memory_id tier typology session_id interaction_id body_text envelope "
+    "claim_subject claim_attribute claim_value lexemes substance provenance origin trust "
     "valid_at invalid_at archived_at superseded_at superseded_by invalidated_at deleted_at "
     "exempt_at candidate meta_at embedding_id spec_version "
     "content_hash digest_salt created_at created_by"
@@ -14,7 +14,8 @@ _MEMORY = (
 _JUNCTIONS = (
     "ref_id action_id action_kind linked_at linked_by corroboration_id source_type source_ref "
     "corroborated_at corroborated_by withdrawn_at notes contradiction_id observed_at observed_by "
-    "status resolution_notes resolved_at resolved_by source_id relation print"
+    "status resolution_notes resolved_at resolved_by previous_status previous_notes previous_at "
+    "previous_by source_id relation print"
 )
 _EMBEDDINGS = (
     "profile_id embedding embedded_at activation_id activated_at activated_by "

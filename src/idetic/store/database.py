@@ -167,10 +167,8 @@ class Database:
         while self._surprises < _MOST_SURPRISES:
             try:
                 return await _sent(connection, messages, known)
-            except pg.InvalidSqlStatementName:
-                known.clear()
-            except pg.DuplicatePreparedStatement:
-                # The pipeline has noted the name: the server means the same by it.
+            except (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement):
+                # The pipeline has noted what the server knows: it means the same by a name.
                 pass
             self._surprises += 1
         return await _sent(connection, messages, None)

@@ -137,7 +137,7 @@ class Entries:
         """An entry of a scope, from its columns."""
         fields = dict(zip(_FIELDS, row, strict=False))
         given, *rest = row[len(_FIELDS) :]
-        provenance: Mapping[str, Any] = given or {}
+        provenance: Mapping[str, Any] = given if isinstance(given, dict) else {}
         fields["id"] = fields.pop("memory_id")
         fields["tier"] = Tier(fields["tier"])
         fields["typology"] = Typology(fields["typology"])

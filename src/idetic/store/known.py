@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -70,7 +71,7 @@ def lineage_of(row: tuple[Any, ...]) -> Lineage:
     source, relation, origin, trust, at, session, interaction, provenance = row
     return Lineage(
         source, Relation(relation), Origin(origin), trust, at, session, interaction,
-        provenance or {},
+        _named(provenance),
     )  # fmt: skip
 
 
@@ -79,7 +80,7 @@ def corroboration_of(row: tuple[Any, ...]) -> Corroboration:
     row_id, kind, ref, at, by, origin, session, notes, withdrawn, provenance = row
     return Corroboration(
         row_id, SourceType(kind), ref, at, by, Origin(origin), session, notes, withdrawn,
-        provenance or {},
+        _named(provenance),
     )  # fmt: skip
 
 
@@ -97,3 +98,8 @@ def resolution_of(row: tuple[Any, ...], noun: str) -> Resolution:
     ref_id, status, at, previous, previous_at = row
     before = None if previous is None else ContradictionStatus(previous)
     return Resolution(Ref(noun, ref_id), ContradictionStatus(status), at, before, previous_at)
+
+
+def _named(provenance: Any) -> Mapping[str, Any]:
+    """Provenance by name; whatever else somebody put there names nothing."""
+    return provenance if isinstance(provenance, dict) else {}

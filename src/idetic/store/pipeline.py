@@ -14,6 +14,8 @@ from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, ExecStatus, PipelineStatus
 from psycopg.waiting import Ready, Wait
 
+from idetic.telemetry import Metric, Name, count
+
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
     from psycopg.pq.abc import PGconn, PGresult
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 Rows = list[tuple[Any, ...]]
 _INT4 = range(-(2**31), 2**31)
 _INT4_OID = 23
+_CACHE = Name("prepared_statement")
 
 
 class Pipeline:
@@ -36,6 +39,8 @@ class Pipeline:
         self._messages: list[Callable[[], None]] = []
         # Where each call's own result stands among all that come back.
         self._places: list[int] = []
+        # Which name each message prepares or runs.
+        self._named: dict[int, bytes] = {}
 
     def add(self, call: Call) -> None:
         """One statement with its values. A text that is prepared on this connection stays here."""
@@ -46,10 +51,13 @@ class Pipeline:
             self._append(lambda: pgconn.send_query_params(text, values, types))
             return
         name = statement.name(tuple(types))
+        count(Metric.CACHE_LOOKUPS, cache=_CACHE, hit=name in self._known)
         if name not in self._known:
             self._known.add(name)
             text = statement.encoded
+            self._named[len(self._messages)] = name
             self._messages.append(lambda: pgconn.send_prepare(name, text, types))
+        self._named[len(self._messages)] = name
         self._append(lambda: pgconn.send_query_prepared(name, values))
 
     def _append(self, message: Callable[[], None]) -> None:
@@ -83,10 +91,24 @@ class Pipeline:
             if self._pgconn.pipeline_status != PipelineStatus.OFF:
                 # Half a pipeline is of no use to whoever borrows the connection next.
                 await self._connection.close()
-        for result in results:
+        for place, result in enumerate(results):
             if result.status == ExecStatus.FATAL_ERROR:
-                raise pg.error_from_result(result, encoding=self._connection.info.encoding)
+                error = pg.error_from_result(result, encoding=self._connection.info.encoding)
+                self._forget(place, error)
+                raise error
         return [self._rows(results[place]) for place in self._places]
+
+    def _forget(self, failed: int, error: pg.Error) -> None:
+        """What was to be prepared after a failure is not; nor is what the server does not know."""
+        if self._known is None:
+            return
+        kept = {name for place, name in self._named.items() if place < failed}
+        lost = {name for place, name in self._named.items() if place > failed} - kept
+        if isinstance(error, pg.InvalidSqlStatementName):
+            lost.add(self._named[failed])
+        elif failed in self._named:
+            lost.discard(self._named[failed])
+        self._known -= lost
 
     def _rows(self, result: PGresult) -> Rows:
         if result.status != ExecStatus.TUPLES_OK:
