@@ -32,7 +32,7 @@ from idetic.jobs.sweeps import pending_embeddings
 from idetic.jobs.worker import Pace, Worker
 from idetic.library.handles import Agent
 from idetic.store import queue_schema
-from idetic.store.database import Run
+from idetic.store.database import Transaction
 from idetic.store.pipeline import Rows
 from idetic.store.queue import Queue, TaskBacklog, enqueue_statement
 from idetic.store.statement import Call, Statement
@@ -119,7 +119,7 @@ def statuses(admin: psycopg.Connection) -> dict[str, int]:
 # --- enqueueing ---------------------------------------------------------------------------------
 
 
-async def enqueue(run: Run, scope: Scope) -> Rows:
+async def enqueue(run: Transaction, scope: Scope) -> Rows:
     """A note, in a transaction that is open."""
     call = enqueue_statement(scope, "note")
     return await run(call.statement, call.values)

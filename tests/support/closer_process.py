@@ -24,7 +24,7 @@ import anyio
 from anyio import to_thread
 
 from idetic import Idetic, Principal, Receipt, Scope
-from idetic.store.database import Database, Run
+from idetic.store.database import Database, Transaction
 from idetic.store.held import Held
 from tests.support.children import child, within
 from tests.support.clock import SettableClock
@@ -78,7 +78,7 @@ def around_commit(*, committed: bool) -> None:
     real = Database.transaction
 
     @asynccontextmanager
-    async def dying(self: Database, scope: Scope | None) -> AsyncIterator[Run]:
+    async def dying(self: Database, scope: Scope | None) -> AsyncIterator[Transaction]:
         async with real(self, scope) as run:
             yield run
             if not committed:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from idetic.model import Entry, LedgerRecord, Scope
@@ -31,21 +30,22 @@ class Audited(Held):
 
     async def end(self) -> tuple[int | None, bytes | None, str | None, int | None]:
         """The end that the anchor's row claims (position, hash, time), and the last position."""
-        position, digest, at, last = (await self._ask("end"))[0]
+        position, digest, at, last = (await self.ask(_FILE, "end"))[0]
         return position, digest, at, last
 
     async def chain(self, after: int, upto: int, limit: int) -> Rows:
         """A stretch of the chain, in order."""
-        return await self._ask("chain", after=after, upto=upto, limit=limit)
+        return await self.ask(_FILE, "chain", after=after, upto=upto, limit=limit)
 
     async def holders(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
         """Where links with these hashes stand."""
-        return dict(await self._ask("holders", hashes=list(hashes)) if hashes else [])
+        return dict(await self.ask(_FILE, "holders", hashes=list(hashes)) if hashes else [])
 
     async def contents(self, after: UUID | None, limit: int) -> Rows:
         """A batch of entries, each beside what its history says of it."""
         turned = ", ".join(f"'{column}', m.{column}" for column in STATE)
-        return await self._ask(
+        return await self.ask(
+            _FILE,
             "contents",
             {"turned_columns": turned},
             after=after or _BEFORE_ALL,
@@ -55,31 +55,31 @@ class Audited(Held):
 
     async def loose(self, what: str, limit: int) -> Rows:
         """What hangs loose: vanished, forged_lineage, lost_receipts, unrecorded_actions, …"""
-        return await self._ask(what, limit=limit)
+        return await self.ask(_FILE, what, limit=limit)
 
     async def action(self, action_id: UUID) -> Rows:
         """What an action rested on."""
-        return await self._ask("action", action_id=action_id)
+        return await self.ask(_FILE, "action", action_id=action_id)
 
     async def actions(self, before: UUID | None, limit: int) -> Rows:
         """Actions that rest on entries, newest first: (id, kind, at, by, entries, reason)."""
-        return await self._ask("actions", before=before, limit=limit)
+        return await self.ask(_FILE, "actions", before=before, limit=limit)
 
     async def readers(self, entry_id: UUID, limit: int) -> Rows:
         """Who was shown one entry, newest first: (by, at, session, interaction)."""
-        return await self._ask("readers", entry_id=entry_id, limit=limit)
+        return await self.ask(_FILE, "readers", entry_id=entry_id, limit=limit)
 
     async def entries(self, ids: Iterable[UUID]) -> dict[UUID, Entry]:
         """Entries by id; those that went with their scope are not among them."""
         columns = {"columns": self._entries.columns(self.scope)}
-        rows = await self._ask("rows", columns, ids=list(ids))
+        rows = await self.ask(_FILE, "rows", columns, ids=list(ids))
         found = (self._entries.entry(self.scope, row) for row in rows)
         return {entry.id: entry for entry in found}
 
     async def histories(self, ids: Iterable[UUID]) -> dict[UUID, list[LedgerRecord]]:
         """The whole histories of some entries, oldest first."""
         found: dict[UUID, list[LedgerRecord]] = {}
-        for row in await self._ask("histories", ids=list(ids)):
+        for row in await self.ask(_FILE, "histories", ids=list(ids)):
             found.setdefault(row[3], []).append(record(row))
         return found
 
@@ -87,25 +87,21 @@ class Audited(Held):
         """What went with its scope into these entries, and at which position."""
         found: dict[UUID, list[tuple[UUID, int]]] = {}
         wanted = [str(one) for one in ids]
-        for into, memory_id, position in await self._ask("went_into", ids=wanted):
+        for into, memory_id, position in await self.ask(_FILE, "went_into", ids=wanted):
             found.setdefault(UUID(into), []).append((memory_id, position))
         return found
 
     async def reads(self, ids: Iterable[UUID], moment: datetime, limit: int) -> Rows:
         """Who was shown these entries up to a moment, oldest first."""
-        return await self._ask("reads", ids=list(ids), moment=moment, limit=limit)
+        return await self.ask(_FILE, "reads", ids=list(ids), moment=moment, limit=limit)
 
     async def versions(self, noun: str, ids: Iterable[UUID]) -> dict[UUID, int]:
         """The versions at which canonical rows of a noun stand now; none for an unversioned one."""
         for canonical in self.family.spec.references.canonical:
             if canonical.noun == noun and canonical.versions:
                 names = canonical_names(self.family, canonical)
-                return dict(await self._ask("versions", names, ids=list(ids)))
+                return dict(await self.ask(_FILE, "versions", names, ids=list(ids)))
         return {}
-
-    async def _ask(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
-        call = self.family.call(_FILE, query, self.scope, parts, **values)
-        return await self._run(call.statement, call.values)
 
 
 class Auditing(Holding):

@@ -68,9 +68,6 @@ class Transaction:
             await _sent(self._connection, [_COMMIT], None)
 
 
-Run = Transaction
-
-
 class Database:
     """One PostgreSQL database, entered as one role of ours: by default the application's."""
 

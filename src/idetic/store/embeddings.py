@@ -12,7 +12,7 @@ from idetic.ids import uuid7
 from idetic.model import Place, Principal, Scope, Tier, Typology
 from idetic.store import scope as scoping
 from idetic.store import templates
-from idetic.store.database import Database, Run
+from idetic.store.database import Database, Transaction
 from idetic.store.entries import anchor_of, key_columns
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
@@ -43,7 +43,7 @@ async def register(database: Database, name: str, dimensions: int, fingerprint: 
         return await known(run, name, dimensions, fingerprint)
 
 
-async def known(run: Run, name: str, dimensions: int, fingerprint: str) -> UUID:
+async def known(run: Transaction, name: str, dimensions: int, fingerprint: str) -> UUID:
     """The profile of a model, made known within a transaction if it is not yet."""
     model = {"name": name, "fingerprint": fingerprint}
     find = named_query(_PATH, "find")

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from idetic.model import Scope
@@ -58,7 +57,7 @@ class Searched(Held):
 
     async def derived(self, ids: Iterable[UUID]) -> list[UUID]:
         """What was made of some entries, however many steps away."""
-        return [row[0] for row in await self._ask("derived", ids=list(ids))]
+        return [row[0] for row in await self.ask(_FILE, "derived", ids=list(ids))]
 
     async def notes(self, runs: Sequence[str]) -> list[Note]:
         """Notes that may name the subject, about whichever entry."""
@@ -95,12 +94,13 @@ class Searched(Held):
 
     async def digests(self, ids: Sequence[UUID], rows: Sequence[UUID]) -> list[int]:
         """The positions of the keyed requests that wrote some entries or notes."""
-        found = await self._ask("digests", ids=list(ids), rows=list(rows))
+        found = await self.ask(_FILE, "digests", ids=list(ids), rows=list(rows))
         return [row[0] for row in found]
 
     async def erase(self, going: Going) -> dict[str, list[str]]:
         """Empty it for good; what went, as ids by table."""
-        rows = await self._ask(
+        rows = await self.ask(
+            _FILE,
             "erase",
             ids=sorted(going.entries),
             moment=self.at,
@@ -118,11 +118,7 @@ class Searched(Held):
         self, query: str, text: str, runs: Sequence[str], parts: Mapping[str, str] = _NO_PARTS
     ) -> Rows:
         suspect = {"suspect": _text("suspect"), "text": text}
-        return await self._ask(query, {**parts, **suspect}, runs=[f"%{run}%" for run in runs])
-
-    async def _ask(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
-        call = self.family.call(_FILE, query, self.scope, parts, **values)
-        return await self._run(call.statement, call.values)
+        return await self.ask(_FILE, query, {**parts, **suspect}, runs=[f"%{run}%" for run in runs])
 
 
 class Searching(Holding):

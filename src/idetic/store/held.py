@@ -13,7 +13,7 @@ from idetic.model import Decision, LedgerRecord, Receipt, Ref, Scope, Tier
 from idetic.spec.primitives import Canonical
 from idetic.store.canonical import canonical_names
 from idetic.store.compiler import Extensions
-from idetic.store.database import Run
+from idetic.store.database import Transaction
 from idetic.store.entries import Entries, record
 from idetic.store.family import Family
 from idetic.store.known import (
@@ -45,7 +45,7 @@ class Held(Scans):
         entries: Entries,
         extensions: Extensions,
         scope: Scope,
-        run: Run,
+        run: Transaction,
         now: datetime,
     ):
         super().__init__(family, extensions, scope, run, now)

@@ -54,23 +54,19 @@ class Listed(Overseen):
         self, since: datetime | None, until: datetime | None, limit: int
     ) -> list[LedgerRecord]:
         """What the guard refused."""
-        rows = await self._read("refusals", since=since, until=until, limit=limit)
+        rows = await self.ask(_FILE, "refusals", since=since, until=until, limit=limit)
         return [record(row) for row in rows]
 
     async def sessions(self, limit: int) -> Rows:
         """The open sessions: (id, opened_at, opened_by, ids of open interactions)."""
-        return await self._read("sessions", limit=limit)
+        return await self.ask(_FILE, "sessions", limit=limit)
 
     async def _listed(
         self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
     ) -> list[Entry]:
         columns = {"columns": self._entries.columns(self.scope)}
-        rows = await self._read(query, {**parts, **columns}, **values)
+        rows = await self.ask(_FILE, query, {**parts, **columns}, **values)
         return [self._entries.entry(self.scope, row) for row in rows]
-
-    async def _read(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
-        call = self.family.call(_FILE, query, self.scope, parts, **values)
-        return await self._run(call.statement, call.values)
 
 
 class Listing(Overseeing):

@@ -15,7 +15,6 @@ from idetic.store import templates
 from idetic.store.audit import Audited, Auditing
 from idetic.store.disposal import noun
 from idetic.store.embeddings import activation, active, known
-from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
 from idetic.store.statement import Values, filled
 from idetic.store.taking import left_out, moved, take_function
@@ -45,7 +44,7 @@ class Moved(Audited):
     async def kinds(self, *, vectors: bool) -> list[Kind]:
         """Every kind of row, in the order in which a file holds them."""
         tables = moved(self.family)
-        rows = await self._do("shape", schema=self.family.schema, tables=tables)
+        rows = await self.ask(_FILE, "shape", schema=self.family.schema, tables=tables)
         shapes = {row[0]: row[1:] for row in rows}
         spec_columns = frozenset({"version", "digest", "spec"})
         found = [Kind(SPECS, spec_columns, self._text("specs"), {"agent": self.scope.agent})]
@@ -85,26 +84,22 @@ class Moved(Audited):
         names = {**self.family.names(), **self.family.scope_names(self.scope), **parts}
         return filled(templates.query(_PATH, query), names)
 
-    async def _do(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
-        call = self.family.call(_FILE, query, self.scope, parts, **values)
-        return await self._run(call.statement, call.values)
-
 
 class Leaving(Moved):
     """An anchor read for an export: every row of one moment, a few at a time."""
 
     async def count(self, kind: Kind) -> int:
         """How many rows of a kind there are."""
-        ((count,),) = await self._do("count", {"rows": kind.query}, **kind.values)
+        ((count,),) = await self.ask(_FILE, "count", {"rows": kind.query}, **kind.values)
         found: int = count
         return found
 
     async def batches(self, kind: Kind) -> AsyncIterator[list[str]]:
         """The rows of a kind as JSON texts, in batches."""
-        await self._do("open", {"rows": kind.query}, **kind.values)
-        while batch := await self._do("fetch"):
+        await self.ask(_FILE, "open", {"rows": kind.query}, **kind.values)
+        while batch := await self.ask(_FILE, "fetch"):
             yield [row[0] for row in batch]
-        await self._do("close")
+        await self.ask(_FILE, "close")
 
 
 class Landing(Moved):
@@ -112,13 +107,13 @@ class Landing(Moved):
 
     async def begin(self) -> int:
         """Take the anchor; the position its chain is at, which is 0 if it has no memory."""
-        ((position,),) = await self._do("begin")
+        ((position,),) = await self.ask(_FILE, "begin")
         found: int = position
         return found
 
     async def specs(self) -> list[str]:
         """The versions of the agent's spec that this database holds, as a file would have them."""
-        return [row[0] for row in await self._do("specs", agent=self.scope.agent)]
+        return [row[0] for row in await self.ask(_FILE, "specs", agent=self.scope.agent)]
 
     async def register(self, profile: Mapping[str, Any]) -> None:
         """Make the model of some vectors known here; a tenant without a profile uses it."""
@@ -139,11 +134,11 @@ class Landing(Moved):
         )
         without = [] if vectors else ["embedding_id"]
         taken = {"rows": f"[{','.join(rows)}]", "without": without}
-        await self._do("take", {"function": function}, **taken)
+        await self.ask(_FILE, "take", {"function": function}, **taken)
 
     async def finish(self) -> None:
         """Let the guard look at what came, and move the anchor to the end of its chain."""
-        await self._do("taken")
+        await self.ask(_FILE, "taken")
 
 
 class Moving(Auditing):

@@ -22,19 +22,21 @@ class Overseen(Retained):
 
     async def cells(self) -> Rows:
         """Current entries by cell: (tier, typology, all of them, candidates)."""
-        return await self._count("cells")
+        return await self.ask(_FILE, "cells")
 
     async def written(self, since: datetime) -> Rows:
         """Entries by the day they were written: (day, tier, typology, count)."""
-        return await self._count("written", since=since)
+        return await self.ask(_FILE, "written", since=since)
 
     async def refused(self, since: datetime) -> Rows:
         """Refusals by day: (day, reason, count)."""
-        return await self._count("refused", since=since)
+        return await self.ask(_FILE, "refused", since=since)
 
     async def unembedded(self) -> tuple[int, datetime | None]:
         """How many entries wait for a vector, and since when the first of them does."""
-        ((count, since),) = await self._count("unembedded", {"without_vector": without_vector()})
+        ((count, since),) = await self.ask(
+            _FILE, "unembedded", {"without_vector": without_vector()}
+        )
         return count, since
 
     async def due(self) -> int:
@@ -55,12 +57,8 @@ class Overseen(Retained):
         )
 
     async def _number(self, query: str, parts: Mapping[str, str], **values: Any) -> int:
-        ((count,),) = await self._count(query, parts, **values)
+        ((count,),) = await self.ask(_FILE, query, parts, **values)
         return int(count)
-
-    async def _count(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
-        call = self.family.call(_FILE, query, self.scope, parts, **values)
-        return await self._run(call.statement, call.values)
 
 
 class Overseeing(Retaining):

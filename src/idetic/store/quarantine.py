@@ -14,7 +14,6 @@ from idetic.store import templates
 from idetic.store.entries import record
 from idetic.store.held import Held
 from idetic.store.holding import Holding
-from idetic.store.pipeline import Rows
 
 _FILE = "quarantine"
 _PATH = "queries/quarantine.sql"
@@ -53,10 +52,12 @@ class Sourced(Held):
             session_id="m.session_id",
             since="m.created_at",
         )
-        rows = await self._ask("sourced", {"behind": behind, "stated": stated}, **_values(source))
+        rows = await self.ask(
+            _FILE, "sourced", {"behind": behind, "stated": stated}, **_values(source)
+        )
         found = {row[0] for row in rows}
         if found:
-            found |= {row[0] for row in await self._ask("derived", ids=sorted(found))}
+            found |= {row[0] for row in await self.ask(_FILE, "derived", ids=sorted(found))}
         return found
 
     async def vouched(self, source: Source, but: Iterable[UUID]) -> list[tuple[UUID, UUID]]:
@@ -70,7 +71,9 @@ class Sourced(Held):
             session_id="c.session_id",
             since="c.corroborated_at",
         )
-        rows = await self._ask("vouched", {"spoken": spoken}, ids=sorted(but), **_values(source))
+        rows = await self.ask(
+            _FILE, "vouched", {"spoken": spoken}, ids=sorted(but), **_values(source)
+        )
         return [(row[0], row[1]) for row in rows]
 
     async def opposed(
@@ -84,7 +87,7 @@ class Sourced(Held):
             session_id="(l.detail ->> 'session')::uuid",
             since="l.at",
         )
-        rows = await self._ask("opposed", {"said": said}, ids=sorted(but), **_values(source))
+        rows = await self.ask(_FILE, "opposed", {"said": said}, ids=sorted(but), **_values(source))
         found: dict[UUID, set[tuple[str, str]]] = {}
         for memory_id, kind, ref in rows:
             found.setdefault(memory_id, set()).add((kind, ref))
@@ -92,25 +95,21 @@ class Sourced(Held):
 
     async def replaced(self, ids: Iterable[UUID]) -> list[LedgerRecord]:
         """The links by which entries gave way to some others."""
-        rows = await self._ask("replaced", {"link": _text("link")}, ids=sorted(ids))
+        rows = await self.ask(_FILE, "replaced", {"link": _text("link")}, ids=sorted(ids))
         return [record(row) for row in rows]
 
     async def turned(self, ids: Iterable[UUID], transition: str) -> dict[UUID, LedgerRecord]:
         """The last link of one kind about each of some entries."""
         parts = {"link": _text("link")}
-        rows = await self._ask("turned", parts, ids=sorted(ids), transition=transition)
+        rows = await self.ask(_FILE, "turned", parts, ids=sorted(ids), transition=transition)
         return {link.entry_id: link for row in rows if (link := record(row)).entry_id}
 
     async def quarantines(
         self, limit: int
     ) -> list[tuple[LedgerRecord, datetime | None, str | None, str | None]]:
         """The first link of each quarantine, newest first; when, by whom, why it was released."""
-        rows = await self._ask("quarantines", {"link": _text("link")}, limit=limit)
+        rows = await self.ask(_FILE, "quarantines", {"link": _text("link")}, limit=limit)
         return [(record(row[:-3]), row[-3], row[-2], row[-1]) for row in rows]
-
-    async def _ask(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
-        call = self.family.call(_FILE, query, self.scope, parts, **values)
-        return await self._run(call.statement, call.values)
 
 
 class Sourcing(Holding):

@@ -16,7 +16,6 @@ from idetic.store.canonical import canonical_names
 from idetic.store.database import Connection
 from idetic.store.held import Held
 from idetic.store.holding import Holding
-from idetic.store.pipeline import Rows
 from idetic.store.scans import text_of
 from idetic.store.templates import raw
 
@@ -45,7 +44,7 @@ class Retained(Held):
 
     async def kept_by(self, entry_id: UUID) -> tuple[bool, bool]:
         """Whether an action rests on an entry, and whether a contradiction stands about it."""
-        ((acted, disputed),) = await self._ask("kept_by", self._keeping(), entry_id=entry_id)
+        ((acted, disputed),) = await self.ask(_FILE, "kept_by", self._keeping(), entry_id=entry_id)
         return acted, disputed
 
     async def expired(self, typology: Typology, before: datetime, limit: int) -> list[UUID]:
@@ -60,12 +59,12 @@ class Retained(Held):
 
     async def strip(self, ids: Sequence[UUID], before: datetime, *, keep_envelope: bool) -> None:
         """Take away what tombstones from before a moment say; refused for anything else."""
-        await self._ask("strip", ids=list(ids), before=before, keep_envelope=keep_envelope)
+        await self.ask(_FILE, "strip", ids=list(ids), before=before, keep_envelope=keep_envelope)
 
     async def states(self) -> dict[RetentionState, dict[Tier, int]]:
         """How many entries are in each state, by tier; every state is told."""
         counts: dict[RetentionState, dict[Tier, int]] = {state: {} for state in RetentionState}
-        for state, tier, count in await self._ask("states"):
+        for state, tier, count in await self.ask(_FILE, "states"):
             counts[RetentionState(state)][Tier(tier)] = count
         return counts
 
@@ -84,25 +83,21 @@ class Retained(Held):
 
     async def unused_vectors(self) -> dict[UUID, int]:
         """How many vectors there are of each profile that recalls do not use."""
-        return dict(await self._ask("unused_vectors"))
+        return dict(await self.ask(_FILE, "unused_vectors"))
 
     async def overdue_scopes(self, since: Mapping[Tier, datetime], most: int) -> int:
         """How many open sessions and interactions have been silent since their tier's moment."""
         count = 0
         for tier, query in _SILENT.items():
             found = {"found": text_of(query)}
-            ((more,),) = await self._ask("how_many", found, moment=since[tier], limit=most)
+            ((more,),) = await self.ask(_FILE, "how_many", found, moment=since[tier], limit=most)
             count += more
         return count
 
     async def _ids(
         self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
     ) -> list[UUID]:
-        return [row[0] for row in await self._ask(query, parts, **values)]
-
-    async def _ask(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
-        call = self.family.call(_FILE, query, self.scope, parts, **values)
-        return await self._run(call.statement, call.values)
+        return [row[0] for row in await self.ask(_FILE, query, parts, **values)]
 
     def _keeping(self) -> dict[str, str]:
         """What keeps an entry called m: an action that rests on it, a contradiction about it."""

@@ -12,7 +12,7 @@ from idetic.spec.primitives import Canonical
 from idetic.store import decay, templates
 from idetic.store.canonical import canonical_names
 from idetic.store.compiler import Extensions
-from idetic.store.database import Run
+from idetic.store.database import Transaction
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.recall_statement import EXACT_BELOW
@@ -42,7 +42,7 @@ class Scans:
     """One anchor of one family within one transaction: its named queries, and the longer reads."""
 
     def __init__(
-        self, family: Family, extensions: Extensions, scope: Scope, run: Run, now: datetime
+        self, family: Family, extensions: Extensions, scope: Scope, run: Transaction, now: datetime
     ):
         self.family = family
         self.scope = scope
@@ -52,7 +52,13 @@ class Scans:
 
     async def rows(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
         """Run a query of the lifecycle."""
-        call = self._call(query, parts, **values)
+        return await self.ask(FILE, query, {**self._parts, **parts}, **values)
+
+    async def ask(
+        self, file: str, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
+    ) -> Rows:
+        """Run a named query of a file within this transaction and scope."""
+        call = self.family.call(file, query, self.scope, parts, **values)
         return await self._run(call.statement, call.values)
 
     def _call(self, query: str, parts: Mapping[str, str], **values: Any) -> Call:
