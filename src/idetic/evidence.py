@@ -58,6 +58,7 @@ class Relation(StrEnum):
     PROMOTED = "promoted"
     MERGED = "merged"
     RECURRED = "recurred"
+    SUMMARISED = "summarised"
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ async def test_both_personas_are_dreamt_through_their_own_roles(database: TestDa
     async with opened(database, FakeEmbedder(), derive=False) as memory:
         await busy(memory, 6)
         await memory.dream()
-        roles = {p: memory._layers[p].rows._tables.database.role for p in Persona}
+        roles = {p: memory._layers[p].store.database.role for p in Persona}
     assert roles == {Persona.ACTOR: "idetic_actor", Persona.SUBCONSCIOUS: "idetic_subconscious"}
 
 

@@ -312,7 +312,7 @@ async def test_an_event_is_kept_although_deriving_fails_in_the_database(
            'BEGIN RAISE EXCEPTION ''no''; END'"""
     )
     admin.execute(
-        """CREATE TRIGGER broken BEFORE INSERT ON idetic_actor.ltm
+        """CREATE TRIGGER broken BEFORE INSERT ON persona_actor.persona_agent_actor_memory
            FOR EACH ROW EXECUTE FUNCTION broken()"""
     )
     admin.commit()
@@ -321,7 +321,7 @@ async def test_an_event_is_kept_although_deriving_fails_in_the_database(
     coverage = await memory.actor.coverage()
     assert (coverage.events, coverage.ltm, coverage.stm) == (4, 0, 1)
     assert set(coverage.without_ltm) == {event.id for event in events}
-    admin.execute("DROP TRIGGER broken ON idetic_actor.ltm")
+    admin.execute("DROP TRIGGER broken ON persona_actor.persona_agent_actor_memory")
     admin.commit()
     dreamt = await memory.dream()
     assert dreamt.coverage[0].without_ltm == ()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from idetic.store import persona_tables
 from idetic.store import scope as scoping
 from idetic.store.statement import Statement
 
@@ -17,10 +16,9 @@ def everything(*_scope: object, **_table: object) -> str:
 
 
 def forget(change: Callable[[Any, str, Any], None]) -> None:
-    """Put it in each place that makes one: for a family, its tenant, and persona memory."""
+    """Put it in each place that makes one: for a family, and for its tenant."""
     for name in ("predicate", "tenant_predicate"):
         change(scoping, name, everything)
-    change(persona_tables, "predicate", everything)
 
 
 def lasting(change: Callable[[Any, str, Any], None]) -> None:

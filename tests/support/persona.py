@@ -11,6 +11,7 @@ import numpy as np
 
 from idetic import Idetic
 from idetic.library.persona import PersonaMemory
+from idetic.model import Principal, Scope
 from idetic.persona.events import Event, EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
 from idetic.store.database import Database
@@ -51,8 +52,18 @@ async def thought(memory: PersonaMemory, *said: str) -> list[Event]:
 
 def pool_of(memory: PersonaMemory, persona: Persona) -> Database:
     """The pool that a persona's memory works through."""
-    tables = memory._layers[persona].rows._tables
-    return tables.database
+    return memory._layers[persona].store.database
+
+
+def table_of(persona: str, noun: str) -> str:
+    """A table of a persona's family, as SQL names it: `log`, `memory`, `memory_ledger`, `notes`."""
+    return f"persona_{persona}.persona_agent_{persona}_{noun}"
+
+
+def scope_of(tenant: str, agent_id: str) -> Scope:
+    """The scope of one agent's persona memory; the same for both personas."""
+    anchor = {"tenant_id": tenant, "agent_id": agent_id}
+    return Scope("persona_agent", anchor, Principal.agent(agent_id))
 
 
 class UnreliableEmbedder(FakeEmbedder):

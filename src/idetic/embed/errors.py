@@ -40,5 +40,12 @@ class EmbeddingFailed(IdeticError):
     exit_code = 7
 
 
+class EmbedderHangs(EmbeddingFailed):
+    """The embedding model did not answer in time."""
+
+    code = "embedder_hangs"
+    remedy = "Look at what the embedder waits for; entries stay pending."
+
+
 class SourceFailed(Exception):
     """A source did not yield the pinned files; never leaves the installer."""

@@ -17,7 +17,7 @@ from idetic.library.idetic import Idetic
 from idetic.model import Principal
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.queue import Marks, Queue
+from idetic.store.queue import Queue
 
 log = logging.getLogger("idetic.jobs")
 Handler = Callable[..., Awaitable[dict[str, Any]]]
@@ -28,7 +28,7 @@ async def embed(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any
     if await db.model.get() is None:
         return {"skipped": "no embedding model"}
     memory = await bound(db, agent, anchor)
-    marks = Marks(db.database, memory.agent.spec)
+    marks = memory.agent.rooms.marks
     # Read first: what is written while this runs is then looked at once more, never missed.
     position = await marks.position(memory.scope)
     done = await memory.embed()
@@ -125,7 +125,7 @@ HANDLERS: dict[str, Handler] = {
 
 
 async def _mark(db: Idetic, memory: Memory, task: str) -> None:
-    marks = Marks(db.database, memory.agent.spec)
+    marks = memory.agent.rooms.marks
     position = await marks.position(memory.scope)
     await marks.mark(memory.scope, task, position, db.clock.now())
 

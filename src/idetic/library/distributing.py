@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from idetic.errors import InputError, SpecNotFound
-from idetic.library.persona import SPEC
 from idetic.spec.loader import load
 from idetic.store.distributing import Distributor, check
 from idetic.store.distribution import Distribution
@@ -33,7 +32,7 @@ async def distribute(db: Idetic, agent: str, *, dry_run: bool) -> Distribution:
             remedy="`idetic spec list` shows what it holds; `idetic spec apply` adds one.",
         )
     loaded = {name: load(spec) for name, spec in specs.items()}
-    distributor = Distributor(db.administration, agent, loaded, persona=agent == SPEC)
+    distributor = Distributor(db.administration, agent, loaded)
     plan = await distributor.plan()
     if dry_run:
         return plan

@@ -50,15 +50,36 @@ _WROTE = (Decision.ADD, Decision.UPDATE)
 class Agent:
     """An agent whose spec this database holds. Bind it to a scope to use its memory."""
 
-    def __init__(self, spec: MemorySpec, version: int, rooms: Rooms, *, embed_inline: bool = False):
+    def __init__(
+        self,
+        spec: MemorySpec,
+        version: int,
+        rooms: Rooms,
+        *,
+        embed_inline: bool = False,
+        steward: Rooms | None = None,
+    ):
         self.spec = spec
         self.version = version
         self.rooms = rooms
         self.embed_inline = embed_inline
+        # The same family with the rights of those who govern it, where a persona has fewer.
+        self._steward = steward
 
     def bind(self, /, *, principal: Principal, **anchor: Any) -> Memory:
         """This agent's memory for one anchor and one principal; the scope is immutable."""
-        return Memory(self, bind(self.spec, anchor, principal))
+        return self.within(bind(self.spec, anchor, principal))
+
+    def within(self, scope: Scope) -> Memory:
+        """This agent's memory within a scope; those who govern a persona act as its steward.
+
+        A memory holds the rooms of one of them: from the Actor's nothing leads to the steward's.
+        """
+        if self._steward is None:
+            return Memory(self, scope)
+        governs = allows(self.spec, scope, Capability.READ_ACROSS)
+        rooms = self._steward if governs else self.rooms
+        return Memory(Agent(self.spec, self.version, rooms, embed_inline=self.embed_inline), scope)
 
     def __repr__(self) -> str:
         return f"Agent({self.spec.agent!r}, version {self.version})"

@@ -17,6 +17,7 @@ from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
 from idetic.library.distributing import distribute
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
+from idetic.library.persona import SPEC as PERSONA_SPEC
 from idetic.library.persona import PersonaMemory, PersonaPools, compose_persona
 from idetic.library.persona_import.importing import PersonaImport, Progress
 from idetic.library.persona_import.report import ImportReport
@@ -24,14 +25,13 @@ from idetic.library.rooms import Rooms, compose
 from idetic.lifecycle.consolidation import ReasonerFactory
 from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
 from idetic.persona.deriving import Derivation
-from idetic.persona.embedding import PATIENCE
-from idetic.persona.events import Persona
+from idetic.persona.events import Persona, persona_of
 from idetic.persona.identity import Identity
 from idetic.persona.identity_file import IdentityFile
 from idetic.persona.layers import Layers
 from idetic.persona.tools import Tool
 from idetic.ports import Clock, SystemClock
-from idetic.recall.model import Model
+from idetic.recall.model import PATIENCE, Model
 from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
@@ -40,7 +40,7 @@ from idetic.store.administration import Administration
 from idetic.store.connect import Opened, open_database, open_role
 from idetic.store.database import Database
 from idetic.store.distribution import Distribution
-from idetic.store.persona_tables import role_of, vector_schema
+from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan
 from idetic.store.registry import Registry, SpecVersion
 
@@ -178,7 +178,12 @@ class Idetic:
         return self.database.dsn
 
     async def agent(
-        self, spec: SpecSource, *, apply: bool = False, embed_inline: bool = False
+        self,
+        spec: SpecSource,
+        *,
+        apply: bool = False,
+        embed_inline: bool = False,
+        persona: Persona = Persona.ACTOR,
     ) -> Agent:
         """An agent by its spec: a shipped name, a file, a mapping, a MemorySpec, or the name of
         one that this database holds.
@@ -186,8 +191,15 @@ class Idetic:
         A spec that the database has never seen is applied. A changed one is refused unless
         `apply=True`: look at `plan` first. `embed_inline` gives each entry its vector as it is
         written, for the time the model takes; otherwise it stays pending until `memory.embed()`.
+        Where a log has two personas, `persona` says whose memory; principals that cannot
+        `read_across` have the Actor's alone.
         """
         chosen = await self._find(spec)
+        plan = await self._held(chosen, apply=apply)
+        return await self._agent(chosen, plan, persona, embed_inline=embed_inline)
+
+    async def _held(self, chosen: MemorySpec, *, apply: bool = False) -> Plan:
+        """The plan of a spec that this database holds; one that it has never seen is applied."""
         plan = await self.plan(chosen)
         if plan.from_version not in (None, plan.to_version) and not apply:
             raise SpecChanged(
@@ -196,10 +208,21 @@ class Idetic:
                 remedy="Look at `await db.plan(spec)` or `idetic spec plan`, then apply it with "
                 "`db.agent(spec, apply=True)` or `idetic spec apply`.",
             )
-        if not plan.empty:
-            plan = await self.apply(chosen)
-        rooms = self._rooms(chosen, plan)
-        return Agent(chosen, plan.to_version, rooms, embed_inline=embed_inline)
+        return plan if plan.empty else await self.apply(chosen)
+
+    async def _agent(
+        self, chosen: MemorySpec, plan: Plan, persona: Persona, *, embed_inline: bool
+    ) -> Agent:
+        """An agent with the rooms of one family; a persona's has a steward beside it."""
+        whose = persona_of(persona)
+        if Family(chosen, whose).persona is None:
+            rooms = self._rooms(chosen, plan, self.database, None)
+            return Agent(chosen, plan.to_version, rooms, embed_inline=embed_inline)
+        pools = await self._persona_pools()
+        governed = self._rooms(chosen, plan, pools.steward, whose)
+        actors = whose is Persona.ACTOR
+        own = self._rooms(chosen, plan, pools.actor, whose, alone=True) if actors else governed
+        return Agent(chosen, plan.to_version, own, embed_inline=embed_inline, steward=governed)
 
     async def authenticate(self, key: str) -> Memory:
         """The memory that an API key stands for: its scope is the key's, whatever is asked."""
@@ -210,18 +233,24 @@ class Idetic:
         identity: Identity,
         *,
         tenant: str | UUID,
+        spec: SpecSource = PERSONA_SPEC,
         derivation: Derivation | None = None,
         derive: bool = True,
         patience: float = PATIENCE,
     ) -> PersonaMemory:
         """Persona memory of the agent whose identity this is, within one tenant.
 
-        `derivation` replaces the shipped compactor; `derive=False` writes the log alone and leaves
-        the rest to a dream; `patience` is how many seconds an embedder may take.
+        `spec` is any with a log, for one persona or two, and an anchor of two keys: the tenant and
+        the agent. `derivation` replaces the shipped compactor; `derive=False` writes the log alone
+        and leaves the rest to a dream; `patience` is how many seconds an embedder may take.
         """
-        pools = await self._persona_pools()
+        chosen = await self._find(spec)
+        plan = await self._held(chosen)
+        two = Family(chosen).persona is not None
+        pools = await self._persona_pools() if two else PersonaPools.of_one(self.database)
         return compose_persona(
-            pools, tenant, identity, self.model, self.clock, await vector_schema(self.database),
+            plan, pools, tenant, identity, self.model, self.clock,
+            lambda whose: self._rooms(chosen, plan, pools.steward, whose),
             derivation=derivation, derive=derive, patience=patience,
         )  # fmt: skip
 
@@ -272,16 +301,29 @@ class Idetic:
         opened = self._there
         async with self._opening:
             if self._personas is None:
-                actor, own = [await open_role(opened, role_of(p)) for p in Persona]
-                self._personas = PersonaPools(opened.database, actor, own)
+                roles = ("idetic_actor", "idetic_subconscious", STEWARD_ROLE)
+                self._personas = PersonaPools(*[await open_role(opened, role) for role in roles])
             return self._personas
 
-    def _rooms(self, spec: MemorySpec, plan: Plan) -> Rooms:
-        """Compose the rooms of one agent: the only place where they meet."""
+    def _rooms(
+        self,
+        spec: MemorySpec,
+        plan: Plan,
+        database: Database,
+        persona: Persona | None,
+        *,
+        alone: bool = False,
+    ) -> Rooms:
+        """Compose the rooms of one agent: the only place where they meet.
+
+        `alone` keeps the application's pool out of them, through which one could become another.
+        """
         return compose(
-            spec, plan.to_version, self.database, plan.extensions, self.model, self.clock,
+            spec, plan.to_version, database, plan.extensions, self.model, self.clock,
             self.reranker,
             self.reasoner,
+            persona=persona,
+            jobs=None if alone else self.database,
         )  # fmt: skip
 
     async def plan(self, spec: SpecSource) -> Plan:

@@ -105,7 +105,7 @@ class Keys:
             agent = await self._newest(proven.agent)
             self._agents[proven.agent] = agent
         scope = bind(agent.spec, proven.anchor, proven.principal, proven.capabilities)
-        return Memory(agent, scope)
+        return agent.within(scope)
 
     async def _newest(self, name: str) -> Agent:
         """An agent as the database holds it; a key must not apply a spec."""

@@ -33,6 +33,7 @@ from idetic.recall.engine import RecallEngine
 from idetic.recall.model import Model
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Persona
 from idetic.store.audit import Auditing
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
@@ -45,7 +46,7 @@ from idetic.store.listing import Listing
 from idetic.store.moving import Moving
 from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
-from idetic.store.queue import Queue
+from idetic.store.queue import Marks, Queue
 from idetic.store.recalls import Recalls
 from idetic.store.retention import Retaining
 from idetic.store.shown import Showing
@@ -83,6 +84,7 @@ class Rooms:
     verifier: Verifier
     explaining: Explaining
     gates: Gates
+    marks: Marks
     exporting: Exporting
     importing: Importing
     adopting: Adopting
@@ -98,9 +100,15 @@ def compose(
     clock: Clock,
     reranker: Reranker | None,
     reasoner: ReasonerFactory | None,
+    *,
+    persona: Persona | None = None,
+    jobs: Database | None = None,
 ) -> Rooms:
-    """Every room of one agent, each given what it needs; nothing else wires them."""
-    family = Family(spec)
+    """Every room of one agent, each given what it needs; nothing else wires them.
+
+    `persona` says whose family, where there are two; `jobs` is the pool that sees the queue.
+    """
+    family = Family(spec, persona)
     entries = Entries(database, family)
     embeddings = Embeddings(database, family, extensions.vector)
     recalls = Recalls(database, family, entries, extensions.vector)
@@ -117,7 +125,7 @@ def compose(
     moving = Moving(database, family, entries, extensions)
     verifier = Verifier(spec, auditing, clock)
     overseeing = Overseeing(database, family, entries, extensions)
-    queue = Queue(database)
+    queue = Queue(jobs or database)
     return Rooms(
         gateway=gateway,
         entries=entries,
@@ -146,5 +154,6 @@ def compose(
         importing=Importing(spec, version, moving, verifier, clock),
         adopting=Adopting(spec, gateway, closer, gates),
         gates=gates,
+        marks=Marks(database, family),
         clock=clock,
     )

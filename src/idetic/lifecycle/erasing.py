@@ -78,7 +78,7 @@ class Erasure:
         made = [_turned(one.entry, held, reason, receipt) for one in known]
         await self._gateway.settle(held, made)
         removed: dict[str, list[str]] = {}
-        if going.entries or going.notes or going.digests or going.keys:
+        if going.found:
             entries = {"memory": [str(one) for one in going.entries]} if going.entries else {}
             removed = entries | await held.erase(going)
         told = {
@@ -97,13 +97,18 @@ class Erasure:
         direct = [
             memory_id for memory_id, *texts in await held.mentioned(runs) if mentions.within(*texts)
         ]
+        events = [one for one, *texts in await held.logged(runs) if mentions.within(*texts)]
+        pairs = await held.mirrored(events, direct)
+        events = sorted({*events, *(event for event, _ in pairs)})
+        direct = sorted({*direct, *(entry for _, entry in pairs)})
         entries = sorted({*direct, *(await held.derived(direct) if direct else ())})
         notes = [note for note in await held.notes(runs) if mentions.within(note.text)]
         digests = await held.digests(entries, [note.row_id for note in notes])
         keys = [position for position, key in await held.keyed(runs) if mentions.within(key)]
         # Those about entries that go, go with them.
         beside = [note for note in notes if note.entry_id not in set(entries)]
-        return Going(entries, beside, digests, keys)
+        told = [one for one, body in await held.operational(runs) if mentions.within(body)]
+        return Going(entries, beside, digests, keys, events, told)
 
 
 def _turned(entry: Any, held: Searched, reason: str, receipt: UUID) -> Step:

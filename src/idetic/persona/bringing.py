@@ -12,12 +12,13 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from idetic.audit.log_chain import EMPTIED
 from idetic.errors import InputError
-from idetic.persona.chain import EMPTIED
 from idetic.persona.deriving import IMPORTED, KeptEntry
 from idetic.persona.drafts import REDACTED, Draft
 from idetic.persona.events import Event
 from idetic.persona.layers import Layers
+from idetic.spec.primitives import DERIVATION
 
 
 class Fate(StrEnum):
@@ -69,7 +70,7 @@ async def bring(layers: Layers, batch: Sequence[Brought], *, write: bool) -> lis
         item, gated = _entry(layers, event, each.ltm) if fate is Fate.WRITTEN else (None, False)
         if fate is Fate.WRITTEN:
             new[event.id] = (event, item)
-        kept = item is not None and item["derivation"] == IMPORTED
+        kept = item is not None and item["provenance"][DERIVATION] == IMPORTED
         outcomes.append(Outcome(fate, "", gated or REDACTED in event.metadata, kept))
     if write and new and not await layers.writer.bring(list(new.values())):
         return [replace(outcome, entry_kept=False) for outcome in outcomes]
@@ -93,7 +94,7 @@ def _fate(event: Event, held: Event | None) -> Fate:
 
 
 def _said(event: Event) -> tuple[object, ...]:
-    """What an event says, as the append function compares it."""
+    """What an event says, as the record function compares it."""
     known = (event.loop_id, event.kind, event.visibility, event.content)
     return (*known, dict(event.metadata))
 

@@ -37,16 +37,15 @@ class Coverage:
 
 async def cover(layers: Layers) -> Coverage:
     """Count and compare. Vectors are those of the model at hand; without one there are none."""
-    rows, common = layers.rows, layers.common
-    profile_id = await common.embedder.profile()
-    events, ltm, vectors, loops, stm = await rows.coverage(profile_id)
-    underived = await rows.underived(common.deriver.settled, 0, LISTED)
-    # An id that no profile has finds every entry: that is what is missing without a model.
-    waiting = await rows.waiting(profile_id or UUID(int=0), 0, LISTED)
-    strays = await rows.stray_loops()
+    store = layers.store
+    profile_id = await layers.engine.profile()
+    events, ltm, vectors, loops, stm = await store.coverage(profile_id)
+    underived = await store.underived(layers.common.deriver.settled, 0, LISTED)
+    waiting = await store.waiting(profile_id, LISTED)
+    strays = await store.stray_loops()
     return Coverage(
         layers.persona, events, ltm, vectors, loops, stm,
         tuple(layers.log.event(row).id for row in underived),
-        tuple(entry.ltm_id for entry in waiting),
+        tuple(waiting),
         tuple(strays[:LISTED]),
     )  # fmt: skip

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
 from uuid import UUID
 
-from idetic.gateway.substance import substance
-from idetic.ids import uuid7_text
+from idetic.evidence import Lineage, Relation
+from idetic.gateway import steps
+from idetic.gateway.steps import Step
+from idetic.model import Origin, Tier, Typology
 from idetic.persona.compactor import compact, importance, summarise_loop
-from idetic.persona.events import Event
+from idetic.persona.events import Event, EventKind
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import BODY_TEXT_MAX, DERIVATION
 
-_SUMMARY_MAX = 4_000
+# Whose words an event is; what is not named here, the agent said or did itself.
+_ORIGINS = {
+    EventKind.USER_INPUT: Origin.USER,
+    EventKind.FEEDBACK: Origin.USER,
+    EventKind.TOOL_RESULT: Origin.TOOL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +51,22 @@ class KeptEntry:
     importance: float | None = None
 
 
-class Deriver:
-    """Derives the entries of one persona."""
+@dataclass(frozen=True, slots=True)
+class LoopPart:
+    """One event of a loop, and the long-term entry that a summary of the loop is made of."""
 
-    def __init__(self, derivation: Derivation):
+    event: Event
+    entry_id: UUID | None
+    origin: Origin | None
+    trust: int | None
+
+
+class Deriver:
+    """Derives the entries of one agent's log, as steps that the store settles."""
+
+    def __init__(self, derivation: Derivation, spec: MemorySpec):
         self._derivation = derivation
+        self._spec = spec
 
     @property
     def name(self) -> str:
@@ -63,47 +83,29 @@ class Deriver:
         """The ways of entries that need not be derived again."""
         return (self.name, self.reasoned, IMPORTED)
 
-    def item(self, event: Event, reasoned: str | None = None) -> dict[str, Any] | None:
-        """The long-term entry of an event, as the database takes it; None if that failed.
+    def entry(self, event: Event, reasoned: str | None = None) -> Step | None:
+        """The step that adds an event's long-term entry; None if deriving it failed.
 
         `reasoned` is a reasoner's text, in the place of the compactor's.
         """
+        name = self.name if reasoned is None else self.reasoned
         try:
             summary = self._derivation.compact(event) if reasoned is None else reasoned
             grade = float(self._derivation.grade(event))
-            said = substance(summary)
         except Exception:  # noqa: BLE001 - a compactor is anybody's code, and the log goes on
             return None
-        if not storable(summary) or not 0.0 <= grade <= 1.0:
-            return None
-        return {
-            "ltm": uuid7_text(),
-            "id": str(event.id),
-            "position": event.position,
-            "loop_id": str(event.loop_id),
-            "ts": event.ts.isoformat(),
-            "kind": event.kind.value,
-            "visibility": event.visibility.value,
-            "summary": summary,
-            "substance": said,
-            "importance": grade,
-            "derivation": self.name if reasoned is None else self.reasoned,
-        }
+        return self._step(event, summary, grade, name)
 
-    def kept(self, event: Event, entry: KeptEntry | None) -> dict[str, Any] | None:
+    def kept(self, event: Event, entry: KeptEntry | None) -> Step | None:
         """The long-term entry of an event that was made elsewhere: under its own id, saying what
         it said there; what is not known of it is derived."""
-        made = self.item(event)
+        made = self.entry(event)
         if entry is None or made is None:
             return made
-        made["ltm"] = str(entry.id)
-        if entry.summary is not None and storable(entry.summary):
-            said = {"summary": entry.summary, "substance": substance(entry.summary)}
-            made |= {**said, "derivation": IMPORTED}
-            made["importance"] = (
-                made["importance"] if entry.importance is None else entry.importance
-            )
-        return made
+        if entry.summary is not None and self.storable(entry.summary):
+            grade = made["importance"] if entry.importance is None else entry.importance
+            made = self._step(event, entry.summary, grade, IMPORTED) or made
+        return made | {"memory": str(entry.id)}
 
     def summary(self, events: Sequence[Event]) -> str:
         """A loop in few words; the shipped way, where the given one fails."""
@@ -111,11 +113,59 @@ class Deriver:
             made = self._derivation.summarise(events)
         except Exception:  # noqa: BLE001 - as above: a loop always gets its entry
             made = ""
-        return made if storable(made) else summarise_loop(events)
+        return made if self.storable(made) else summarise_loop(events)
+
+    def loop(self, loop_id: UUID, ended: datetime, text: str, parts: Sequence[LoopPart]) -> Step:
+        """The step that adds a loop's short-term entry, made of its long-term entries."""
+        lineage = [
+            Lineage(p.entry_id, Relation.SUMMARISED, p.origin, p.trust, p.event.ts, loop_id)
+            for p in parts
+            if p.entry_id is not None and p.origin is not None and p.trust is not None
+        ]
+        own = self._spec.trust_of(Origin.AGENT)
+        draft = steps.Draft(
+            tier=Tier.SESSION,
+            typology=Typology.EPISODIC,
+            text=text,
+            envelope={},
+            origin=Origin.AGENT,
+            trust=min([own, *(one.trust for one in lineage)]),
+            valid_at=ended,
+            lineage=lineage,
+            provenance={DERIVATION: self.name},
+            session_id=loop_id,
+        )
+        told = {"loop": str(loop_id)}
+        made = steps.add(draft, "summarised", "one entry per loop", detail=told)
+        return made | {"loop_id": str(loop_id)}
+
+    def _step(self, event: Event, summary: str, grade: float, name: str) -> Step | None:
+        if not self.storable(summary) or not 0.0 <= grade <= 1.0:
+            return None
+        origin = _ORIGINS.get(event.kind, Origin.AGENT)
+        draft = steps.Draft(
+            tier=Tier.PERSISTENT,
+            typology=Typology.EPISODIC,
+            text=summary,
+            envelope={"kind": event.kind.value, "visibility": event.visibility.value},
+            origin=origin,
+            trust=self._spec.trust_of(origin),
+            valid_at=event.ts,
+            lineage=(),
+            provenance={DERIVATION: name},
+            session_id=event.loop_id,
+        )
+        told = {"event": str(event.id)}
+        made = steps.add(draft, "derived", "one entry per event", detail=told)
+        return made | told | {"importance": grade}
+
+    def storable(self, text: object) -> bool:
+        """Whether the database can hold it as an entry."""
+        return storable(text, self._spec.backend.body_text_max)
 
 
-def storable(text: object) -> bool:
-    """Whether the database can hold it as a summary."""
-    if not isinstance(text, str) or not text.strip() or len(text) > _SUMMARY_MAX or "\x00" in text:
+def storable(text: object, most: int = BODY_TEXT_MAX) -> bool:
+    """Whether a text can be an entry of at most so many characters."""
+    if not isinstance(text, str) or not text.strip() or len(text) > most or "\x00" in text:
         return False
     return not any("\ud800" <= c <= "\udfff" for c in text)

@@ -133,8 +133,8 @@ def check_content(content: object) -> str:
     return content
 
 
-def as_item(event: Event, ltm: Mapping[str, Any] | None) -> dict[str, Any]:
-    """An event as the database's append function takes it, with its long-term entry."""
+def as_item(event: Event, step: Mapping[str, Any] | None) -> dict[str, Any]:
+    """An event as the database's record function takes it, with its long-term entry."""
     item = {
         "id": str(event.id),
         "ts": event.ts.isoformat(),
@@ -145,7 +145,7 @@ def as_item(event: Event, ltm: Mapping[str, Any] | None) -> dict[str, Any]:
         "metadata": dict(event.metadata),
         "salt": random_bytes(16).hex(),
     }
-    return {**item, "ltm": dict(ltm)} if ltm else item
+    return {**item, "step": dict(step)} if step else item
 
 
 def _counted(changes: tuple[Change, ...]) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from idetic.embed.errors import EmbeddingFailed
 from idetic.errors import GateRefused, IdeticError, InputError, Refused, SpecError
 from idetic.spec.problems import SpecInvalid
 
@@ -97,13 +96,6 @@ class ModelMalformed(IdeticError):
     remedy = "Return text, or a `Reply` with text or tool calls, from the `llm` callable."
     http_status = 502
     exit_code = 8
-
-
-class EmbedderHangs(EmbeddingFailed):
-    """The embedding model did not answer in time."""
-
-    code = "embedder_hangs"
-    remedy = "Look at what the embedder waits for; entries wait for a dream."
 
 
 class NoteRefused(GateRefused):

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from idetic.persona.errors import EventRefused, KindUnknown, MetadataReserved
-from idetic.spec.primitives import EventKind
+from idetic.spec.primitives import EventKind, Persona
 from idetic.spec.primitives import EventVisibility as Visibility
 
 __all__ = [
@@ -52,13 +52,6 @@ RESERVED = frozenset(
     "event_id ltm_id ltm_ids collection importance erased".split()
 ) | {ORIGINAL_KIND, IMPORTED}
 """Metadata keys that only Idetic writes: each would pass for a field of the event."""
-
-
-class Persona(StrEnum):
-    """Who of an agent's two: the one that acts, or the one that maintains."""
-
-    ACTOR = "actor"
-    SUBCONSCIOUS = "subconscious"
 
 
 class EmbedStatus(StrEnum):

@@ -9,16 +9,16 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from idetic.audit.chain import genesis_hash
+from idetic.audit.log_chain import LogHead, LogVerified, LogWalk
 from idetic.errors import InputError
 from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
-from idetic.persona.chain import LogHead, LogVerified, LogWalk, genesis_hash
 from idetic.persona.deriving import Deriver
 from idetic.persona.drafts import Draft, DraftCheck, as_item
 from idetic.persona.events import Event, EventKind, Persona, Visibility
 from idetic.ports import Clock
-from idetic.store.persona_log import LogRows
-from idetic.store.persona_tables import role_of
+from idetic.store.log import LogStore, Recorded
 
 MOST = 10_000
 CHUNK = 1_000
@@ -36,11 +36,10 @@ class Page:
 class Log:
     """One persona's log of one agent. Nothing changes an event once it is written."""
 
-    def __init__(self, rows: LogRows, agent_id: str, persona: Persona, tenant: str):
-        self._rows = rows
+    def __init__(self, store: LogStore, agent_id: str, persona: Persona):
+        self._store = store
         self._agent_id = agent_id
         self._persona = persona
-        self._tenant = tenant
 
     def event(self, row: tuple[Any, ...]) -> Event:
         """An event from its columns."""
@@ -52,12 +51,12 @@ class Log:
 
     async def get_by_id(self, event_id: UUID) -> Event | None:
         """One event, literally; None if this persona wrote no such event."""
-        rows = await self._rows.get(check_uuid(event_id, "id"))
+        rows = await self._store.event(check_uuid(event_id, "id"))
         return self.event(rows[0]) if rows else None
 
     async def held(self, ids: Sequence[UUID]) -> dict[UUID, Event]:
         """Those of these events that this persona has."""
-        return {event.id: event for event in map(self.event, await self._rows.held(ids))}
+        return {event.id: event for event in map(self.event, await self._store.events(ids))}
 
     async def get_range(
         self,
@@ -73,7 +72,7 @@ class Log:
                 raise InputError(f"{what} is missing.")
         _check_after(after)
         most = check_limit(limit)
-        found = [self.event(row) for row in await self._rows.range(start, end, after, most + 1)]
+        found = [self.event(row) for row in await self._store.range(start, end, after, most + 1)]
         more = found[most - 1] if len(found) > most else None
         return Page(tuple(found[:most]), (more.ts, more.position) if more else None)
 
@@ -81,47 +80,57 @@ class Log:
         """The events after a position, in the order of their commits, none of them twice."""
         if type(after) is not int or not 0 <= after < 2**63:
             raise InputError("after is a position: a whole number, 0 for the beginning.")
-        rows = await self._rows.tail(after, check_limit(limit))
+        rows = await self._store.tail(after, check_limit(limit))
         return [self.event(row) for row in rows]
 
     async def loop(self, loop_id: UUID) -> list[Event]:
         """The events of one loop, in order."""
-        return [self.event(row) for row in await self._rows.loop(check_uuid(loop_id, "loop_id"))]
+        return [self.event(row) for row in await self._store.loop(check_uuid(loop_id, "loop_id"))]
 
     async def head(self) -> LogHead:
         """Where the log ends now, to be kept elsewhere."""
-        found = await self._rows.head()
+        found = await self._store.end()
         return LogHead(*found) if found else LogHead(0, self._genesis)
 
     async def verify(
         self, head: LogHead | None = None, progress: Progress | None = None
     ) -> LogVerified:
         """Recompute every link; problems are told, not raised. A kept `head` shows a cut tail."""
-        ends = await self._rows.head()
+        ends = await self._store.end()
         walk = LogWalk(self._genesis, head)
-        while rows := await self._rows.chain(walk.end.position, CHUNK):
+        while rows := await self._store.chain(walk.end.position, CHUNK):
             for row in rows:
                 walk.take(row)
             if progress is not None:
                 progress("verify", walk.events, max(walk.events, ends[0] if ends else 0))
         # The log may have grown since its end was read; only then read it again.
         if ends is not None and ends[0] < walk.end.position:
-            ends = await self._rows.head()
-        walk.settle(LogHead(*ends) if ends else None)
+            ends = await self._store.end()
+        walk.settle(LogHead(*ends) if ends else None, await self._store.erased())
         return LogVerified(walk.events, walk.end, tuple(walk.problems))
 
     @property
     def _genesis(self) -> bytes:
-        return genesis_hash(role_of(self._persona), self._tenant, self._agent_id)
+        family = self._store.family
+        name = f"{family.schema}.{family.name}_log"
+        return genesis_hash(name, self._store.scope.anchor.values())
 
 
 class LogWriter:
     """Appends to one persona's log, and derives what it can on the way."""
 
-    def __init__(self, rows: LogRows, check: DraftCheck, deriver: Deriver | None, clock: Clock):
-        self._rows = rows
+    def __init__(
+        self,
+        store: LogStore,
+        check: DraftCheck,
+        deriver: Deriver | None,
+        version: int,
+        clock: Clock,
+    ):
+        self._store = store
         self._check = check
         self._deriver = deriver
+        self._version = version
         self._clock = clock
 
     async def append(self, loop_id: UUID, drafts: Iterable[Draft]) -> list[Event]:
@@ -152,18 +161,16 @@ class LogWriter:
 
         Says whether the entries are there, too; otherwise a dream derives them.
         """
-        items = [as_item(event, ltm) for event, ltm in brought]
-        return all(told.derived for told in await self._rows.append(items))
+        items = [as_item(event, step) for event, step in brought]
+        return all(told.derived for told in await self._record(items))
 
-    async def record(self, event: Event) -> Event:
-        """Write an event of Idetic's own making, as it is."""
-        (written,) = await self._chunk([event])
-        return written
+    async def _record(self, items: Sequence[Mapping[str, Any]]) -> list[Recorded]:
+        return await self._store.record(self._clock.now(), self._version, items)
 
     async def _chunk(self, events: Sequence[Event]) -> list[Event]:
         deriver = self._deriver
-        items = [as_item(event, deriver.item(event) if deriver else None) for event in events]
-        answers = await self._rows.append(items)
+        items = [as_item(event, deriver.entry(event) if deriver else None) for event in events]
+        answers = await self._record(items)
         return [
             replace(event, position=told.position, digest=told.digest, ts=told.ts)
             for event, told in zip(events, answers, strict=True)

@@ -13,7 +13,6 @@ import anyio
 from idetic.errors import IdeticError, ScopeClosed
 from idetic.ids import uuid7
 from idetic.persona.drafts import Draft
-from idetic.persona.embedding import BATCH, embed
 from idetic.persona.events import Event, EventKind, Visibility
 from idetic.persona.layers import Layers
 
@@ -72,13 +71,11 @@ class Loop:
                 self.underived = error
 
     async def _embed(self) -> None:
-        rows, after = self._layers.rows, 0
-        while found := await rows.waiting_in_loop(self.id, after, BATCH):
-            await embed(self._layers.common.embedder, rows, found)
-            after = found[-1].position
+        store, embedding = self._layers.store, self._layers.embedding
+        await embedding.loop(store.scope, self.id)
 
     async def _summarise(self) -> None:
-        await self._layers.stm.close(self.id, self._layers.common.deriver)
+        await self._layers.stm.close(self.id)
 
     async def __aenter__(self) -> Self:
         return self

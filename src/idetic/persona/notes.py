@@ -16,6 +16,7 @@ from idetic.ids import uuid7
 from idetic.persona.errors import NoteRefused
 from idetic.persona.layers import Layers
 from idetic.persona.note_gate import NoteGate
+from idetic.store.log import LogStore
 
 NOTE_MAX = 2_000
 
@@ -32,12 +33,14 @@ class Note:
 class NoteBoard:
     """The notes of one agent, through the layers of whoever asks."""
 
-    def __init__(self, layers: Layers):
+    def __init__(self, layers: Layers, actors: LogStore | None = None):
         self._layers = layers
+        # The Actor's family through the rights of whoever leaves the note.
+        self._actors = actors or layers.store
 
     async def latest(self, limit: int) -> list[Note]:
         """The last notes, newest first."""
-        return [Note(*row) for row in await self._layers.notes.latest(limit)]
+        return [Note(*row) for row in await self._layers.store.notes(limit)]
 
     async def leave(self, text: str) -> Note:
         """Leave a note to the Actor, if the gate lets it pass. For the Subconscious alone."""
@@ -49,10 +52,10 @@ class NoteBoard:
             raise GateRefused(passed.refused or "The note has no words.")
         if gate.names_ids:
             raise NoteRefused("The note names an id.", remedy="Leave ids out; nothing was written.")
-        async for said in self._layers.notes.said():
+        async for said in self._layers.store.said():
             if gate.overlaps(said):
                 # Not with what: whoever reads the error need not be allowed to know.
                 raise NoteRefused
         note = Note(uuid7(), common.clock.now(), passed.text)
-        await self._layers.notes.put(note.id, note.ts, note.text)
+        await self._actors.put_note(note.id, note.ts, note.text)
         return note

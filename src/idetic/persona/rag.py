@@ -11,7 +11,9 @@ from uuid import UUID
 from idetic.errors import InputError
 from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
+from idetic.model import Tier
 from idetic.persona.events import EventKind, LtmHit, Visibility, kind_of, visibility_of
+from idetic.recall.engine import Filters
 from idetic.recall.hits import NotUsed, SignalScore
 from idetic.spec.primitives import Signal
 
@@ -27,21 +29,25 @@ class RagFilters:
     until: datetime | None = None
     min_importance: float | None = None
 
-    def checked(self) -> dict[str, Any]:
-        """The filters that are set, as the store takes them."""
+    def checked(self, tiers: Sequence[Tier]) -> Filters:
+        """The filters of a recall within some tiers."""
         check_moment(self.since, "since")
         check_moment(self.until, "until")
         least = self.min_importance
         if least is not None and not (isinstance(least, int | float) and 0 <= least <= 1):
             raise InputError("min_importance is a number from 0 to 1.")
-        return {
-            "kinds": [kind_of(kind).value for kind in _listed(self.kinds)] or None,
-            "visibilities": [visibility_of(v).value for v in _listed(self.visibilities)] or None,
-            "loop_ids": [check_uuid(one, "loop_ids") for one in _listed(self.loop_ids)] or None,
-            "since": self.since,
-            "until": self.until,
-            "min_importance": least,
+        asked = {
+            "kind": [kind_of(kind).value for kind in _listed(self.kinds)],
+            "visibility": [visibility_of(one).value for one in _listed(self.visibilities)],
         }
+        return Filters(
+            tiers=tiers,
+            where={key: values for key, values in asked.items() if values},
+            sessions=[check_uuid(one, "loop_ids") for one in _listed(self.loop_ids)],
+            since=self.since,
+            until=self.until,
+            min_importance=least,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,22 +7,30 @@ from typing import Any
 from uuid import UUID
 
 from idetic.gateway.content import check_text
-from idetic.persona.chain import EMPTIED
-from idetic.persona.deriving import Deriver
 from idetic.persona.events import EventKind, Persona, StmEntry, Visibility
 from idetic.persona.identity import Heuristics
 from idetic.persona.log import Log, check_limit
 from idetic.persona.ltm import QUERY_MAX
+from idetic.persona.mirror import DerivedEntries
 from idetic.persona.scoring import Scored, rank
 from idetic.ports import Clock
-from idetic.store.persona_derived import DerivedRows
+from idetic.store.log import LogStore
 
 
 class Stm:
     """One persona's short-term memory of one agent."""
 
-    def __init__(self, rows: DerivedRows, log: Log, agent_id: str, persona: Persona, clock: Clock):
-        self._rows = rows
+    def __init__(
+        self,
+        store: LogStore,
+        derived: DerivedEntries,
+        log: Log,
+        agent_id: str,
+        persona: Persona,
+        clock: Clock,
+    ):
+        self._store = store
+        self._derived = derived
         self._log = log
         self._agent_id = agent_id
         self._persona = persona
@@ -38,7 +46,7 @@ class Stm:
 
     async def window(self, limit: int) -> list[StmEntry]:
         """The last loops, newest first."""
-        return [self.entry(row) for row in await self._rows.window(check_limit(limit))]
+        return [self.entry(row) for row in await self._store.window(check_limit(limit))]
 
     async def fuzzy_query(
         self, text: str, heuristics: Heuristics, window: int | None = None
@@ -48,24 +56,6 @@ class Stm:
         entries = await self.window(window or heuristics.window)
         return rank(text, entries, heuristics, self._clock.now())
 
-    async def close(self, loop_id: UUID, deriver: Deriver, summary: str | None = None) -> None:
-        """Write the one entry of a loop from its events; again is fine, and changes nothing.
-
-        `summary` is one that was made elsewhere; it is not taken where an event was erased since.
-
-        An event that has no long-term entry yet is in the summary all the same, and the dream that
-        derives its entry writes this one again.
-        """
-        rows = await self._rows.loop_entries(loop_id)
-        if not rows:
-            return
-        events = [self._log.event(row[1:]) for row in rows]
-        paired = [
-            (row[0], event.kind.value, event.visibility.value)
-            for row, event in zip(rows, events, strict=True)
-            if row[0] is not None
-        ]
-        ended = max(event.ts for event in events)
-        if summary is None or any(event.content == EMPTIED for event in events):
-            summary = deriver.summary(events)
-        await self._rows.put_stm(loop_id, ended, summary, paired)
+    async def close(self, loop_id: UUID, summary: str | None = None) -> None:
+        """Write the one entry of a loop from its events; `summary` is one made elsewhere."""
+        await self._derived.close(loop_id, self._log.event, summary)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from idetic.embed.errors import EmbedderHangs
 from idetic.errors import IdeticError, Refused
 from idetic.model import Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.recall.engine import RecallEngine
-from idetic.recall.model import Model
+from idetic.recall.model import PATIENCE, Model
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.embeddings import Embeddings, Pending
 
@@ -29,7 +30,10 @@ class Embedded:
 
 
 class EmbeddingRun:
-    """Embeds in small committed batches: killed anywhere, it goes on where it was."""
+    """Embeds in small committed batches: killed anywhere, it goes on where it was.
+
+    An entry that the model fails on says so and stays pending; the others do not wait for it.
+    """
 
     def __init__(
         self,
@@ -38,7 +42,9 @@ class EmbeddingRun:
         embeddings: Embeddings,
         model: Model,
         clock: Clock,
+        patience: float = PATIENCE,
     ):
+        self._patience = patience
         self._spec = spec
         self._engine = engine
         self._embeddings = embeddings
@@ -48,10 +54,7 @@ class EmbeddingRun:
     async def pending(self, scope: Scope, progress: Progress | None = None) -> Embedded:
         """Embed what is pending in this anchor; raises if there is no model."""
         profile_id = await self._profile()
-        active = await self._embeddings.active(scope)
-        if active is None:
-            await self._embeddings.activate(scope, profile_id, self._clock.now())
-            active = profile_id
+        active = await self._used(scope, profile_id)
         done = await self._anchor(scope, profile_id, progress, point=active == profile_id)
         return Embedded(profile_id, done, 0)
 
@@ -61,18 +64,19 @@ class EmbeddingRun:
         Only a model that is at hand already embeds here: closing a scope must not wait for one to
         be loaded. Entries without a vector are compared by their words.
         """
-        active = await self._embeddings.active(scope)
         if not self._model.loaded:
-            return active
+            return await self._embeddings.active(scope)
         profile_id = await self._profile()
-        if active is None:
-            await self._embeddings.activate(scope, profile_id, self._clock.now())
-            active = profile_id
+        active = await self._used(scope, profile_id)
         if active == profile_id:
-            pending = self._embeddings.pending
-            while found := await pending(scope, profile_id, BATCH, session_id=session_id):
-                await self._store(scope, profile_id, found, point=True)
+            await self._batches(scope, profile_id, None, point=True, session_id=session_id)
         return active
+
+    async def loop(self, scope: Scope, loop_id: UUID) -> None:
+        """Embed the entries of a loop that ends; without a model they stay pending."""
+        profile_id = await self._engine.profile()
+        if profile_id is not None:
+            await self._batches(scope, profile_id, None, point=True, session_id=loop_id)
 
     async def tenant(self, scope: Scope, progress: Progress | None = None) -> Embedded:
         """Embed every anchor of the tenant in the loaded model's profile, then switch to it.
@@ -114,10 +118,7 @@ class EmbeddingRun:
         if await self._engine.profile() is None or not written:
             return
         profile_id = await self._profile()
-        active = await self._embeddings.active(scope)
-        if active is None:
-            await self._embeddings.activate(scope, profile_id, self._clock.now())
-            active = profile_id
+        active = await self._used(scope, profile_id)
         found = [
             Pending(scope.anchor, entry_id, tier, typology, text)
             for entry_id, text in written
@@ -131,20 +132,74 @@ class EmbeddingRun:
         self, scope: Scope, profile_id: UUID, progress: Progress | None, *, point: bool
     ) -> int:
         total = await self._embeddings.count_pending(scope, profile_id)
-        done = 0
-        while found := await self._embeddings.pending(scope, profile_id, BATCH):
-            await self._store(scope, profile_id, found, point=point)
-            done += len(found)
+
+        def tell(done: int) -> None:
             if progress:
                 progress(done, max(total, done))
+
+        return await self._batches(scope, profile_id, tell, point=point)
+
+    async def _batches(
+        self,
+        scope: Scope,
+        profile_id: UUID,
+        tell: Callable[[int], None] | None,
+        *,
+        point: bool,
+        session_id: UUID | None = None,
+    ) -> int:
+        """What is pending, each entry once; how many have their vector now."""
+        done, after = 0, None
+        pending = self._embeddings.pending
+        while found := await pending(scope, profile_id, BATCH, session_id=session_id, after=after):
+            done += await self._store(scope, profile_id, found, point=point)
+            after = found[-1].memory_id
+            if tell:
+                tell(done)
         return done
 
     async def _store(
-        self, scope: Scope, profile_id: UUID, found: list[Pending], *, point: bool
-    ) -> None:
-        vectors = await self._model.embed([entry.body_text for entry in found])
-        now = self._clock.now()
-        await self._embeddings.store(scope, profile_id, found, vectors, now, point=point)
+        self, scope: Scope, profile_id: UUID, found: Sequence[Pending], *, point: bool
+    ) -> int:
+        """Embed entries and say of each what became of it; how many have their vector.
+
+        If a batch fails as a whole, each of its entries is tried alone. An embedder that hangs is
+        left alone at once.
+        """
+        try:
+            texts = [entry.body_text for entry in found]
+            made = await self._model.embed(texts, patience=self._patience)
+        except EmbedderHangs as error:
+            await self._embeddings.failed(scope, found, error.code)
+            raise
+        except Exception as error:  # noqa: BLE001 - an embedder is anybody's code
+            if len(found) > 1:
+                alone = [await self._store(scope, profile_id, [one], point=point) for one in found]
+                return sum(alone)
+            # Its name and no more: an error's words may quote the text.
+            await self._embeddings.failed(scope, found, type(error).__name__)
+            return 0
+        pairs = list(zip(found, made, strict=True))
+        good = [(entry, vector) for entry, vector in pairs if vector is not None]
+        if good:
+            entries, vectors = zip(*good, strict=True)
+            now = self._clock.now()
+            await self._embeddings.store(scope, profile_id, entries, vectors, now, point=point)
+        if bad := [entry for entry, vector in pairs if vector is None]:
+            await self._embeddings.failed(scope, bad, "not a vector")
+        return len(good)
+
+    async def _used(self, scope: Scope, profile_id: UUID) -> UUID:
+        """The profile that the tenant's recalls use; the first one that is used becomes it.
+
+        Of a log's mirror recall uses the model at hand: its agent embeds it, and no other waits.
+        """
+        if self._spec.backend.log is not None:
+            return profile_id
+        active = await self._embeddings.active(scope)
+        if active is None:
+            await self._embeddings.activate(scope, profile_id, self._clock.now())
+        return active or profile_id
 
     async def _profile(self) -> UUID:
         profile_id = await self._engine.profile()

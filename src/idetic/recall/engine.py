@@ -10,10 +10,12 @@ from uuid import UUID
 
 from anyio import to_thread
 
+from idetic.embed.errors import EmbedderHangs
+from idetic.errors import IdeticError
 from idetic.model import Origin, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.recall.hits import Hit, NotUsed, Recall, SignalScore
-from idetic.recall.model import Model, fingerprint
+from idetic.recall.model import PATIENCE, Model, Vector, fingerprint
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Reranker as RerankerKind
@@ -37,6 +39,10 @@ class Filters:
     include_archived: bool = False
     include_candidates: bool = False
     where: Mapping[str, Any] = field(default_factory=dict)
+    sessions: Sequence[UUID] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    min_importance: float | None = None
 
 
 class RecallEngine:
@@ -50,8 +56,10 @@ class RecallEngine:
         model: Model,
         clock: Clock,
         reranker: Reranker | None = None,
+        patience: float = PATIENCE,
     ):
         self._spec = spec
+        self._patience = patience
         self._recalls = recalls
         self._embeddings = embeddings
         self._model = model
@@ -85,7 +93,9 @@ class RecallEngine:
         filters: Filters,
     ) -> Recall:
         weights = {s: float(w) for s, w in self._spec.retrieval.signals.items() if w}
-        vector = await self._vector(query) if weights.get(Signal.SEMANTIC) else None
+        vector, failed = None, None
+        if weights.get(Signal.SEMANTIC):
+            vector, failed = await self._vector(query)
         asked = Asked(
             text=query,
             limit=max(limit, RERANKED) if self._reranker else limit,
@@ -102,6 +112,10 @@ class RecallEngine:
             include_archived=filters.include_archived,
             include_candidates=filters.include_candidates,
             where=filters.where,
+            sessions=filters.sessions,
+            since=filters.since,
+            until=filters.until,
+            min_importance=filters.min_importance,
         )
         answer = await self._recalls.ask(scope, asked)
         return Recall(
@@ -114,7 +128,7 @@ class RecallEngine:
             at=asked.at,
             profile_id=answer.active_profile if vector is not None else None,
             pending=max(0, answer.considered - answer.embedded) if vector is not None else 0,
-            not_used=tuple(self._not_used(asked, answer)),
+            not_used=tuple(self._not_used(asked, answer, failed)),
         )
 
     async def _ordered(self, query: str, hits: list[Hit]) -> tuple[Hit, ...]:
@@ -137,18 +151,28 @@ class RecallEngine:
             )
         return self._profile
 
-    async def _vector(self, query: str) -> list[float] | None:
+    async def _vector(self, query: str) -> tuple[Vector | None, NotUsed | None]:
+        """The question's vector; or why there is none. Words go on without it."""
         if await self.profile() is None:
-            return None
-        return (await self._model.embed([query], query=True))[0]
+            return None, _without(self._model.missing)
+        try:
+            (vector,) = await self._model.embed([query], query=True, patience=self._patience)
+        except EmbedderHangs as error:
+            return None, _without(error)
+        except Exception as error:  # noqa: BLE001 - an embedder is anybody's code
+            why = f"the embedder raised {type(error).__name__}"
+            return None, NotUsed("semantic", why, _LOOK)
+        if vector is None:
+            why = "the embedder returned something that is no vector"
+            return None, NotUsed("semantic", why, _LOOK)
+        return vector, None
 
-    def _not_used(self, asked: Asked, answer: Answer) -> list[NotUsed]:
+    def _not_used(self, asked: Asked, answer: Answer, failed: NotUsed | None) -> list[NotUsed]:
         """What this recall did without, and what would change that."""
         told = []
         if asked.weights.get(Signal.SEMANTIC):
-            if asked.vector is None:
-                error = self._model.missing
-                told.append(NotUsed("semantic", error.message, error.remedy))
+            if failed is not None:
+                told.append(failed)
             elif answer.active_profile is None:
                 why = "no entry of this tenant has a vector yet"
                 told.append(NotUsed("semantic", why, "Run `await memory.embed()`."))
@@ -170,6 +194,11 @@ class RecallEngine:
 
 # How many hits a reranker looks at.
 RERANKED = 20
+_LOOK = "Look at the embedder."
+
+
+def _without(error: IdeticError) -> NotUsed:
+    return NotUsed("semantic", error.message, error.remedy)
 
 
 def _told(found: Recall) -> dict[str, Any]:

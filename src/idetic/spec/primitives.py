@@ -132,6 +132,29 @@ class Tiers(Part):
 # --- 4. Backend ---------------------------------------------------------------------------
 
 
+class Persona(StrEnum):
+    """Who of an agent's two: the one that acts, or the one that maintains."""
+
+    ACTOR = "actor"
+    SUBCONSCIOUS = "subconscious"
+
+
+# What every entry of a log carries: two keys in its envelope, and what compacted it.
+LOGGED_KEYS = ("kind", "visibility")
+DERIVATION = "derivation"
+
+
+class Log(Part):
+    """The record store that memory derives from: every event, literally, outside the gateway.
+
+    Its long-term mirror has one persistent entry per event, its short-term memory one session entry
+    per loop. With two personas each has a log and a family of its own, under a role of its own.
+    """
+
+    personas: Annotated[tuple[Persona, ...], Field(min_length=1, max_length=2)]
+    holds: Sentence
+
+
 class Backend(Part):
     """Primitive 4: where memory lives. Checkpointer state stays in its own schema."""
 
@@ -139,8 +162,16 @@ class Backend(Part):
     family: Name
     checkpointer: Name = "langgraph"
     body_text_max: Annotated[int, Field(ge=200, le=BODY_TEXT_MAX)] = BODY_TEXT_MAX
+    log: Log | None = None
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    @property
+    def personas(self) -> tuple[Persona | None, ...]:
+        """The personas that have a family of their own; one family that is nobody's in particular,
+        where there are not two."""
+        both = self.log is not None and len(self.log.personas) > 1
+        return self.log.personas if self.log is not None and both else (None,)
 
 
 # --- 5. Retrieval -------------------------------------------------------------------------
@@ -249,10 +280,15 @@ class FuzzyHeuristics(Part):
 
 
 class ShortTerm(Part):
-    """Short-term memory of an agent with two personas; both answer for themselves."""
+    """Short-term memory beside a log; each persona of the log answers for itself."""
 
     actor: FuzzyHeuristics
-    subconscious: FuzzyHeuristics
+    subconscious: FuzzyHeuristics | None = None
+
+    def of(self, persona: Persona) -> FuzzyHeuristics | None:
+        """One persona's heuristics."""
+        found: FuzzyHeuristics | None = getattr(self, persona.value)
+        return found
 
 
 class Retrieval(Part):

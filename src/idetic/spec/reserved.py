@@ -8,9 +8,10 @@ _MEMORY = (
     "anchor_id memory_id tier typology session_id interaction_id body_text envelope "
     "claim_subject claim_attribute claim_value lexemes substance provenance origin trust "
     "valid_at invalid_at archived_at superseded_at superseded_by invalidated_at deleted_at "
-    "exempt_at candidate meta_at embedding_id spec_version "
-    "content_hash digest_salt created_at created_by"
+    "exempt_at candidate meta_at embedding_id embed_attempts embed_error spec_version "
+    "content_hash digest_salt created_at created_by event_id loop_id importance"
 )
+_LOG = "ts visibility content metadata salt log_position log_hash note_id body"
 _JUNCTIONS = (
     "ref_id action_id action_kind linked_at linked_by corroboration_id source_type source_ref "
     "corroborated_at corroborated_by withdrawn_at notes contradiction_id observed_at observed_by "
@@ -30,7 +31,9 @@ _VIEWS = "retention_state referenced_at pinned_version current_version"
 _POSTGRESQL = "tableoid xmin cmin xmax cmax ctid"
 
 COLUMNS = frozenset(
-    " ".join((_MEMORY, _JUNCTIONS, _EMBEDDINGS, _SCOPES, _LEDGER, _VIEWS, _POSTGRESQL)).split()
+    " ".join(
+        (_MEMORY, _LOG, _JUNCTIONS, _EMBEDDINGS, _SCOPES, _LEDGER, _VIEWS, _POSTGRESQL)
+    ).split()
 )
 
 # PostgreSQL cuts an identifier here, silently.

@@ -13,6 +13,10 @@ STATE = (
 )
 
 
+# What becomes of giving it a vector.
+_EMBEDDED = ("embedding_id", "embed_attempts", "embed_error")
+
+
 def table_names(family: Family, table: str) -> dict[str, str]:
     """What the SQL files may say of one table; what does not apply to it has no name."""
     names = {
@@ -65,7 +69,8 @@ def _definers(family: Family, table: str) -> dict[str, str]:
     if not _of_tenant(family, table):
         found["mover_grants"] = _mover_grants(family, table)
     touched = map(family.table_name, ("memory", "actions", "reads", "receipts"))
-    if table in (*touched, *belongings(family), *notes(family)):
+    emptied = (family.log_table, family.notes_table)
+    if table in (*touched, *emptied, *belongings(family), *notes(family)):
         found["keeper_grants"] = _keeper_grants(family, table)
     return found
 
@@ -80,17 +85,19 @@ def _mover_grants(family: Family, table: str) -> str:
 
 def _keeper_grants(family: Family, table: str) -> str:
     """What the keeper's functions may do with a table: drop with a scope, empty, never rewrite."""
-    if table == family.table_name("memory"):
-        return f"SELECT, DELETE, UPDATE ({', '.join(PAYLOAD)})"
-    if table == family.table_name("actions"):
-        return "SELECT"
-    if table == family.table_name("corroborations"):
-        return f"SELECT, DELETE, UPDATE ({', '.join(notes(family)[table])})"
-    if table == family.table_name("receipts"):
-        return "SELECT, UPDATE (request_digest, idempotency_key)"
-    if table in notes(family):
-        return f"SELECT, UPDATE ({', '.join(notes(family)[table])})"
-    return "SELECT, DELETE"
+    emptied = {table: f"UPDATE ({', '.join(columns)})" for table, columns in notes(family).items()}
+    grants: dict[str | None, str] = {
+        **{table: f"SELECT, {updates}" for table, updates in emptied.items()},
+        family.table_name("memory"): f"SELECT, DELETE, UPDATE ({', '.join(PAYLOAD)})",
+        family.table_name("actions"): "SELECT",
+        family.table_name("receipts"): "SELECT, UPDATE (request_digest, idempotency_key)",
+        family.log_table: "SELECT, UPDATE (content, metadata, salt)",
+        family.notes_table: "SELECT, UPDATE (body)",
+    }
+    corroborations = family.table_name("corroborations")
+    if corroborations in emptied:
+        grants[corroborations] = f"SELECT, DELETE, {emptied[corroborations]}"
+    return grants.get(table, "SELECT, DELETE")
 
 
 def _refusals(family: Family, table: str) -> dict[str, str]:
@@ -98,7 +105,11 @@ def _refusals(family: Family, table: str) -> dict[str, str]:
     refuse = "idetic.refuse_change_v1"
     deletes = dict.fromkeys(belongings(family), f"{family.prefix}_release_v1")
     deletes[family.table_name("reads")] = f"{family.prefix}_erasable_v1"
-    updates = {family.table_name("receipts"): f"{family.prefix}_forgotten_v1"}
+    updates = {
+        family.table_name("receipts"): f"{family.prefix}_forgotten_v1",
+        family.log_table: f"{family.prefix}_log_emptied_v1",
+        family.notes_table: f"{family.prefix}_notes_emptied_v1",
+    }
     return {
         "refuse_delete": deletes.get(table, refuse),
         "refuse_update": updates.get(table, refuse),
@@ -115,12 +126,12 @@ def belongings(family: Family) -> list[str]:
 
 def write_grants(family: Family, table: str) -> str:
     """What the application may do beyond reading. Append-only tables get INSERT and no more."""
-    if table in family.prints_tables():
-        # Not even that: whoever could add hints could bury one.
+    if table in (*family.prints_tables(), family.notes_table):
+        # Not even that: whoever could add hints could bury one, and notes are the other persona's.
         return "SELECT"
     updates = {
-        family.table_name("memory"): f"({', '.join(STATE)}, embedding_id)",
-        family.table_name("anchors"): "(position, hash, at)",
+        family.table_name("memory"): f"({', '.join((*STATE, *_EMBEDDED))})",
+        family.table_name("anchors"): f"(position, hash, at{_log_end(family)})",
         family.table_name("scopes"): "(closed_at, renewed_at)",
         family.table_name("corroborations"): "(withdrawn_at)",
         family.table_name("marks"): "(position, marked_at)",
@@ -130,3 +141,7 @@ def write_grants(family: Family, table: str) -> str:
             "(status, resolution_notes, resolved_at, resolved_by)"
         )
     return f"INSERT, UPDATE {updates[table]}" if table in updates else "INSERT"
+
+
+def _log_end(family: Family) -> str:
+    return ", log_position, log_hash" if family.log_table else ""

@@ -13,6 +13,7 @@ from idetic.errors import DatabaseUnsupported, PlanRefused
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.compiler import DatabaseObject
 from idetic.store.database import Connection
+from idetic.store.family import Family, families
 from idetic.store.migrator import LOCK
 from idetic.store.ownership import OWNER, hand_over, hand_over_one
 from idetic.store.plan import Context, Plan, Step, make_plan
@@ -41,7 +42,7 @@ async def apply_spec(
                 _reasons(plan), remedy="Nothing was changed. Mend the spec or the tables it names."
             )
         if plan.changes:
-            await _prepare(connection, plan)
+            await _prepare(connection, plan, families(spec))
         for step in plan.changes:
             await _run(connection, step, spec, plan.to_version)
         if plan.from_version != plan.to_version:
@@ -51,7 +52,7 @@ async def apply_spec(
         return plan
 
 
-async def _prepare(connection: Connection, plan: Plan) -> None:
+async def _prepare(connection: Connection, plan: Plan, made: Sequence[Family]) -> None:
     """What the steps need that a copied database or an odd schema does not have."""
     trgm, vector = map(sql.Identifier, (plan.extensions.trgm, plan.extensions.vector))
     database = sql.Identifier(connection.info.dbname)
@@ -64,9 +65,11 @@ async def _prepare(connection: Connection, plan: Plan) -> None:
             "This login may not apply a spec.",
             remedy="Use an admin login: `Idetic.open(dsn, admin_dsn=…)`. Nothing was changed.",
         ) from None
+    acting = (role for family in made for role in (*family.writers, *family.readers))
+    needed = dict.fromkeys((OWNER, "idetic_guard", *acting))
     for schema in (trgm, vector):
         await connection.execute(
-            raw("GRANT USAGE ON SCHEMA {} TO idetic_owner, idetic_app, idetic_guard").format(schema)
+            raw(f"GRANT USAGE ON SCHEMA {{}} TO {', '.join(needed)}").format(schema)
         )
     # pg_trgm defines its setting when it is loaded; a function may only name it after.
     await connection.execute(raw("SELECT {}.similarity('a', 'b')").format(trgm))
@@ -86,7 +89,7 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
     if item is None:
         return
     try:
-        await _make(connection, item, spec.backend.schema_)
+        await _make(connection, item)
     except pg.InsufficientPrivilege:
         raise DatabaseUnsupported(
             f"This login may not make {item.kind} {item.name}.",
@@ -106,7 +109,7 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
     )
 
 
-async def _make(connection: Connection, item: DatabaseObject, schema: str) -> None:
+async def _make(connection: Connection, item: DatabaseObject) -> None:
     """Make one object as the login, and give it to whom it belongs."""
     if item.kind == "schema":
         await _make_schema(connection, item)
@@ -118,7 +121,7 @@ async def _make(connection: Connection, item: DatabaseObject, schema: str) -> No
     if item.kind == "context":
         await hand_over(connection, [item.name])
     owner = OWNER if item.runs_as == "admin" else f"idetic_{item.runs_as}"
-    await hand_over_one(connection, item.kind, schema, item.name, owner)
+    await hand_over_one(connection, item.kind, item.schema, item.name, owner)
 
 
 async def _fill(connection: Connection, item: DatabaseObject) -> None:

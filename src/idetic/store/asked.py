@@ -14,6 +14,16 @@ from idetic.store import scope as scoping
 from idetic.store.envelope import texts
 
 DIMENSIONS = 384
+# What narrows a question where it is asked for, and is no part of its text otherwise.
+NARROWING = {
+    "typologies": "m.typology = ANY (%(typologies)s::idetic.typology[])",
+    "origins": "m.origin = ANY (%(origins)s::idetic.origin[])",
+    "min_trust": "m.trust >= %(min_trust)s::integer",
+    "sessions": "m.session_id = ANY (%(sessions)s::uuid[])",
+    "since": "m.valid_at >= %(since)s::timestamptz",
+    "until": "m.valid_at < %(until)s::timestamptz",
+    "min_importance": "m.importance >= %(min_importance)s::real",
+}
 _NUMBERS = "[" + ",".join(["%.6g"] * DIMENSIONS) + "]"
 
 
@@ -36,6 +46,11 @@ class Asked:
     include_archived: bool = False
     include_candidates: bool = False
     where: Mapping[str, Any] = field(default_factory=dict)
+    sessions: Sequence[UUID] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    # Of entries that mirror a log.
+    min_importance: float | None = None
 
 
 def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
@@ -50,11 +65,9 @@ def form_of(scope: Scope, asked: Asked) -> tuple[Any, ...]:
         asked.include_archived,
         asked.include_candidates,
         tuple(asked.tiers),
-        bool(asked.typologies),
-        bool(asked.origins),
-        asked.min_trust > 0,
         tuple(asked.envelope),
         tuple(asked.where),
+        tuple(bool(getattr(asked, name)) for name in NARROWING),
     )
 
 
@@ -71,5 +84,9 @@ def values_of(scope: Scope, asked: Asked) -> dict[str, Any]:
         "typologies": [typology.value for typology in asked.typologies],
         "origins": [origin.value for origin in asked.origins],
         "min_trust": asked.min_trust,
+        "sessions": list(asked.sessions),
+        "since": asked.since,
+        "until": asked.until,
+        "min_importance": asked.min_importance,
         **{f"asked_{number}": texts(value) for number, value in enumerate(given)},
     }

@@ -57,6 +57,24 @@ class Audited(Held):
         """What hangs loose: vanished, forged_lineage, lost_receipts, unrecorded_actions, …"""
         return await self.ask(_FILE, what, limit=limit)
 
+    @property
+    def logs(self) -> bool:
+        """Whether memory here is derived from a log."""
+        return self.family.log_table is not None
+
+    async def log_end(self) -> tuple[int, bytes] | None:
+        """Where the log ends, by the anchor's row."""
+        rows = await self.ask("log", "end")
+        return (rows[0][0], bytes(rows[0][1])) if rows else None
+
+    async def log_chain(self, after: int, limit: int) -> Rows:
+        """A stretch of the log, with all that its hashes are over."""
+        return await self.ask("log", "chain", after=after, limit=limit)
+
+    async def log_erased(self) -> set[str]:
+        """The events that the ledger says were erased."""
+        return {row[0] for row in await self.ask("log", "erased")}
+
     async def action(self, action_id: UUID) -> Rows:
         """What an action rested on."""
         return await self.ask(_FILE, "action", action_id=action_id)

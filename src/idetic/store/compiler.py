@@ -21,15 +21,15 @@ from idetic.store import scope, templates
 from idetic.store.access import belongings, table_names
 from idetic.store.canonical import canonical_names, pointed_at, qualified, root_names
 from idetic.store.disposal import noted_names, notes, noun
-from idetic.store.family import Family
+from idetic.store.family import Family, families
 from idetic.store.scope import quoted
 from idetic.store.taking import moved
 from idetic.store.templates import Lists, Names
 
 # In an order that can be executed: what others name comes first.
 _FILES = (
-    *("context", "tables", "readings", "noun", "guard", "triggers", "close", "erase", "admit"),
-    *("settle", "turn", "take", "views", "access"),
+    *("context", "log", "tables", "readings", "noun", "guard", "triggers", "close", "erase"),
+    *("admit", "settle", "record", "turn", "take", "views", "access"),
 )
 
 
@@ -50,6 +50,7 @@ class DatabaseObject:
     name: str
     ddl: str
     runs_as: str
+    schema: str
 
     @property
     def digest(self) -> str:
@@ -73,22 +74,25 @@ class _Wanted:
 
 
 def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list[DatabaseObject]:
-    """Every object of the agent's family, in an order that can be executed."""
+    """Every object of the agent's families, in an order that can be executed."""
     return list(_compiled(_Wanted(spec.digest, spec), extensions or Extensions()))
 
 
 @lru_cache(maxsize=16)
 def _compiled(wanted: _Wanted, extensions: Extensions) -> tuple[DatabaseObject, ...]:
-    family = Family(wanted.spec)
-    names, lists = _names(family, extensions), _lists(family)
-    return tuple(item for file in _FILES for item in _objects(file, names, lists))
+    return tuple(
+        item
+        for family in families(wanted.spec)
+        for item in _of_family(family, _names(family, extensions), _lists(family))
+    )
 
 
-def _objects(file: str, names: Names, lists: Lists) -> Iterator[DatabaseObject]:
-    text = templates.render(templates.read(f"family/{file}.sql"), names, lists)
-    for block in templates.split(text):
-        kind, name = block.title.split(" ", 1)
-        yield DatabaseObject(kind, name, block.text, block.runs_as)
+def _of_family(family: Family, names: Names, lists: Lists) -> Iterator[DatabaseObject]:
+    for file in _FILES:
+        text = templates.render(templates.read(f"family/{file}.sql"), names, lists)
+        for block in templates.split(text):
+            kind, name = block.title.split(" ", 1)
+            yield DatabaseObject(kind, name, block.text, block.runs_as, family.schema)
 
 
 def _names(family: Family, extensions: Extensions) -> dict[str, str]:
@@ -100,6 +104,10 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         **root_names(spec),
         **_anchor_names(spec),
         "schema_text": family.schema,
+        "role": family.role,
+        "writers": ", ".join(family.writers),
+        "readers": ", ".join(family.readers),
+        "steward": family.steward,
         "tenant_text": spec.anchor.tenant.name,
         "vector": quoted(extensions.vector),
         "trgm": quoted(extensions.trgm),
@@ -107,6 +115,11 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "dedup_trigram": str(cell.dedup_trigram),
         "citus" if extensions.citus else "plain": "",
     }
+    if family.log_table:
+        names["log"] = ""
+    if family.noted:
+        check = scope.anchor_policy(spec.agent, spec.anchor.keys, None)
+        names |= {"channel": "", "anchor_check": check}
     if spec.references.corroborations:
         names["corroborations"] = ""
     if any(canonical.body for canonical in spec.references.canonical):

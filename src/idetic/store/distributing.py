@@ -20,7 +20,7 @@ from idetic.store.templates import raw
 # Whom Citus goes to the workers as: the roles of statements, and the owner of what it moves.
 ACTING = [
     *("idetic_app", "idetic_auditor", "idetic_curator", "idetic_worker"),
-    *("idetic_actor", "idetic_subconscious", "idetic_owner"),
+    *("idetic_actor", "idetic_subconscious", "idetic_steward", "idetic_owner"),
 ]
 # Functions that serve the coordinator's own tables.
 HERE = ("enter_v1", "enqueue_v1", "check_job_v1", "job_key_v1", "authenticate_v1", "key_turn_v1")
@@ -35,13 +35,10 @@ class Distributor:
         administration: Administration,
         agent: str,
         specs: Mapping[str, MemorySpec],
-        *,
-        persona: bool,
     ):
         self._administration = administration
         self._agent = agent
         self._specs = specs
-        self._persona = persona
 
     async def plan(self) -> Distribution:
         """Which table goes where, and what stands in the way; on any server."""
@@ -92,9 +89,7 @@ class Distributor:
 
     async def _plan(self, connection: Connection) -> Distribution:
         try:
-            return await plan_distribution(
-                connection, self._agent, self._specs, persona=self._persona
-            )
+            return await plan_distribution(connection, self._agent, self._specs)
         except pg.InsufficientPrivilege:
             raise DatabaseUnsupported(
                 "This login may not see every row of every table, so it cannot plan this.",

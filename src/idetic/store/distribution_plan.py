@@ -15,8 +15,7 @@ from idetic.store.canonical import pointed_at
 from idetic.store.database import Connection
 from idetic.store.distribution import ALONE, FILE, BrokenRule, Distribution, Place, Placement
 from idetic.store.distribution_rules import breach
-from idetic.store.family import Family
-from idetic.store.persona_tables import PERSONAS, role_of
+from idetic.store.family import families
 from idetic.store.pipeline import Rows
 from idetic.store.plan import extensions_of
 from idetic.store.templates import raw
@@ -55,17 +54,15 @@ class Held:
 
 
 async def plan_distribution(
-    connection: Connection, agent: str, specs: Mapping[str, MemorySpec], *, persona: bool
+    connection: Connection, agent: str, specs: Mapping[str, MemorySpec]
 ) -> Distribution:
     """Where the tables of an agent go: `specs` are all that the database holds, by agent.
 
-    `persona` brings persona memory along. The connection is in a transaction.
+    The connection is in a transaction.
     """
     citus = (await extensions_of(connection)).citus
     held = {row[0]: Held(*row[1:]) for row in await _ask(connection, "placed")} if citus else {}
     agents, groups = await _together(connection, agent, specs, held)
-    if persona:
-        groups.append(await _personas(connection))
     tables = [*await _registry(connection, held)]
     broken: list[BrokenRule] = []
     for group in groups:
@@ -95,14 +92,7 @@ def _wanted(spec: MemorySpec) -> dict[str, str]:
 
 
 def _family(spec: MemorySpec) -> set[str]:
-    family = Family(spec)
-    return {f"{family.schema}.{table}" for table in family.tables()}
-
-
-async def _personas(connection: Connection) -> Group:
-    schemas = [role_of(persona) for persona in PERSONAS]
-    names = [name for _, name in await _ask(connection, "tables", schemas=schemas)]
-    return Group("tenant", "text", dict.fromkeys(names, "persona memory"))
+    return {f"{family.schema}.{table}" for family in families(spec) for table in family.tables()}
 
 
 async def _registry(connection: Connection, held: Mapping[int, Held]) -> list[Placement]:

@@ -92,11 +92,17 @@ class Embeddings:
         await self._database.run_all(scope, [activation(self._family, scope, profile_id, at)])
 
     async def pending(
-        self, scope: Scope, profile_id: UUID, limit: int, *, session_id: UUID | None = None
+        self,
+        scope: Scope,
+        profile_id: UUID,
+        limit: int,
+        *,
+        session_id: UUID | None = None,
+        after: UUID | None = None,
     ) -> list[Pending]:
         """The oldest entries of the scope, or of one session, without a vector in the profile."""
         keys = "".join(f", {key}" for key in key_columns(self._family, scope))
-        wanted = {"profile": profile_id, "limit": limit, "session_id": session_id}
+        wanted = {"profile": profile_id, "limit": limit, "session_id": session_id, "after": after}
         rows = await self._asked(scope, "pending", {"keys": keys}, **wanted)
         return [
             Pending(anchor_of(scope, found), memory_id, Tier(tier), Typology(typology), body)
@@ -132,6 +138,11 @@ class Embeddings:
             ids = [entry.memory_id for entry in found]
             calls.append(self._call(scope, "point", profile=profile_id, ids=ids))
         await self._database.run_all(scope, calls)
+
+    async def failed(self, scope: Scope, found: Sequence[Pending], error: str) -> None:
+        """Say of entries that giving them a vector failed, and how."""
+        ids = [entry.memory_id for entry in found]
+        await self._asked(scope, "failed", ids=ids, error=error)
 
     async def read(self, scope: Scope, place: Place, ids: Iterable[UUID], at: datetime) -> UUID:
         """Record that entries were put before the scope's principal."""

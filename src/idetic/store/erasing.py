@@ -46,6 +46,14 @@ class Going:
     notes: Sequence[Note]
     digests: Sequence[int]
     keys: Sequence[int]
+    events: Sequence[UUID] = ()
+    operational: Sequence[UUID] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether there is anything to take."""
+        return any(map(len, (self.entries, self.notes, self.digests, self.keys, self.events,
+                             self.operational)))  # fmt: skip
 
 
 class Searched(Held):
@@ -92,6 +100,24 @@ class Searched(Held):
         """Idempotency keys that may name the subject: (position, key)."""
         return await self._look("keyed", "m.idempotency_key", runs)
 
+    async def logged(self, runs: Sequence[str]) -> Rows:
+        """Events that may name the subject: the id, content and metadata of each."""
+        if self.family.log_table is None:
+            return []
+        return await self._look("logged", _text("event_text"), runs)
+
+    async def operational(self, runs: Sequence[str]) -> Rows:
+        """Notes of the other persona that may name the subject: (id, body)."""
+        if self.family.notes_table is None:
+            return []
+        return await self._look("operational", "m.body", runs)
+
+    async def mirrored(self, events: Sequence[UUID], entries: Sequence[UUID]) -> Rows:
+        """Pairs of (event, entry) in which either is among those given."""
+        if self.family.log_table is None or not (events or entries):
+            return []
+        return await self.ask(_FILE, "mirrored", events=list(events), ids=list(entries))
+
     async def digests(self, ids: Sequence[UUID], rows: Sequence[UUID]) -> list[int]:
         """The positions of the keyed requests that wrote some entries or notes."""
         found = await self.ask(_FILE, "digests", ids=list(ids), rows=list(rows))
@@ -109,6 +135,9 @@ class Searched(Held):
             digests=list(going.digests),
             keys=list(going.keys),
         )
+        if going.events or going.operational:
+            events, notes = list(going.events), list(going.operational)
+            rows += await self.ask(_FILE, "erase_log", events=events, notes=notes)
         return {table: ids for table, ids in rows if ids}
 
     def _table(self, table: str) -> dict[str, str]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
 
+from idetic.spec.primitives import Persona
 from idetic.store import scope as scoping
 from idetic.store import templates
+from idetic.store.database import APP_ROLE
 from idetic.store.scope import quoted
 from idetic.store.statement import Call, Names, Statement, filled, statement
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from idetic.spec.memory_spec import MemorySpec
     from idetic.spec.primitives import Canonical
 
+STEWARD_ROLE = "idetic_steward"
 _TABLES = (
     "memory",
     "actions",
@@ -40,14 +43,44 @@ _NO_PARTS: Mapping[str, str] = {}
 class Family:
     """Where one agent's memory lives: every table, function and view by name.
 
-    Nothing here knows any particular agent; a new spec is a new family by the same rules.
+    Nothing here knows any particular agent; a new spec is a new family by the same rules. With two
+    personas each has a family, in a schema of its own: `persona`, by default the Actor, says whose.
     """
 
-    def __init__(self, spec: MemorySpec):
+    def __init__(self, spec: MemorySpec, persona: Persona | None = None):
+        personas = spec.backend.personas
         self.spec = spec
-        self.schema = spec.backend.schema_
-        self.name = spec.backend.family
+        self.persona = persona if persona in personas else personas[0]
+        own = f"_{self.persona}" if self.persona else ""
+        self.schema = spec.backend.schema_ + own
+        self.name = spec.backend.family + own
         self.keys = tuple(key.name for key in spec.anchor.keys)
+
+    @property
+    def role(self) -> str:
+        """The role that works in this family."""
+        return f"idetic_{self.persona}" if self.persona else APP_ROLE
+
+    @property
+    def steward(self) -> str:
+        """The role that governs it: the only one that may erase here and take an export in."""
+        return STEWARD_ROLE if self.persona else APP_ROLE
+
+    @property
+    def writers(self) -> tuple[str, ...]:
+        """The roles that read and write here."""
+        return tuple(dict.fromkeys((self.role, self.steward)))
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """The roles that only read: the Subconscious may read the Actor's memory."""
+        seen = self.persona is Persona.ACTOR
+        return ("idetic_auditor", "idetic_subconscious") if seen else ("idetic_auditor",)
+
+    @property
+    def noted(self) -> bool:
+        """Whether the other persona may leave notes here."""
+        return self.persona is Persona.ACTOR
 
     def __repr__(self) -> str:
         return f"Family({self.schema}.{self.name})"
@@ -72,9 +105,20 @@ class Family:
         """The contradictions with one canonical noun."""
         return f"{self.name}_{canonical.noun}_contradictions"
 
+    @property
+    def log_table(self) -> str | None:
+        """The log that memory here is derived from, if there is one."""
+        return f"{self.name}_log" if self.spec.backend.log is not None else None
+
+    @property
+    def notes_table(self) -> str | None:
+        """The notes of the other persona."""
+        return f"{self.name}_notes" if self.noted else None
+
     def tables(self) -> tuple[str, ...]:
         """Every table of the family, in creation order."""
-        names = [self.table_name(noun) for noun in _TABLES]
+        names = [name for name in (self.log_table, self.notes_table) if name is not None]
+        names += [self.table_name(noun) for noun in _TABLES]
         if self.spec.references.corroborations:
             names.append(self.table_name("corroborations"))
         for canonical in self.spec.references.canonical:
@@ -104,6 +148,8 @@ class Family:
             "family_text": f"{self.schema}.{self.name}",
             "tenant": quoted(tenant.name),
             "tenant_type": tenant.type.value,
+            # A loop's summary is found by its words alone: it gets no vector.
+            "embeddable": "AND m.loop_id IS NULL" if self.log_table else "",
         }
 
     def statement(
@@ -147,6 +193,11 @@ class Family:
         """A named query with its values; the scope brings its own."""
         made = self.statement(file, query, scope, parts)
         return Call(made, scoping.bound(scope) | values)
+
+
+def families(spec: MemorySpec) -> list[Family]:
+    """Every family of an agent: one, or one for each of two personas."""
+    return [Family(spec, persona) for persona in spec.backend.personas]
 
 
 def live(alias: str) -> str:

@@ -7,15 +7,14 @@ from typing import Any
 
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.database import Database
-from idetic.store.family import Family
-from idetic.store.persona_tables import PERSONAS, TABLES, role_of
+from idetic.store.family import families
 from idetic.store.pipeline import Rows
 from idetic.store.statement import Call, named_query
 
 _PATH = "queries/health.sql"
 ROLES = ("idetic_owner", "idetic_app", "idetic_guard", "idetic_curator", "idetic_auditor",
-         "idetic_keeper", "idetic_worker", "idetic_keys", "idetic_mover",
-         *map(role_of, PERSONAS))  # fmt: skip
+         "idetic_keeper", "idetic_worker", "idetic_keys", "idetic_mover", "idetic_actor",
+         "idetic_subconscious", "idetic_steward")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +32,8 @@ class ServerFacts:
 
 async def facts(database: Database, specs: list[MemorySpec]) -> ServerFacts:
     """Ask the catalog; nothing of any tenant is read."""
-    tables = [f"{f.schema}.{table}" for f in map(Family, specs) for table in f.tables()]
-    tables += [f"{role_of(persona)}.{table}" for persona in PERSONAS for table in TABLES]
+    made = [family for spec in specs for family in families(spec)]
+    tables = [f"{family.schema}.{table}" for family in made for table in family.tables()]
     ((version, bypasses, role),) = await _rows(database, "server")
     return ServerFacts(
         version=version,

@@ -66,7 +66,7 @@ class Holding:
 
     async def mark(self, scope: Scope, kind: str, position: int, at: datetime) -> None:
         """Note how far a kind of background work has come in an anchor."""
-        await Marks(self._database, self._family.spec).mark(scope, kind, position, at)
+        await Marks(self._database, self._family).mark(scope, kind, position, at)
 
     async def renew(self, scope: Scope, ids: list[UUID], at: datetime) -> list[UUID]:
         """Extend the leases of open scopes; those that were open."""

@@ -20,7 +20,7 @@ from idetic.store.templates import raw
 # Any constant will do; this one spells "idetic" in the low bytes.
 LOCK = 0x6964_6574_6963
 # The schemas of the core, whose objects belong to our owner.
-SCHEMAS = ("idetic", "idetic_jobs", "idetic_actor", "idetic_subconscious")
+SCHEMAS = ("idetic", "idetic_jobs")
 _EXTENSIONS = {"vector": (0, 8), "pg_trgm": (1, 6), "btree_gist": (1, 5)}
 
 

@@ -129,7 +129,7 @@ async def _context_steps(connection: Connection, contexts: Sequence[Context]) ->
             "context",
             context.schema,
             "the reference canonical context",
-            DatabaseObject("context", context.schema, context.ddl, "owner"),
+            DatabaseObject("context", context.schema, context.ddl, "owner", context.schema),
             CONTEXT_OWNER,
         )
         for context in contexts

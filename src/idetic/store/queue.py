@@ -125,9 +125,9 @@ class Queue:
 class Marks:
     """How far background work has come in each anchor of one agent."""
 
-    def __init__(self, database: Database, spec: MemorySpec):
+    def __init__(self, database: Database, family: Family):
         self._database = database
-        self._family = Family(spec)
+        self._family = family
 
     async def position(self, scope: Scope) -> int:
         """Where the anchor's chain ends now; 0 if it has none. To be read before the work."""

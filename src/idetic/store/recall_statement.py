@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from idetic.model import Scope, Tier
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store import templates
-from idetic.store.asked import Asked
+from idetic.store.asked import NARROWING, Asked
 from idetic.store.canonical import canonical_names
 from idetic.store.database import Database
 from idetic.store.decay import freshness
@@ -84,7 +84,7 @@ class RecallStatement:
         columns = dict(self._columns())
         parts = {
             "columns": filled(entries.columns(self._scope), self._names),
-            "active": self._part("active"),
+            "active": self._part("active" if not self._family.log_table else "at_hand"),
             "small": self._part("small"),
             "base": self._base(columns),
             "lexical": self._part("lexical") if Signal.LEXICAL in weighted else "",
@@ -117,12 +117,7 @@ class RecallStatement:
         if set(asked.tiers) != set(Tier):
             tiers = ", ".join(f"'{tier.value}'" for tier in asked.tiers)
             parts.append(f"m.tier = ANY (ARRAY[{tiers}]::idetic.tier[])")
-        if asked.typologies:
-            parts.append("m.typology = ANY (%(typologies)s::idetic.typology[])")
-        if asked.origins:
-            parts.append("m.origin = ANY (%(origins)s::idetic.origin[])")
-        if asked.min_trust:
-            parts.append("m.trust >= %(min_trust)s::integer")
+        parts += [text for name, text in NARROWING.items() if getattr(asked, name)]
         for number, name in enumerate(asked.where, start=len(asked.envelope)):
             kind = self._family.spec.retrieval.envelope[name].type
             parts.append(matches(kind, name, f"%(asked_{number})s"))

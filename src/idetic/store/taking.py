@@ -13,7 +13,8 @@ _STAYS = ("anchors", "profiles")
 
 def moved(family: Family) -> list[str]:
     """The tables whose rows are an anchor's memory, in the order in which they can be filled."""
-    first = [family.table_name(table) for table in _FIRST]
+    first = [family.log_table] if family.log_table else []
+    first += [family.table_name(table) for table in _FIRST]
     stays = [family.table_name(table) for table in _STAYS] + family.prints_tables()
     return first + [table for table in family.tables() if table not in (*first, *stays)]
 

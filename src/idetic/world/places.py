@@ -180,10 +180,11 @@ def logins(attempt: int) -> tuple[Login, ...]:
             ]
         found.append(Login("customer", *place, Principal.customer(staff.customer), anchor))
     for persona in personas(attempt):
-        desk, whose = (PERSONA[2], None, "persona_agent"), f"{persona.tenant}/{persona.agent_id}"
+        desk = (PERSONA[2], None, "persona_agent")
+        whose = {"tenant_id": str(persona.tenant), "agent_id": persona.agent_id}
         operator, actor = Principal.operator(PLANS[0].staff.operator), persona.agent_id
         found += [
-            Login("operator", *desk, operator, {"agent_id": whose, "persona": "subconscious"}),
-            Login("actor", *desk, Principal.agent(actor), {"agent_id": whose, "persona": "actor"}),
+            Login("operator", *desk, operator, whose),
+            Login("actor", *desk, Principal.agent(actor), whose),
         ]
     return tuple(found)

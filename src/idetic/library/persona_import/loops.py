@@ -58,7 +58,7 @@ class ImportedLoops:
 
     async def _open(self, whose: Whose) -> set[UUID]:
         """The loops of the file that lack their entry; in a dry run, that would."""
-        strays = set(await self._layers[whose].rows.stray_loops())
+        strays = set(await self._layers[whose].store.stray_loops())
         would = set() if self._write else self._new.get(whose, set())
         return (strays | would) & self._loops[whose]
 
@@ -92,8 +92,7 @@ class ImportedLoops:
 
     async def _put(self, whose: Whose, loop_id: UUID, summary: str | None) -> None:
         if self._write:
-            layers = self._layers[whose]
-            await layers.stm.close(loop_id, layers.common.deriver, summary)
+            await self._layers[whose].stm.close(loop_id, summary)
 
 
 def _owner(row: StmRow, holding: list[Whose]) -> Whose | None:

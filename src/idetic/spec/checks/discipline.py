@@ -8,6 +8,7 @@ from types import MappingProxyType
 from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
 from idetic.spec import reserved
 from idetic.spec.checks.common import repeated, unanswered
+from idetic.spec.checks.foundational import longest_family
 from idetic.spec.plain import View
 from idetic.spec.primitives import Boundary, GateKind, GuardRole, Reasons, SourceStrength
 from idetic.spec.problems import Finding
@@ -71,7 +72,7 @@ def canonical_columns(spec: View) -> Iterator[Finding]:
                 f"Pins are kept in a column `{pin}`, which the anchor or provenance also names.",
                 "Rename the noun, or that anchor key or provenance column.",
             )
-        longest = reserved.LONGEST_OF_NOUN.format(family=family, noun=noun.text)
+        longest = reserved.LONGEST_OF_NOUN.format(family=longest_family(spec), noun=noun.text)
         excess = len(longest) - reserved.IDENTIFIER_MAX
         if family and noun.text and excess > 0:
             yield noun.finding(

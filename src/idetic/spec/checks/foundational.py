@@ -9,7 +9,7 @@ from idetic.spec import reserved
 from idetic.spec.anatomy import known_keys
 from idetic.spec.checks.common import repeated, unanswered
 from idetic.spec.plain import View
-from idetic.spec.primitives import Backend
+from idetic.spec.primitives import DERIVATION, LOGGED_KEYS, Backend, EnvelopeType, Persona
 from idetic.spec.problems import Finding
 from idetic.spec.shape import unknown_key
 
@@ -86,11 +86,18 @@ def backend_schemas(spec: View) -> Iterator[Finding]:
         yield unknown_key(backend["schema_"].steps, known_keys(Backend))
 
 
+def longest_family(spec: View) -> str:
+    """The family's name; with two personas, that of the one with the longer name."""
+    family = spec["backend"]["family"].text or ""
+    both = len(list(spec["backend"]["log"]["personas"].each())) > 1
+    return f"{family}_{Persona.SUBCONSCIOUS}" if both else family
+
+
 def family_leaves_room(spec: View) -> Iterator[Finding]:
     """Names made of the family stay under what PostgreSQL keeps of a name."""
     family = spec["backend"]["family"]
     made = [
-        reserved.LONGEST_OF_CELL.format(family=family.text, tier=tier, typology=typology)
+        reserved.LONGEST_OF_CELL.format(family=longest_family(spec), tier=tier, typology=typology)
         for tier in Tier
         for typology in spec["typology"][tier].texts()
         if typology in set(Typology)
@@ -142,18 +149,68 @@ def envelope_keys(spec: View) -> Iterator[Finding]:
             )
 
 
-def short_term(spec: View) -> Iterator[Finding]:
-    """Short-term memory is kept per persona, and its score must be able to rank."""
-    section = spec["retrieval"]["short_term"]
+def log(spec: View) -> Iterator[Finding]:
+    """A log's events become entries, and those need a cell, an envelope and a provenance."""
+    section = spec["backend"]["log"]
     if not section.present:
         return
-    names = {key["name"].text for key in spec["anchor"]["keys"].each()}
-    if names and "persona" not in names:
-        yield section.finding(
-            "Short-term memory is kept per persona, but no anchor key is `persona`.",
-            "Add `{name: persona, type: text}` to `anchor.keys`, or remove `short_term`.",
+    personas = list(section["personas"].each())
+    yield from repeated(personas, "persona")
+    if personas and personas[0].text in set(Persona) - {Persona.ACTOR}:
+        yield personas[0].finding(
+            "The first persona of a log is the Actor.",
+            "Write `personas: [actor]` or `personas: [actor, subconscious]`.",
         )
-    for _, heuristics in section.fields():
+    for tier in (Tier.SESSION, Tier.PERSISTENT):
+        mix = spec["typology"][tier]
+        if mix.data is not None and Typology.EPISODIC not in mix.texts():
+            what = "one entry per loop" if tier is Tier.SESSION else "one entry per event"
+            yield mix.finding(
+                f"A log derives {what}, but the {tier} tier holds no episodic memory.",
+                "Add `episodic` to it, or remove `backend.log`.",
+            )
+    envelope = spec["retrieval"]["envelope"]
+    for key in LOGGED_KEYS:
+        kind = envelope[key]["type"].text or EnvelopeType.SCALAR
+        if not envelope[key].present or kind != EnvelopeType.SCALAR:
+            yield envelope[key].finding(
+                f"Every event has a `{key}`, which entries of the log carry in their envelope.",
+                f"Declare `{key}: {{type: scalar, weight: 1.0}}` in `retrieval.envelope`.",
+            )
+    if DERIVATION not in spec["anchor"]["provenance"].texts():
+        yield spec["anchor"]["provenance"].finding(
+            "Entries of a log say what compacted them, and no provenance is called so.",
+            f"Add `{DERIVATION}` to `anchor.provenance`.",
+        )
+
+
+def short_term(spec: View) -> Iterator[Finding]:
+    """Short-term memory is kept per persona of a log, and its score must be able to rank."""
+    section, log = spec["retrieval"]["short_term"], spec["backend"]["log"]
+    personas = {persona.text for persona in log["personas"].each()}
+    if section.present and not log.present:
+        yield section.finding(
+            "Short-term memory has one entry per loop of a log, but there is no log.",
+            "Declare `backend.log`, or remove `short_term`.",
+        )
+    if log.present and not section.present:
+        yield section.finding(
+            "A log has short-term memory, and nothing says how it is searched.",
+            "Write `short_term: {actor: {window: 20, threshold: 60, top_k: 8, "
+            "half_life_seconds: 86400}}`.",
+        )
+    for persona in sorted(set(Persona) & personas) if section.present else ():
+        if not section[persona].present:
+            yield section[persona].finding(
+                f"The log has the persona `{persona}`, whose short-term memory is not declared.",
+                f"Write `{persona}: {{window: 20, threshold: 60, …}}` under `short_term`.",
+            )
+    for name, heuristics in section.fields():
+        if log.present and name in set(Persona) - personas:
+            yield heuristics.finding(
+                f"The log has no persona `{name}`.",
+                f"Remove `{name}` here, or add it to `backend.log.personas`.",
+            )
         weights = heuristics["weights"]
         if weights["similarity"].number == 0 and weights["recency"].number == 0:
             yield weights.finding(
@@ -171,5 +228,6 @@ CHECKS = (
     canonical_is_elsewhere,
     retrieval_weights,
     envelope_keys,
+    log,
     short_term,
 )

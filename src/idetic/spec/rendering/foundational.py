@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from idetic.model import Tier
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Fusion, FusionMethod, ShortTerm, Signal
+from idetic.spec.primitives import Fusion, FusionMethod, Log, Persona, ShortTerm, Signal
 from idetic.spec.rendering.markdown import bullets, code, codes, prose, table
 
 
@@ -59,6 +59,8 @@ def backend(spec: MemorySpec) -> Iterator[str]:
     """Primitive 4."""
     part = spec.backend
     tables = code(f"{part.family}_memory")
+    if part.log is not None:
+        yield _log(part.log)
     yield bullets(
         [
             f"Store: every tier in schema {code(part.schema_)}, in {tables} and its family.",
@@ -98,9 +100,16 @@ def _fusion(fusion: Fusion) -> str:
     return f"{method} with k = {fusion.k}" if fusion.method is FusionMethod.RRF else method
 
 
-def _short_term(personas: ShortTerm) -> str:
-    actor, subconscious = personas.actor.model_dump(), personas.subconscious.model_dump()
+def _log(log: Log) -> str:
+    who = " and the ".join(persona.title() for persona in log.personas)
+    own = ", each in tables and under a role of its own" if len(log.personas) > 1 else ""
+    return f"A log of the {who}{own}: {prose(log.holds)} Memory is derived from it."
+
+
+def _short_term(short_term: ShortTerm) -> str:
+    found = {p: h.model_dump() for p in Persona if (h := short_term.of(p)) is not None}
+    names = next(iter(found.values()))
     return table(
-        ("Short-term memory", "Actor", "Subconscious"),
-        [(code(name), actor[name], subconscious[name]) for name in actor],
+        ("Short-term memory", *(persona.title() for persona in found)),
+        [(code(name), *(one[name] for one in found.values())) for name in names],
     )

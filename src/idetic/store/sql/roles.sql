@@ -9,8 +9,9 @@
 --   idetic_worker   sees which anchors and scopes wait for background work, and no memory
 --   idetic_mover    writes an anchor that comes from an export, through its functions only
 --   idetic_keys     answers whether an API key holds, through its function only
---   idetic_actor    the Actor's memory, and nothing of the Subconscious's
---   idetic_subconscious  its own memory; reads the Actor's, and may leave it notes
+--   idetic_actor    the Actor's families, and nothing of the Subconscious's
+--   idetic_subconscious  its own families; reads the Actor's, and may leave it notes
+--   idetic_steward  both personas' families, for those who govern them: it alone may erase there
 DO $$
 DECLARE
     wanted text;
@@ -18,7 +19,7 @@ BEGIN
     FOREACH wanted IN ARRAY ARRAY[
         'idetic_owner', 'idetic_app', 'idetic_guard', 'idetic_curator', 'idetic_auditor',
         'idetic_keeper', 'idetic_worker', 'idetic_keys', 'idetic_mover', 'idetic_actor',
-        'idetic_subconscious']
+        'idetic_subconscious', 'idetic_steward']
     LOOP
         BEGIN
             IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN
@@ -31,17 +32,10 @@ BEGIN
             EXECUTE format('GRANT %I TO CURRENT_USER', wanted);
         END IF;
     END LOOP;
-    IF NOT pg_has_role('idetic_app', 'idetic_subconscious', 'MEMBER') THEN
-        GRANT idetic_curator, idetic_auditor, idetic_worker, idetic_actor, idetic_subconscious
-            TO idetic_app;
+    IF NOT pg_has_role('idetic_app', 'idetic_steward', 'MEMBER') THEN
+        GRANT idetic_curator, idetic_auditor, idetic_worker, idetic_actor, idetic_subconscious,
+            idetic_steward TO idetic_app;
     END IF;
-    -- Persona memory is part of the core and holds vectors; pgvector may live in an odd schema.
-    FOR wanted IN SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-        WHERE e.extname = 'vector' AND NOT has_schema_privilege('idetic_actor', n.oid, 'USAGE')
-    LOOP
-        EXECUTE format(
-            'GRANT USAGE ON SCHEMA %I TO idetic_owner, idetic_actor, idetic_subconscious', wanted);
-    END LOOP;
     EXECUTE format('GRANT CREATE ON DATABASE %I TO idetic_owner', current_database());
 END
 $$;

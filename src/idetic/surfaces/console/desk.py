@@ -52,12 +52,12 @@ class Desk:
     @property
     def personas(self) -> bool:
         """Whether this login is to persona memory."""
-        return is_persona(self.scope)
+        return is_persona(self.spec)
 
     @property
     def actor(self) -> bool:
         """Whether this login is an Actor's, who is shown its own memory and nothing beside it."""
-        return is_actor(self.scope)
+        return is_actor(self.spec, self.scope)
 
     @property
     def customer(self) -> bool:

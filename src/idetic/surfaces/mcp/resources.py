@@ -58,7 +58,7 @@ async def listed(memory: Memory, cursor: str | None) -> tuple[list[Resource], st
         description=f"Version {memory.agent.version} of {memory.agent.spec.agent}.",
         mime_type="text/markdown",
     )
-    found = [spec] if before is None and not is_actor(memory.scope) else []
+    found = [spec] if before is None and not is_actor(memory.agent.spec, memory.scope) else []
     entries = await memory.list(limit=PAGE, before=before)
     following = str(entries[-1].id) if len(entries) == PAGE else None
     return [*found, *map(_resource, entries)], following

@@ -13,9 +13,14 @@ CREATE TYPE idetic.source_type AS ENUM (
 CREATE TYPE idetic.contradiction_status AS ENUM (
     'open', 'dismissed', 'surfaced_to_operator', 'promoted_to_revision_signal'
 );
-CREATE TYPE idetic.relation AS ENUM ('compounded', 'promoted', 'merged', 'recurred');
+CREATE TYPE idetic.relation AS ENUM ('compounded', 'promoted', 'merged', 'recurred', 'summarised');
 CREATE TYPE idetic.source_strength AS ENUM ('authoritative', 'curated', 'distilled', 'observed');
 CREATE TYPE idetic.disposal AS ENUM ('HARD_DELETE', 'STRIP_PAYLOAD', 'RETAIN_METADATA');
+CREATE TYPE idetic.event_kind AS ENUM (
+    'user_input', 'actor_output', 'tool_call', 'tool_result', 'subconscious_prompt',
+    'subconscious_output', 'system_event', 'error', 'feedback'
+);
+CREATE TYPE idetic.event_visibility AS ENUM ('external', 'internal');
 
 -- Bounds that are the same for every family. Domains and not CHECKs: a CHECK is parsed anew by
 -- every INSERT statement (7 us each here), a domain's constraint once per connection.
@@ -27,6 +32,14 @@ CREATE DOMAIN idetic.resolution_notes AS text CONSTRAINT resolution_notes_bounde
     CHECK (char_length(VALUE) <= 2000);
 CREATE DOMAIN idetic.envelope AS jsonb CONSTRAINT envelope_bounded
     CHECK (jsonb_typeof(VALUE) = 'object' AND pg_column_size(VALUE) <= 32768);
+
+-- A log holds tool results; an operational note is as long as any other.
+CREATE DOMAIN idetic.event_content AS text CONSTRAINT event_content_bounded
+    CHECK (char_length(VALUE) <= 1000000);
+CREATE DOMAIN idetic.event_metadata AS jsonb CONSTRAINT event_metadata_bounded
+    CHECK (jsonb_typeof(VALUE) = 'object' AND pg_column_size(VALUE) <= 65536);
+CREATE DOMAIN idetic.operational_note AS text CONSTRAINT operational_note_bounded
+    CHECK (char_length(VALUE) <= 2000);
 
 -- What the writing functions are handed: entries to admit, and steps to settle. A field that is not
 -- said is NULL.
@@ -45,7 +58,7 @@ CREATE TYPE idetic.step AS (
     trust smallint, valid_at timestamptz, invalid_at timestamptz, candidate boolean, salt text,
     hash text, refs jsonb, copy_of uuid, embedding uuid, lineage jsonb, row_id uuid, noun text,
     seen_at timestamptz, source_type idetic.source_type, source_ref uuid, notes text,
-    status idetic.contradiction_status
+    status idetic.contradiction_status, event uuid, loop_id uuid, importance real
 );
 
 -- Every version of every spec, append-only: an entry names the version it was written under.
@@ -137,6 +150,18 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
         entry, actor_kind, actor, reason, state_from, state_to, detail)::text, 'UTF8')
 $$;
 
+-- The same for a link of a log's chain: the content enters by its salted hash, as in every ledger,
+-- so that whoever empties an event later leaves a chain that still verifies.
+CREATE FUNCTION idetic.event_link_v1(
+    pos bigint, event uuid, at timestamptz, loop_id uuid, kind idetic.event_kind,
+    visibility idetic.event_visibility, content_hash bytea
+) RETURNS bytea
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT convert_to(jsonb_build_array(
+        pos, event, (extract(epoch FROM at) * 1000000)::bigint, loop_id, kind, visibility,
+        encode(content_hash, 'hex'))::text, 'UTF8')
+$$;
+
 -- A running hash: each link's over the one before it, the first over `start`.
 CREATE FUNCTION idetic.chain_step_v1(state bytea, start bytea, content bytea) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -200,16 +225,22 @@ BEGIN
 END
 $$;
 
+-- Who may do what here. The personas' roles and their steward work in families as the application
+-- does in those of other agents.
 GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic_auditor,
-    idetic_keeper, idetic_worker;
-GRANT SELECT ON idetic.spec_versions, idetic.retention_policies, idetic.compiled_objects,
-    idetic.embedding_profiles TO idetic_app, idetic_auditor, idetic_worker;
-GRANT INSERT ON idetic.embedding_profiles TO idetic_app;
+    idetic_keeper, idetic_worker, idetic_mover, idetic_actor, idetic_subconscious, idetic_steward;
+GRANT SELECT ON idetic.spec_versions, idetic.retention_policies, idetic.compiled_objects
+    TO idetic_app, idetic_auditor, idetic_worker, idetic_steward;
+GRANT SELECT ON idetic.embedding_profiles TO idetic_app, idetic_auditor, idetic_worker,
+    idetic_mover, idetic_actor, idetic_subconscious, idetic_steward;
+GRANT INSERT ON idetic.embedding_profiles TO idetic_app, idetic_actor, idetic_subconscious,
+    idetic_steward;
 -- PUBLIC may execute nothing of ours; the migrator sees to that.
-GRANT EXECUTE ON FUNCTION idetic.link_content_v1, idetic.chain_step_v1, idetic.chain_v1,
-    idetic.genesis_hash_v1, idetic.anchor_id_v1
-    TO idetic_app, idetic_auditor, idetic_actor, idetic_subconscious;
+GRANT EXECUTE ON FUNCTION idetic.link_content_v1, idetic.event_link_v1, idetic.chain_step_v1,
+    idetic.chain_v1, idetic.genesis_hash_v1, idetic.anchor_id_v1
+    TO idetic_app, idetic_auditor, idetic_actor, idetic_subconscious, idetic_steward;
 GRANT EXECUTE ON FUNCTION idetic.is_bound_v1(text), idetic.is_bound_v1(text, uuid)
-    TO idetic_app, idetic_guard, idetic_keeper, idetic_mover;
+    TO idetic_app, idetic_guard, idetic_keeper, idetic_mover, idetic_actor, idetic_subconscious,
+    idetic_steward;
 GRANT EXECUTE ON FUNCTION idetic.enter_v1 TO idetic_app, idetic_auditor, idetic_curator,
-    idetic_worker, idetic_actor, idetic_subconscious;
+    idetic_worker, idetic_actor, idetic_subconscious, idetic_steward;

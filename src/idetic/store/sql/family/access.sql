@@ -16,14 +16,14 @@ $$;
 -- leave out those that the spec declares nullable for queries, and says so with '*'.
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
-REVOKE ALL ON {table} FROM idetic_app, idetic_auditor, PUBLIC;
-GRANT SELECT ON {table} TO idetic_app, idetic_auditor;
-GRANT {write_grants} ON {table} TO idetic_app;
+REVOKE ALL ON {table} FROM {writers}, {readers}, PUBLIC;
+GRANT SELECT ON {table} TO {writers}, {readers};
+GRANT {write_grants} ON {table} TO {writers};
 DROP POLICY IF EXISTS anchor_scope ON {table};
-CREATE POLICY anchor_scope ON {table} FOR ALL TO idetic_app
+CREATE POLICY anchor_scope ON {table} FOR ALL TO {writers}
     USING ({policy_using}) WITH CHECK ({policy_check});
 DROP POLICY IF EXISTS auditor_scope ON {table};
-CREATE POLICY auditor_scope ON {table} FOR SELECT TO idetic_auditor USING ({policy_using});
+CREATE POLICY auditor_scope ON {table} FOR SELECT TO {readers} USING ({policy_using});
 
 -- if guard:
 -- object: access {table_name} for the guard
@@ -59,14 +59,23 @@ CREATE POLICY worker_reads ON {table} FOR SELECT TO idetic_worker USING (true);
 
 -- end
 
+-- if channel:
+-- object: access {name}_notes for the other persona
+-- Only the Subconscious leaves notes; it reads this family as it reads the rest of it.
+GRANT INSERT ON {family}_notes TO idetic_subconscious;
+DROP POLICY IF EXISTS notes_left ON {family}_notes;
+CREATE POLICY notes_left ON {family}_notes FOR INSERT TO idetic_subconscious
+    WITH CHECK ({anchor_check});
+
+-- end
 -- object: access functions of {name}
 -- Nobody may call a function by being nobody in particular: PUBLIC may call none (`ownership.py`).
 -- Definer functions name their caller where they stand; these run with their caller's own rights.
-GRANT EXECUTE ON FUNCTION {family}_visible_v1 TO idetic_app, idetic_auditor;
+GRANT EXECUTE ON FUNCTION {family}_visible_v1 TO {writers}, {readers};
 GRANT EXECUTE ON FUNCTION {family}_head_v1, {family}_chain_v1, {family}_append_v1,
     {family}_replay_v1, {family}_admit_v1, {family}_answer_v1, {family}_spent_v1, {family}_refer_v1,
     {family}_settle_v1, {family}_turn_v1, {family}_link_v1, {family}_scope_v1, {family}_taken_v1
-    TO idetic_app;
+    TO {writers};
 -- if guarded:
 GRANT EXECUTE ON FUNCTION {family}_spelled_v1, {family}_readings_v1, {family}_prints_v1,
     {family}_repeated_v1, {family}_compared_v1, {family}_together_v1 TO idetic_guard;

@@ -19,7 +19,7 @@ BEGIN
     RETURN gone;
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_drop_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_drop_v1 TO {writers};
 
 -- object: function {name}_alike_v1
 -- as: guard
@@ -50,4 +50,4 @@ BEGIN
     ORDER BY m.body_text OPERATOR({trgm}.<->) p_body LIMIT 5;
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_alike_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_alike_v1 TO {writers};

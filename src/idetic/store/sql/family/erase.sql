@@ -38,7 +38,7 @@ BEGIN
     RETURN cardinality(p_ids);
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_strip_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_strip_v1 TO {steward};
 
 -- object: function {name}_erase_v1
 -- as: keeper
@@ -107,4 +107,4 @@ BEGIN
     SET LOCAL idetic.erasing = '';
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_erase_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_erase_v1 TO {steward};

@@ -62,7 +62,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_{noun}_shadow_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_{noun}_shadow_v1 TO {writers};
 
 -- object: function {name}_{noun}_guard_v1
 -- The shared lock meets the exclusive one that a writer of canonical rows takes: a rule and
@@ -163,7 +163,7 @@ BEGIN
     RETURN suspicious;
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_{noun}_suspects_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_{noun}_suspects_v1 TO {writers};
 
 -- object: function {name}_{noun}_restated_v1
 -- as: guard
@@ -272,5 +272,5 @@ BEGIN
     RETURN hit;
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_{noun}_restated_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_{noun}_restated_v1 TO {writers};
 -- end

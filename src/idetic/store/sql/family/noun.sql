@@ -144,5 +144,5 @@ CREATE VIEW {family}_memory_with_{noun} WITH (security_invoker = true) AS
     FROM {family}_memory_{noun}_refs r
     JOIN {family}_memory_anchors a ON a.{tenant} = r.{tenant} AND a.anchor_id = r.anchor_id
     JOIN {canonical} c ON c.{tenant} = r.{tenant} AND c.{canonical_id} = r.{canonical_id};
-GRANT SELECT ON {family}_memory_with_{noun} TO idetic_app, idetic_auditor;
+GRANT SELECT ON {family}_memory_with_{noun} TO {writers}, {readers};
 -- end

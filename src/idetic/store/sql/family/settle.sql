@@ -59,8 +59,11 @@ BEGIN
                 -- end
                 tier, typology, session_id, interaction_id, body_text, envelope, claim_subject,
                 claim_attribute, claim_value, lexemes, substance, provenance, origin, trust,
-                valid_at, invalid_at, candidate, spec_version, content_hash, digest_salt,
-                created_at, created_by)
+                valid_at, invalid_at, candidate,
+                -- if log:
+                event_id, loop_id, importance,
+                -- end
+                spec_version, content_hash, digest_salt, created_at, created_by)
             VALUES (p_tenant, p_anchor, item.memory,
                 -- if root:
                 root_key,
@@ -69,8 +72,12 @@ BEGIN
                 item.claim ->> 'subject', item.claim ->> 'attribute', item.claim ->> 'value',
                 to_tsvector('pg_catalog.english', item.body), item.substance, item.provenance,
                 item.origin, item.trust, coalesce(item.valid_at, r_at), item.invalid_at,
-                coalesce(item.candidate, false), p_version, decode(item.hash, 'hex'),
-                decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name);
+                coalesce(item.candidate, false),
+                -- if log:
+                item.event, item.loop_id, item.importance,
+                -- end
+                p_version, decode(item.hash, 'hex'), decode(item.salt, 'hex'), r_at,
+                p_kind || ':' || p_name);
             IF item.refs IS NOT NULL THEN
                 PERFORM {family}_refer_v1(p_tenant, p_anchor, item.memory, item.refs,
                     item.provenance, root_key, r_at);

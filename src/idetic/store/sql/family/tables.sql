@@ -1,9 +1,3 @@
--- object: schema {schema_text}
--- The owning context of this agent's memory. Other contexts get no grant (ADR-058 D13).
-CREATE SCHEMA IF NOT EXISTS {schema};
-GRANT USAGE ON SCHEMA {schema} TO idetic_app, idetic_guard, idetic_auditor, idetic_keeper, idetic_worker,
-    idetic_mover;
-
 -- object: domain {name}_note
 -- A bounded note. The bound is the spec's; canonical content does not fit by accident.
 DO $do$ BEGIN
@@ -57,6 +51,15 @@ CREATE TABLE {family}_memory (
     -- Since when it is known to hold across versions of the canonical model (meta-semantic).
     meta_at timestamptz,
     embedding_id uuid,
+    -- How often a vector was tried in vain, and what went wrong the last time.
+    embed_attempts integer NOT NULL DEFAULT 0,
+    embed_error text,
+    -- if log:
+    -- Of the long-term mirror, the event; of short-term memory, the loop. Others have neither.
+    event_id uuid,
+    loop_id uuid,
+    importance real,
+    -- end
     spec_version integer NOT NULL,
     content_hash bytea NOT NULL,
     digest_salt bytea,
@@ -66,6 +69,10 @@ CREATE TABLE {family}_memory (
     -- if root:
     CONSTRAINT {name}_memory_root FOREIGN KEY ({tenant}, {root_id})
         REFERENCES {root} ({tenant}, {root_id}) ON DELETE RESTRICT,
+    -- end
+    -- if log:
+    CONSTRAINT {name}_memory_event FOREIGN KEY ({tenant}, anchor_id, event_id)
+        REFERENCES {family}_log ({tenant}, anchor_id, event_id) ON DELETE RESTRICT,
     -- end
     CONSTRAINT {name}_memory_superseded_by FOREIGN KEY ({tenant}, anchor_id, superseded_by)
         REFERENCES {family}_memory ({tenant}, anchor_id, memory_id) ON DELETE RESTRICT,
@@ -86,6 +93,23 @@ CREATE INDEX {name}_current_idx ON {family}_memory ({tenant}, anchor_id, tier, t
 CREATE INDEX {name}_claim_idx ON {family}_memory
     ({tenant}, anchor_id, claim_subject, claim_attribute)
     WHERE claim_subject IS NOT NULL AND superseded_at IS NULL;
+
+-- if log:
+-- object: index {name}_memory_event
+-- Exactly one entry per event. One that was derived in another way is archived first.
+CREATE UNIQUE INDEX {name}_event_idx ON {family}_memory ({tenant}, anchor_id, event_id)
+    WHERE event_id IS NOT NULL AND archived_at IS NULL;
+
+-- object: index {name}_memory_loop
+-- Exactly one entry per loop, unless it was erased: then it is made anew from what is left.
+CREATE UNIQUE INDEX {name}_loop_idx ON {family}_memory ({tenant}, anchor_id, loop_id)
+    WHERE loop_id IS NOT NULL AND archived_at IS NULL AND deleted_at IS NULL;
+
+-- object: index {name}_memory_window
+-- The rolling window: the last loops, newest first.
+CREATE INDEX {name}_window_idx ON {family}_memory ({tenant}, anchor_id, valid_at, loop_id)
+    WHERE loop_id IS NOT NULL AND archived_at IS NULL AND deleted_at IS NULL;
+-- end
 
 -- object: index {name}_memory_superseded
 -- What an entry replaced. Without it, every removal of a row would read the whole anchor to see
@@ -286,6 +310,10 @@ CREATE TABLE {family}_memory_anchors (
     position bigint NOT NULL,
     hash bytea NOT NULL,
     at timestamptz NOT NULL,
+    -- if log:
+    log_position bigint NOT NULL DEFAULT 0,
+    log_hash bytea,
+    -- end
     -- if root:
     CONSTRAINT {name}_anchors_root FOREIGN KEY ({keys}, {root_id})
         REFERENCES {root} ({keys}, {root_id}) ON DELETE RESTRICT,

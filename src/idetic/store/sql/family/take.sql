@@ -12,13 +12,17 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
     SELECT a.* INTO stands FROM {family}_memory_anchors a
     WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor;
-    IF NOT FOUND OR stands.position <> 0 THEN
+    IF NOT FOUND OR stands.position <> 0
+        -- if log:
+        OR stands.log_position <> 0
+        -- end
+    THEN
         RAISE EXCEPTION 'idetic.anchor_taken: this anchor has memory already' USING ERRCODE = 'ID008';
     END IF;
     RETURN stands;
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_taking_v1 TO idetic_app, idetic_mover;
+GRANT EXECUTE ON FUNCTION {family}_taking_v1 TO {steward}, idetic_mover;
 
 -- for each moved:
 -- object: function {name}_take_{moved}_v1
@@ -59,7 +63,7 @@ BEGIN
     RETURN jsonb_array_length(p_rows);
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_take_{moved}_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_take_{moved}_v1 TO {steward};
 
 -- end
 -- object: function {name}_take_supersessions_v1
@@ -87,7 +91,7 @@ BEGIN
     RETURN jsonb_array_length(p_rows);
 END
 $$;
-GRANT EXECUTE ON FUNCTION {family}_take_supersessions_v1 TO idetic_app;
+GRANT EXECUTE ON FUNCTION {family}_take_supersessions_v1 TO {steward};
 
 -- object: function {name}_taken_v1
 -- The end of taking an anchor in: the shadow guard looks at every entry that is still current (its
@@ -99,6 +103,7 @@ DECLARE
     item record;
     hit jsonb;
     link record;
+    event record;
     stands {family}_memory_anchors := {family}_taking_v1(p_tenant, p_anchor);
     root_key uuid := {root_of_stands};
 BEGIN
@@ -127,6 +132,14 @@ BEGIN
         UPDATE {family}_memory_anchors a SET position = link.position, hash = link.hash, at = link.at
         WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor;
     END IF;
+    -- if log:
+    SELECT l.position, l.hash INTO event FROM {family}_log l
+    WHERE l.{tenant} = p_tenant AND l.anchor_id = p_anchor ORDER BY l.position DESC LIMIT 1;
+    IF FOUND THEN
+        UPDATE {family}_memory_anchors a SET log_position = event.position, log_hash = event.hash
+        WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor;
+    END IF;
+    -- end
     RETURN link.position;
 END
 $$;

@@ -47,6 +47,9 @@ CREATE OR REPLACE TRIGGER immutable
         -- end
         tier, typology, session_id, interaction_id, body_text, envelope, claim_subject,
         claim_attribute, claim_value, lexemes, substance, provenance, origin, trust, spec_version,
+        -- if log:
+        event_id, loop_id, importance,
+        -- end
         content_hash, digest_salt, created_at, created_by ON {family}_memory
     FOR EACH ROW EXECUTE FUNCTION {family}_immutable_v1();
 

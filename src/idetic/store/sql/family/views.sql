@@ -15,7 +15,7 @@ CREATE VIEW {family}_memory_current WITH (security_invoker = true) AS
     JOIN {family}_memory_anchors a ON a.{tenant} = m.{tenant} AND a.anchor_id = m.anchor_id
     WHERE m.archived_at IS NULL AND m.superseded_at IS NULL AND m.invalidated_at IS NULL
       AND m.deleted_at IS NULL;
-GRANT SELECT ON {family}_memory_current TO idetic_app, idetic_auditor;
+GRANT SELECT ON {family}_memory_current TO {writers}, {readers};
 
 -- object: view {name}_memory_retention
 -- The four retention states, derived from the reference graph and never stored. REFERENCED is what
@@ -43,4 +43,4 @@ CREATE VIEW {family}_memory_retention WITH (security_invoker = true) AS
             ELSE 'ACTIVE'
         END AS retention_state
     FROM {family}_memory m;
-GRANT SELECT ON {family}_memory_retention TO idetic_app, idetic_auditor;
+GRANT SELECT ON {family}_memory_retention TO {writers}, {readers};

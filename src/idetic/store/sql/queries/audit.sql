@@ -167,3 +167,11 @@ ORDER BY n.at DESC, n.action_id DESC LIMIT %(limit)s
 -- Who was shown one entry, newest first.
 SELECT r.read_by, r.read_at, r.session_id, r.interaction_id FROM {family}_memory_reads r
 WHERE {scope r} AND r.memory_id = %(entry_id)s ORDER BY r.read_at DESC, r.read_id DESC LIMIT %(limit)s
+
+-- query: misplaced_mirrors
+-- Entries of a log whose event or loop is not the one that the link which added them names.
+SELECT m.memory_id, l.position FROM {family}_memory m
+JOIN {family}_memory_ledger l ON {scope l} AND l.memory_id = m.memory_id AND l.decision = 'ADD'
+WHERE {scope m} AND (m.event_id::text IS DISTINCT FROM l.detail ->> 'event'
+    OR m.loop_id::text IS DISTINCT FROM l.detail ->> 'loop')
+ORDER BY l.position LIMIT %(limit)s

@@ -24,16 +24,17 @@ VALUES (%(tenant)s, %(activation_id)s, %(profile)s, %(at)s, %(by)s)
 -- Entries of this scope that have no vector in a profile, oldest first. Each is looked up: as an
 -- anti-join, tables that nobody has analysed yet are compared row by row.
 SELECT m.memory_id, m.tier, m.typology, m.body_text {keys} FROM {family}_memory m
-WHERE {scope m} AND m.deleted_at IS NULL AND m.archived_at IS NULL AND (
+WHERE {scope m} AND m.deleted_at IS NULL AND m.archived_at IS NULL {embeddable} AND (
     SELECT true FROM {family}_memory_embeddings e
     WHERE {scope e} AND e.anchor_id = m.anchor_id AND e.memory_id = m.memory_id
       AND e.profile_id = %(profile)s) IS NULL
   AND (%(session_id)s::uuid IS NULL OR m.session_id = %(session_id)s)
+  AND (%(after)s::uuid IS NULL OR m.memory_id > %(after)s)
 ORDER BY m.memory_id LIMIT %(limit)s
 
 -- query: count_pending
 SELECT count(*) FROM {family}_memory m
-WHERE {scope m} AND m.deleted_at IS NULL AND m.archived_at IS NULL AND NOT EXISTS (
+WHERE {scope m} AND m.deleted_at IS NULL AND m.archived_at IS NULL {embeddable} AND NOT EXISTS (
     SELECT FROM {family}_memory_embeddings e
     WHERE {scope e} AND e.anchor_id = m.anchor_id AND e.memory_id = m.memory_id
       AND e.profile_id = %(profile)s)
@@ -51,9 +52,14 @@ ON CONFLICT ({tenant}, anchor_id, memory_id, profile_id) DO NOTHING
 
 -- query: point
 -- The memory rows point at their vectors of the profile in use.
-UPDATE {family}_memory m SET embedding_id = e.embedding_id FROM {family}_memory_embeddings e
+UPDATE {family}_memory m SET embedding_id = e.embedding_id, embed_attempts = m.embed_attempts + 1,
+    embed_error = NULL FROM {family}_memory_embeddings e
 WHERE {scope m} AND {scope e} AND e.memory_id = m.memory_id AND e.profile_id = %(profile)s
   AND m.memory_id = ANY (%(ids)s::uuid[]) AND m.embedding_id IS DISTINCT FROM e.embedding_id
+
+-- query: failed
+UPDATE {family}_memory m SET embed_attempts = m.embed_attempts + 1, embed_error = %(error)s
+WHERE {scope m} AND m.memory_id = ANY (%(ids)s::uuid[])
 
 -- query: anchors
 -- The anchors of a tenant that have memory.

@@ -53,6 +53,28 @@ WHERE {scope r} AND (l.memory_id = ANY (%(ids)s::uuid[])
     OR coalesce(l.detail ->> 'corroboration', l.detail ->> 'contradiction')::uuid
        = ANY (%(rows)s::uuid[]))
 
+-- query: logged
+-- Events that may name the subject. One without a salt is empty.
+SELECT m.event_id, m.content, m.metadata FROM {family}_log m
+WHERE {scope m} AND m.salt <> '' AND {suspect}
+
+-- query: event_text
+concat_ws(' ', m.content, m.metadata::text)
+
+-- query: operational
+SELECT m.note_id, m.body FROM {family}_notes m
+WHERE {scope m} AND m.body <> '[erased]' AND {suspect}
+
+-- query: mirrored
+-- Entries of the long-term mirror with their events: neither goes without the other.
+SELECT m.event_id, m.memory_id FROM {family}_memory m
+WHERE {scope m} AND m.event_id IS NOT NULL AND m.digest_salt IS NOT NULL
+  AND (m.event_id = ANY (%(events)s::uuid[]) OR m.memory_id = ANY (%(ids)s::uuid[]))
+
+-- query: erase_log
+SELECT e.r_table, e.r_ids
+FROM {family}_erase_log_v1(%(tenant)s, %(anchor_id)s, %(events)s::uuid[], %(notes)s::uuid[]) e
+
 -- query: erase
 SELECT e.r_table, e.r_ids
 FROM {family}_erase_v1(%(tenant)s, %(anchor_id)s, %(ids)s::uuid[], %(moment)s, %(noted)s::uuid[],

@@ -121,6 +121,10 @@ m.memory_id >= coalesce((SELECT memory_id FROM scored ORDER BY memory_id DESC OF
 -- The profile that this tenant's recalls use now.
 (SELECT p.profile_id FROM {family}_memory_profiles p WHERE {of_tenant p} ORDER BY p.activation_id DESC LIMIT 1)
 
+-- query: at_hand
+-- Of a log's mirror: the profile of the model that asks.
+%(profile)s::uuid
+
 -- query: strength
 -- The strongest source an entry refers to, resolved now and never copied.
 SELECT min(c.{canonical_strength}::text::idetic.source_strength) FROM {family}_memory_{noun}_refs r

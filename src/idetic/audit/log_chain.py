@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
 PROBLEMS_KEPT = 100
 EMPTIED = "[erased]"
-"""What an erased event says, and all that is derived from it."""
-ERASED = "erased"
-"""Where the event that records an erasure names the events that it emptied."""
+"""What an erased event says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,6 @@ class LogWalk:
     problems: list[str] = field(default_factory=list)
     _end: LogHead | None = None
     _emptied: dict[str, int] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
 
     @property
     def end(self) -> LogHead:
@@ -73,23 +71,23 @@ class LogWalk:
         words = _text([position, *said, bytes(content_hash).hex()])
         if hashlib.sha256(bytes(prev_hash) + words.encode()).digest() != bytes(digest):
             self.tell(f"position {position} has another hash than its link")
-        if said[3] == "system_event" and ERASED in metadata:
-            self._told.update(map(str, json.loads(metadata).get(ERASED, ())))
         self._end = LogHead(position, bytes(digest))
         self.events += 1
         if self.kept and self.kept.position == position and self.kept.digest != bytes(digest):
             self.tell(f"position {position} has another hash than the head that was kept")
 
-    def settle(self, head: LogHead | None) -> None:
-        """Compare the end of the walk with the log's own row, and with the head that was kept.
+    def settle(self, head: LogHead | None, erased: Collection[str]) -> None:
+        """Compare the end of the walk with the anchor's own row, and with the head that was kept.
 
-        What is empty must have been erased: a later event says so, and only Idetic writes those.
+        What is empty must have been erased: a link of the ledger says so.
         """
         for event_id, position in self._emptied.items():
-            if event_id not in self._told:
+            if event_id not in erased:
                 self.tell(f"position {position} is empty, and nothing says that it was erased")
         if head is not None and head != self.end:
-            self.tell(f"the log's own row says that it ends at {head.position}")
+            self.tell(f"the anchor's row says that the log ends at {head.position}")
+        if head is None and self.events:
+            self.tell("the anchor's row says that there is no log")
         if self.kept and self.kept.position > self.end.position:
             self.tell(f"the log ended at {self.kept.position} once, and now at {self.end.position}")
 
@@ -97,11 +95,6 @@ class LogWalk:
         """Keep a problem; beyond some hundred, more of them say nothing more."""
         if len(self.problems) < PROBLEMS_KEPT:
             self.problems.append(problem)
-
-
-def genesis_hash(schema: str, tenant: str, agent_id: str) -> bytes:
-    """What a log starts from: whose it is, so that it cannot be moved."""
-    return hashlib.sha256(_text([schema, [tenant, agent_id]]).encode()).digest()
 
 
 def hashed(salt: bytes, content: str, metadata: str) -> bytes:
