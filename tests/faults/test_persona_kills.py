@@ -37,14 +37,17 @@ EVENTS = 10_000 if LONG else 1_200
 AGENT = "help-desk"
 
 DOUBLED = """
-SELECT (SELECT count(*) - count(DISTINCT event_id) FROM idetic_actor.log),
-    (SELECT count(*) - count(DISTINCT event_id) FROM idetic_actor.ltm),
-    (SELECT count(*) - count(DISTINCT loop_id) FROM idetic_actor.stm),
-    (SELECT count(*) FROM idetic_actor.log) - (SELECT max(position) FROM idetic_actor.log),
-    (SELECT count(*) FROM idetic_actor.log l WHERE NOT EXISTS (
-        SELECT FROM idetic_actor.ltm m WHERE m.event_id = l.event_id)),
-    (SELECT count(*) FROM (SELECT loop_id FROM idetic_actor.log EXCEPT
-                           SELECT loop_id FROM idetic_actor.stm) x)
+WITH log AS (SELECT * FROM persona_actor.persona_agent_actor_log),
+    entry AS (SELECT * FROM persona_actor.persona_agent_actor_memory WHERE archived_at IS NULL),
+    ltm AS (SELECT * FROM entry WHERE event_id IS NOT NULL),
+    stm AS (SELECT * FROM entry WHERE loop_id IS NOT NULL)
+SELECT (SELECT count(*) - count(DISTINCT event_id) FROM log),
+    (SELECT count(*) - count(DISTINCT event_id) FROM ltm),
+    (SELECT count(*) - count(DISTINCT loop_id) FROM stm),
+    (SELECT count(*) FROM log) - (SELECT max(position) FROM log),
+    (SELECT count(*) FROM log l WHERE NOT EXISTS (
+        SELECT FROM ltm m WHERE m.event_id = l.event_id)),
+    (SELECT count(*) FROM (SELECT loop_id FROM log EXCEPT SELECT loop_id FROM stm) x)
 """
 
 

@@ -153,7 +153,9 @@ async def test_another_way_of_deriving_is_applied_to_all_that_is_there(
         new = await memory.actor.entry_of(events[3].id)
         assert old is not None
         assert new is not None
-        assert new.id == old.id, "one entry per event, the same one"
+        assert new.id != old.id, "an entry is written once; the old one is put aside"
+        coverage = await memory.actor.coverage()
+        assert coverage.events == coverage.ltm == 4, "one entry per event"
         assert (new.summary, new.importance) == ("Rather lon", 0.25)
         hits = await memory.actor.rag_query("long")
         assert all(len(hit.entry.summary) <= 10 for hit in hits)

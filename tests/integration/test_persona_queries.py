@@ -20,7 +20,7 @@ from idetic.persona.identity import default_heuristics
 from idetic.persona.note_gate import NoteGate
 from idetic.persona.rag import RagFilters
 from idetic.spec.primitives import Signal
-from idetic.store import persona_rag
+from idetic.store import recall_statement
 from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
 from tests.support.persona import remembering, task, thought
@@ -79,7 +79,8 @@ async def test_an_answer_explains_itself(memory: PersonaMemory) -> None:
     assert "corrected bill" in best.entry.summary
     parts = [word.contribution for word in best.signals.values()]
     assert sum(parts) == pytest.approx(best.score)
-    assert set(best.signals) == {Signal.SEMANTIC, Signal.LEXICAL, Signal.SUBSTANCE}
+    weighed = {signal for signal, word in best.signals.items() if word.rank is not None}
+    assert weighed == {Signal.SEMANTIC, Signal.LEXICAL, Signal.SUBSTANCE}
     told = found.explain()
     assert "help-desk__actor__ltm" in told
     assert "lexical" in told
@@ -116,8 +117,8 @@ async def test_a_large_memory_is_asked_through_its_index(
     outside = RagFilters(visibilities=[Visibility.EXTERNAL])
     ways = [(text, filters) for text in questions for filters in (None, outside)]
     exact = [await memory.actor.rag_query(*way, limit=16) for way in ways]
-    monkeypatch.setattr(persona_rag, "EXACT_BELOW", 0)
-    monkeypatch.setattr(memory.actor._layers.ltm._asking, "_forms", {})
+    monkeypatch.setattr(recall_statement, "EXACT_BELOW", 0)
+    monkeypatch.setattr(memory.actor._layers.engine._recalls, "_forms", {})
     indexed = [await memory.actor.rag_query(*way, limit=16) for way in ways]
     for one, other in zip(exact, indexed, strict=True):
         assert [hit.entry.id for hit in one] == [hit.entry.id for hit in other]

@@ -14,10 +14,14 @@ from idetic.library.persona_access import (
     persona_access,
     spec_behind,
 )
+from idetic.model import Capability
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.views import ActorMemoryView
+from idetic.spec.loader import load
+from idetic.store.database import Database
 from idetic.surfaces.mcp import resources
 from idetic.surfaces.mcp.paging import MOST_BOUND
+from tests.support.reaching import reached
 
 pytestmark = pytest.mark.anyio
 
@@ -40,36 +44,48 @@ async def test_an_actors_key_holds_the_actors_view_and_nothing_that_leads_furthe
     for persona in Persona:
         async with memory.loop("a task", persona) as loop:
             await loop.append(EventKind.SYSTEM_EVENT, f"Said by the {persona}.")
-    found = await access(db, Principal.agent("desk"), agent_id="acme/desk", persona="actor")
+    found = await access(db, Principal.agent("desk"), tenant_id="acme", agent_id="desk")
     assert isinstance(found.actor, ActorMemoryView)
     assert (found.whole, found.may_dream) == (None, False)
     assert [event.content for event in await found.actor.tail()] == ["Said by the actor."]
 
 
-@pytest.mark.parametrize("persona", [None, "subconscious"])
-async def test_an_operators_key_sees_both_and_may_dream(db: Idetic, persona: str | None) -> None:
-    whose = {} if persona is None else {"persona": persona}
-    found = await access(db, Principal.operator("ada"), agent_id="acme/desk", **whose)
+async def test_an_operators_key_sees_both_and_may_dream(db: Idetic) -> None:
+    found = await access(db, Principal.operator("ada"), tenant_id="acme", agent_id="desk")
     assert found.whole is not None
     assert found.may_dream
-    auditor = await access(db, Principal.auditor("ben"), agent_id="acme/desk", **whose)
+    auditor = await access(db, Principal.auditor("ben"), tenant_id="acme", agent_id="desk")
     assert auditor.whole is not None
     assert not auditor.may_dream
 
 
-async def test_an_operators_key_for_the_actor_is_the_actors(db: Idetic) -> None:
-    found = await access(db, Principal.operator("ada"), agent_id="acme/desk", persona="actor")
+async def test_an_operators_key_that_cannot_read_across_is_the_actors(db: Idetic) -> None:
+    await db.agent("persona_agent")
+    made = await db.keys.create(
+        agent="persona_agent",
+        principal=Principal.operator("ada"),
+        anchor={"tenant_id": "acme", "agent_id": "desk"},
+        capabilities=[Capability.READ],
+    )
+    found = await persona_access(db, await db.authenticate(made.key))
     assert (found.whole, found.may_dream) == (None, False)
 
 
-async def test_an_agents_key_cannot_leave_the_persona_open(db: Idetic) -> None:
-    with pytest.raises(errors.AnchorRefused):
-        await login(db, Principal.agent("desk"), agent_id="acme/desk")
+async def test_an_actors_memory_holds_the_actors_pool_alone(db: Idetic) -> None:
+    actor = await login(db, Principal.agent("desk"), tenant_id="acme", agent_id="desk")
+    operator = await login(db, Principal.operator("ada"), tenant_id="acme", agent_id="desk")
+    assert roles_reached(actor) == {"idetic_actor"}
+    assert roles_reached(operator) >= {"idetic_steward"}, "control: the walk finds pools"
+
+
+def roles_reached(memory: Memory) -> set[str]:
+    """The roles of all pools that an object leads to."""
+    return {found.role for _, found in reached(memory) if isinstance(found, Database)}
 
 
 async def test_an_actors_key_does_not_read_the_spec_of_both(db: Idetic) -> None:
-    actor = await login(db, Principal.agent("desk"), agent_id="acme/desk", persona="actor")
-    operator = await login(db, Principal.operator("ada"), agent_id="acme/desk")
+    actor = await login(db, Principal.agent("desk"), tenant_id="acme", agent_id="desk")
+    operator = await login(db, Principal.operator("ada"), tenant_id="acme", agent_id="desk")
     with pytest.raises(errors.CapabilityRefused):
         spec_behind(actor)
     assert spec_behind(operator) is operator.agent.spec
@@ -84,25 +100,15 @@ async def test_tenants_are_told_apart_by_the_key(db: Idetic) -> None:
     memory = await db.persona(Identity("desk"), tenant="acme")
     async with memory.loop("a task") as loop:
         await loop.append(EventKind.USER_INPUT, "Where is the garage?")
-    here = await access(db, Principal.agent("desk"), agent_id="acme/desk", persona="actor")
-    there = await access(db, Principal.agent("desk"), agent_id="globex/desk", persona="actor")
+    here = await access(db, Principal.agent("desk"), tenant_id="acme", agent_id="desk")
+    there = await access(db, Principal.agent("desk"), tenant_id="globex", agent_id="desk")
     assert (len(await here.actor.tail()), len(await there.actor.tail())) == (1, 0)
 
 
-@pytest.mark.parametrize("agent_id", ["desk", "/desk", "acme/", "/"], ids=str)
-async def test_a_key_without_a_tenant_stands_for_nothing(db: Idetic, agent_id: str) -> None:
-    memory = await login(db, Principal.agent("desk"), agent_id=agent_id, persona="actor")
-    with pytest.raises(errors.AnchorRefused):
-        await persona_access(db, memory)
-
-
-async def test_other_personas_other_agents_and_customers_are_refused(
-    db: Idetic, world: Any
-) -> None:
-    stranger = await login(db, Principal.agent("x"), agent_id="acme/desk", persona="bystander")
-    assert is_persona(stranger.scope)
-    with pytest.raises(errors.AnchorRefused):
-        await persona_access(db, stranger)
-    assert not is_persona(world.operator.scope)
+async def test_other_agents_and_customers_are_refused(db: Idetic, world: Any) -> None:
+    with pytest.raises(errors.AnchorRefused, match="persona"):
+        await login(db, Principal.agent("x"), tenant_id="acme", agent_id="desk", persona="actor")
+    assert is_persona(load("persona_agent"))
+    assert not is_persona(world.operator.agent.spec)
     with pytest.raises(errors.AnchorRefused):
         await persona_access(db, world.operator)

@@ -13,23 +13,23 @@ import pytest
 from psycopg import errors as pg
 from psycopg import sql
 
-from idetic import Idetic
+from idetic import Idetic, Principal
+from idetic.audit.log_chain import LogHead
 from idetic.library.persona import PersonaMemory
-from idetic.persona.chain import LogHead
 from idetic.persona.events import Persona
-from idetic.store.persona_tables import scope_of
 from tests.conftest import TestDatabase
-from tests.support.catalog import tables_of
 from tests.support.fake_embedder import FakeEmbedder
-from tests.support.persona import TENANT, remembering, task, thought
+from tests.support.persona import TENANT, remembering, scope_of, table_of, task, thought
 from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
 
-SCHEMAS = ("idetic_actor", "idetic_subconscious")
-WRITTEN_ONCE = {"log", "operational_notes"}
+WRITTEN_ONCE = ("log", "memory_ledger", "memory_embeddings", "memory_lineage", "notes")
+# What may change in its states, and never goes.
+KEPT = ("memory", "memory_anchors")
+LOG, ANCHORS = table_of("actor", "log"), table_of("actor", "memory_anchors")
 CHANGES = {
-    "UPDATE": "UPDATE {} SET tenant = tenant",
+    "UPDATE": "UPDATE {} SET tenant_id = tenant_id",
     "DELETE": "DELETE FROM {}",
     "TRUNCATE": "TRUNCATE {} CASCADE",
 }
@@ -57,53 +57,51 @@ def admin(database: TestDatabase) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def refused(change: str, table: str) -> bool:
-    """Whether nobody may do this: what is derived may be updated, and never removed."""
-    return table in WRITTEN_ONCE or change != "UPDATE"
+def refused(change: str, persona: Persona) -> list[str]:
+    """The tables on which nobody may do this; notes are the Actor's."""
+    nouns = WRITTEN_ONCE if change == "UPDATE" else (*WRITTEN_ONCE, *KEPT)
+    return [table_of(persona, n) for n in nouns if n != "notes" or persona is Persona.ACTOR]
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("persona", list(Persona))
 @pytest.mark.parametrize("change", CHANGES)
 async def test_the_owner_is_refused_too(
-    memory: PersonaMemory, admin: psycopg.Connection, schema: str, change: str
+    memory: PersonaMemory, admin: psycopg.Connection, persona: Persona, change: str
 ) -> None:
     went = []
-    tables = [t.name for t in tables_of(admin, schema) if refused(change, t.name)]
-    for table in tables:
-        statement = sql.SQL(CHANGES[change]).format(sql.Identifier(schema, table))
+    for table in refused(change, persona):
+        named = sql.Identifier(*table.split("."))
         # The owner could switch row-level security off, so the triggers stand alone here.
-        off = sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
-        admin.execute(off.format(sql.Identifier(schema, table)))
+        admin.execute(sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(named))
+        assert admin.execute(sql.SQL("SELECT FROM {}").format(named)).rowcount > 0, table
         admin.execute("SET LOCAL ROLE idetic_owner")
         try:
-            admin.execute(statement)
+            admin.execute(sql.SQL(CHANGES[change]).format(named))
             went.append(table)
         except psycopg.Error as error:
             assert str(error).startswith("idetic.append_only: "), table  # noqa: PT017
         admin.rollback()
-    assert tables
     assert went == []
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("persona", list(Persona))
 @pytest.mark.parametrize("change", CHANGES)
 async def test_the_personas_own_role_has_no_right_to(
-    memory: PersonaMemory, admin: psycopg.Connection, schema: str, change: str
+    memory: PersonaMemory, admin: psycopg.Connection, persona: Persona, change: str
 ) -> None:
-    for table in (t.name for t in tables_of(admin, schema) if refused(change, t.name)):
-        admin.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(schema)))
+    for table in refused(change, persona):
+        admin.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(f"idetic_{persona}")))
         bind(admin, scope_of(TENANT, "help-desk"))
-        statement = sql.SQL(CHANGES[change]).format(sql.Identifier(schema, table))
         with pytest.raises(pg.InsufficientPrivilege):
-            admin.execute(statement)
+            admin.execute(sql.SQL(CHANGES[change]).format(sql.Identifier(*table.split("."))))
         admin.rollback()
 
 
 async def test_control_without_the_trigger_a_change_goes_through(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    admin.execute("ALTER TABLE idetic_actor.log DISABLE TRIGGER only_emptied")
-    assert admin.execute("UPDATE idetic_actor.log SET content = 'x'").rowcount == 4
+    admin.execute(f"ALTER TABLE {LOG} DISABLE TRIGGER append_only")
+    assert admin.execute(f"UPDATE {LOG} SET content = 'x'").rowcount == 4  # noqa: S608
 
 
 # --- and what was changed all the same is found --------------------------------------------------
@@ -122,7 +120,7 @@ FAULTS = {
     "the first": "DELETE FROM {log} WHERE position = 1",
     "two swapped": "UPDATE {log} SET position = CASE position WHEN 2 THEN 30 ELSE position END",
     "the tail": "DELETE FROM {log} WHERE position = 4",
-    "the head": "UPDATE {heads} SET position = 3",
+    "the head": "UPDATE {anchors} SET log_position = 3",
 }
 
 
@@ -133,9 +131,7 @@ async def test_every_change_to_a_log_is_found(
     assert (await memory.actor.verify()).whole
     admin.execute("SET LOCAL session_replication_role = replica")
     changed = admin.execute(
-        sql.SQL(FAULTS[fault]).format(
-            log=sql.SQL("idetic_actor.log"), heads=sql.SQL("idetic_actor.heads")
-        )
+        sql.SQL(FAULTS[fault]).format(log=sql.SQL(LOG), anchors=sql.SQL(ANCHORS))
     )
     assert changed.rowcount > 0
     admin.commit()
@@ -148,10 +144,9 @@ async def test_a_tail_cut_with_its_head_shows_against_a_kept_head(
     kept = await memory.actor.head()
     before = (await memory.actor.tail())[2]
     admin.execute("SET LOCAL session_replication_role = replica")
-    admin.execute("DELETE FROM idetic_actor.log WHERE position = 4")
-    admin.execute(
-        "UPDATE idetic_actor.heads SET position = 3, hash = %s WHERE position = 4", (before.digest,)
-    )
+    admin.execute(f"DELETE FROM {LOG} WHERE position = 4")  # noqa: S608
+    cut = f"UPDATE {ANCHORS} SET log_position = 3, log_hash = %s WHERE log_position = 4"  # noqa: S608
+    admin.execute(cut, (before.digest,))
     admin.commit()
     assert (await memory.actor.verify()).whole, "by itself, such a log looks whole"
     found = await memory.actor.verify(kept)
@@ -164,3 +159,24 @@ async def test_both_logs_verify_and_start_from_their_own_persona(memory: Persona
     assert (await memory.actor.verify()).events == 4
     assert (await memory.subconscious.verify()).events == 2
     assert (await memory.subconscious.verify(Persona.ACTOR)).whole
+
+
+async def test_the_engines_verify_looks_at_the_log_too(
+    db: Idetic, memory: PersonaMemory, admin: psycopg.Connection
+) -> None:
+    """What an auditor calls, on the ledger, the entries and the log together."""
+    agent = await db.agent("persona_agent")
+    anchor = {"tenant_id": TENANT, "agent_id": "help-desk"}
+    auditor = agent.bind(principal=Principal.auditor("ben"), **anchor)
+    assert (await auditor.verify()).intact
+    admin.execute("SET LOCAL session_replication_role = replica")
+    admin.execute(f"UPDATE {LOG} SET content = 'x' WHERE position = 2")  # noqa: S608
+    admin.execute(
+        f"UPDATE {table_of('actor', 'memory')} SET event_id = NULL "  # noqa: S608
+        "WHERE memory_id = (SELECT max(memory_id::text)::uuid FROM "
+        f"{table_of('actor', 'memory')} WHERE event_id IS NOT NULL)"
+    )
+    admin.commit()
+    found = {problem.what: problem.why for problem in (await auditor.verify()).problems}
+    assert found["log"] == "position 2 has another content than was written"
+    assert "mirrors another event" in found["entry"]

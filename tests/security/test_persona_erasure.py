@@ -10,18 +10,18 @@ import pytest
 from idetic import Idetic, errors
 from idetic.library.persona import PersonaMemory
 from idetic.persona.events import EventKind, Persona
+from idetic.store import scope as scoping
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder
-from tests.support.persona import remembering, task, thought
+from tests.support.persona import remembering, scope_of, table_of, task, thought
 
 pytestmark = pytest.mark.anyio
 
 WHO = ["Zora Quell", "zora.quell@quellen.example"]
-TABLES = [
-    f"idetic_{persona}.{table}"
-    for persona in Persona
-    for table in ("log", "ltm", "stm", "heads")
-] + ["idetic_actor.operational_notes"]  # fmt: skip
+NOUNS = ("log", "memory", "memory_anchors", "memory_ledger", "memory_lineage", "memory_reads")
+TABLES = [table_of(persona, noun) for persona in Persona for noun in NOUNS]
+TABLES.append(table_of("actor", "notes"))
+LOG = table_of("actor", "log")
 
 
 @pytest.fixture
@@ -57,32 +57,35 @@ async def test_nobody_erased_is_found_anywhere(
     before = {persona: (await memory.subconscious.tail(persona=persona)) for persona in Persona}
     erased = await memory.erase(WHO, reason="request 17")
     assert hits(database, "quell") == {}
+    # Of the entries, one is the summary of the loop: it was made of the others.
     assert {table: len(ids) for table, ids in erased.removed.items()} == {
-        "actor.log": 3, "actor.ltm": 3, "actor.stm": 1, "actor.operational_notes": 1,
-        "subconscious.log": 1, "subconscious.ltm": 1, "subconscious.stm": 1,
+        "actor.log": 3, "actor.memory": 4, "actor.embeddings": 3, "actor.notes": 1,
+        "subconscious.log": 1, "subconscious.memory": 2, "subconscious.embeddings": 1,
     }  # fmt: skip
     for persona in Persona:
         after = await memory.subconscious.tail(persona=persona)
         kept = [
-            event for event in before[persona] if event.id not in erased.removed[f"{persona}.log"]
+            event
+            for event in before[persona]
+            if str(event.id) not in erased.removed[f"{persona}.log"]
         ]
         assert [event for event in after if event.content != "[erased]"][: len(kept)] == kept
         assert (await memory.subconscious.verify(persona)).whole
-    assert str(erased).startswith("Removed: 3 in actor.log")
+    assert "3 in actor.log" in str(erased)
 
 
-async def test_its_vectors_say_nothing_any_more(
-    memory: PersonaMemory, database: TestDatabase
-) -> None:
+async def test_its_vectors_are_gone(memory: PersonaMemory, database: TestDatabase) -> None:
     erased = await memory.erase(WHO, reason="request 17")
     with psycopg.connect(database.admin_dsn) as admin:
         for persona in Persona:
+            table = table_of(persona, "memory_embeddings")
+            gone = list(erased.removed[f"{persona}.memory"])
             rows = admin.execute(
-                f"SELECT embedding::text FROM idetic_{persona}.vectors WHERE ltm_id = ANY (%s)",  # noqa: S608
-                (list(erased.removed[f"{persona}.ltm"]),),
+                f"SELECT memory_id = ANY (%s::uuid[]) FROM {table}",  # noqa: S608
+                (gone,),
             ).fetchall()
-            assert rows
-            assert all(set(text.strip("[]").split(",")) == {"0"} for (text,) in rows)
+            assert rows, "control: those of the others are there"
+            assert not any(of_erased for (of_erased,) in rows)
 
 
 async def test_a_dream_brings_nothing_back(memory: PersonaMemory, database: TestDatabase) -> None:
@@ -99,10 +102,10 @@ async def test_what_was_derived_before_is_not_stored_after(
     """A dream that had read the event when it was emptied writes too late."""
     layers = memory._layers[Persona.ACTOR]
     event = (await memory.actor.tail())[0]
-    item = layers.common.deriver.item(event)
-    assert item is not None
+    step = layers.common.deriver.entry(event)
+    assert step is not None
     await memory.erase(WHO, reason="request 17")
-    await layers.rows.derive([{**item, "derivation": "another-way"}])
+    assert await layers.derived.put([step | {"provenance": {"derivation": "another-way"}}]) == 0
     assert hits(database, "quell") == {}
 
 
@@ -129,28 +132,31 @@ async def test_an_event_that_somebody_else_emptied_is_found(
     with psycopg.connect(database.admin_dsn) as admin:
         admin.execute("SET session_replication_role = replica")
         admin.execute(
-            "UPDATE idetic_actor.log SET content = '[erased]', metadata = '{}', salt = ''"
+            f"UPDATE {LOG} SET content = '[erased]', metadata = '{{}}', salt = ''"  # noqa: S608
             " WHERE position = 2"
         )
     verified = await memory.actor.verify()
     assert verified.problems == ("position 2 is empty, and nothing says that it was erased",)
 
 
-@pytest.mark.parametrize("role", ["idetic_actor", "idetic_subconscious", "idetic_owner"])
+@pytest.mark.parametrize(
+    "role", ["idetic_actor", "idetic_subconscious", "idetic_app", "idetic_owner"]
+)
 async def test_no_other_role_empties_an_event(
     memory: PersonaMemory, database: TestDatabase, role: str
 ) -> None:
     with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
         admin.execute(f"SET ROLE {role}")
-        admin.execute(
-            "SELECT set_config('idetic.scope', %s, false)", ("persona\x1facme\x1fhelp-desk",)
-        )
+        scope = scope_of("acme", "help-desk")
+        for name, value in scoping.settings(scope).items():
+            admin.execute("SELECT set_config(%s, %s, false)", (name, value))
+        anchor = scoping.anchor_id(("acme", "help-desk"))
         for statement in (
-            "SELECT idetic_actor.erase_v1('acme', 'help-desk', '{}')",
-            "UPDATE idetic_actor.log SET content = '[erased]', metadata = '{}', salt = ''",
+            f"SELECT {LOG.removesuffix('_log')}_erase_log_v1('acme', '{anchor}', '{{}}', '{{}}')",
+            f"UPDATE {LOG} SET content = '[erased]', metadata = '{{}}', salt = ''",  # noqa: S608
         ):
             if role == "idetic_owner" and statement.startswith("UPDATE"):
-                admin.execute("ALTER TABLE idetic_actor.log NO FORCE ROW LEVEL SECURITY")
+                admin.execute(f"ALTER TABLE {LOG} NO FORCE ROW LEVEL SECURITY")
             if role == "idetic_owner" and statement.startswith("SELECT"):
                 continue
             with pytest.raises(psycopg.Error, match=r"permission denied|append_only"):

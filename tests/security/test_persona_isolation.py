@@ -26,22 +26,24 @@ from idetic.library.persona import PersonaMemory
 from idetic.persona.drafts import Draft
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.identity import default_heuristics
+from idetic.persona.notes import Note
 from idetic.persona.views import ActorMemoryView
 from idetic.store import scope as scoping
-from idetic.store.persona_tables import scope_of
 from idetic.store.statement import Statement
 from tests.conftest import TestDatabase
 from tests.support.catalog import functions_of, relations_of, tables_of
 from tests.support.clock import START, SettableClock
 from tests.support.fake_embedder import FakeEmbedder
-from tests.support.persona import TENANT, pool_of, remembering, task, thought
+from tests.support.persona import TENANT, pool_of, remembering, scope_of, table_of, task, thought
 from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
 CANARY = "zanzibar"
 SECRET = f"The {CANARY} plan: the user distrusts Friday deployments."
-ACTOR, SUBCONSCIOUS = "idetic_actor", "idetic_subconscious"
+ACTOR, SUBCONSCIOUS, STEWARD = "idetic_actor", "idetic_subconscious", "idetic_steward"
+# Each persona's family has a schema of its own.
+ACTORS, THEIRS = "persona_actor", "persona_subconscious"
 EVER = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 
 
@@ -70,10 +72,17 @@ def admin(database: TestDatabase) -> Iterator[psycopg.Connection]:
         yield connection
 
 
+class _Peeking(ActorMemoryView):
+    """Sabotage: an Actor's view on the Subconscious's layers; nobody leaves notes there."""
+
+    async def operational_notes(self, *, limit: int = 20) -> list[Note]:
+        return []
+
+
 def peeking(memory: PersonaMemory) -> ActorMemoryView:
-    """Sabotage: an Actor's view on the Subconscious's layers, with its rights."""
+    """The view that peeks, with the Subconscious's rights."""
     layers = memory._layers[Persona.SUBCONSCIOUS]
-    return ActorMemoryView(memory.agent_id, layers, memory.identity)
+    return _Peeking(memory.agent_id, layers, memory.identity)
 
 
 # --- retrieval returns no row of the Subconscious ------------------------------------------------
@@ -155,16 +164,16 @@ async def touched(memory: PersonaMemory, admin: psycopg.Connection, schema: str)
 async def test_the_actors_vector_queries_never_touch_the_subconscious_collection(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    theirs, own = [await touched(memory, admin, s) for s in (SUBCONSCIOUS, ACTOR)]
+    theirs, own = [await touched(memory, admin, s) for s in (THEIRS, ACTORS)]
     for number in range(10):
         await memory.actor.rag_query(f"{SECRET} {number}")
         await memory.actor.fuzzy_query(SECRET)
         await memory.actor.get_range(*EVER)
         await task(memory, "When?", "At noon.")
-    assert await touched(memory, admin, SUBCONSCIOUS) == theirs
-    assert await touched(memory, admin, ACTOR) > own, "control: what it touches is counted"
+    assert await touched(memory, admin, THEIRS) == theirs
+    assert await touched(memory, admin, ACTORS) > own, "control: what it touches is counted"
     await memory.subconscious.rag_query(SECRET)
-    assert await touched(memory, admin, SUBCONSCIOUS) > theirs, "control: so would theirs be"
+    assert await touched(memory, admin, THEIRS) > theirs, "control: so would theirs be"
 
 
 # --- the role ------------------------------------------------------------------------------------
@@ -178,7 +187,7 @@ def reached(admin: psycopg.Connection, role: str, schema: str) -> set[str]:
         for verb, text in {
             "SELECT": "SELECT FROM {t} LIMIT 1",
             "INSERT": "INSERT INTO {t} DEFAULT VALUES",
-            "UPDATE": "UPDATE {t} SET tenant = tenant",
+            "UPDATE": "UPDATE {t} SET tenant_id = tenant_id",
             "DELETE": "DELETE FROM {t}",
             "TRUNCATE": "TRUNCATE {t}",
             "LOCK": "LOCK TABLE {t} IN ACCESS SHARE MODE",
@@ -195,6 +204,8 @@ def reached(admin: psycopg.Connection, role: str, schema: str) -> set[str]:
             # A policy refuses a row to somebody who has the right to write one.
             if "row-level security" in str(error):
                 found.add(name)
+        except (pg.ObjectNotInPrerequisiteState, pg.WrongObjectType):
+            pass  # a view takes no rows from anybody
         except psycopg.Error:
             found.add(name)
         else:
@@ -207,8 +218,9 @@ def reached(admin: psycopg.Connection, role: str, schema: str) -> set[str]:
 async def test_the_actors_role_reaches_nothing_of_the_subconscious(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    assert reached(admin, ACTOR, SUBCONSCIOUS) == set()
-    assert reached(admin, ACTOR, ACTOR) >= {"SELECT log", "append_v1"}, "control: its own it does"
+    assert reached(admin, ACTOR, THEIRS) == set()
+    own_ones = {"SELECT persona_agent_actor_log", "persona_agent_actor_record_v1"}
+    assert reached(admin, ACTOR, ACTORS) >= own_ones, "control: its own it does"
     asking = Statement("SELECT current_user")
     (own,) = await pool_of(memory, Persona.ACTOR).run(scope_of(TENANT, "a"), asking)
     assert own == (ACTOR,)
@@ -219,28 +231,44 @@ async def test_the_actors_role_reaches_nothing_of_the_subconscious(
 async def test_control_a_grant_to_the_actors_role_is_found(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    admin.execute(f"GRANT USAGE ON SCHEMA {SUBCONSCIOUS} TO {ACTOR}")
-    admin.execute(f"GRANT SELECT ON {SUBCONSCIOUS}.stm TO {ACTOR}")
+    log = table_of("subconscious", "log")
+    admin.execute(f"GRANT USAGE ON SCHEMA {THEIRS} TO {ACTOR}")
+    admin.execute(f"GRANT SELECT ON {log} TO {ACTOR}")
     admin.commit()
-    assert reached(admin, ACTOR, SUBCONSCIOUS) == {"SELECT stm", "LOCK stm"}
+    name = log.split(".")[1]
+    assert reached(admin, ACTOR, THEIRS) == {f"SELECT {name}", f"LOCK {name}"}
 
 
 async def test_the_subconscious_role_reads_both_and_writes_its_own_and_notes(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    found = reached(admin, SUBCONSCIOUS, ACTOR)
+    found = reached(admin, SUBCONSCIOUS, ACTORS)
     assert {name for name in found if not name.startswith(("SELECT", "LOCK"))} == {
-        "INSERT operational_notes"
+        "INSERT persona_agent_actor_notes",
+        # Which anchors it may read: with its own rights, under the policies of its own scope.
+        "persona_agent_actor_visible_v1",
     }
     with pytest.raises(CapabilityRefused):
-        await memory._layers[Persona.ACTOR].notes.put(uuid4(), START, "from the Actor to itself")
+        await memory._layers[Persona.ACTOR].store.put_note(uuid4(), START, "to itself")
 
 
-async def test_the_application_role_itself_reaches_neither_but_to_erase(
+async def test_the_application_role_itself_reaches_neither(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    assert reached(admin, "idetic_app", ACTOR) == {"erase_v1", "erase_notes_v1"}
-    assert reached(admin, "idetic_app", SUBCONSCIOUS) == {"erase_v1"}
+    assert reached(admin, "idetic_app", ACTORS) == set()
+    assert reached(admin, "idetic_app", THEIRS) == set()
+
+
+async def test_only_the_steward_may_erase_and_take_an_export_in(
+    memory: PersonaMemory, admin: psycopg.Connection
+) -> None:
+    for schema in (ACTORS, THEIRS):
+        found = {role: reached(admin, role, schema) for role in (ACTOR, SUBCONSCIOUS, STEWARD)}
+        alone = found[STEWARD] - found[ACTOR] - found[SUBCONSCIOUS]
+        name = f"persona_agent_{schema.removeprefix('persona_')}"
+        assert {f"{name}_erase_v1", f"{name}_erase_log_v1", f"{name}_strip_v1"} <= alone
+        assert f"{name}_take_log_v1" in alone
+        assert not any("_erase_" in each or "_take_" in each for each in found[ACTOR])
 
 
 async def test_a_login_of_its_own_cannot_become_the_other(
@@ -250,7 +278,7 @@ async def test_a_login_of_its_own_cannot_become_the_other(
     server.ensure_login(ACTOR)
     name = str(conninfo_to_dict(database.dsn)["dbname"])
     with psycopg.connect(server.dsn(user=ACTOR, dbname=name)) as connection:
-        for role in (SUBCONSCIOUS, "idetic_app", "idetic_owner"):
+        for role in (SUBCONSCIOUS, STEWARD, "idetic_app", "idetic_owner"):
             with pytest.raises(pg.InsufficientPrivilege):
                 connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
             connection.rollback()
@@ -266,7 +294,7 @@ async def test_a_role_outside_reaches_neither(
     admin.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(role)))
     admin.commit()
     try:
-        assert [reached(admin, role, schema) for schema in (ACTOR, SUBCONSCIOUS)] == [set(), set()]
+        assert [reached(admin, role, schema) for schema in (ACTORS, THEIRS)] == [set(), set()]
     finally:
         admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
         admin.commit()
@@ -277,10 +305,11 @@ async def test_what_the_role_is_told_does_not_depend_on_what_exists(
 ) -> None:
     """A table that is there and one that is not: the same words."""
     said = set()
-    for table in ("log", "ltm", "no_such_table"):
+    for table in ("log", "memory", "no_such_table"):
         with pytest.raises(IdeticError) as raised:
             await pool_of(memory, Persona.ACTOR).run(
-                scope_of(TENANT, "help-desk"), Statement(f"SELECT FROM {SUBCONSCIOUS}.{table}")
+                scope_of(TENANT, "help-desk"),
+                Statement(f"SELECT FROM {table_of('subconscious', table)}"),
             )
         said.add(str(raised.value))
     assert len(said) == 1
@@ -310,7 +339,7 @@ async def test_rows_are_apart_when_the_application_forgets_its_predicate(
 async def test_control_without_predicate_and_policies_they_are_not(
     db: Idetic, memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
-    for schema in (ACTOR, SUBCONSCIOUS):
+    for schema in (ACTORS, THEIRS):
         for table in tables_of(admin, schema):
             off = sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
             admin.execute(off.format(sql.Identifier(schema, table.name)))
@@ -318,16 +347,18 @@ async def test_control_without_predicate_and_policies_they_are_not(
     assert await seen_by(await remembering(db, tenant="other")) != []
 
 
-async def test_every_table_is_guarded_and_keyed_by_the_tenant(admin: psycopg.Connection) -> None:
-    for schema in (ACTOR, SUBCONSCIOUS):
+async def test_every_table_is_guarded_and_keyed_by_the_tenant(
+    memory: PersonaMemory, admin: psycopg.Connection
+) -> None:
+    for schema in (ACTORS, THEIRS):
         tables = tables_of(admin, schema)
-        assert len(tables) >= 5
+        assert len(tables) >= 12
         for table in tables:
             assert table.rls, table.name
             assert table.rls_forced, table.name
             for key in (table.primary_key, *table.unique_keys, *table.foreign_keys):
                 assert key is not None
-                assert key[:2] == ["tenant", "agent_id"], table.name
+                assert key[0] == "tenant_id", table.name
 
 
 # --- no inference --------------------------------------------------------------------------------
@@ -400,5 +431,9 @@ async def test_ids_say_nothing_but_the_time(memory: PersonaMemory) -> None:
 def test_the_scope_setting_names_no_persona() -> None:
     """The same settings for both: a connection's rights, and no parameter, say which it is."""
     settings = scoping.settings(scope_of("acme", "help-desk"))
-    assert settings["idetic.scope"].split(scoping.SEPARATOR) == ["persona", "acme", "help-desk"]
+    assert settings["idetic.scope"].split(scoping.SEPARATOR) == [
+        "persona_agent",
+        "acme",
+        "help-desk",
+    ]
     assert not any(persona in str(settings) for persona in Persona)
