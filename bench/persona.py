@@ -136,8 +136,9 @@ async def _fuzzy(db: Idetic) -> list[dict[str, Any]]:
     for number in range(LOOPS):
         about = f"{WORDS[number % 12]} {WORDS[number * 7 % 11]} number {number}"
         summary = f"Task: Where do I take the {about} to?\nOutcome: {SAID}"
-        paired = [(uuid4(), "user_input", "external"), (uuid4(), "actor_output", "external")]
-        await layers.rows.put_stm(uuid4(), db.clock.now(), summary, paired)
+        loop_id = uuid4()
+        await layers.writer.append(loop_id, [Draft(EventKind.USER_INPUT, about)])
+        await layers.stm.close(loop_id, summary)
     rows = []
     for window in (20, 1_000, LOOPS):
         heuristics = default_heuristics(Persona.ACTOR).model_copy(update={"window": window})

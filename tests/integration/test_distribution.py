@@ -21,7 +21,7 @@ from idetic.spec.loader import load, shipped
 from idetic.store import templates
 from idetic.store.distribution import Distribution, Place
 from idetic.store.distribution_plan import plan_distribution
-from idetic.store.family import Family
+from idetic.store.family import families
 from tests.conftest import RULE_TEXT, TestDatabase, make_world
 from tests.support.citus import placed, roles_kept, stand_in
 from tests.support.databases import copy_of
@@ -77,10 +77,12 @@ async def test_every_table_of_every_shipped_agent_has_its_place_and_gets_there(
         assert (plan.agents, plan.broken, plan.loaded, plan.citus) == ((name,), (), (), False)
         order = in_place(plan, Place.DISTRIBUTED)
         assert len(order) == len(set(order))
-        assert {f"{Family(load(name)).schema}.{t}" for t in Family(load(name)).tables()} <= {*order}
+        for family in families(load(name)):
+            assert {f"{family.schema}.{t}" for t in family.tables()} <= {*order}
         for table, other in keys:
             assert table not in order or order.index(other) < order.index(table)
-        assert any(t.startswith("idetic_actor.") for t in order) == (name == "persona_agent")
+        own = any(t.startswith("persona_subconscious.") for t in order)
+        assert own == (name == "persona_agent"), "both personas go"
         makers = [t for t in plan.tables if t.tenant and t.beside == "none"]
         assert len(makers) == len({t.tenant for t in plan.tables if t.tenant})
         assert all(t.startswith(("idetic.", "idetic_jobs.")) for t in in_place(plan, Place.LOCAL))
@@ -90,8 +92,8 @@ async def test_every_table_of_every_shipped_agent_has_its_place_and_gets_there(
         done = await db.distribute(name)
         assert in_place(done, Place.DISTRIBUTED) == in_place(plan, Place.DISTRIBUTED)
     groups = {table.split(".")[0]: group for table, key, group in placed(database) if key}
-    assert len(set(groups.values())) == 5
-    assert groups["idetic_actor"] == groups["idetic_subconscious"] != groups["persona"]
+    assert len(set(groups.values())) == 4
+    assert groups["persona_actor"] == groups["persona_subconscious"]
 
 
 async def test_agents_that_refer_to_the_same_tables_go_together(db: Idetic) -> None:
@@ -100,7 +102,7 @@ async def test_agents_that_refer_to_the_same_tables_go_together(db: Idetic) -> N
     await db.agent(data)
     plan = await db.distribute("second_agent", dry_run=True)
     assert plan.agents == ("second_agent", "world_agent")
-    both = [Family(load(spec)) for spec in ("world_agent", data)]
+    both = [one for spec in ("world_agent", data) for one in families(load(spec))]
     tables = {f"{family.schema}.{table}" for family in both for table in family.tables()}
     assert tables <= {*in_place(plan, Place.DISTRIBUTED)}
 
@@ -187,7 +189,7 @@ async def test_a_broken_rule_is_found_by_table_with_a_remedy(database: TestDatab
     async with await psycopg.AsyncConnection.connect(database.admin_dsn) as connection:
         for about, (ddl, rules) in BREAKS.items():
             await connection.execute(f"CREATE SCHEMA host; {ddl}".encode())
-            plan = await plan_distribution(connection, "world_agent", specs, persona=False)
+            plan = await plan_distribution(connection, "world_agent", specs)
             found = {f"{b.table} {b.rule}" for b in plan.broken}
             # A circle has no beginning: either of its tables may be told.
             assert found == rules or (found == {"host.u cycle"} and about == "a circle"), about

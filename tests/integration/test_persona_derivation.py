@@ -135,6 +135,7 @@ async def test_a_dream_with_nothing_to_do_changes_nothing(database: TestDatabase
         assert await memory.actor.window(100) == window
         assert (await memory.actor.rag_query("Answer")).hits == found.hits
         assert first.loop_id != second.loop_id, "each dream is a loop of its own"
+        assert second.loop_id is not None
         kinds = [event.kind for event in await memory.subconscious.loop(second.loop_id)]
         assert kinds == [EventKind.SUBCONSCIOUS_PROMPT, EventKind.SUBCONSCIOUS_OUTPUT]
         assert await memory.actor.loop(second.loop_id) == []

@@ -12,7 +12,6 @@ from psycopg import sql
 from idetic import Claim, Idetic, Observation, Principal, Rule
 from idetic.evidence import ContradictionStatus, SourceType
 from idetic.library.handles import Agent, Memory
-from idetic.store.queue import Marks
 from tests.conftest import TestDatabase, World
 
 CANON = ("worlds.worlds", "worlds.rules", "worlds.rule_versions")
@@ -90,7 +89,7 @@ async def live(world: World, *, count: int = 3) -> UUID:
 async def _mark(world: World) -> None:
     """As a worker does when it has finished with an anchor."""
     rooms = world.agent.rooms
-    marks = Marks(rooms.entries._database, world.agent.spec)
+    marks = rooms.marks
     scope = world.bind(Principal.maintenance("worker")).scope
     await marks.mark(scope, "embed", await marks.position(scope), rooms.clock.now())
 

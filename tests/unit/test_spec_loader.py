@@ -70,6 +70,7 @@ def test_only_the_subconscious_reads_both_personas() -> None:
     assert spec.may(PrincipalKind.MAINTENANCE, Capability.READ_ACROSS)
     short_term = spec.retrieval.short_term
     assert short_term is not None
+    assert short_term.subconscious is not None
     assert (short_term.actor.window, short_term.subconscious.window) == (20, 50)
     assert (short_term.actor.threshold, short_term.subconscious.threshold) == (60, 55)
 

@@ -37,6 +37,7 @@ from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.administration import Administration
+from idetic.store.catalog import close_catalog
 from idetic.store.connect import Opened, open_database, open_role
 from idetic.store.database import Database
 from idetic.store.distribution import Distribution
@@ -301,6 +302,10 @@ class Idetic:
         opened = self._there
         async with self._opening:
             if self._personas is None:
+                if self.embedded:
+                    # The server is ours: nobody else's monitoring reads these catalogs.
+                    async with self.administration.connection() as connection:
+                        await close_catalog(connection)
                 roles = ("idetic_actor", "idetic_subconscious", STEWARD_ROLE)
                 self._personas = PersonaPools(*[await open_role(opened, role) for role in roles])
             return self._personas
@@ -337,6 +342,14 @@ class Idetic:
     async def spec_versions(self, agent: str | None = None) -> list[SpecVersion]:
         """Every stored spec version, oldest first."""
         return await self._registry.versions(agent)
+
+    async def close_catalog(self) -> list[str]:
+        """Close to PUBLIC what tells how large a table is; what was open. Takes a superuser.
+
+        The embedded server's is closed when persona memory is first used.
+        """
+        async with self.administration.connection() as connection:
+            return await close_catalog(connection)
 
     async def distribute(self, agent: str, *, dry_run: bool = False) -> Distribution:
         """Spread an agent's tables over a Citus cluster by tenant; twice changes nothing.

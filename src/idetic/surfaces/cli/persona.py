@@ -62,6 +62,13 @@ def run_dream(file: str, tenant: str, dsn: str | None, as_json: bool) -> None:
         raise typer.Exit(IdeticError.exit_code)
 
 
+def run_close_catalog(dsn: str | None, as_json: bool) -> None:
+    """Close the catalogs, and say what was open."""
+    closed = with_database(dsn, lambda db: db.close_catalog())
+    said = f"Closed to PUBLIC: {len(closed)}." if closed else "All of it was closed already."
+    output.answer({"closed": closed}, as_json, lambda console: console.print(said))
+
+
 def _progress(what: str, done: int, total: int) -> None:
     sys.stderr.write(f"{what}: {done} of {total}\n")
 

@@ -83,6 +83,22 @@ def import_layout(
     run_import(file, tenant, dsn, json, agent=agent, dry_run=dry_run)
 
 
+@app.command(
+    "close-catalog",
+    epilog=examples("idetic persona close-catalog", "idetic persona close-catalog --json"),
+)
+def close_catalog(dsn: Dsn = None, json: Json = False) -> None:
+    """Close what tells any role how large a table is, so that no persona can infer another's.
+
+    PostgreSQL lets every role ask for sizes, row counts, locks and sessions. This takes it from
+    PUBLIC, in this database, and gives it to pg_monitor. It needs a superuser's login
+    (IDETIC_ADMIN_DSN); the embedded server's is closed already. Twice is once.
+    """
+    from idetic.surfaces.cli.persona import run_close_catalog
+
+    run_close_catalog(dsn, json)
+
+
 def dream(
     identity: Annotated[
         str, typer.Argument(metavar="FILE", show_default=False, help="The agent's identity file.")
