@@ -73,16 +73,14 @@ async def set_up(dsn: str) -> None:
 
 
 @asynccontextmanager
-async def admin_connection(
-    dsn: str | None, *, home: Path | None = None
-) -> AsyncIterator[Connection]:
+async def admin_connection(dsn: str | None) -> AsyncIterator[Connection]:
     """The admin login's connection to a database of any release, or of none; for an upgrade."""
     if dsn is not None:
         with translated():
             async with await _connect(dsn) as connection:
                 yield connection
         return
-    server = await to_thread.run_sync(lambda: EmbeddedServer.acquire(home))
+    server = await to_thread.run_sync(EmbeddedServer.acquire, None)
     try:
         async with admin_connection(server.dsn()) as connection:
             yield connection
