@@ -1,7 +1,8 @@
 """A database of the baseline, as its dump: two agents with a little memory, a closed session.
 
-`make baseline-dump` makes it anew. It is plain SQL with INSERTs, so that any server of any version
-takes it without psql. The memory is written under a fixed clock; its ids are new each time.
+`make baseline-dump` makes it anew, as long as the tree is the baseline. It is plain SQL with INSERTs,
+so that any server of any version takes it without psql. The memory is written under a fixed clock;
+its ids are new each time.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from idetic import Idetic, Principal
 from idetic.context.worlds import Worlds
 from idetic.store import templates
 from idetic.store.embedded import EmbeddedServer
+from tests.support import freeze
 from tests.support.clock import SettableClock
 
+BASELINE = "0.1.0"
 DUMP = Path(__file__).parents[1] / "data" / "baseline.sql.gz"
 ORG, DOMAIN = UUID(int=0x0A), UUID(int=0x0B)
 TEAM = UUID(int=0x0C)
@@ -62,6 +65,9 @@ async def remember(db: Idetic) -> None:
 
 def main() -> None:
     """Make the dump from an embedded server of its own."""
+    if freeze.now() != freeze.frozen().get(BASELINE):
+        sys.exit(f"The tree is not what {BASELINE} froze, so it cannot make its dump. Only if that "
+                 "is not released yet: `make freeze ANEW=1` first.")  # fmt: skip
     home = Path(tempfile.mkdtemp(prefix="idetic-baseline-"))
     home.chmod(0o755)
     try:

@@ -52,6 +52,7 @@ _LAST = """-- for each noun:
 ALTER TABLE {family}_memory_{noun}_refs ADD COLUMN later_at timestamptz;
 -- end
 """
+_FROZEN = "from tests.support.freeze import *; print(*problems(frozen(), now()), sep='\\n', end='')"
 # The same in the templates: a pattern of the file, and what stands there then. A column comes last.
 _TEMPLATES = (
     ("noun", r"(created_at timestamptz NOT NULL,\n)(    CONSTRAINT \{name\}_\{noun\}_refs_pkey)",
@@ -87,6 +88,14 @@ class LaterRelease:
     def write(self, file: str, text: str) -> None:
         """Put a file below the package's `sql`."""
         (self.sql / file).write_text(text, "utf-8")
+
+    def frozen_problems(self) -> list[str]:
+        """What `make freeze` would say in this release's tree."""
+        found = subprocess.run(
+            [sys.executable, "-c", _FROZEN], env={**os.environ, "PYTHONPATH": str(self.place)},
+            capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        return found.stdout.splitlines()
 
     def run(self, database: TestDatabase, *arguments: str) -> Ran:
         """Run a command of this release, with both logins of a database."""
