@@ -235,6 +235,8 @@ def test_an_upgrade_that_stops_goes_on_where_it_was(
         refused = later.run(baseline, "spec", "apply", agent, "--yes", "--json")
         assert refused.error()["code"] == "upgrade_needed"
         assert LAST in refused.error()["message"]
+    looked = later.run(baseline, "list", *SCOPE, "--as", "operator:ada", "--json")
+    assert looked.error()["code"] == "upgrade_needed"
     checked = later.run(baseline, "doctor", "--json").json()["checks"]
     assert {c["name"]: c["verdict"] for c in checked}["versions"] == "bad"
 

@@ -1,8 +1,8 @@
 """A database of the baseline, as its dump: two agents with a little memory, a closed session.
 
-`make baseline-dump` makes it anew, as long as the tree is the baseline. It is plain SQL with INSERTs,
-so that any server of any version takes it without psql. The memory is written under a fixed clock;
-its ids are new each time.
+`make baseline-dump` makes it anew, as long as the tree is the baseline. It is plain SQL with
+INSERTs, so that any server of any version takes it without psql. The memory is written under a
+fixed clock; its ids are new each time.
 """
 
 from __future__ import annotations

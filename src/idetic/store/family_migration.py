@@ -12,14 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import psycopg
-
-from idetic.errors import UpgradeStopped
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
 from idetic.store.compiler import DatabaseObject, Extensions, rendered
 from idetic.store.database import Connection
-from idetic.store.migrator import check_known, digest_of, migrations, missing
+from idetic.store.migrator import check_known, digest_of, migrations, missing, named
 from idetic.store.ownership import OWNER, hand_over_one
 from idetic.store.pipeline import Rows
 from idetic.store.templates import raw
@@ -99,7 +96,8 @@ async def run(
     await _switch(connection, forced, "NO FORCE")
     # Whoever may not see a row is told, and does not leave it as it was in silence.
     await connection.execute("SET LOCAL row_security = off")
-    await _execute(connection, agent, migration)
+    with named(f"{migration.name}, for {agent},"):
+        await connection.execute(raw(migration.ddl))
     await connection.execute("SET LOCAL row_security = on")
     await _switch(connection, forced, "FORCE")
     for table in sorted(tables):
@@ -111,17 +109,6 @@ async def run(
         await _do(connection, "forget_object", agent=agent, kind=kind, name=name)
     await _do(connection, "make_again", agent=agent, kinds=list(DEPENDENT))
     await _record(connection, agent, migration.number, migration.name)
-
-
-async def _execute(connection: Connection, agent: str, migration: FamilyMigration) -> None:
-    try:
-        await connection.execute(raw(migration.ddl))
-    except psycopg.OperationalError:
-        raise
-    except psycopg.Error as error:
-        raise UpgradeStopped(
-            f"{migration.name} stopped for {agent}: {error.diag.message_primary}."
-        ) from None
 
 
 async def _forced(connection: Connection, schema: str, tables: list[str]) -> list[str]:

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from importlib import resources
 
+import psycopg
 from psycopg import errors as pg
-from psycopg import sql
 
-from idetic.errors import DatabaseError, DatabaseUnsupported, UpgradeNeeded
+from idetic.errors import DatabaseUnsupported, UpgradeNeeded, UpgradeStopped
 from idetic.store import queue_schema, templates
 from idetic.store.database import Connection
 from idetic.store.ownership import hand_over
+from idetic.store.requirements import check_server, ensure_extensions
 from idetic.store.templates import raw
 
 # Any constant will do; this one spells "idetic" in the low bytes.
 LOCK = 0x6964_6574_6963
 # The schemas of the core, whose objects belong to our owner.
 SCHEMAS = ("idetic", "idetic_jobs", "idetic_actor", "idetic_subconscious")
-_EXTENSIONS = {"vector": (0, 8), "pg_trgm": (1, 6), "btree_gist": (1, 5)}
 
 
 Numbered = list[tuple[int, str]]
@@ -115,10 +115,10 @@ async def prepare(connection: Connection) -> None:
 
     On Citus the workers must have them before anything names them.
     """
-    _check_version(connection)
+    check_server(connection)
     async with locked(connection):
         try:
-            await _extensions(connection)
+            await ensure_extensions(connection)
             await connection.execute(raw(templates.read("roles.sql")))
         except pg.InsufficientPrivilege as error:
             raise DatabaseUnsupported(
@@ -135,10 +135,22 @@ async def migrate_next(connection: Connection) -> str | None:
         known = await _registered(connection)
         check_known(known)
         for number, name in missing(known)[:1]:
-            await apply_core(connection, number, name)
+            with named(name):
+                await apply_core(connection, number, name)
             await hand_over(connection, SCHEMAS)
             return name
     return None
+
+
+@contextmanager
+def named(migration: str) -> Iterator[None]:
+    """Say which migration it was that stopped; a lost connection is told as any other."""
+    try:
+        yield
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error as error:
+        raise UpgradeStopped(f"{migration} stopped: {error.diag.message_primary}.") from None
 
 
 async def migrate_queue(connection: Connection) -> list[str]:
@@ -170,38 +182,3 @@ async def apply_core(connection: Connection, number: int, name: str) -> str:
         (number, name, digest_of(name)),
     )
     return name
-
-
-def _check_version(connection: Connection) -> None:
-    version = connection.info.server_version
-    if version < 150_000:
-        raise DatabaseUnsupported(
-            f"PostgreSQL {version // 10_000} is too old; Idetic needs 15 or newer.",
-            remedy="Upgrade the server, or use the embedded one: `Idetic.open()`.",
-        )
-
-
-async def _extensions(connection: Connection) -> None:
-    for name, least in _EXTENSIONS.items():
-        try:
-            await connection.execute(
-                sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(name))
-            )
-        except (pg.UndefinedFile, pg.FeatureNotSupported):
-            raise DatabaseUnsupported(
-                f"The extension {name} is not installed on this server.",
-                remedy=f"Install {name} for this PostgreSQL, or use the embedded one.",
-            ) from None
-        cursor = await connection.execute(
-            "SELECT extversion FROM pg_extension WHERE extname = %s", (name,)
-        )
-        row = await cursor.fetchone()
-        if row is None:
-            raise DatabaseError(f"The extension {name} did not come up.")
-        found = tuple(int(part) for part in re.findall(r"\d+", row[0])[:2])
-        if found < least:
-            wanted = ".".join(map(str, least))
-            raise DatabaseUnsupported(
-                f"The extension {name} is {row[0]}; Idetic needs {wanted} or newer.",
-                remedy=f"Run `ALTER EXTENSION {name} UPDATE` after installing a newer build.",
-            )

@@ -6,13 +6,11 @@ upgrade goes on where it was, and two at once do each thing once.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import psycopg
-
-from idetic.errors import PlanRefused, SpecError, UpgradeStopped
+from idetic.errors import PlanRefused, SpecError
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import family_migration, migrator, queue_schema, templates
@@ -92,7 +90,7 @@ async def run_upgrade(
     Every agent is brought over with the spec that the database holds. Returns what was planned.
     """
     planned = await plan_upgrade(connection, contexts)
-    _check(planned)
+    check_upgrade(planned)
     if planned.empty:
         return planned
     await _upgrade_core(connection, planned, say)
@@ -138,7 +136,8 @@ async def _family(
     return FamilyVersions(max(numbers, default=0), carried, plan)
 
 
-def _check(planned: Upgrade) -> None:
+def check_upgrade(planned: Upgrade) -> None:
+    """Refuse what cannot be done before anything is."""
     refused = [f"{f.agent}: {reasons(f.plan)}" for f in planned.families if f.plan.refusals]
     if refused:
         raise PlanRefused(
@@ -148,27 +147,16 @@ def _check(planned: Upgrade) -> None:
 
 
 async def _upgrade_core(connection: Connection, planned: Upgrade, say: Say) -> None:
-    await migrator.prepare(connection)
     if planned.fresh:
         done = await migrator.migrate(connection)
         say(f"core: set up, {len(done)} migrations")
         return
+    await migrator.prepare(connection)
     queue = await migrator.migrate_queue(connection)
     if queue:
         say(f"queue: {len(queue)} migrations of procrastinate")
-    while name := await _told("the core", migrator.migrate_next(connection)):
+    while name := await migrator.migrate_next(connection):
         say(f"core: {name}")
-
-
-async def _told(where: str, work: Awaitable[str | None]) -> str | None:
-    try:
-        return await work
-    except psycopg.OperationalError:
-        raise
-    except psycopg.Error as error:
-        raise UpgradeStopped(
-            f"A migration of {where} stopped: {error.diag.message_primary}."
-        ) from None
 
 
 async def _migrate_family(

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import idetic
-from idetic.surfaces.cli import output
+from idetic.surfaces.cli import config, output
 from idetic.surfaces.cli.options import Dsn, Json, examples
 
 if TYPE_CHECKING:
@@ -38,33 +38,31 @@ def upgrade(
     Back up first: migrations are not undone. What was done stays if it is interrupted, and another
     call goes on there. Without a terminal nobody can be asked, and it needs --yes.
     """
+    from idetic.context import shipped_contexts
+    from idetic.store.upgrade import check_upgrade, plan_upgrade
     from idetic.surfaces.cli.sources import with_admin_login
 
-    async def work(connection: Connection) -> dict[str, Any]:
-        return await _upgraded(connection, only_plan=plan, yes=yes, as_json=json)
+    alone = bool(dsn) != bool(config.admin_dsn())
 
-    data = with_admin_login(dsn, work)
+    async def work(connection: Connection) -> tuple[Upgrade, list[str]]:
+        planned = await plan_upgrade(connection, shipped_contexts())
+        _tell(_versions(planned), json)
+        if plan:
+            return planned, []
+        check_upgrade(planned)
+        if planned.empty or yes or _agreed(planned, asking=not json):
+            return planned, await _run(connection, planned, json, alone=alone)
+        _tell(["Nothing was changed."], json)
+        return planned, []
+
+    planned, done = with_admin_login(dsn, work)
+    data = {**_data(planned), "done": done, "upgraded": bool(done)}
     output.answer(data, json, lambda console: None)
 
 
-async def _upgraded(
-    connection: Connection, *, only_plan: bool, yes: bool, as_json: bool
-) -> dict[str, Any]:
-    from idetic.context import shipped_contexts
-    from idetic.store.upgrade import plan_upgrade
-
-    planned = await plan_upgrade(connection, shipped_contexts())
-    done: list[str] = []
-    _tell(_versions(planned), as_json)
-    agreed = only_plan or planned.empty or _agreed(planned, yes=yes, asking=not as_json)
-    if agreed and not only_plan:
-        done = await _run(connection, planned, as_json)
-    elif not agreed:
-        _tell(["Nothing was changed."], as_json)
-    return {**_data(planned), "done": done, "upgraded": bool(done)}
-
-
-async def _run(connection: Connection, planned: Upgrade, as_json: bool) -> list[str]:
+async def _run(
+    connection: Connection, planned: Upgrade, as_json: bool, *, alone: bool
+) -> list[str]:
     import getpass
 
     from idetic.context import shipped_contexts
@@ -85,16 +83,17 @@ async def _run(connection: Connection, planned: Upgrade, as_json: bool) -> list[
         return done
     after = await plan_upgrade(connection, shipped_contexts())
     _tell(["Upgraded.", *_versions(after)], as_json)
-    login = await login_to_make(connection) if planned.fresh else None
+    # With a login of each kind, or on the embedded server, there is none to make.
+    login = await login_to_make(connection) if planned.fresh and alone else None
     _tell([login] if login else [], as_json)
     return done
 
 
-def _agreed(planned: Upgrade, *, yes: bool, asking: bool) -> bool:
+def _agreed(planned: Upgrade, *, asking: bool) -> bool:
     from idetic.errors import InputError
     from idetic.surfaces.cli.sources import confirmed
 
-    if yes or planned.fresh:
+    if planned.fresh:
         return True
     if not (asking and sys.stdin.isatty()):
         raise InputError(
@@ -104,7 +103,7 @@ def _agreed(planned: Upgrade, *, yes: bool, asking: bool) -> bool:
     return confirmed("Is there a backup, and shall this be done?")
 
 
-def _tell(lines: list[str] | Iterator[str], as_json: bool) -> None:
+def _tell(lines: Iterable[str], as_json: bool) -> None:
     if as_json:
         return
     console = output.console()
