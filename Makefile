@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup model browser pooler demo serve test faults canaries moving lint bench docs picture \
-	wheel wheel-check stranger lock clean
+	freeze baseline-dump wheel wheel-check stranger lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
@@ -26,6 +26,8 @@ help:
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make moving          export, import, export of ten thousand entries: equal to the byte"
 	@echo "make picture         the console's picture in the README, taken anew"
+	@echo "make freeze          what this release froze, compared; ANEW=1 freezes it once more"
+	@echo "make baseline-dump   the dump of the baseline that upgrades are tested with, made anew"
 	@echo "make docs            the documentation as a site, in site/"
 	@echo "make wheel           the source archive and the wheel, in dist/"
 	@echo "make wheel-check     the wheel in an empty environment, and each of its extras alone"
@@ -107,6 +109,13 @@ docs: setup
 # The picture of the README, of the demo world.
 picture: setup model browser
 	$(BIN)/python -m tests.support.picture
+
+# Databases have run what a release froze: the second form is for one that is not released yet.
+freeze: setup
+	$(BIN)/python -m tests.support.freeze $(if $(ANEW),--anew)
+
+baseline-dump: setup
+	$(BIN)/python -m tests.support.baseline_dump
 
 wheel: setup
 	@rm -rf dist

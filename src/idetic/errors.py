@@ -258,6 +258,26 @@ class DatabaseUnsupported(DatabaseError):
     remedy = "Install what is named above, or use the embedded database: `Idetic.open()`."
 
 
+class UpgradeNeeded(DatabaseUnsupported):
+    """This database is of an older release of Idetic."""
+
+    code = "upgrade_needed"
+    remedy = (
+        "Back it up, then run `idetic upgrade` with an admin login; `idetic upgrade --plan` shows "
+        "what it would do. Nothing was changed."
+    )
+
+
+class UpgradeStopped(DatabaseError):
+    """A migration of this upgrade stopped."""
+
+    code = "upgrade_stopped"
+    remedy = (
+        "Nothing of it stands, and all before it does. Mend what it names, then run `idetic "
+        "upgrade` again: it goes on here. Or go back to the backup and the older release."
+    )
+
+
 class DistributionRefused(DatabaseError):
     """These tables cannot be distributed as they are."""
 

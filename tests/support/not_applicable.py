@@ -29,6 +29,7 @@ NOT_APPLICABLE: dict[Kind, dict[str, str]] = {
     },
     Kind.POOLER: {},
     Kind.CITUS: {
+        "tests/integration/test_baseline.py": "restores the dump of a plain server",
         "tests/integration/test_distribution.py": _STAND_IN,
         "tests/surfaces/test_cli_distribute.py": _STAND_IN,
     },

@@ -44,6 +44,7 @@ def test_the_tree_has_every_command() -> None:
         "persona check", "persona import",
         "observe", "context", "close", "contradictions", "resolve", "disposition", "dispose", "mcp",
         "bench", "config show", "export", "import", "adopt", "distribute",
+        "upgrade",
     }  # fmt: skip
 
 

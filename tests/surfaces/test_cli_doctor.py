@@ -72,7 +72,7 @@ def test_a_database_that_does_not_open_is_a_finding_among_others() -> None:
 
 def test_an_old_extension_is_bad_and_says_how_to_renew_it() -> None:
     facts = ServerFacts("15.2", "idetic_app", False, {"vector": "0.7.4", "pg_trgm": "1.6",
-                        "btree_gist": "1.7"}, [], [], [])  # fmt: skip
+                        "btree_gist": "1.7"}, [], [], [], 5, {})  # fmt: skip
     (_, extensions) = health._database(facts)
     assert extensions.verdict == "bad"
     assert "0.8" in extensions.found

@@ -41,6 +41,7 @@ def refused(ran: Ran) -> None:
         ("import", "x{}", *SCOPE, "--head", "x{}", "--dsn", "postgresql:///x"),
         ("adopt", "x", *SCOPE[:-1], "x{}", "--from", "{}", "--dsn", "postgresql:///x"),
         ("distribute", "x{}", "--dsn", "{}=x"),
+        ("upgrade", "--dsn", "{}=x"),
         ("list", *SCOPE, "--before", "x{}", "--dsn", "postgresql:///x"),
         ("list", *SCOPE, "--as-of", "x{}", "--dsn", "postgresql:///x"),
         ("list", *SCOPE[:-1], "{}", "--dsn", "postgresql:///x"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,9 +15,11 @@ from idetic.errors import DatabaseError
 from idetic.library.idetic import Idetic
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store import family_migration
 from idetic.store.embedded import status as embedded_status
 from idetic.store.health import ServerFacts, facts
 from idetic.store.queue import Queue, TaskBacklog
+from idetic.store.registry import SpecVersion
 
 # A backlog older than this means that no worker keeps up.
 OLD_SECONDS = 600
@@ -59,6 +62,7 @@ async def examine(db: Idetic) -> list[Check]:
     known = await facts(db.database, specs)
     return [
         *_database(known),
+        _versions(latest.values(), known),
         *_security(known),
         _specs(specs, known),
         await to_thread.run_sync(_model),
@@ -100,6 +104,15 @@ def _database(known: ServerFacts) -> list[Check]:
                "Install them on the server and run `CREATE EXTENSION` (`ALTER EXTENSION … UPDATE` "
                "for an old one), or use the embedded server."),
     ]  # fmt: skip
+
+
+def _versions(agents: Collection[SpecVersion], known: ServerFacts) -> Check:
+    """The release's numbers: whatever is older was refused at open, but for a family's tables."""
+    newest = family_migration.newest()
+    told = [f"{a.agent}@{a.version} with family {known.families.get(a.agent, 0)}" for a in agents]
+    older = [a.agent for a in agents if known.families.get(a.agent, 0) < newest]
+    return _check("versions", bool(older), ", ".join([f"core {known.core}", *told]),
+                  "Back up, then run `idetic upgrade`.")  # fmt: skip
 
 
 def _older(version: str, least: tuple[int, ...]) -> bool:

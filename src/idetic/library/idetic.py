@@ -37,6 +37,7 @@ from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.administration import Administration
+from idetic.store.apply import check_upgraded
 from idetic.store.catalog import close_catalog
 from idetic.store.connect import Opened, open_database, open_role
 from idetic.store.database import Database
@@ -202,6 +203,7 @@ class Idetic:
     async def _held(self, chosen: MemorySpec, *, apply: bool = False) -> Plan:
         """The plan of a spec that this database holds; one that it has never seen is applied."""
         plan = await self.plan(chosen)
+        check_upgraded(plan)
         if plan.from_version not in (None, plan.to_version) and not apply:
             raise SpecChanged(
                 f"The spec of {chosen.agent} differs from version {plan.from_version}, "

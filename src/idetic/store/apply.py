@@ -9,11 +9,12 @@ from psycopg import errors as pg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from idetic.errors import DatabaseUnsupported, PlanRefused
+from idetic.errors import DatabaseUnsupported, PlanRefused, UpgradeNeeded
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.compiler import DatabaseObject
 from idetic.store.database import Connection
 from idetic.store.family import Family, families
+from idetic.store.family_migration import record_all, record_object
 from idetic.store.migrator import LOCK
 from idetic.store.ownership import OWNER, hand_over, hand_over_one
 from idetic.store.plan import Context, Plan, Step, make_plan
@@ -37,19 +38,31 @@ async def apply_spec(
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         plan = await make_plan(connection, spec, contexts)
+        check_upgraded(plan)
         if plan.refusals:
             raise PlanRefused(
-                _reasons(plan), remedy="Nothing was changed. Mend the spec or the tables it names."
+                reasons(plan), remedy="Nothing was changed. Mend the spec or the tables it names."
             )
         if plan.changes:
             await _prepare(connection, plan, families(spec))
         for step in plan.changes:
             await _run(connection, step, spec, plan.to_version)
+        if plan.from_version is None:
+            await record_all(connection, spec.agent)
         if plan.from_version != plan.to_version:
             await _store_version(connection, plan, by, at)
         if not plan.empty:
             await register_policies(connection, spec, plan.to_version, at)
         return plan
+
+
+def check_upgraded(plan: Plan) -> None:
+    """Refuse a family whose tables are of an older release."""
+    if plan.migrations:
+        lacking = ", ".join(migration.name for migration in plan.migrations)
+        raise UpgradeNeeded(
+            f"The tables of {plan.spec.agent} are of an older Idetic: they lack {lacking}."
+        )
 
 
 async def _prepare(connection: Connection, plan: Plan, made: Sequence[Family]) -> None:
@@ -76,7 +89,7 @@ async def _prepare(connection: Connection, plan: Plan, made: Sequence[Family]) -
     await connection.execute("SET LOCAL check_function_bodies = off")
 
 
-def _reasons(plan: Plan) -> str:
+def reasons(plan: Plan) -> str:
     """Every reason once, with all it applies to."""
     by_reason: dict[str, list[str]] = {}
     for step in plan.refusals:
@@ -100,13 +113,7 @@ async def _run(connection: Connection, step: Step, spec: MemorySpec, version: in
         raise PlanRefused(
             f"{item.kind} {item.name} does not fit what is there.", remedy=_misfit(error, spec)
         ) from None
-    await connection.execute(
-        """INSERT INTO idetic.compiled_objects (agent, kind, name, digest, version)
-           VALUES (%s, %s, %s, %s, %s)
-           ON CONFLICT (agent, kind, name)
-           DO UPDATE SET digest = EXCLUDED.digest, version = EXCLUDED.version""",
-        (step.owner, item.kind, item.name, item.digest, version),
-    )
+    await record_object(connection, step.owner, item, version)
 
 
 async def _make(connection: Connection, item: DatabaseObject) -> None:

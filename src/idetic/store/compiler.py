@@ -209,3 +209,11 @@ def _dropped(spec: MemorySpec, tier: Tier, typology: Typology) -> bool:
     """Whether entries of a cell go with their scope."""
     ends = spec.lifecycle_of(tier, typology).at_scope_end
     return tier is not Tier.PERSISTENT and ends is ScopeEnd.DROP
+
+
+def rendered(spec: MemorySpec, extensions: Extensions, text: str) -> str:
+    """A text in the templates' language with the names of each of the spec's families."""
+    return "\n".join(
+        templates.render(text, _names(family, extensions), _lists(family))
+        for family in families(spec)
+    )

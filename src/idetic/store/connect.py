@@ -1,7 +1,9 @@
-"""Opening a database: embedded or by DSN, checked, migrated, and only then served."""
+"""Opening a database: embedded or by DSN, checked, set up if it is empty, and only then served."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from idetic.errors import CapabilityRefused, DatabaseUnavailable, DatabaseUnsupported, IdeticError
 from idetic.store.administration import Administration
-from idetic.store.database import APP_ROLE, Database
+from idetic.store.database import APP_ROLE, Connection, Database
 from idetic.store.embedded import EmbeddedServer
 from idetic.store.migrator import is_current, migrate
 from idetic.store.sqlstate import translated
@@ -26,7 +28,7 @@ _WHO = Call(
     ),
     {},
 )
-_LOGIN = (
+LOGIN = (
     f"Make a login for programs with this one, which has set the database up: `CREATE ROLE my_app "
     f"LOGIN PASSWORD '…' IN ROLE {APP_ROLE};`. Then open with both: `Idetic.open(dsn_of_my_app, "
     "admin_dsn=this_one)`; for commands, the first is --dsn or IDETIC_DSN, this one "
@@ -63,14 +65,38 @@ async def open_database(
 
 
 async def set_up(dsn: str) -> None:
-    """Bring a database to what this release needs, with an admin login's rights."""
+    """Set an empty database up with an admin login's rights; one of an older release is refused."""
     with translated():
         async with await _connect(dsn) as connection:
             if not await is_current(connection):
                 await migrate(connection)
 
 
-async def _connect(dsn: str) -> psycopg.AsyncConnection[tuple[object, ...]]:
+@asynccontextmanager
+async def admin_connection(dsn: str | None) -> AsyncIterator[Connection]:
+    """The admin login's connection to a database of any release, or of none; for an upgrade."""
+    if dsn is not None:
+        with translated():
+            async with await _connect(dsn) as connection:
+                yield connection
+        return
+    server = await to_thread.run_sync(EmbeddedServer.acquire, None)
+    try:
+        async with admin_connection(server.dsn()) as connection:
+            yield connection
+    finally:
+        await to_thread.run_sync(server.release)
+
+
+async def login_to_make(connection: Connection) -> str | None:
+    """How to make a login for programs, if memory is not opened with this one."""
+    cursor = await connection.execute(
+        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = session_user"
+    )
+    return LOGIN if await cursor.fetchone() == (True,) else None
+
+
+async def _connect(dsn: str) -> Connection:
     try:
         conninfo_to_dict(dsn)
         return await psycopg.AsyncConnection.connect(dsn, autocommit=True, connect_timeout=10)
@@ -127,5 +153,5 @@ async def _check_role(database: Database) -> None:
     if over:
         raise DatabaseUnsupported(
             f"The login {login} bypasses row-level security, so memory is not opened with it.",
-            remedy=_LOGIN,
+            remedy=LOGIN,
         )

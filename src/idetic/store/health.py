@@ -28,6 +28,8 @@ class ServerFacts:
     bad_roles: list[str]
     unsecured: list[str]
     missing: list[str]
+    core: int
+    families: dict[str, int]
 
 
 async def facts(database: Database, specs: list[MemorySpec]) -> ServerFacts:
@@ -43,6 +45,8 @@ async def facts(database: Database, specs: list[MemorySpec]) -> ServerFacts:
         bad_roles=[row[0] for row in await _rows(database, "roles", roles=list(ROLES))],
         unsecured=[row[0] for row in await _rows(database, "unsecured", tables=tables)],
         missing=[row[0] for row in await _rows(database, "missing", tables=tables)],
+        core=(await _rows(database, "core"))[0][0],
+        families=dict(await _rows(database, "families")),
     )
 
 

@@ -1,54 +1,75 @@
-"""Numbered core migrations, applied under an advisory lock, and the checks at open."""
+"""Numbered core migrations, applied under an advisory lock, and the checks at open.
+
+Opening sets an empty database up; an older one is changed by `idetic upgrade` alone (`upgrade.py`).
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from importlib import resources
 
+import psycopg
 from psycopg import errors as pg
-from psycopg import sql
 
-from idetic.errors import DatabaseError, DatabaseUnsupported
+from idetic.errors import DatabaseUnsupported, UpgradeNeeded, UpgradeStopped
 from idetic.store import queue_schema, templates
 from idetic.store.database import Connection
 from idetic.store.ownership import hand_over
+from idetic.store.requirements import check_server, ensure_extensions
 from idetic.store.templates import raw
 
 # Any constant will do; this one spells "idetic" in the low bytes.
 LOCK = 0x6964_6574_6963
 # The schemas of the core, whose objects belong to our owner.
 SCHEMAS = ("idetic", "idetic_jobs")
-_EXTENSIONS = {"vector": (0, 8), "pg_trgm": (1, 6), "btree_gist": (1, 5)}
 
 
-def migrations() -> list[tuple[int, str]]:
-    """Every migration this release carries, as (number, file name), in order."""
-    folder = resources.files("idetic.store") / "sql" / "core"
-    names = sorted(f.name for f in folder.iterdir() if re.match(r"\d{4}_.*\.sql$", f.name))
+Numbered = list[tuple[int, str]]
+
+
+def migrations(folder: str = "core") -> Numbered:
+    """Every migration this release carries in a folder, as (number, file name), in order."""
+    place = resources.files("idetic.store") / "sql" / folder
+    found = place.iterdir() if place.is_dir() else ()
+    names = sorted(f.name for f in found if re.match(r"\d{4}_.*\.sql$", f.name))
     return [(int(name[:4]), name) for name in names]
 
 
 async def is_current(connection: Connection) -> bool:
-    """Whether this database has every migration; one cheap query, the usual answer."""
-    known = await _applied(connection)
-    _check_known(known)
-    newest = migrations()[-1][0]
-    return newest in known and await queue_schema.is_current(connection)
+    """Whether this database has every migration; one cheap query, the usual answer.
+
+    One that has some of them is of an older release, and is never changed by being opened.
+    """
+    known = await applied(connection)
+    check_known(known)
+    if known and missing(known):
+        here = migrations()[-1][0]
+        raise UpgradeNeeded(
+            f"This database is of an older Idetic: it has core {max(known)}, and this release "
+            f"needs core {here}."
+        )
+    return bool(known) and await queue_schema.is_current(connection)
 
 
-def _check_known(known: Mapping[int, str]) -> None:
+def missing(known: Mapping[int, str], folder: str = "core") -> Numbered:
+    """What a release carries and a database lacks."""
+    return [(number, name) for number, name in migrations(folder) if number not in known]
+
+
+def check_known(known: Mapping[int, str], folder: str = "core", what: str = "core") -> None:
     """What a database has must be what this release carries under the same numbers."""
-    newest = migrations()[-1][0]
+    newest = max((number for number, _ in migrations(folder)), default=0)
     if known and max(known) > newest:
         raise DatabaseUnsupported(
-            f"This database was migrated by a newer Idetic (core {max(known)}, here {newest}).",
+            f"This database was migrated by a newer Idetic ({what} {max(known)}, here {newest}).",
             remedy="Upgrade the `idetic` package on this machine.",
         )
-    for number, name in migrations():
-        if number in known and known[number] != digest_of(name):
+    for number, name in migrations(folder):
+        if number in known and known[number] != digest_of(name, folder):
             raise DatabaseUnsupported(
                 f"This database was made by another Idetic: its {name} is not the one of this "
                 "release.",
@@ -58,93 +79,106 @@ def _check_known(known: Mapping[int, str]) -> None:
 
 
 @cache
-def digest_of(name: str) -> str:
-    """The digest of a core file, as the database keeps it."""
-    return hashlib.sha256(templates.read(f"core/{name}").encode()).hexdigest()
+def digest_of(name: str, folder: str = "core") -> str:
+    """The digest of a migration's file, as the database keeps it."""
+    return hashlib.sha256(templates.read(f"{folder}/{name}").encode()).hexdigest()
 
 
-async def _applied(connection: Connection) -> dict[int, str]:
+async def applied(connection: Connection) -> dict[int, str]:
+    """The core migrations that this database has, by number, with their digests."""
     cursor = await connection.execute("SELECT to_regclass('idetic.migrations') IS NOT NULL")
     row = await cursor.fetchone()
     if not row or not row[0]:
         return {}
     cursor = await connection.execute("SELECT number, digest FROM idetic.migrations")
-    applied: dict[int, str] = dict(await cursor.fetchall())
-    return applied
+    found: dict[int, str] = dict(await cursor.fetchall())
+    return found
 
 
 async def migrate(connection: Connection) -> list[str]:
-    """Bring the core up to date; returns what was applied. Two processes at once are safe.
+    """Set a database up, or its queue; returns what was applied. Two processes at once are safe.
 
-    Roles and extensions are committed first: on Citus the workers must have them before anything
-    names them.
+    All in one transaction: a killed one leaves nothing that would look like an older release.
     """
-    _check_version(connection)
-    async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        try:
-            await _extensions(connection)
-            await connection.execute(raw(templates.read("roles.sql")))
-        except pg.InsufficientPrivilege as error:
-            raise DatabaseUnsupported(
-                f"The login may not set Idetic up: {error.diag.message_primary}.",
-                remedy="Open once with a login that may create roles and extensions "
-                "(`Idetic.open(dsn, admin_dsn=…)`), then go on with this one.",
-            ) from None
-    async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        done = await _apply_missing(connection)
+    await prepare(connection)
+    async with locked(connection):
+        known = await _registered(connection)
+        check_known(known)
+        await queue_schema.install(connection)
+        done = [await apply_core(connection, *each) for each in missing(known)]
         await hand_over(connection, SCHEMAS)
         return done
 
 
-async def _apply_missing(connection: Connection) -> list[str]:
-    await connection.execute(raw(templates.read("migrations_table.sql")))
-    await queue_schema.install(connection)
-    known = await _applied(connection)
-    done = []
-    for number, name in migrations():
-        if number in known:
-            continue
-        await connection.execute(raw(templates.read(f"core/{name}")))
-        await connection.execute(
-            "INSERT INTO idetic.migrations (number, name, digest) VALUES (%s, %s, %s)",
-            (number, name, digest_of(name)),
-        )
-        done.append(name)
-    return done
+async def prepare(connection: Connection) -> None:
+    """Make roles and extensions, committed on their own.
 
-
-def _check_version(connection: Connection) -> None:
-    version = connection.info.server_version
-    if version < 150_000:
-        raise DatabaseUnsupported(
-            f"PostgreSQL {version // 10_000} is too old; Idetic needs 15 or newer.",
-            remedy="Upgrade the server, or use the embedded one: `Idetic.open()`.",
-        )
-
-
-async def _extensions(connection: Connection) -> None:
-    for name, least in _EXTENSIONS.items():
+    On Citus the workers must have them before anything names them.
+    """
+    check_server(connection)
+    async with locked(connection):
         try:
-            await connection.execute(
-                sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(name))
-            )
-        except (pg.UndefinedFile, pg.FeatureNotSupported):
+            await ensure_extensions(connection)
+            await connection.execute(raw(templates.read("roles.sql")))
+        except pg.InsufficientPrivilege as error:
             raise DatabaseUnsupported(
-                f"The extension {name} is not installed on this server.",
-                remedy=f"Install {name} for this PostgreSQL, or use the embedded one.",
+                f"The login may not set Idetic up: {error.diag.message_primary}.",
+                remedy="Run `idetic upgrade` once with a login that may create roles and "
+                "extensions (IDETIC_ADMIN_DSN, or `Idetic.open(dsn, admin_dsn=…)`), then go on "
+                "with this one.",
             ) from None
-        cursor = await connection.execute(
-            "SELECT extversion FROM pg_extension WHERE extname = %s", (name,)
-        )
-        row = await cursor.fetchone()
-        if row is None:
-            raise DatabaseError(f"The extension {name} did not come up.")
-        found = tuple(int(part) for part in re.findall(r"\d+", row[0])[:2])
-        if found < least:
-            wanted = ".".join(map(str, least))
-            raise DatabaseUnsupported(
-                f"The extension {name} is {row[0]}; Idetic needs {wanted} or newer.",
-                remedy=f"Run `ALTER EXTENSION {name} UPDATE` after installing a newer build.",
-            )
+
+
+async def migrate_next(connection: Connection) -> str | None:
+    """Apply the first core migration that is missing, in a transaction of its own; its name."""
+    async with locked(connection):
+        known = await _registered(connection)
+        check_known(known)
+        for number, name in missing(known)[:1]:
+            with named(name):
+                await apply_core(connection, number, name)
+            await hand_over(connection, SCHEMAS)
+            return name
+    return None
+
+
+@contextmanager
+def named(migration: str) -> Iterator[None]:
+    """Say which migration it was that stopped; a lost connection is told as any other."""
+    try:
+        yield
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error as error:
+        raise UpgradeStopped(f"{migration} stopped: {error.diag.message_primary}.") from None
+
+
+async def migrate_queue(connection: Connection) -> list[str]:
+    """Bring the queue to the installed procrastinate; what was new."""
+    async with locked(connection):
+        done = await queue_schema.install(connection)
+        await hand_over(connection, SCHEMAS)
+        return done
+
+
+@asynccontextmanager
+async def locked(connection: Connection) -> AsyncIterator[None]:
+    """A transaction in which nobody else changes the schema of this database."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        yield
+
+
+async def _registered(connection: Connection) -> dict[int, str]:
+    await connection.execute(raw(templates.read("migrations_table.sql")))
+    return await applied(connection)
+
+
+async def apply_core(connection: Connection, number: int, name: str) -> str:
+    """Run one core file and note it; its name."""
+    await connection.execute(raw(templates.read(f"core/{name}")))
+    await connection.execute(
+        "INSERT INTO idetic.migrations (number, name, digest) VALUES (%s, %s, %s)",
+        (number, name, digest_of(name)),
+    )
+    return name

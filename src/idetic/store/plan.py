@@ -10,6 +10,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store.canonical_check import problems_with_canonicals
 from idetic.store.compiler import DatabaseObject, Extensions, compile_spec
 from idetic.store.database import Connection
+from idetic.store.family_migration import DEPENDENT, STRUCTURAL, FamilyMigration, pending
 
 CONTEXT_OWNER = "@context"
 
@@ -17,6 +18,7 @@ CONTEXT_OWNER = "@context"
 class Action(StrEnum):
     """What a step of a plan does."""
 
+    MIGRATE = "migrate"
     CREATE = "create"
     REPLACE = "replace"
     KEEP = "keep"
@@ -52,6 +54,8 @@ class Plan:
     to_version: int
     steps: tuple[Step, ...]
     extensions: Extensions
+    # What a release has to do to the family's tables first, which only `idetic upgrade` does.
+    migrations: tuple[FamilyMigration, ...] = ()
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -66,7 +70,8 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether applying would change nothing at all, not even the stored version."""
-        return not self.changes and not self.refusals and self.from_version == self.to_version
+        touched = self.changes or self.refusals or self.migrations
+        return not touched and self.from_version == self.to_version
 
 
 async def make_plan(connection: Connection, spec: MemorySpec, contexts: Sequence[Context]) -> Plan:
@@ -77,17 +82,19 @@ async def make_plan(connection: Connection, spec: MemorySpec, contexts: Sequence
     extensions = await extensions_of(connection)
     new_contexts = await _context_steps(connection, wanted)
     provided = {step.name for step in new_contexts}
+    waiting = await pending(connection, spec, extensions) if version else []
     steps = [
+        *[Step(Action.MIGRATE, "family", m.name, "this release changes tables") for m in waiting],
         *new_contexts,
         *[
             Step(Action.REFUSE, "canonical", p.table, p.message)
             for p in await problems_with_canonicals(connection, spec, provided)
         ],
         *await _foreign_family(connection, spec),
-        *_steps(spec, compile_spec(spec, extensions), known),
+        *_steps(spec, compile_spec(spec, extensions), known, waiting),
     ]
     to_version = version if version and digest == spec.digest else (version or 0) + 1
-    return Plan(spec, version, to_version, tuple(steps), extensions)
+    return Plan(spec, version, to_version, tuple(steps), extensions, tuple(waiting))
 
 
 def _schemas(spec: MemorySpec) -> set[str]:
@@ -98,13 +105,20 @@ def _schemas(spec: MemorySpec) -> set[str]:
 
 
 def _steps(
-    spec: MemorySpec, objects: list[DatabaseObject], known: dict[tuple[str, str], str]
+    spec: MemorySpec,
+    objects: list[DatabaseObject],
+    known: dict[tuple[str, str], str],
+    waiting: Sequence[FamilyMigration],
 ) -> Iterator[Step]:
+    altered = {name for migration in waiting for name in migration.alters}
+    dropped = {name for migration in waiting for name in migration.drops}
     for item in objects:
         digest = known.get((item.kind, item.name))
+        if (item.kind, item.name) in altered:
+            continue
         if digest is None:
             yield Step(Action.CREATE, item.kind, item.name, "new", item, spec.agent)
-        elif digest != item.digest and item.kind == "table":
+        elif digest != item.digest and item.kind in STRUCTURAL:
             yield Step(
                 Action.REFUSE,
                 item.kind,
@@ -116,8 +130,13 @@ def _steps(
             yield Step(
                 Action.REPLACE, item.kind, item.name, "its definition changed", item, spec.agent
             )
+        elif waiting and item.kind in DEPENDENT:
+            yield Step(
+                Action.REPLACE, item.kind, item.name, "made again over tables that change", item,
+                spec.agent,
+            )  # fmt: skip
     compiled = {(item.kind, item.name) for item in objects}
-    for kind, name in sorted(known.keys() - compiled):
+    for kind, name in sorted(known.keys() - compiled - dropped):
         yield Step(Action.KEEP, kind, name, "the spec no longer asks for it; nothing is dropped")
 
 

@@ -34,6 +34,7 @@ from idetic.surfaces.cli import (
     serve,
     spec_commands,
     turn_commands,
+    upgrade,
     worker,
 )
 from idetic.surfaces.cli.options import examples
@@ -58,6 +59,7 @@ app.command("dream", epilog=persona_commands.DREAM)(persona_commands.dream)
 app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
 app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
 app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)
+app.command("upgrade", epilog=upgrade.UPGRADE)(upgrade.upgrade)
 app.command("distribute", epilog=distribute.DISTRIBUTE)(distribute.distribute)
 app.command("worker", epilog=worker.WORKER)(worker.worker)
 app.command("serve", epilog=serve.SERVE)(serve.serve)

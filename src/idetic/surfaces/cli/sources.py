@@ -17,6 +17,8 @@ from idetic.library.idetic import Idetic
 from idetic.ports import Clock
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store.connect import admin_connection
+from idetic.store.database import Connection
 from idetic.store.registry import SpecVersion
 from idetic.surfaces.cli import config, output
 
@@ -31,15 +33,33 @@ def with_database(
     dsn: str | None, work: Callable[[Idetic], Awaitable[T]], *, clock: Clock | None = None
 ) -> T:
     """Open the database, do the work, close it again."""
-    chosen = dsn and check_text(dsn, _DSN_LIMIT, "The DSN")
-    admin = config.admin_dsn()
-    admin = admin and check_text(admin, _DSN_LIMIT, "The admin DSN")
+    chosen, admin = _logins(dsn)
 
     async def run() -> T:
         async with Idetic.open(chosen, admin_dsn=admin, clock=clock) as db:
             return await work(db)
 
     return anyio.run(run)
+
+
+def with_admin_login(dsn: str | None, work: Callable[[Connection], Awaitable[T]]) -> T:
+    """Reach the database with the admin login, of whatever release it is, and do the work."""
+    chosen, admin = _logins(dsn)
+
+    async def run() -> T:
+        async with admin_connection(admin or chosen) as connection:
+            return await work(connection)
+
+    return anyio.run(run)
+
+
+def _logins(dsn: str | None) -> tuple[str | None, str | None]:
+    """The DSN, and the admin login's, which goes with one."""
+    admin = config.admin_dsn()
+    return (
+        dsn and check_text(dsn, _DSN_LIMIT, "The DSN"),
+        admin and check_text(admin, _DSN_LIMIT, "The admin DSN"),
+    )
 
 
 def read_specs(sources: Iterable[str], dsn: str | None) -> list[MemorySpec]:

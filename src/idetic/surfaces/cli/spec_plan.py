@@ -16,12 +16,14 @@ from idetic.library.idetic import Idetic
 from idetic.spec.differences import Difference, differences
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store.apply import check_upgraded
 from idetic.store.plan import Action, Plan
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.sources import confirmed, read_specs, with_database
 from idetic.surfaces.cli.spec_show import show_differences
 
 _STYLES = {
+    Action.MIGRATE: "magenta",
     Action.CREATE: "green",
     Action.REPLACE: "yellow",
     Action.KEEP: "dim",
@@ -96,6 +98,7 @@ async def _planned(db: Idetic, spec: MemorySpec) -> Planned:
 
 
 def _check(plan: Plan) -> None:
+    check_upgraded(plan)
     if plan.refusals:
         reasons: dict[str, list[str]] = {}
         for step in plan.refusals:

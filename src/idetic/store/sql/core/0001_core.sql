@@ -100,6 +100,17 @@ CREATE TABLE idetic.compiled_objects (
     CONSTRAINT compiled_objects_pkey PRIMARY KEY (agent, kind, name)
 );
 
+-- Which numbered migrations the family of each agent has, append-only. A family that is made anew has
+-- all of its release at once: its tables are compiled from the newest templates.
+CREATE TABLE idetic.family_migrations (
+    agent text NOT NULL,
+    number integer NOT NULL,
+    name text NOT NULL,
+    digest text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT family_migrations_pkey PRIMARY KEY (agent, number)
+);
+
 -- Which model made a vector, append-only. A profile names the model by its files' hashes, so
 -- that vectors of two models never mix.
 CREATE TABLE idetic.embedding_profiles (
@@ -129,6 +140,10 @@ CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.spec_versions
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.retention_policies
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
 CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.retention_policies
+    FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.family_migrations
+    FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
+CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON idetic.family_migrations
     FOR EACH STATEMENT EXECUTE FUNCTION idetic.refuse_change_v1();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON idetic.embedding_profiles
     FOR EACH ROW EXECUTE FUNCTION idetic.refuse_change_v1();
@@ -229,8 +244,8 @@ $$;
 -- does in those of other agents.
 GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic_auditor,
     idetic_keeper, idetic_worker, idetic_mover, idetic_actor, idetic_subconscious, idetic_steward;
-GRANT SELECT ON idetic.spec_versions, idetic.retention_policies, idetic.compiled_objects
-    TO idetic_app, idetic_auditor, idetic_worker, idetic_steward;
+GRANT SELECT ON idetic.spec_versions, idetic.retention_policies, idetic.compiled_objects,
+    idetic.family_migrations TO idetic_app, idetic_auditor, idetic_worker, idetic_steward;
 GRANT SELECT ON idetic.embedding_profiles TO idetic_app, idetic_auditor, idetic_worker,
     idetic_mover, idetic_actor, idetic_subconscious, idetic_steward;
 GRANT INSERT ON idetic.embedding_profiles TO idetic_app, idetic_actor, idetic_subconscious,

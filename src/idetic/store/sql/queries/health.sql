@@ -27,3 +27,11 @@ SELECT wanted.name FROM unnest(%(tables)s::text[]) AS wanted (name)
 WHERE NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                   WHERE n.nspname || '.' || c.relname = wanted.name)
 ORDER BY 1
+
+-- query: core
+-- The last core migration of this database.
+SELECT coalesce(max(number), 0) FROM idetic.migrations
+
+-- query: families
+-- The last migration of each agent's family, where it has any.
+SELECT agent, max(number) FROM idetic.family_migrations GROUP BY agent
