@@ -15,6 +15,7 @@ from psycopg import sql
 from idetic import Claim, Decision, Idetic, MemorySpec, Principal, Ref, Rule, Scope, errors
 from idetic.library.handles import Agent, Memory
 from idetic.spec.loader import load, shipped
+from idetic.store.family import Family
 from idetic.store.plan import Action, Plan
 from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.databases import copy_of
@@ -547,7 +548,7 @@ def test_each_cell_has_its_partial_vector_index(everything: psycopg.Connection, 
         """SELECT pg_get_expr(i.indpred, i.indrelid) FROM pg_index i
            JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am a ON a.oid = x.relam
            WHERE i.indrelid = %s::regclass AND a.amname = 'hnsw'""",
-        (f"{spec.backend.schema_}.{spec.backend.family}_memory_embeddings",),
+        (f"{Family(spec).schema}.{Family(spec).name}_memory_embeddings",),
     )
     wanted = {
         f"((tier = '{tier}'::idetic.tier) AND (typology = '{typology}'::idetic.typology))"

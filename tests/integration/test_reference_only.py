@@ -12,6 +12,7 @@ from idetic import Idetic, Principal, Ref, Rule, Scope, errors
 from idetic.context.operations import Runbooks
 from idetic.context.worlds import Worlds
 from idetic.spec.loader import load, shipped
+from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.scoped import bind
 
@@ -64,15 +65,15 @@ async def test_no_wide_text_on_the_memory_table(
 ) -> None:
     """The body is a bounded domain, the envelope too; the rest are names and claims."""
     await db.agent(name)
-    backend = load(name).backend
+    family = Family(load(name))
     with psycopg.connect(database.admin_dsn) as connection:
         found = connection.execute(
-            _TEXT_COLUMNS, (f"{backend.schema_}.{backend.family}_memory",)
+            _TEXT_COLUMNS, (f"{family.schema}.{family.name}_memory",)
         ).fetchall()
     wide = {column for column, kind, _ in found if kind != "d"}
     # A claim is a part of the envelope again, within its bound; the others the store fills itself.
     told = {"claim_subject", "claim_attribute", "claim_value", "created_by", "provenance"}
-    assert wide <= told
+    assert wide <= told | {"embed_error"}
     assert {column for column, kind, _ in found if kind == "d"} == {"body_text", "envelope"}
 
 
@@ -87,7 +88,7 @@ async def test_references_are_foreign_keys_with_version_pins(
     spec = load(name)
     tenant = spec.anchor.tenant.name
     for canonical in spec.references.canonical:
-        junction = f"{spec.backend.schema_}.{spec.backend.family}_memory_{canonical.noun}_refs"
+        junction = f"{Family(spec).prefix}_memory_{canonical.noun}_refs"
         with psycopg.connect(database.admin_dsn) as connection:
             found = {
                 table: (rule, columns)

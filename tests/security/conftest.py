@@ -13,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic
 from idetic.spec.loader import load, shipped
+from idetic.store.family import families
 from tests.conftest import TestDatabase
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
@@ -94,7 +95,7 @@ async def unguarded(prepared: Prepared, anyio_backend: str) -> AsyncIterator[Pop
     """The same with row-level security switched off on every table."""
     async with prepared.copied() as (database, tenants):
         with psycopg.connect(database.admin_dsn) as connection:
-            for schema in {load(agent).backend.schema_ for agent in tenants}:
+            for schema in {f.schema for agent in tenants for f in families(load(agent))}:
                 for table in tables_of(connection, schema):
                     off = sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY")
                     connection.execute(off.format(sql.Identifier(schema, table.name)))

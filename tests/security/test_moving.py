@@ -38,7 +38,7 @@ def under(connection: psycopg.Connection, tenant: Tenant, statement: sql.Compose
 
 def test_an_anchor_with_memory_takes_nothing_in(guarded: Populated, name: str) -> None:
     mine, _ = guarded.tenants[name]
-    with guarded.app() as connection:
+    with guarded.steward(name) as connection:
         for table in moved(mine.family):
             with pytest.raises(psycopg.Error, match="anchor_taken"):
                 under(connection, mine, take(mine, table))
@@ -49,7 +49,7 @@ def test_control_the_same_call_is_let_by_while_the_anchor_is_empty(
 ) -> None:
     mine, _ = guarded.tenants[name]
     anchors = mine.family.qualified(mine.family.table_name("anchors"))
-    with guarded.app() as connection:
+    with guarded.steward(name) as connection:
         bound(connection, mine)
         reset = sql.SQL("UPDATE {} SET position = 0").format(anchors)
         connection.execute(reset)
@@ -60,7 +60,7 @@ def test_control_the_same_call_is_let_by_while_the_anchor_is_empty(
 
 def test_another_tenants_anchor_cannot_be_filled(guarded: Populated, name: str) -> None:
     mine, theirs = guarded.tenants[name]
-    with guarded.app() as connection:
+    with guarded.steward(name) as connection:
         for table in moved(mine.family):
             with pytest.raises(psycopg.Error, match="not bound"):
                 under(connection, mine, take(theirs, table))
@@ -69,7 +69,7 @@ def test_another_tenants_anchor_cannot_be_filled(guarded: Populated, name: str) 
 
 
 def test_nobody_becomes_the_mover(guarded: Populated) -> None:
-    with guarded.app() as connection:
+    with guarded.steward(name) as connection:
         for role in ("idetic_mover", "idetic_keeper", "idetic_owner"):
             with pytest.raises(pg.InsufficientPrivilege), connection.transaction():
                 connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))

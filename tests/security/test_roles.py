@@ -13,8 +13,9 @@ from psycopg import errors as pg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from idetic.spec.loader import load, shipped
-from tests.support.catalog import functions_of, relations_of
+from idetic.spec.loader import load
+from idetic.store.family import Family
+from tests.support.catalog import functions_of, relations_of, shipped_schemas
 from tests.support.scoped import bind
 from tests.support.tenants import Populated, family_tables, under
 
@@ -48,8 +49,8 @@ def test_the_application_role_can_neither_delete_nor_truncate(
     guarded: Populated, name: str
 ) -> None:
     mine, _ = guarded.tenants[name]
-    schema = mine.spec.backend.schema_
-    with guarded.admin() as admin, guarded.app() as connection:
+    schema = mine.family.schema
+    with guarded.admin() as admin, guarded.app(name) as connection:
         bind(connection, mine.scope)
         for table in family_tables(admin, mine):
             for statement in ("DELETE FROM {}", "TRUNCATE {}", "TRUNCATE {} CASCADE"):
@@ -64,7 +65,7 @@ def test_the_application_role_cannot_rewrite_what_an_entry_says(
     mine, _ = guarded.tenants[name]
     memory = mine.family.qualified(mine.family.table_name("memory"))
     statement = sql.SQL("UPDATE {} SET {} = {}")
-    with guarded.app() as connection:
+    with guarded.app(name) as connection:
         bind(connection, mine.scope)
         of = sql.Identifier(column)
         with pytest.raises(pg.InsufficientPrivilege), connection.transaction():
@@ -78,7 +79,7 @@ def test_the_application_role_cannot_rewrite_what_an_entry_says(
 
 def test_the_application_role_cannot_copy_rows_in(guarded: Populated, name: str) -> None:
     mine, _ = guarded.tenants[name]
-    with guarded.admin() as admin, guarded.app() as connection:
+    with guarded.admin() as admin, guarded.app(name) as connection:
         bind(connection, mine.scope)
         for table in family_tables(admin, mine):
             copy = sql.SQL("COPY {} FROM STDIN").format(mine.family.qualified(table))
@@ -93,7 +94,7 @@ def test_the_application_role_cannot_copy_rows_in(guarded: Populated, name: str)
 def test_a_row_of_another_tenant_cannot_be_inserted(guarded: Populated, name: str) -> None:
     """The same row, offered under one's own scope and, as a control, under its own."""
     mine, theirs = guarded.tenants[name]
-    with guarded.admin() as admin, guarded.app() as connection:
+    with guarded.admin() as admin, guarded.app(name) as connection:
         for table in family_tables(admin, mine):
             named = mine.family.qualified(table)
             where = sql.SQL("t.{} = {}").format(
@@ -106,8 +107,8 @@ def test_a_row_of_another_tenant_cannot_be_inserted(guarded: Populated, name: st
             insert = sql.SQL(
                 "INSERT INTO {} SELECT * FROM jsonb_populate_record(NULL::{}, {})"
             ).format(named, named, sql.Literal(row[0]))
-            # The guard's prints are written by the guard alone.
-            hints = table.endswith("_prints")
+            # The guard's prints are written by the guard alone, notes by the other persona.
+            hints = table.endswith(("_prints", "_notes"))
             why = "permission denied" if hints else "row-level security"
             with pytest.raises(pg.InsufficientPrivilege, match=why):
                 under(connection, mine.scope, insert)
@@ -121,11 +122,11 @@ def test_nor_can_one_of_another_anchor_of_the_same_tenant(guarded: Populated, na
     tried, other = 0, str(uuid4())
     own = sql.SQL("SELECT to_jsonb(t) FROM {} t WHERE t.anchor_id = {} LIMIT 1")
     made = sql.SQL("INSERT INTO {} SELECT * FROM jsonb_populate_record(NULL::{}, {})")
-    with guarded.admin() as admin, guarded.app() as connection:
+    with guarded.admin() as admin, guarded.app(name) as connection:
         for table in family_tables(admin, mine):
             named = mine.family.qualified(table)
-            if table.endswith(("_prints", "_profiles")):
-                continue  # They are the tenant's.
+            if table.endswith(("_prints", "_profiles", "_notes")):
+                continue  # They are the tenant's, or another role's to write.
             tried += 1
             row = admin.execute(own.format(named, mine.key["anchor_id"])).fetchone()
             assert row, table
@@ -155,9 +156,7 @@ def outsider(guarded: Populated) -> Iterator[str]:
         connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
 
 
-@pytest.mark.parametrize(
-    "schema", sorted({load(n).backend.schema_ for n in shipped()} | {"idetic"})
-)
+@pytest.mark.parametrize("schema", sorted(shipped_schemas() | {"idetic"}))
 def test_a_role_outside_the_agents_context_reaches_nothing(
     guarded: Populated, outsider: str, schema: str
 ) -> None:
@@ -192,7 +191,7 @@ WHERE r.rolname LIKE 'idetic%%' AND pg_has_role(%(role)s, r.oid, 'MEMBER')
 def test_a_role_outside_the_agents_context_has_no_grant_at_all(
     guarded: Populated, outsider: str
 ) -> None:
-    schemas = sorted({load(n).backend.schema_ for n in shipped()} | {"idetic", "idetic_jobs"})
+    schemas = sorted(shipped_schemas() | {"idetic", "idetic_jobs"})
     asked = {"schemas": schemas, "role": outsider}
     with guarded.admin() as connection:
         assert connection.execute(_GRANTS, asked).fetchall() == []
@@ -211,7 +210,7 @@ def test_definer_functions_are_not_for_everyone_and_fix_their_search_path(
 ) -> None:
     found = []
     with guarded.admin() as connection:
-        for schema in {load(agent).backend.schema_ for agent in shipped()} | {"idetic"}:
+        for schema in shipped_schemas() | {"idetic"}:
             found += [f for f in functions_of(connection, schema) if f.security_definer]
     assert found, "the shadow guard is one"
     for function in found:
@@ -222,7 +221,7 @@ def test_definer_functions_are_not_for_everyone_and_fix_their_search_path(
 
 def test_public_may_execute_nothing_of_ours(guarded: Populated) -> None:
     """Definer or not: whoever may call a function is named."""
-    schemas = {load(agent).backend.schema_ for agent in shipped()}
+    schemas = shipped_schemas()
     ours = ["idetic", "idetic_jobs", "idetic_actor", "idetic_subconscious", *schemas]
     with psycopg.connect(guarded.database.admin_dsn) as connection:
         assert open_to_all(connection, ours) == []
@@ -250,7 +249,7 @@ def test_views_run_with_the_readers_rights(guarded: Populated, name: str) -> Non
             """SELECT c.relname, coalesce(c.reloptions, '{}') FROM pg_class c
                JOIN pg_namespace n ON n.oid = c.relnamespace
                WHERE n.nspname = %s AND c.relkind = 'v'""",
-            (load(name).backend.schema_,),
+            (Family(load(name)).schema,),
         ).fetchall()
     assert views
     for view, options in views:
@@ -259,7 +258,7 @@ def test_views_run_with_the_readers_rights(guarded: Populated, name: str) -> Non
 
 def test_the_auditor_reads_one_tenant_and_writes_nothing(guarded: Populated, name: str) -> None:
     mine, _ = guarded.tenants[name]
-    schema = mine.spec.backend.schema_
+    schema = mine.family.schema
     with guarded.admin() as admin:
         tables = family_tables(admin, mine)
         admin.commit()

@@ -29,6 +29,7 @@ from idetic.spec.retention import RetentionState
 from idetic.store import scope as scoping
 from idetic.store.compiler import Extensions
 from idetic.store.erasing import Searching
+from idetic.store.family import Family
 from idetic.store.quarantine import Source, Sourcing
 from tests.conftest import RULE_TEXT
 from tests.support.catalog import tables_of
@@ -49,7 +50,7 @@ def test_every_table_forces_row_level_security_and_has_a_policy(
     guarded: Populated, name: str
 ) -> None:
     with guarded.admin() as connection:
-        tables = tables_of(connection, load(name).backend.schema_)
+        tables = tables_of(connection, Family(load(name)).schema)
     assert len(tables) > 5
     for table in tables:
         assert (table.rls, table.rls_forced) == (True, True), table.name
@@ -59,7 +60,7 @@ def test_every_table_forces_row_level_security_and_has_a_policy(
 def test_the_tenant_leads_every_key(guarded: Populated, name: str) -> None:
     tenant = load(name).anchor.tenant.name
     with guarded.admin() as connection:
-        tables = tables_of(connection, load(name).backend.schema_)
+        tables = tables_of(connection, Family(load(name)).schema)
     for table in tables:
         assert tenant in table.columns, table.name
         assert table.primary_key, f"{table.name} has no primary key"
@@ -71,7 +72,7 @@ def test_the_tenant_leads_every_key(guarded: Populated, name: str) -> None:
 
 def test_foreign_keys_restrict_or_cascade_and_never_wait(guarded: Populated, name: str) -> None:
     with guarded.admin() as connection:
-        tables = tables_of(connection, load(name).backend.schema_)
+        tables = tables_of(connection, Family(load(name)).schema)
     assert any(table.foreign_keys for table in tables)
     for table in tables:
         assert set(table.fk_on_delete) <= {"r", "c"}, table.name
@@ -87,7 +88,7 @@ def test_composite_search_indexes_lead_with_the_tenant(guarded: Populated, name:
                FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
                JOIN pg_am a ON a.oid = x.relam JOIN pg_namespace n ON n.oid = x.relnamespace
                WHERE n.nspname = %s AND a.amname IN ('gist', 'gin')""",
-            (spec.backend.schema_,),
+            (Family(spec).schema,),
         )
         found = cursor.fetchall()
     # One for each guarded noun, and one for persistent notes that are nearly alike.
@@ -317,29 +318,29 @@ async def test_no_anchor_value_can_be_read_as_another_scope(
 
 
 def test_without_a_scope_every_table_is_empty(guarded: Populated, name: str) -> None:
-    with guarded.app() as connection:
-        counts = row_counts_on(connection, load(name).backend.schema_)
+    with guarded.app(name) as connection:
+        counts = row_counts_on(connection, Family(load(name)).schema)
     assert set(counts.values()) == {0}, counts
 
 
 def test_control_without_row_level_security_no_table_is_empty(
     unguarded: Populated, name: str
 ) -> None:
-    with unguarded.app() as connection:
-        counts = row_counts_on(connection, load(name).backend.schema_)
+    with unguarded.app(name) as connection:
+        counts = row_counts_on(connection, Family(load(name)).schema)
     assert 0 not in counts.values(), counts
 
 
 def test_another_agents_scope_shows_no_memory(guarded: Populated, name: str) -> None:
     mine, _ = guarded.tenants[name]
     right, wrong = mine.scope, Scope("another_agent", mine.anchor, Principal.agent("eve"))
-    with guarded.admin() as admin, guarded.app() as connection:
+    with guarded.admin() as admin, guarded.app(name) as connection:
         tables = family_tables(admin, mine)
         shown = {}
         for scope in (right, wrong):
             with connection.transaction():
                 bind(connection, scope)
-                counts = row_counts_on(connection, mine.spec.backend.schema_)
+                counts = row_counts_on(connection, mine.family.schema)
                 shown[scope.agent] = {counts[table] for table in tables}
     assert 0 not in shown[mine.spec.agent]
     assert shown["another_agent"] == {0}
@@ -469,7 +470,7 @@ def test_keys_of_another_tenant_give_no_sign_of_themselves(guarded: Populated, n
     def shape(message: str) -> str:
         return re.sub(r"[0-9a-f-]{32,36}", "ID", message)
 
-    with guarded.app() as connection:
+    with guarded.app(name) as connection:
         known, random = link(connection, theirs.transient), link(connection, uuid4())
     assert shape(known) == shape(random)
 

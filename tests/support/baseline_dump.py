@@ -39,7 +39,9 @@ RULE = (
 )
 NOTES = ("The night desk answers slowly.", "Ask before a transfer is released.")
 # What psql alone reads, and what only the newest PostgreSQL knows.
-_LEFT_OUT = re.compile(r"\\(un)?restrict |SET transaction_timeout = ")
+_LEFT_OUT = re.compile(
+    r"\\(un)?restrict |SET transaction_timeout = |(GRANT|REVOKE) .* ON (FUNCTION|TABLE) pg_catalog"
+)
 
 
 def restore(admin_dsn: str) -> None:

@@ -9,6 +9,9 @@ from typing import Any
 import psycopg
 from psycopg.rows import class_row
 
+from idetic.spec.loader import load, shipped
+from idetic.store.family import families
+
 
 @dataclass(frozen=True)
 class Table:
@@ -56,11 +59,14 @@ SELECT c.relname AS name,
     c.relrowsecurity AS rls,
     c.relforcerowsecurity AS rls_forced,
     (SELECT count(*) FROM pg_policy p
-     WHERE p.polrelid = c.oid AND 'idetic_app'::regrole = ANY (p.polroles))::int AS app_policies,
-    has_any_column_privilege('idetic_app', c.oid, 'UPDATE') AS app_updates,
-    has_table_privilege('idetic_app', c.oid, 'INSERT')
-        AND NOT has_any_column_privilege('idetic_app', c.oid, 'UPDATE') AS insert_only
+     WHERE p.polrelid = c.oid AND w.role::regrole = ANY (p.polroles))::int AS app_policies,
+    has_any_column_privilege(w.role, c.oid, 'UPDATE') AS app_updates,
+    has_table_privilege(w.role, c.oid, 'INSERT')
+        AND NOT has_any_column_privilege(w.role, c.oid, 'UPDATE') AS insert_only
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+-- The role that works there: a persona's schema is called after it.
+CROSS JOIN LATERAL (SELECT CASE WHEN n.nspname ~ '^persona_'
+    THEN 'idetic_' || substr(n.nspname, 9) ELSE 'idetic_app' END AS role) w
 WHERE n.nspname = %s AND c.relkind IN ('r', 'p') ORDER BY 1
 """
 
@@ -108,7 +114,15 @@ def relations_of(connection: psycopg.Connection[Any], schema: str) -> Iterator[s
     """Every table and view of a schema, by name."""
     cursor = connection.execute(
         """SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+-- The role that works there: a persona's schema is called after it.
+CROSS JOIN LATERAL (SELECT CASE WHEN n.nspname ~ '^persona_'
+    THEN 'idetic_' || substr(n.nspname, 9) ELSE 'idetic_app' END AS role) w
            WHERE n.nspname = %s AND c.relkind IN ('r', 'p', 'v', 'm') ORDER BY 1""",
         (schema,),
     )
     yield from (name for (name,) in cursor.fetchall())
+
+
+def shipped_schemas() -> set[str]:
+    """The schemas of the families of all shipped agents."""
+    return {family.schema for name in shipped() for family in families(load(name))}

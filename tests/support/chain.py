@@ -22,6 +22,8 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
 
+from idetic.store.family import Family
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ESCAPES = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"'}
 _ESCAPES |= {"\\": "\\\\"}
@@ -122,6 +124,6 @@ def read_chain(
 
 def chain_faults(admin_dsn: str, agent: Any, **anchor: object) -> list[str]:
     """The faults of one anchor's chain in a database; an empty list is a chain that verifies."""
-    backend = agent.spec.backend
+    family = Family(agent.spec)
     with psycopg.connect(admin_dsn) as connection:
-        return read_chain(connection, backend.schema_, backend.family, anchor).faults()
+        return read_chain(connection, family.schema, family.name, anchor).faults()

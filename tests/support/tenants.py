@@ -14,9 +14,13 @@ from idetic.context.operations import Runbooks
 from idetic.context.worlds import Worlds
 from idetic.library.handles import Agent, Memory
 from idetic.model import Capability, PrincipalKind, Tier, Typology
+from idetic.persona.events import EventKind
+from idetic.persona.identity import Identity
+from idetic.spec.loader import load
 from idetic.spec.primitives import KeyType
 from idetic.spec.typology import WriteMode
 from idetic.store import scope as scoping
+from idetic.store.database import APP_ROLE
 from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase
 from tests.support.catalog import tables_of
@@ -100,6 +104,8 @@ async def make_tenant(db: Idetic, agent: Agent, admin_dsn: str) -> Tenant:
     linker = bound.holder(Capability.LINK_ACTION)
     await linker.link_action(bound.action, agent.spec.audit.action_kinds[0], [seen.entry_id])
     tenant = replace(bound, transient=seen.entry_id, persistent=await _persistent(bound))
+    if agent.spec.backend.log is not None:
+        await _log(db, tenant)
     _fill_the_rest(tenant)
     # Taken out and put back: a quarantine for a list, without which none would show.
     keeper = bound.holder(Capability.ARCHIVE)
@@ -131,6 +137,15 @@ async def _canon(
         return None, (await Runbooks(db).put_runbook(anchor["operator_id"], RULE_TEXT),)
     assert not nouns, f"tell this helper how to make a {nouns}"
     return None, ()
+
+
+async def _log(db: Idetic, tenant: Tenant) -> None:
+    """An event, and a note of the other persona: a row that is made up breaks the log's chain."""
+    whose, agent_id = tenant.anchor.values()
+    persona = await db.persona(Identity(agent_id), tenant=whose, spec=tenant.spec)
+    async with persona.loop() as loop:
+        await loop.append(EventKind.USER_INPUT, "What happened here?")
+    await persona.note("Be brief.")
 
 
 async def _persistent(tenant: Tenant) -> UUID | None:
@@ -171,9 +186,18 @@ class Populated:
     def admin(self) -> psycopg.Connection:
         return psycopg.connect(self.database.admin_dsn)
 
-    def app(self) -> psycopg.Connection:
-        """A raw connection of the application role, with no application in between."""
-        return psycopg.connect(self.database.dsn)
+    def steward(self, name: str) -> psycopg.Connection:
+        """The same of the role that governs an agent's family."""
+        role = Family(load(name)).steward
+        return psycopg.connect(self.database.dsn, options=f"-c role={role}")
+
+    def app(self, name: str | None = None) -> psycopg.Connection:
+        """A raw connection of the application role, with no application in between.
+
+        For one agent, of the role that works in its family.
+        """
+        role = Family(load(name)).role if name else APP_ROLE
+        return psycopg.connect(self.database.dsn, options=f"-c role={role}")
 
 
 def family_tables(connection: psycopg.Connection, tenant: Tenant) -> list[str]:
@@ -182,7 +206,7 @@ def family_tables(connection: psycopg.Connection, tenant: Tenant) -> list[str]:
     canon = {c.table for c in spec.references.canonical}
     canon |= {c.versions for c in spec.references.canonical if c.versions}
     canon |= {spec.anchor.root.table} if spec.anchor.root else set()
-    schema = spec.backend.schema_
+    schema = tenant.family.schema
     return [t.name for t in tables_of(connection, schema) if f"{schema}.{t.name}" not in canon]
 
 

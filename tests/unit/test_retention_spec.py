@@ -62,13 +62,14 @@ def test_every_table_of_a_family_is_an_entity(name: str) -> None:
     tables |= {family.refs_table(c): "references" for c in canonical}
     tables |= {family.contradictions_table(c): "contradictions" for c in canonical}
     tables |= {family.prints_table(c): "prints" for c in canonical}
+    tables |= {t: n for t, n in ((family.log_table, "log"), (family.notes_table, "notes")) if t}
     assert [table for table in family.tables() if table not in tables] == []
     assert {tables[table] for table in family.tables()} - {"memory"} == known - set(MEMORY.values())
 
 
 def test_no_default_deletes_memory_or_what_an_audit_reads() -> None:
     assert set(MEMORY.values()) < NEVER_DELETED
-    assert {RetainedEntity.ACTIONS, RetainedEntity.LEDGER} < NEVER_DELETED
+    assert {RetainedEntity.ACTIONS, RetainedEntity.LEDGER, RetainedEntity.LOG} < NEVER_DELETED
     for entity in NEVER_DELETED:
         assert RETENTION[entity].disposal is not Disposal.HARD_DELETE
         assert RETENTION[entity].active_ttl_days is None
@@ -157,7 +158,7 @@ def test_a_mistake_is_told(overrides: dict[str, Any], path: str, message: str, r
 
 def test_a_page_shows_every_policy_and_why_one_differs() -> None:
     plain = render(load("world_agent"))
-    for entity in RetainedEntity:
+    for entity in entities(load("world_agent")):
         assert f"| `{entity}` | " in plain
     assert "| `ledger` | - | 0 | `RETAIN_METADATA` | default |" in plain
     assert "Retention defaults, accepted for every entity." in plain
@@ -170,4 +171,6 @@ def test_a_page_shows_every_policy_and_why_one_differs() -> None:
 def test_a_family_registers_what_it_has() -> None:
     assert RetainedEntity.CONTRADICTIONS in entities(load("world_agent"))
     lacking = set(RetainedEntity) - set(entities(load("operator_agent")))
-    assert lacking == {RetainedEntity.CORROBORATIONS, RetainedEntity.CONTRADICTIONS}
+    of_logs = {RetainedEntity.LOG, RetainedEntity.NOTES}
+    assert lacking == {RetainedEntity.CORROBORATIONS, RetainedEntity.CONTRADICTIONS} | of_logs
+    assert of_logs < set(entities(load("persona_agent")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from idetic.errors import SpecError, SpecNotFound
 from idetic.model import Capability, PrincipalKind, Tier, Typology
 from idetic.spec.loader import load, parse, shipped, shipped_text
-from idetic.spec.primitives import GuardRole, KeyType, Reasons, Signal
+from idetic.spec.primitives import GuardRole, KeyType, Persona, Reasons, Signal
 from idetic.spec.problems import SpecInvalid
 from idetic.spec.typology import ConsolidationMethod, DecayModel, WriteMode
 
@@ -55,9 +56,10 @@ def test_the_operator_agent_is_what_adr_058_promises() -> None:
 def test_the_persona_agent_mirrors_events_one_to_one() -> None:
     spec = load("persona_agent")
     assert [(key.name, key.type) for key in spec.anchor.keys] == [
+        ("tenant_id", KeyType.TEXT),
         ("agent_id", KeyType.TEXT),
-        ("persona", KeyType.TEXT),
     ]
+    assert spec.backend.personas == tuple(Persona), "each in a family of its own"
     mirror = (Tier.PERSISTENT, Typology.EPISODIC)
     assert spec.decay_of(*mirror).model is DecayModel.EXEMPT
     assert spec.writes_of(*mirror).mode is WriteMode.AUTOMATIC
@@ -86,11 +88,63 @@ def test_a_short_term_half_life_is_above_zero(half_life: float) -> None:
     assert "more than 0" in problem.remedy
 
 
-def test_short_term_memory_needs_a_persona_in_the_anchor() -> None:
+def _without_log(data: dict[str, Any]) -> None:
+    del data["backend"]["log"]
+
+
+def _without_short_term(data: dict[str, Any]) -> None:
+    del data["retrieval"]["short_term"]
+
+
+def _without_the_actor(data: dict[str, Any]) -> None:
+    data["backend"]["log"]["personas"] = ["subconscious"]
+
+
+def _with_one_persona(data: dict[str, Any]) -> None:
+    data["backend"]["log"]["personas"] = ["actor"]
+
+
+def _without_heuristics(data: dict[str, Any]) -> None:
+    del data["retrieval"]["short_term"]["subconscious"]
+
+
+def _without_kind(data: dict[str, Any]) -> None:
+    del data["retrieval"]["envelope"]["kind"]
+
+
+def _without_derivation(data: dict[str, Any]) -> None:
+    data["anchor"]["provenance"] = []
+
+
+def _without_episodic(data: dict[str, Any]) -> None:
+    data["typology"]["session"] = []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_without_log, "there is no log"),
+        (_without_short_term, "nothing says how it is searched"),
+        (_without_the_actor, "The first persona of a log is the Actor"),
+        (_with_one_persona, "The log has no persona `subconscious`"),
+        (_without_heuristics, "whose short-term memory is not declared"),
+        (_without_kind, "Every event has a `kind`"),
+        (_without_derivation, "what compacted them"),
+        (_without_episodic, "A log derives one entry per loop"),
+    ],
+)
+def test_what_a_log_needs_is_asked_for(change: Callable[[dict[str, Any]], None], said: str) -> None:
     data = load("persona_agent").as_data()
-    data["anchor"]["keys"][1]["name"] = "mask"
-    with pytest.raises(SpecInvalid, match=r"no anchor key is `persona`"):
+    change(data)
+    with pytest.raises(SpecInvalid, match=said):
         load(data)
+
+
+def test_a_log_may_have_one_persona() -> None:
+    data = load("persona_agent").as_data()
+    _with_one_persona(data)
+    _without_heuristics(data)
+    assert load(data).backend.personas == (None,), "one family, in the schema that is declared"
 
 
 @pytest.mark.parametrize("as_path", [True, False])

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
-from idetic.errors import EntryNotFound, InputError, ScopeClosed
+from idetic.errors import CapabilityRefused, EntryNotFound, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.gateway.binding import allows, bind, require
 from idetic.gateway.content import check_uuid
@@ -78,6 +78,11 @@ class Agent:
         if self._steward is None:
             return Memory(self, scope)
         governs = allows(self.spec, scope, Capability.READ_ACROSS)
+        if not governs and self.rooms is self._steward:
+            raise CapabilityRefused(
+                "This principal has the Actor's memory alone.",
+                remedy="Leave `persona` out, or bind a principal that may `read_across`.",
+            )
         rooms = self._steward if governs else self.rooms
         return Memory(Agent(self.spec, self.version, rooms, embed_inline=self.embed_inline), scope)
 

@@ -253,7 +253,6 @@ class Idetic:
         pools = await self._persona_pools() if two else PersonaPools.of_one(self.database)
         return compose_persona(
             plan, pools, tenant, identity, self.model, self.clock,
-            lambda whose: self._rooms(chosen, plan, pools.steward, whose),
             derivation=derivation, derive=derive, patience=patience,
         )  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from idetic.erasure import Subject
@@ -11,7 +12,7 @@ from idetic.errors import AnchorRefused, InputError, TextRefused
 from idetic.gates.gate import Gates
 from idetic.gateway.content import SHORT, check_text
 from idetic.library.persona_erasing import PersonaErased, PersonaErasure
-from idetic.library.rooms import Rooms
+from idetic.library.rooms import Rooms, compose
 from idetic.persona.deriving import Derivation, Deriver
 from idetic.persona.dream import Dream, Dreamed, Progress, Reasoners
 from idetic.persona.events import Persona, persona_of
@@ -116,16 +117,12 @@ def compose_persona(
     identity: Identity,
     model: Model,
     clock: Clock,
-    governed: Callable[[Persona], Rooms],
     *,
     derivation: Derivation | None,
     derive: bool,
     patience: float,
 ) -> PersonaMemory:
-    """Put one agent's persona memory together; the only place where both personas meet.
-
-    `governed` are a persona's rooms with the steward's rights.
-    """
+    """Put one agent's persona memory together; the only place where both personas meet."""
     if not isinstance(identity, Identity):
         raise InputError(
             "An identity is an Identity.", remedy='For example `Identity(agent_id="help-desk")`.'
@@ -148,7 +145,16 @@ def compose_persona(
     both = {persona: layers(common, persona, databases[persona]) for persona in personas}
     # The Actor's tables through the Subconscious's role, which may only read them.
     seen = layers(common, Persona.ACTOR, pools.subconscious)
+    governed = partial(_governed, plan, pools.steward, model, clock)
     return PersonaMemory(identity, both, seen, PersonaErasure(both, governed))
+
+
+def _governed(plan: Plan, steward: Database, model: Model, clock: Clock, persona: Persona) -> Rooms:
+    """A persona's rooms with the steward's rights."""
+    return compose(
+        plan.spec, plan.to_version, steward, plan.extensions, model, clock, None, None,
+        persona=persona,
+    )  # fmt: skip
 
 
 def _personas(spec: MemorySpec) -> tuple[Persona, ...]:

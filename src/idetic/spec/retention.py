@@ -50,6 +50,8 @@ class RetainedEntity(StrEnum):
     PROFILES = "profiles"
     MARKS = "marks"
     PRINTS = "prints"
+    LOG = "log"
+    NOTES = "notes"
 
 
 class Disposal(StrEnum):
@@ -82,8 +84,11 @@ MEMORY: Mapping[Typology, RetainedEntity] = MappingProxyType(
         Typology.PROCEDURAL: RetainedEntity.PERSISTENT_PROCEDURAL,
     }
 )
-# Memory, what rested on it and the history of both: no reason is good enough to delete these.
-NEVER_DELETED = frozenset({*MEMORY.values(), RetainedEntity.ACTIONS, RetainedEntity.LEDGER})
+# Memory, what rested on it, the history of both and the log that it was derived from: no reason is
+# good enough to delete these.
+NEVER_DELETED = frozenset(
+    {*MEMORY.values(), RetainedEntity.ACTIONS, RetainedEntity.LEDGER, RetainedEntity.LOG}
+)
 
 
 Policies = Mapping[RetainedEntity, RetentionPolicy]
@@ -124,6 +129,9 @@ RETENTION = complete(
         RetainedEntity.MARKS: _policy(None, 0, Disposal.RETAIN_METADATA),
         # Hashes of canonical texts, which are not ours to delete.
         RetainedEntity.PRINTS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        # Only an erasure empties an event or a note; nothing removes it.
+        RetainedEntity.LOG: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.NOTES: _policy(None, 0, Disposal.RETAIN_METADATA),
     }
 )
 
@@ -136,5 +144,7 @@ def entities(spec: MemorySpec) -> list[RetainedEntity]:
         RetainedEntity.CORROBORATIONS: spec.references.corroborations,
         RetainedEntity.CONTRADICTIONS: any(c.contradictions for c in canonical),
         RetainedEntity.PRINTS: any(c.body for c in canonical),
+        RetainedEntity.LOG: spec.backend.log is not None,
+        RetainedEntity.NOTES: None not in spec.backend.personas,
     }
     return [entity for entity in RetainedEntity if there.get(entity, True)]

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from idetic.evidence import Contradiction, Corroboration, Lineage, Referenced
 from idetic.model import Decision, LedgerRecord, Receipt, Ref, Scope, Tier
-from idetic.spec.primitives import Canonical
+from idetic.spec.primitives import Canonical, Persona
 from idetic.store.canonical import canonical_names
 from idetic.store.compiler import Extensions
 from idetic.store.database import Transaction
@@ -164,7 +164,12 @@ class Held(Scans):
         return [_receipt(row) for row in rows]
 
     async def enqueue(self, task: str, **ids: Any) -> None:
-        """Enqueue a background task for this anchor; it commits with what was settled."""
+        """Enqueue a background task for this anchor; it commits with what was settled.
+
+        The Subconscious has its dreams for that: a job of its own in the queue could be told.
+        """
+        if self.family.persona is Persona.SUBCONSCIOUS:
+            return
         call = enqueue_statement(self.scope, task, **ids)
         await self._run(call.statement, call.values)
 

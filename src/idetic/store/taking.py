@@ -23,7 +23,7 @@ def left_out(family: Family, table: str) -> set[str]:
     """Columns that are not part of a moved row: the anchor's, and what is derived or apart."""
     found = {family.keys[0], "anchor_id"}
     if table == family.table_name("memory"):
-        found |= {"lexemes", "superseded_at", "superseded_by"}
+        found |= {"lexemes", "superseded_at", "superseded_by", "embed_attempts", "embed_error"}
         root = family.spec.anchor.root
         found |= {root.key} if root else set()
     if table == family.table_name("embeddings"):

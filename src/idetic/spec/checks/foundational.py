@@ -206,7 +206,7 @@ def short_term(spec: View) -> Iterator[Finding]:
                 f"Write `{persona}: {{window: 20, threshold: 60, …}}` under `short_term`.",
             )
     for name, heuristics in section.fields():
-        if log.present and name in set(Persona) - personas:
+        if heuristics.present and log.present and name in set(Persona) - personas:
             yield heuristics.finding(
                 f"The log has no persona `{name}`.",
                 f"Remove `{name}` here, or add it to `backend.log.personas`.",

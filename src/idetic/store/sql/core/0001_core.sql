@@ -86,7 +86,7 @@ CREATE TABLE idetic.retention_policies (
     CONSTRAINT retention_policies_pkey PRIMARY KEY (agent, version, entity),
     CONSTRAINT retention_policies_days CHECK (active_ttl_days > 0 AND tombstone_grace_days >= 0),
     CONSTRAINT retention_policies_kept CHECK (disposal <> 'HARD_DELETE'
-        OR NOT (entity LIKE 'persistent\_%' OR entity IN ('actions', 'ledger')))
+        OR NOT (entity LIKE 'persistent\_%' OR entity IN ('actions', 'ledger', 'log')))
 );
 
 -- What the compiler made, by agent: `spec plan` compares a spec with this. A row is replaced

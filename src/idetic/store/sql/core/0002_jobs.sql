@@ -68,7 +68,7 @@ END
 $$;
 REVOKE ALL ON FUNCTION idetic.enqueue_v1(text, text, text, text, jsonb, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION idetic.enqueue_v1(text, text, text, text, jsonb, timestamptz)
-    TO idetic_app, idetic_worker, idetic_curator, idetic_steward;
+    TO idetic_app, idetic_worker, idetic_curator, idetic_actor, idetic_steward;
 
 -- Why a job failed last; procrastinate keeps that it did, and not why. It goes with its job.
 CREATE TABLE idetic_jobs.failures (

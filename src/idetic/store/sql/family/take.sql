@@ -50,6 +50,7 @@ BEGIN
         made := jsonb_populate_record(NULL::{table}, item - p_without);
         -- if entries:
         made.lexemes := to_tsvector('pg_catalog.english', made.body_text);
+        made.embed_attempts := 0;
         -- end
         -- if rooted:
         made.{root_id} := stands.{root_id};

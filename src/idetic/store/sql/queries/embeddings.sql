@@ -52,8 +52,7 @@ ON CONFLICT ({tenant}, anchor_id, memory_id, profile_id) DO NOTHING
 
 -- query: point
 -- The memory rows point at their vectors of the profile in use.
-UPDATE {family}_memory m SET embedding_id = e.embedding_id, embed_attempts = m.embed_attempts + 1,
-    embed_error = NULL FROM {family}_memory_embeddings e
+UPDATE {family}_memory m SET embedding_id = e.embedding_id, embed_error = NULL FROM {family}_memory_embeddings e
 WHERE {scope m} AND {scope e} AND e.memory_id = m.memory_id AND e.profile_id = %(profile)s
   AND m.memory_id = ANY (%(ids)s::uuid[]) AND m.embedding_id IS DISTINCT FROM e.embedding_id
 

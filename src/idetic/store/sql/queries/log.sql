@@ -78,7 +78,7 @@ m.memory_id, l.event_id, l.loop_id, l.ts, l.kind::text, l.visibility::text,
 CASE WHEN m.deleted_at IS NULL THEN m.body_text ELSE '[erased]' END, coalesce(m.importance, 0),
 CASE WHEN m.embedding_id IS NOT NULL THEN 'embedded' WHEN m.embed_error IS NOT NULL THEN 'failed'
      ELSE 'pending' END,
-m.embed_attempts, m.embed_error
+m.embed_attempts + (m.embedding_id IS NOT NULL)::integer, m.embed_error
 
 -- query: ltm
 SELECT {columns} FROM {family}_memory m JOIN {family}_log l ON {scope l} AND l.event_id = m.event_id
