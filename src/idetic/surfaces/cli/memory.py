@@ -14,7 +14,9 @@ from idetic.errors import AnchorRefused, InputError, SpecNotFound
 from idetic.gateway.content import check_uuid
 from idetic.library.handles import Agent, Memory
 from idetic.library.idetic import Idetic
+from idetic.library.persona_access import is_persona
 from idetic.model import Entry, LedgerRecord, Principal, PrincipalKind, Tier, Typology
+from idetic.persona.events import Persona, persona_of
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import KeyType
@@ -85,7 +87,11 @@ async def memory_of(db: Idetic, asked: Asked) -> Memory:
 
 
 async def held_agent(db: Idetic, name: str) -> Agent:
-    """An agent as the database holds it: looking must not apply a spec."""
+    """An agent as the database holds it: looking must not apply a spec.
+
+    `persona_agent/subconscious` is the memory of its other persona.
+    """
+    name, _, whose = name.partition("/")
     versions = await db.spec_versions()
     held = [each for each in versions if each.agent == name]
     if not held:
@@ -94,7 +100,10 @@ async def held_agent(db: Idetic, name: str) -> Agent:
             f"This database holds no agent called {name!r}.",
             remedy=f"It holds: {names}. `idetic spec apply` adds one.",
         )
-    return await db.agent(load(held[-1].spec))
+    spec = load(held[-1].spec)
+    if whose and not is_persona(spec):
+        raise InputError(f"{name} has no personas.", remedy=f"Give --agent {name}.")
+    return await db.agent(spec, persona=persona_of(whose or Persona.ACTOR))
 
 
 def anchor_of(spec: MemorySpec, given: Sequence[str]) -> dict[str, Any]:

@@ -20,7 +20,10 @@ Dsn = Annotated[
     ),
 ]
 _AGENT = typer.Option(
-    "--agent", envvar="IDETIC_AGENT", metavar="NAME", help="An agent that the database holds."
+    "--agent",
+    envvar="IDETIC_AGENT",
+    metavar="NAME",
+    help="An agent that the database holds; of two personas, NAME/subconscious is the other.",
 )
 _ANCHOR = typer.Option(
     "--anchor", envvar="IDETIC_ANCHOR", metavar="KEY=VALUE", help="An anchor key; once for each."
