@@ -20,8 +20,9 @@ from typing import Any
 
 from bench.common import ROOT, commit, report
 
-# How many calls a round of each has, for a second or less of work.
-CALLS = {"observe": 400, "observe_many": 10, "recall": 50}
+# How many calls a round of each has. Short rounds: what disturbs one disturbs few.
+CALLS = {"observe": 100, "observe_many": 5, "recall": 15}
+WARM = 2
 TREES = ("other", "this")
 Told = dict[tuple[str, str], list[dict[str, Any]]]
 
@@ -72,13 +73,13 @@ def main(other: Path, rounds: int) -> None:
     with ExitStack() as stack:
         paths = zip(TREES, (other, ROOT), strict=True)
         trees = {name: stack.enter_context(measured(path)) for name, path in paths}
-        for number in range(rounds + 1):
+        for number in range(rounds + WARM):
             for call in CALLS:
                 # Whoever goes first takes turns too.
                 for name in TREES if number % 2 else reversed(TREES):
                     found = trees[name].round(call)
-                    # The first round is not counted: it prepares statements and fills caches.
-                    told.setdefault((call, name), []).extend([found] if number else [])
+                    # Not the first: those prepare statements and fill caches.
+                    told.setdefault((call, name), []).extend([found] if number >= WARM else [])
     about = {"other": commit(other), "this": commit(), "rounds": rounds, "calls": dict(CALLS)}
     report("against", [row for call in CALLS for row in _rows(call, told)], about)
 
@@ -98,13 +99,15 @@ def _rows(call: str, told: Told) -> Iterator[dict[str, Any]]:
 def _middle(rounds: list[dict[str, Any]], what: str) -> float:
     """The median call for times; the median round for processor time."""
     if what == "ms":
-        return median(taken for one in rounds for taken in one["ms"])
-    return median(sum(one[part] for part in what.split(" + ")) for one in rounds)
+        found = [taken for one in rounds for taken in one["ms"]]
+    else:
+        found = [sum(one[part] for part in what.split(" + ")) for one in rounds]
+    return float(median(found))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.against")
     parser.add_argument("--tree", type=Path, required=True, help="the other checkout")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=30)
     chosen = parser.parse_args()
-    sys.exit(main(chosen.tree.resolve(), chosen.rounds))
+    main(chosen.tree.resolve(), chosen.rounds)

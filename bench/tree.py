@@ -11,6 +11,8 @@ import json
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import count as counting
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -32,6 +34,7 @@ _WORDS = (
     "wire transfer desk branch threshold second check friday report system payment ledger "
     "client approval limit signature manager evening morning queue delay notice holiday letter"
 ).split()
+_NUMBERS = counting()
 Call = Callable[[int], Awaitable[object]]
 
 
@@ -104,10 +107,9 @@ async def _memory(db: Idetic, agent: Agent, org: UUID, name: str) -> Memory:
 
 
 async def _timed(watching: psycopg.Connection[Any], call: Call, count: int) -> dict[str, Any]:
-    _timed.first = first = getattr(_timed, "first", 0) + count
     taken = []
     client, server = time.process_time(), _server_seconds(watching)
-    for number in range(first, first + count):
+    for number in islice(_NUMBERS, count):
         start = time.perf_counter()
         await call(number)
         taken.append((time.perf_counter() - start) * 1000)
