@@ -192,6 +192,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
     suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, root_key, p_items);
     -- end
+    -- Nearly always there is nothing: asked by itself, that took 24 us of a write's 600.
     IF refused THEN
         SELECT array_agg(s.id) INTO spent
         FROM {family}_spent_v1(p_tenant, p_anchor, p_at, p_kind, p_name, p_session) s(id);
