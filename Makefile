@@ -21,7 +21,8 @@ help:
 	@echo "make test            lint, types, layers and the whole test suite"
 	@echo "make lint            only lint, types and layers"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
-	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http), or all"
+	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http), or all;"
+	@echo "                     make bench T=against TREE=path compares with another checkout"
 	@echo "make faults          the long form of what kills processes and servers"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make moving          export, import, export of ten thousand entries: equal to the byte"
@@ -91,7 +92,7 @@ TASKS := locomo sts dedup write recall threshold growth start close gates guard 
 	persona_locomo http
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
-		echo "== $$task"; $(BIN)/python -m bench.$$task || exit $$?; done
+		echo "== $$task"; $(BIN)/python -m bench.$$task $(if $(TREE),--tree $(TREE)) || exit $$?; done
 
 # The long form of what kills processes and servers; the short form is part of `make test`.
 faults: setup model

@@ -30,6 +30,7 @@ from idetic.context.worlds import Worlds
 from idetic.embed.port import EmbeddingModel
 from idetic.ids import uuid7
 from idetic.library.handles import Agent, Memory
+from idetic.store.scope import anchor_id
 
 MEMORY = "worlds.world_agent_memory"
 EMBEDDINGS = f"{MEMORY}_embeddings"
@@ -87,7 +88,7 @@ async def main(sizes: list[int], stores: list[int], repeats: int) -> int:
     rows: list[dict[str, Any]] = []
     with bench_server() as server:
         dsn = server.dsn()
-        async with Idetic.open(dsn, embedder=Hashed()) as db:
+        async with Idetic.open(home=server.home, embedder=Hashed()) as db:
             agent = await db.agent("world_agent")
             for size in sizes:
                 rows.append(await session_row(db, agent, size, repeats))
@@ -167,7 +168,7 @@ Made = list[tuple[UUID, UUID, Observation]]
 
 def _memory(load: psycopg.Connection[Any], keys: dict[str, UUID], version: int, made: Made) -> None:
     columns = (
-        "org_id, domain_id, world_id, memory_id, embedding_id, tier, typology, body_text, "
+        "org_id, anchor_id, world_id, memory_id, embedding_id, tier, typology, body_text, "
         "envelope, claim_subject, claim_attribute, claim_value, lexemes, origin, trust, valid_at, "
         "spec_version, content_hash, created_at, created_by"
     )
@@ -180,12 +181,16 @@ def _memory(load: psycopg.Connection[Any], keys: dict[str, UUID], version: int, 
             envelope = "{}" if seen.claim is None else _json(seen.claim)
             copy.write_row(
                 (
-                    *(keys["org_id"], keys["domain_id"], keys["world_id"], memory_id, embedding_id),
+                    *(keys["org_id"], _anchor(keys), keys["world_id"], memory_id, embedding_id),
                     *("persistent", "semantic", seen.text, envelope),
                     *((claim.subject, claim.attribute, claim.value) if claim else (None,) * 3),
                     *("", "agent", 60, "2026-01-01", version, b"", "2026-01-01", "agent:bench"),
                 )
             )
+
+
+def _anchor(keys: dict[str, UUID]) -> UUID:
+    return anchor_id([keys["org_id"], keys["domain_id"]])
 
 
 def _json(claim: Claim) -> str:
@@ -196,7 +201,7 @@ def _vectors(
     load: psycopg.Connection[Any], keys: dict[str, UUID], profile: UUID, made: Made
 ) -> None:
     columns = (
-        "org_id, domain_id, embedding_id, memory_id, profile_id, tier, typology, embedding, "
+        "org_id, anchor_id, embedding_id, memory_id, profile_id, tier, typology, embedding, "
         "embedded_at"
     )
     with (
@@ -207,7 +212,7 @@ def _vectors(
             numbers = "[" + ",".join(f"{x:.5g}" for x in vector(seen.text)) + "]"
             copy.write_row(
                 (
-                    *(keys["org_id"], keys["domain_id"], embedding_id, memory_id, profile),
+                    *(keys["org_id"], _anchor(keys), embedding_id, memory_id, profile),
                     *("persistent", "semantic", numbers, "2026-01-01"),
                 )
             )

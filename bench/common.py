@@ -55,20 +55,20 @@ def versions(*more: str) -> dict[str, str]:
     return found
 
 
-def commit() -> str:
+def commit(tree: Path = ROOT) -> str:
     """The commit that was measured; `-dirty` if the tree differs from it."""
     try:
-        head = _git("rev-parse", "--short=12", "HEAD")
-        return f"{head}-dirty" if _git("status", "--porcelain") else head
+        head = _git(tree, "rev-parse", "--short=12", "HEAD")
+        return f"{head}-dirty" if _git(tree, "status", "--porcelain") else head
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
 
-def _git(*arguments: str) -> str:
+def _git(tree: Path, *arguments: str) -> str:
     # No optional locks: measuring must not touch the index someone else may be writing.
     done = subprocess.run(
         ["git", "--no-optional-locks", *arguments],
-        cwd=ROOT,
+        cwd=tree,
         capture_output=True,
         encoding="utf-8",
         check=True,

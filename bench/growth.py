@@ -40,7 +40,7 @@ async def main(sizes: list[int], questions: int) -> int:
     rows: list[dict[str, Any]] = []
     with bench_server() as server:
         dsn = server.dsn()
-        async with Idetic.open(dsn, embedder=Lookup(held)) as db:
+        async with Idetic.open(home=server.home, embedder=Lookup(held)) as db:
             specs = arms()
             fused = await db.agent(specs["fused, weighted score"])
             await embed(dsn, fused, held, await fill(db, fused, held))
@@ -107,6 +107,7 @@ def _copy(
     found = load.execute(f"SELECT * FROM {table} LIMIT 0").description or ()  # noqa: S608
     columns = [column.name for column in found]
     made = {"conversation_id": "'other-' || n"} | {i: _OTHER_ID.format(i) for i in ids}
+    made["anchor_id"] = "idetic.anchor_id_v1(ARRAY['other-' || n])"
     values = ", ".join(made.get(column, column) for column in columns)
     load.execute(
         f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table}, "  # noqa: S608

@@ -63,9 +63,8 @@ async def main(sizes: list[int], notes: int, corpora: list[str]) -> int:
     rows: list[dict[str, Any]] = []
     load = os.getloadavg()
     with bench_server() as server:
-        async with Idetic.open(server.dsn()) as db:
+        async with Idetic.open(home=server.home) as db:
             agent = await db.agent("world_agent")
-            server.ensure_login(APP_ROLE)
             for corpus, size in ((c, s) for c in CORPORA if c.name in corpora for s in sizes):
                 place = fill(server, corpus, size)
                 found = [measured(server, place, kind, notes) for kind in KINDS]
@@ -164,9 +163,10 @@ def asked(connection: psycopg.Connection[Any], place: Place, text: str) -> bool:
     if one(_SHADOW, place.org, place.world, text) is not None:
         return True
     items = json.dumps([{"body": text}])
+    anchor = scoping.anchor_id([place.org, place.domain])
     if one(_SUSPECTS, place.org, place.world, items) is None:
         return False
-    return one(_RESTATED, place.org, place.domain, place.world, text) is not None
+    return one(_RESTATED, place.org, anchor, place.world, text) is not None
 
 
 async def written(memory: Any, place: Place, kind: str, notes: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -38,12 +39,12 @@ async def main(rounds: int, calls: int, held: int) -> None:
     """Measure and report."""
     rows: list[dict[str, Any]] = []
     with bench_server() as server:
-        async with Idetic.open(server.dsn()) as db:
+        async with Idetic.open(home=server.home) as db:
             memory, key = await _tenant(db)
             async with memory.session() as session:
                 await session.observe_many([Observation(f"{n}: {NOTE}") for n in range(held)])
                 await memory.embed()
-                with _served(server.dsn()) as address:
+                with _served(server.home) as address:
                     for clients in CLIENTS:
                         rows += await _compared(session, address, key, clients, rounds, calls)
     report(
@@ -69,13 +70,13 @@ async def _tenant(db: Idetic) -> tuple[Memory, str]:
 
 
 @contextmanager
-def _served(dsn: str) -> Iterator[str]:
+def _served(home: Path) -> Iterator[str]:
     command = ["serve", "--json", "--port", "0", "--no-worker", "--rate", "1000000"]
     running = subprocess.Popen(
         [sys.executable, "-m", "idetic", *command],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "IDETIC_DSN": dsn},
+        env={**os.environ, "IDETIC_HOME": str(home)},
     )
     assert running.stdout
     try:

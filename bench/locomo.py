@@ -54,7 +54,7 @@ async def main(only: str | None) -> int:
         found[name] = _baseline(data, index)
     chosen = {name: spec for name, spec in arms().items() if only is None or only in name}
     with bench_server() as server:
-        async with Idetic.open(server.dsn()) as db:
+        async with Idetic.open(home=server.home) as db:
             start = time.perf_counter()
             places = await _fill(db, data, next(iter(arms().values())))
             print(f"{len(places):,} turns observed and embedded, {_since(start)}", flush=True)

@@ -40,7 +40,7 @@ async def main(rounds: int, block: int, bulk: int) -> None:
     """Measure and report."""
     with bench_server() as server:
         dsn = server.dsn()
-        async with Idetic.open(dsn) as db:
+        async with Idetic.open(home=server.home) as db:
             rows = await _single(db, dsn, rounds, block)
             rows += await _bulk(db, bulk)
             rows += await _fuzzy(db)

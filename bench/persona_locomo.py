@@ -35,7 +35,7 @@ async def main(first: int) -> int:
     sessions: dict[str, list[Scores]] = {}
     removed, asked, seconds = 0, 0, 0.0
     with bench_server() as server:
-        async with Idetic.open(server.dsn()) as db:
+        async with Idetic.open(home=server.home) as db:
             for conversation in conversations()[:first]:
                 memory, places, redacted = await _replay(db, conversation)
                 removed += redacted

@@ -37,6 +37,7 @@ from idetic import Idetic, Observation, Principal
 from idetic.embed.port import EmbeddingModel
 from idetic.ids import uuid7
 from idetic.library.handles import Agent, Memory
+from idetic.store.scope import anchor_id
 
 LIMIT = 10
 OURS = "Idetic recall, semantic only"
@@ -123,13 +124,13 @@ async def embed(admin: str, agent: Agent, held: Corpus, places: dict[UUID, int])
     profile = (await bound(agent, held.anchors).embed()).profile_id
     table = "locomo.locomo_agent_memory_embeddings"
     with bulk_load(admin, table) as load, load.cursor() as cursor:
-        columns = "conversation_id, embedding_id, memory_id, profile_id, tier, typology"
+        columns = "conversation_id, anchor_id, embedding_id, memory_id, profile_id, tier, typology"
         into = f"COPY {table} ({columns}, embedding, embedded_at) FROM STDIN"
         with cursor.copy(into) as copy:
             for memory_id, place in places.items():
                 whose, vector = f"anchor-{place // held.each}", as_text(held.vectors[place])
-                row = (whose, uuid7(), memory_id, profile, "session", "episodic", vector, "now")
-                copy.write_row(row)
+                key = (whose, anchor_id([whose]), uuid7(), memory_id, profile)
+                copy.write_row((*key, "session", "episodic", vector, "now"))
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute("VACUUM (ANALYZE) locomo.locomo_agent_memory")
         connection.execute("VACUUM (ANALYZE) locomo.locomo_agent_memory_anchors")
@@ -191,7 +192,7 @@ async def main(entries: int, anchors: int, questions: int, peers: bool, spread: 
     specs = arms()
     with bench_server() as server, tempfile.TemporaryDirectory() as scratch:
         dsn = server.dsn()
-        async with Idetic.open(dsn, embedder=Lookup(held)) as db:
+        async with Idetic.open(home=server.home, embedder=Lookup(held)) as db:
             fused = await db.agent(specs["fused, weighted score"])
             start = time.perf_counter()
             places = await fill(db, fused, held)

@@ -21,7 +21,7 @@ from bench.peers import Corpus
 from bench.place import bench_server, percentile
 from bench.recall import LIMIT, Lookup, Search, corpus, embed, fill, ours
 from idetic import Idetic
-from idetic.store import recall_statement, templates
+from idetic.store import recall_statement
 
 SIZES = [5_000, 10_000, 20_000, 40_000, 80_000]
 
@@ -45,7 +45,7 @@ async def measure(
     held = corpus(size * (1 + others), 1 + others, questions)
     with bench_server() as server:
         dsn = server.dsn()
-        async with Idetic.open(dsn, embedder=Lookup(held)) as db:
+        async with Idetic.open(home=server.home, embedder=Lookup(held)) as db:
             exact = await db.agent(arms()["semantic"])
             places = await fill(db, exact, held)
             await embed(dsn, exact, held, places)
@@ -63,18 +63,15 @@ async def measure(
 def with_ef(search: Search, ef: int) -> Search:
     """The same search with another `hnsw.ef_search` than recall's own settings have."""
 
+    settings = vars(recall_statement)["_SETTINGS"]
+
     async def asked(question: int) -> Sequence[int]:
-        query = templates.query
-
-        def changed(path: str, title: str, package: str = "idetic.store") -> str:
-            text = query(path, title, package)
-            return f"{text}; SET LOCAL hnsw.ef_search = {ef}" if title == "settings" else text
-
+        kept = settings["hnsw.ef_search"]
         try:
-            vars(templates)["query"] = changed
+            settings["hnsw.ef_search"] = str(ef)
             return await search(question)
         finally:
-            vars(templates)["query"] = query
+            settings["hnsw.ef_search"] = kept
 
     return asked
 

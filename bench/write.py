@@ -37,7 +37,7 @@ async def main(rounds: int, block: int, bulk: int) -> None:
     """Measure and report."""
     with bench_server() as server:
         dsn = server.dsn()
-        async with Idetic.open(dsn) as db:
+        async with Idetic.open(home=server.home) as db:
             memory = await _memory(db)
             rows = await _single(dsn, memory, rounds, block)
             rows += await _bulk(dsn, memory, bulk)
@@ -148,7 +148,7 @@ def _raw_bulk(dsn: str, session: str, name: str, ours: float) -> list[dict[str, 
         for table in ("world_agent_memory", "world_agent_memory_ledger"):
             found = raw.execute(
                 f"SELECT t.* FROM worlds.{table} t JOIN worlds.world_agent_memory m "  # noqa: S608
-                "USING (org_id, domain_id, memory_id) WHERE m.session_id = %s",
+                "USING (org_id, anchor_id, memory_id) WHERE m.session_id = %s",
                 (session,),
             )
             columns = [column.name for column in found.description or ()]

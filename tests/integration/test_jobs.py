@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -647,13 +648,26 @@ def shape(connection: psycopg.Connection) -> list[Any]:
     ).fetchall()
 
 
+_ADDED = re.compile(r"ALTER TYPE (\w+) ADD VALUE '(\w+)'[^;]*;")
+
+
+def _for_one_transaction(script: str) -> str:
+    """The same script with each type made whole: before PostgreSQL 17, a value that is added to a
+    type cannot be used in the same transaction."""
+    for kind, value in _ADDED.findall(script):
+        made = f"CREATE TYPE {kind} AS ENUM ("
+        assert made in script
+        script = script.replace(made, f"{made}'{value}', ", 1)
+    return _ADDED.sub("", script)
+
+
 async def open_with(monkeypatch: pytest.MonkeyPatch, database: TestDatabase, newest: str) -> None:
     """Open as if the installed procrastinate ended with a migration."""
     from procrastinate.schema import SchemaManager  # noqa: PLC0415
 
     folder = Path(SchemaManager.get_migrations_path())
     older = tuple(n for n in queue_schema.carried() if n <= newest)
-    scripts = "\n".join((folder / name).read_text("utf-8") for name in older)
+    scripts = _for_one_transaction("\n".join((folder / name).read_text("utf-8") for name in older))
     with monkeypatch.context() as patch:
         patch.setattr(queue_schema, "carried", lambda: older)
         patch.setattr(SchemaManager, "get_schema", lambda: scripts)

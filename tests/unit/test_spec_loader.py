@@ -32,6 +32,13 @@ def test_a_shipped_spec_is_valid_commented_and_survives_its_own_data(name: str) 
     assert "#" in shipped_text(name)
 
 
+def test_a_digest_is_computed_once_and_a_changed_copy_has_its_own() -> None:
+    spec = load("world_agent")
+    assert spec.digest is spec.digest
+    changed = spec.model_copy(update={"title": "Payments Agent"})
+    assert changed.digest == load(changed.as_data()).digest != spec.digest
+
+
 def test_the_operator_agent_is_what_adr_058_promises() -> None:
     spec = load("operator_agent")
     assert [key.name for key in spec.anchor.keys] == ["operator_id"]

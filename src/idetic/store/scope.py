@@ -120,6 +120,7 @@ def tenant_predicate(scope: Scope, alias: str) -> str:
     return f"{alias}.{quoted(next(iter(scope.anchor)))} = %(tenant)s"
 
 
+@lru_cache(maxsize=1024)
 def quoted(name: str) -> str:
     """A name of the spec's as SQL."""
     return sql.Identifier(name).as_string(None)

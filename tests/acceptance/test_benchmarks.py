@@ -1,0 +1,50 @@
+"""The benchmarks run: what nobody measures for a month must not have broken meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench import against, common, recall, write
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the figures go, instead of beside those that were really measured."""
+    monkeypatch.setattr(common, "OUT", tmp_path)
+    return tmp_path
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return found
+
+
+async def test_writes_are_measured(reported: Path) -> None:
+    await write.main(rounds=1, block=2, bulk=40)
+    found = {row["arm"]: row for row in rows(reported / "write.json")}
+    assert found["observe"]["p50 ms"] > 0
+    assert found["observe_many, guarded notes"]["rows/s"] > 0
+
+
+async def test_recalls_are_measured_and_find_what_is_nearest(reported: Path) -> None:
+    await recall.main(entries=60, anchors=2, questions=25, peers=False, spread="model")
+    found = {row["system"]: row for row in rows(reported / "recall_60_2.json")}
+    assert found[recall.OURS]["recall@10 of exact"] == 1
+
+
+def test_two_trees_are_compared(reported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(against, "CALLS", {"observe": 3, "observe_many": 1, "recall": 1})
+    against.main(common.ROOT, 1)
+    found = rows(reported / "against.json")
+    assert {row["call"] for row in found} == {"observe", "observe_many", "recall"}
+    assert all(row["this / other"] > 0 for row in found)
+
+
+def test_what_is_no_checkout_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"is no checkout of Idetic: it has no src/idetic\."):
+        against.main(tmp_path, 1)
