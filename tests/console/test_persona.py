@@ -32,17 +32,17 @@ class Stage:
     console: Console
     memory: PersonaMemory
 
-    async def key(self, principal: Principal, *only: Capability, **anchor: str) -> str:
+    async def key(self, principal: Principal, *only: Capability) -> str:
         made = await self.console.house.db.keys.create(
             agent="persona_agent",
             principal=principal,
-            anchor={"agent_id": "acme/help-desk", **anchor},
+            anchor={"tenant_id": "acme", "agent_id": "help-desk"},
             capabilities=only or None,
         )
         return made.key
 
     async def actor(self) -> str:
-        return await self.key(Principal.agent("help-desk"), persona="actor")
+        return await self.key(Principal.agent("help-desk"))
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ async def test_both_pages_are_readable(stage: Stage, visit: Visit) -> None:
 
 
 async def test_a_loop_is_shown_with_its_events_as_text(stage: Stage, visit: Visit) -> None:
-    visitor = await visit(await stage.key(Principal.operator("ada"), persona="subconscious"))
+    visitor = await visit(await stage.key(Principal.operator("ada")))
     await visitor.go("/persona")
     await visitor.page.click(f"li:has-text('{ASKED}') >> a:has-text('events')")
     await visitor.ready()
@@ -178,8 +178,8 @@ async def test_an_actors_key_reads_no_trace_of_more_over_the_api(stage: Stage) -
         assert {"/v1/spec", "/v1/spec/page", "/v1/overview", "/v1/jobs"} <= set(asked)
         for path in asked:
             answer = await http.get(path)
-            # The key's own agent is called so, and its anchor says which persona it stands for.
-            said = answer.text.replace("persona_agent", "").replace('"persona":"actor"', "")
+            # The key's own agent is called so.
+            said = answer.text.replace("persona_agent", "")
             assert TRACES.search(said) is None, (path, said)
         assert (await http.get("/v1/spec")).status_code == 403
 

@@ -10,5 +10,5 @@ from idetic.surfaces.console import desk
 
 if __name__ == "__main__":
     for module in (persona_access, desk):
-        vars(module)["is_actor"] = lambda _scope: False
+        vars(module)["is_actor"] = lambda _spec, _scope: False
     sys.exit(main())

@@ -41,7 +41,7 @@ def test_the_tree_has_every_command() -> None:
         "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list", "recall",
         "embed", "model install", "model status", "model verify", "worker", "doctor", "keys create",
         "keys list", "keys rotate", "keys revoke", "verify", "explain", "erase", "dream", "serve",
-        "persona check", "persona import",
+        "persona check", "persona close-catalog", "persona import",
         "observe", "context", "close", "contradictions", "resolve", "disposition", "dispose", "mcp",
         "bench", "config show", "export", "import", "adopt", "distribute",
         "upgrade",

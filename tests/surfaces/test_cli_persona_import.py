@@ -18,6 +18,15 @@ def layout(tmp_path: Path) -> str:
     return str(made.save(tmp_path / "chaos.db"))
 
 
+@pytest.fixture(autouse=True)
+def applied(database: TestDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spec of persona memory, as whoever administers the database applies it."""
+    with monkeypatch.context() as admin:
+        admin.setenv("IDETIC_ADMIN_DSN", database.admin_dsn)
+        ran = called("spec", "apply", "persona_agent", "--yes", "--dsn", database.dsn)
+    assert ran.code == 0, ran.err
+
+
 def run(database: TestDatabase, *arguments: str) -> tuple[str, ...]:
     return ("persona", "import", *arguments, "--tenant", "acme", "--dsn", database.dsn)
 
