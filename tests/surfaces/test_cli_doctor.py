@@ -98,3 +98,14 @@ async def test_an_old_backlog_and_a_failure_are_told(database: TestDatabase) -> 
     assert found["jobs"]["verdict"] == "warning"
     assert "idetic worker" in found["jobs"]["remedy"]
     assert found["job recover"]["found"] == "1 failed: Busy: too busy"
+
+
+def test_open_catalogs_are_told_where_two_personas_are_apart(database: TestDatabase) -> None:
+    assert "catalog" not in checks(database)[1], "nobody to keep it from"
+    assert administered(database, "spec", "apply", "persona_agent", "--yes").code == 0
+    code, found = checks(database)
+    assert (code, found["catalog"]["verdict"]) == (0, "warning")
+    assert "close-catalog" in found["catalog"]["remedy"]
+    closed = administered(database, "persona", "close-catalog", "--json")
+    assert "pg_lock_status()" in json.loads(closed.out)["closed"]
+    assert checks(database)[1]["catalog"]["verdict"] == "good"

@@ -13,9 +13,11 @@ from anyio import to_thread
 from idetic.embed.status import status
 from idetic.errors import DatabaseError
 from idetic.library.idetic import Idetic
+from idetic.library.persona_access import is_persona
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import family_migration
+from idetic.store.catalog import open_ways
 from idetic.store.embedded import status as embedded_status
 from idetic.store.health import ServerFacts, facts
 from idetic.store.queue import Queue, TaskBacklog
@@ -64,6 +66,7 @@ async def examine(db: Idetic) -> list[Check]:
         *_database(known),
         _versions(latest.values(), known),
         *_security(known),
+        *await _catalog(db, specs),
         _specs(specs, known),
         await to_thread.run_sync(_model),
         *_jobs(await Queue(db.database).backlog()),
@@ -113,6 +116,17 @@ def _versions(agents: Collection[SpecVersion], known: ServerFacts) -> Check:
     older = [a.agent for a in agents if known.families.get(a.agent, 0) < newest]
     return _check("versions", bool(older), ", ".join([f"core {known.core}", *told]),
                   "Back up, then run `idetic upgrade`.")  # fmt: skip
+
+
+async def _catalog(db: Idetic, specs: list[MemorySpec]) -> list[Check]:
+    """Where two personas are apart, whether the catalogs tell one of the other."""
+    if not any(map(is_persona, specs)):
+        return []
+    async with db.database.reading() as connection:
+        told = await open_ways(connection)
+    found = f"any role can tell sizes and activity, by {len(told)} ways" if told else "closed"
+    return [_check("catalog", bool(told), found, "Run `idetic persona close-catalog` with a "
+                   "superuser's login (IDETIC_ADMIN_DSN).", soft=True)]  # fmt: skip
 
 
 def _older(version: str, least: tuple[int, ...]) -> bool:
