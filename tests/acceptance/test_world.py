@@ -99,7 +99,7 @@ def _interrupt(_what: str, done: int, _total: int) -> None:
 
 def _rows(database: TestDatabase) -> dict[str, dict[str, int]]:
     with psycopg.connect(database.admin_dsn) as connection:
-        schemas = ("worlds", "idetic", "idetic_actor", "idetic_subconscious", "persona")
+        schemas = ("worlds", "idetic", "persona_actor", "persona_subconscious")
         return {schema: row_counts_on(connection, schema) for schema in schemas}
 
 

@@ -44,15 +44,16 @@ _TOLD = {
     "actions": f"""SELECT w.name, a.action_kind, a.linked_at - %(b)s, a.linked_by, m.body_text
         FROM {_FAMILY}_actions a {_ENTRY} WHERE a.{_HERE}""",
 } | {
-    f"{persona} {table}": query.format(schema=f"idetic_{persona}")
+    f"{persona} {table}": query.format(family=f"persona_{persona}.persona_agent_{persona}")
     for persona in ("actor", "subconscious")
     for table, query in {
         "log": """SELECT position, ts - %(b)s, kind, visibility, content, metadata::text
-            FROM {schema}.log WHERE tenant = ANY(%(t)s)""",
-        "ltm": """SELECT position, summary, importance FROM {schema}.ltm
-            WHERE tenant = ANY(%(t)s)""",
-        "stm": """SELECT ts - %(b)s, summary FROM {schema}.stm
-            WHERE tenant = ANY(%(t)s)""",
+            FROM {family}_log WHERE tenant_id = ANY(%(t)s)""",
+        "ltm": """SELECT l.position, m.body_text, m.importance FROM {family}_memory m
+            JOIN {family}_log l USING (tenant_id, anchor_id, event_id)
+            WHERE m.tenant_id = ANY(%(t)s) AND m.archived_at IS NULL""",
+        "stm": """SELECT m.valid_at - %(b)s, m.body_text FROM {family}_memory m
+            WHERE m.tenant_id = ANY(%(t)s) AND m.loop_id IS NOT NULL AND m.archived_at IS NULL""",
     }.items()
 }
 
