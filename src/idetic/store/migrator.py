@@ -85,6 +85,7 @@ async def migrate(connection: Connection) -> list[str]:
         try:
             await _extensions(connection)
             await connection.execute(raw(templates.read("roles.sql")))
+            await connection.execute(raw(templates.read("roles_on_nodes.sql")))
         except pg.InsufficientPrivilege as error:
             raise DatabaseUnsupported(
                 f"The login may not set Idetic up: {error.diag.message_primary}.",
