@@ -94,9 +94,7 @@ class GivenServer(TestServer):
 
     def _run(self, command: list[str], *names: str) -> None:
         call = [*command, *names]
-        done = subprocess.run(
-            call, capture_output=True, text=True, check=False, timeout=_PATIENCE
-        )
+        done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=_PATIENCE)
         assert done.returncode == 0, f"{shlex.join(call)}: {done.stderr or done.stdout}"
 
 

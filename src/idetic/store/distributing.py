@@ -14,6 +14,7 @@ from idetic.store.database import Connection
 from idetic.store.distribution import SETTINGS, Distribution, bare, composed
 from idetic.store.distribution_plan import plan_distribution
 from idetic.store.migrator import LOCK
+from idetic.store.nodes import look, mending, over
 from idetic.store.pipeline import Rows
 from idetic.store.templates import raw
 
@@ -65,9 +66,8 @@ class Distributor:
             for (change,) in await self._rows(connection, "acting", roles=ACTING):
                 await _run(connection, "over these roles", change)
             await self._functions(connection, plan)
-        async with self._administration.connection() as connection:
-            await self._close(connection, plan)
-            return plan
+        await self._mend()
+        return plan
 
     async def _functions(self, connection: Connection, plan: Distribution) -> None:
         """Make the functions known to every node: to the tenant's alone, if they take one."""
@@ -80,11 +80,16 @@ class Distributor:
             query = "delegated" if tenant and schema in beside else "everywhere"
             await _run(connection, function, composed(query, **values))
 
-    async def _close(self, connection: Connection, plan: Distribution) -> None:
-        """Close the copies to PUBLIC, as the originals are: said again, it reaches them."""
-        schemas = [*_beside(plan), "idetic"]
-        for (function,) in await self._rows(connection, "closed", schemas=schemas):
-            await _run(connection, function, f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")
+    async def _mend(self) -> None:
+        """Say again what a node has otherwise: a copy of a function is open to PUBLIC, whoever may
+        call the original, and what was changed on a worker nobody else hears of."""
+        async with self._administration.connection() as connection, connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+            found = (await look(over(connection))).findings
+            for setting in SETTINGS if found else ():
+                await connection.execute(raw(bare(setting)))
+            for statement in await mending(over(connection), found):
+                await _run(connection, "what a node lacks", statement)
 
     async def _rows(self, connection: Connection, query: str, **values: list[str]) -> Rows:
         cursor = await connection.execute(raw(composed(query, **values)))
