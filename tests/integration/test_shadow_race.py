@@ -14,6 +14,7 @@ from idetic import Decision, Idetic, Principal, Receipt, errors
 from idetic.library.handles import Session
 from tests.conftest import TestDatabase, World
 from tests.support import shadows
+from tests.support.citus import on_every_node
 
 SHORT = "Ask the second operator before you release a wire."
 FIRST, SECOND = shadows.halves(shadows.RULES[1])
@@ -47,9 +48,7 @@ def a_rule_in_the_making(database: TestDatabase, world: World, text: str) -> Ite
 
 
 def waiting(database: TestDatabase) -> int:
-    with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
-        row = connection.execute(_WAITING).fetchone()
-    return row[0] if row else 0
+    return sum(int(count) for count in on_every_node(database, _WAITING))
 
 
 async def until_it_waits(database: TestDatabase, write: asyncio.Task[Receipt]) -> bool:

@@ -11,8 +11,10 @@ from psycopg.types.json import Jsonb
 
 from idetic.errors import DatabaseUnsupported, PlanRefused
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store import templates
 from idetic.store.compiler import DatabaseObject
 from idetic.store.database import Connection
+from idetic.store.distribution import SETTINGS, bare
 from idetic.store.migrator import LOCK
 from idetic.store.ownership import OWNER, hand_over, hand_over_one
 from idetic.store.plan import Context, Plan, Step, make_plan
@@ -71,6 +73,9 @@ async def _prepare(connection: Connection, plan: Plan) -> None:
     # pg_trgm defines its setting when it is loaded; a function may only name it after.
     await connection.execute(raw("SELECT {}.similarity('a', 'b')").format(trgm))
     await connection.execute("SET LOCAL check_function_bodies = off")
+    # What is distributed already is changed on every shard, in order and with its triggers.
+    for setting in SETTINGS if plan.extensions.citus else ():
+        await connection.execute(raw(bare(setting)))
 
 
 def _reasons(plan: Plan) -> str:
@@ -114,7 +119,8 @@ async def _make(connection: Connection, item: DatabaseObject, schema: str) -> No
     if item.kind == "prints":
         await _fill(connection, item)
         return
-    await connection.execute(raw(item.ddl))
+    for statement in templates.statements(item.ddl):
+        await connection.execute(raw(statement))
     if item.kind == "context":
         await hand_over(connection, [item.name])
     owner = OWNER if item.runs_as == "admin" else f"idetic_{item.runs_as}"

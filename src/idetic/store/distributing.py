@@ -18,10 +18,11 @@ from idetic.store.nodes import look, mending, over
 from idetic.store.pipeline import Rows
 from idetic.store.templates import raw
 
-# Whom Citus goes to the workers as: the roles of statements, and the owner of what it moves.
+# Whom Citus goes to the workers as: the roles of statements, that of the keys, which are on every
+# node and note there when they were used, and the owner of what it moves.
 ACTING = [
     *("idetic_app", "idetic_auditor", "idetic_curator", "idetic_worker"),
-    *("idetic_actor", "idetic_subconscious", "idetic_owner"),
+    *("idetic_actor", "idetic_subconscious", "idetic_keys", "idetic_owner"),
 ]
 # Functions that serve the coordinator's own tables.
 HERE = ("enter_v1", "enqueue_v1", "check_job_v1", "job_key_v1", "authenticate_v1", "key_turn_v1")

@@ -24,6 +24,8 @@ FILE = "queries/nodes.sql"
 Ask = Callable[[str], Awaitable[Rows]]
 # An object's kind, its name, and what of it is looked at.
 Aspect = tuple[str, str, str]
+# The order in which one would mend things: what follows rests on what came before.
+_ORDER = ("server", "extension", "role", "schema", "type", "function", "table")
 _SAID_AGAIN = ("role", "schema", "function", "table")
 
 
@@ -120,7 +122,9 @@ def _wanted(nodes: list[NodeAnswer], alone: set[str]) -> Wanted:
 def _findings(node: NodeAnswer, wanted: Wanted) -> list[NodeFinding]:
     if node.said is None:
         return [finding(node.name, "node", node.name, "silent", "", node.error)]
-    return sorted(wanted.differences(node), key=lambda each: (each.kind, each.name, each.aspect))
+    return sorted(
+        wanted.differences(node), key=lambda each: (_ORDER.index(each.kind), each.name, each.aspect)
+    )
 
 
 def composed(query: str, **values: str | list[str]) -> str:

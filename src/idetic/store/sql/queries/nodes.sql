@@ -45,11 +45,11 @@ WITH ours AS (
         || pg_get_function_identity_arguments(p.oid) || ')' AS name
     FROM pg_proc p JOIN ours o ON o.oid = p.pronamespace
 ), rights AS (
-    SELECT r.id, concat_ws(',', w.rolname, string_agg(concat_ws(' ', coalesce(g.rolname, 'PUBLIC'),
-        a.privilege_type, a.is_grantable), ',' ORDER BY g.rolname, a.privilege_type)) AS said
+    SELECT r.id, concat_ws(',', w.rolname, string_agg(concat_ws(' ',
+        CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE coalesce(g.rolname, 'unknown') END, a.privilege_type, a.is_grantable), ',' ORDER BY g.rolname, a.privilege_type)) AS said
     FROM (SELECT oid AS id, nspowner AS owner, coalesce(nspacl, acldefault('n', nspowner)) AS acl FROM ours
           UNION ALL
-          SELECT id, relowner, coalesce(relacl, acldefault('r', relowner)) FROM tables
+          SELECT DISTINCT ON (id) id, relowner, coalesce(relacl, acldefault('r', relowner)) FROM tables
           UNION ALL
           SELECT id, proowner, coalesce(proacl, acldefault('f', proowner)) FROM functions) r
     CROSS JOIN LATERAL aclexplode(r.acl) a
