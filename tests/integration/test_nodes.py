@@ -3,6 +3,7 @@
 The cluster is a stand-in: its workers are copies of the database, so that each can be broken.
 """
 
+# ruff: noqa: S608
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -68,6 +69,8 @@ async def about_nodes(cluster: Cluster) -> list[Check]:
         return [check for check in await examine(db) if check.name.startswith("node")]
 
 
+REPLACED = """CREATE OR REPLACE FUNCTION idetic.is_bound_v1(p_tenant text) RETURNS boolean
+    LANGUAGE sql STABLE AS 'SELECT true'"""
 # What is broken on the first worker, how, and what is told of it.
 BREAKS = {
     "role": ("INSERT INTO stand_in.lacking VALUES ('idetic_auditor')", "no role idetic_auditor"),
@@ -80,8 +83,7 @@ BREAKS = {
     "grant too many": (f"GRANT TRUNCATE ON {MEMORY} TO idetic_app", f"table {MEMORY} has another"),
     "public": ("GRANT EXECUTE ON FUNCTION idetic.chain_v1 TO PUBLIC", "PUBLIC may execute"),
     "definition": (
-        "CREATE OR REPLACE FUNCTION idetic.is_bound_v1(p_tenant text) RETURNS boolean "
-        "LANGUAGE sql STABLE AS 'SELECT true'",
+        REPLACED,
         "idetic.is_bound_v1(p_tenant text) is not the coordinator's",
     ),
     "no function": ("DROP FUNCTION idetic.anchor_id_v1", "no function idetic.anchor_id_v1"),

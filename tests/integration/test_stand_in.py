@@ -3,6 +3,7 @@
 Each refusal has its control: on a database without the stand-in the same statement runs.
 """
 
+# ruff: noqa: S608
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
@@ -11,42 +12,60 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from idetic import Idetic, Observation, Principal
+from idetic import Idetic, Observation, Principal, Scope
 from tests.conftest import TestDatabase, World, make_world
 from tests.support import aside
 from tests.support.citus import roles_kept, stand_in
 from tests.support.databases import copy_of
+from tests.support.scoped import bind
 from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 
-ORG = "00000000-0000-4000-8000-000000000001"
 MEMORY = "worlds.world_agent_memory"
-SCOPE = f"SELECT set_config('idetic.scope', 'world_agent' || chr(31) || '{ORG}', true)"
+
+
+@dataclass(frozen=True)
+class Lived:
+    """A database with one entry in it, and where it is."""
+
+    database: TestDatabase
+    scope: Scope
+
+    @property
+    def org(self) -> str:
+        return str(self.scope.anchor["org_id"])
+
+
+def lived(database: TestDatabase, *, distributed: bool) -> Lived:
+    async def live() -> Scope:
+        async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+            if distributed:
+                await db.distribute("world_agent")
+            world = await make_world(db, await db.agent("world_agent"))
+            await world.operator.prefer("Ask before a transfer is released.")
+            return world.operator.scope
+
+    return Lived(database, aside.run(live))
 
 
 @pytest.fixture(scope="module")
-def plain(server: TestServer, template: str) -> Iterator[TestDatabase]:
+def plain(server: TestServer, template: str) -> Iterator[Lived]:
     with copy_of(server, template) as database:
-        yield database
+        yield lived(database, distributed=False)
 
 
 @pytest.fixture(scope="module")
-def cluster(server: TestServer, template: str) -> Iterator[TestDatabase]:
+def cluster(server: TestServer, template: str) -> Iterator[Lived]:
     with roles_kept(server.dsn()), copy_of(server, template) as database:
         stand_in(database)
-
-        async def distribute() -> None:
-            async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
-                await db.distribute("world_agent")
-
-        aside.run(distribute)
-        yield database
+        yield lived(database, distributed=True)
 
 
 @pytest.fixture
-async def world(cluster: TestDatabase) -> AsyncIterator[World]:
-    async with Idetic.open(cluster.dsn, admin_dsn=cluster.admin_dsn) as db:
+async def world(cluster: Lived) -> AsyncIterator[World]:
+    place = cluster.database
+    async with Idetic.open(place.dsn, admin_dsn=place.admin_dsn) as db:
         yield await make_world(db, await db.agent("world_agent"))
 
 
@@ -58,11 +77,12 @@ class Refused:
     statements: tuple[str, ...]
     admin: bool = False
 
-    def run(self, database: TestDatabase) -> None:
-        dsn = database.admin_dsn if self.admin else database.dsn
+    def run(self, place: Lived) -> None:
+        dsn = place.database.admin_dsn if self.admin else place.database.dsn
         with psycopg.connect(dsn) as connection:
+            bind(connection, place.scope)
             for statement in self.statements:
-                connection.execute(statement.encode())
+                connection.execute(statement.replace("ORG", place.org).encode())
             connection.rollback()
 
 
@@ -71,8 +91,12 @@ def function(body: str, language: str = "plpgsql", setting: str = "") -> tuple[s
     return made, "GRANT EXECUTE ON FUNCTION worlds.peek TO idetic_app"
 
 
+NEW_WORLDS = """INSERT INTO worlds.worlds (org_id, domain_id, world_id, name, created_at)
+    SELECT 'ORG', gen_random_uuid(), u, 'Payments', now() FROM unnest(ARRAY[gen_random_uuid()]) u"""
+NEW_PROFILE = """INSERT INTO idetic.embedding_profiles (profile_id, name, dimensions, fingerprint)
+    VALUES (gen_random_uuid(), 'a', 3, 'b') ON CONFLICT DO NOTHING"""
 COUNT = f"SELECT count(*) FROM {MEMORY}"
-ONE = f"{COUNT} WHERE org_id = '{ORG}'"
+ONE = f"{COUNT} WHERE org_id = 'ORG'"
 STATEMENTS = {
     "no tenant": Refused("queries must filter", (COUNT,)),
     "a setting in the same message": Refused(
@@ -85,17 +109,13 @@ STATEMENTS = {
         "INSERT ... SELECT FROM unnest",
         (
             "SET ROLE idetic_curator",
-            SCOPE,
-            "INSERT INTO worlds.worlds (org_id, domain_id, world_id, name, created_at) "
-            f"SELECT '{ORG}', gen_random_uuid(), u, 'Payments', now() "
-            "FROM unnest(ARRAY[gen_random_uuid()]) u",
+            NEW_WORLDS,
         ),
     ),
     "an upsert into a reference table": Refused(
         "permission denied for table embedding_profiles",
         (
-            "INSERT INTO idetic.embedding_profiles (profile_id, name, dimensions, fingerprint) "
-            "VALUES (gen_random_uuid(), 'a', 3, 'b') ON CONFLICT DO NOTHING",
+            NEW_PROFILE,
         ),
     ),
     "DDL as another role": Refused(
@@ -113,9 +133,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("what", STATEMENTS)
-def test_a_statement_that_citus_refuses_is_refused(
-    cluster: TestDatabase, plain: TestDatabase, what: str
-) -> None:
+def test_a_statement_that_citus_refuses_is_refused(cluster: Lived, plain: Lived, what: str) -> None:
     refused = STATEMENTS[what]
     refused.run(plain)
     with pytest.raises(psycopg.Error) as caught:
@@ -126,7 +144,7 @@ def test_a_statement_that_citus_refuses_is_refused(
 FUNCTIONS = {
     "in SQL": (
         "parameterized queries for SQL functions",
-        function(f"SELECT FROM {MEMORY} WHERE org_id = '{ORG}'", "sql"),
+        function(f"SELECT FROM {MEMORY} WHERE org_id = 'ORG'", "sql"),
     ),
     "a forced generic plan": (
         "could not create distributed plan",
@@ -138,18 +156,18 @@ FUNCTIONS = {
     ),
     "rows from an array": (
         "INSERT ... SELECT FROM unnest",
-        function(f"BEGIN INSERT INTO {MEMORY} (org_id) SELECT u FROM unnest('{{}}'::uuid[]) u; END"),
+        function(f"BEGIN INSERT INTO {MEMORY} (org_id) SELECT u FROM unnest(NULL::uuid[]) u; END"),
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", FUNCTIONS)
 def test_a_function_that_does_not_run_on_citus_is_not_distributed(
-    cluster: TestDatabase, what: str
+    cluster: Lived, what: str
 ) -> None:
     says, made = FUNCTIONS[what]
     distributed = "SELECT create_distributed_function('worlds.peek()')"
-    good = function(f"BEGIN PERFORM FROM {MEMORY} m WHERE m.org_id = '{ORG}'; END")
+    good = function(f"BEGIN PERFORM FROM {MEMORY} m WHERE m.org_id = 'ORG'; END")
     Refused("", (*good, distributed), admin=True).run(cluster)
     with pytest.raises(psycopg.Error) as caught:
         Refused("", (*made, distributed), admin=True).run(cluster)
@@ -165,10 +183,11 @@ async def test_what_we_do_passes(world: World) -> None:
         assert await session.recall("Which desk answers late?")
         assert await session.list()
     kept = await operator.prefer("Ask before a transfer is released.")
-    assert kept.memory_id is not None
-    newer = await operator.supersede(kept.memory_id, "Ask twice before a transfer is released.")
-    assert newer.memory_id is not None
+    assert kept.entry_id is not None
     assert await operator.recall("What is asked before a transfer?")
-    await operator.archive(newer.memory_id, reason="It is settled.")
+    assert [entry.id for entry in await operator.list()] == [kept.entry_id]
+    anywhere = world.agent.bind(principal=Principal.auditor("eve"), org_id=world.org_id)
+    assert await anywhere.list()
+    await operator.archive(kept.entry_id, reason="It is settled.")
     assert (await auditor.verify()).intact
-    assert await auditor.history(newer.memory_id)
+    assert await auditor.history(kept.entry_id)

@@ -28,9 +28,8 @@ def stand_in(database: TestDatabase, *workers: str) -> None:
             node = "INSERT INTO pg_dist_node VALUES (%s, %s, %s, 5432, %s)"
             connection.execute(node, (1, 0, "coordinator", None))
             for n, name in enumerate(workers, start=1):
-                where = make_conninfo(
-                    database.admin_dsn, dbname=name, options="-csearch_path=stand_in,pg_catalog,public"
-                )
+                path = "-csearch_path=stand_in,pg_catalog,public"
+                where = make_conninfo(database.admin_dsn, dbname=name, options=path)
                 connection.execute(node, (n + 1, n, f"worker-{n}", where))
 
 

@@ -96,8 +96,8 @@ BEGIN
 END
 $$;
 
--- What a statement must not be that reaches a distributed table. It stands in a policy of each, which
--- is asked once a statement.
+-- What a statement must not be that reaches a distributed table. It stands in a policy of each, so it
+-- is asked once there is a row to look at.
 CREATE FUNCTION public.check_statement(tenant text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 DECLARE
     said text := current_query();
@@ -227,7 +227,7 @@ BEGIN
     WHERE p.oid = f;
     IF it.lanname = 'sql' AND EXISTS (
         SELECT FROM public.pg_dist_partition d JOIN pg_class c ON c.oid = d.logicalrelid
-        WHERE d.partmethod = 'h' AND it.prosrc ~ ('(from|join|into|update)\s+("?\w+"?\.)?"?' || c.relname || '\M')) THEN
+        WHERE d.partmethod = 'h' AND it.prosrc ~* ('(from|join|into|update)\s+("?\w+"?\.)?"?' || c.relname || '\M')) THEN
         RAISE EXCEPTION 'parameterized queries for SQL functions referencing distributed tables are not supported: %', f;
     -- Persona memory's are known to be so: the compiler does not make them.
     ELSIF 'plan_cache_mode=force_generic_plan' = ANY (it.proconfig)

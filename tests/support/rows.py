@@ -11,6 +11,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from tests.support.triggers import with_triggers, without_triggers
+
 
 def ensure_row(
     connection: psycopg.Connection,
@@ -29,7 +31,7 @@ def ensure_row(
         return
     row = _made_up(connection, f"{schema}.{table}", {**known, **where})
     # Made-up rows point nowhere: without triggers there are no foreign keys either.
-    connection.execute("SET LOCAL session_replication_role = replica")
+    without_triggers(connection)
     connection.execute(
         sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
             named,
@@ -37,7 +39,7 @@ def ensure_row(
             sql.SQL(", ").join(row.values()),
         )
     )
-    connection.execute("SET LOCAL session_replication_role = origin")
+    with_triggers(connection)
 
 
 def _made_up(
