@@ -24,7 +24,7 @@ def ensure_row(
     """See to it that a table has a row that fits `where`; `known` gives values by column."""
     named = sql.Identifier(schema, table)
     fits = [sql.SQL("{} = {}").format(sql.Identifier(c), sql.Literal(v)) for c, v in where.items()]
-    held = sql.SQL("SELECT EXISTS (SELECT FROM {} WHERE {})").format(
+    held = sql.SQL("SELECT EXISTS (SELECT 1 FROM {} WHERE {})").format(
         named, sql.SQL(" AND ").join([*fits, sql.SQL("true")])
     )
     if connection.execute(held).fetchone() == (True,):
