@@ -293,10 +293,11 @@ class Idetic:
 
         Where its tables are distributed over a cluster, what is new is too.
         """
-        wanted = load(spec)
-        plan = await self._registry.apply(wanted, by=getpass.getuser(), at=self.clock.now())
+        wanted, by, at = load(spec), getpass.getuser(), self.clock.now()
+        plan = await self._registry.apply(wanted, by=by, at=at, empty=self.database.citus)
         if self.database.citus and not plan.empty:
             await stay_distributed(self, wanted.agent)
+            await self._registry.apply(wanted, by=by, at=at)
         return plan
 
     async def spec_versions(self, agent: str | None = None) -> list[SpecVersion]:

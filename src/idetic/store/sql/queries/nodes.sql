@@ -56,7 +56,9 @@ WITH ours AS (
     LEFT JOIN pg_roles g ON g.oid = a.grantee LEFT JOIN pg_roles w ON w.oid = r.owner
     GROUP BY r.id, w.rolname
 ), said (kind, name, aspect, so, shard) AS (
-    SELECT 'server', 'PostgreSQL', 'version', split_part(current_setting('server_version'), '.', 1), NULL
+    -- With a type, or the names of the next part would cut all others to their length.
+    SELECT 'server', 'PostgreSQL'::text, 'version', split_part(current_setting('server_version'), '.', 1),
+        NULL
     UNION ALL
     SELECT 'extension', e.extname, 'version', e.extversion, NULL FROM pg_extension e
     WHERE e.extname IN ('citus', 'vector', 'pg_trgm', 'btree_gist')
