@@ -284,6 +284,8 @@ async def test_the_way_of_erasure_is_no_way_around_what_is_written_once(
         connection.execute(
             "ALTER TABLE worlds.world_agent_memory_receipts NO FORCE ROW LEVEL SECURITY"
         )
+        # On a cluster one transaction acts as one role.
+        connection.commit()
         connection.execute(OWNER)
         with pytest.raises(psycopg.Error, match=r"idetic\.append_only"):
             connection.execute(change.encode())

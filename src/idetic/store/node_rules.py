@@ -49,7 +49,11 @@ _RULES = {
     "definition": ("The {kind} {name} is not the coordinator's: its definition differs.", _AGAIN),
     "security": ("{name} has {found}, the coordinator {state}.", _AGAIN),
     "policies": ("The policies of {name} are not the coordinator's.", _AGAIN),
-    "triggers": ("The triggers of {name} are not the coordinator's.", _AGAIN),
+    # What enables a trigger, and all about one on TRUNCATE, Citus hands on to no shard.
+    "triggers": (
+        "The triggers of {name} are not the coordinator's.",
+        f"{_AGAIN} One that is disabled, or on TRUNCATE: enable or make it {_THERE}",
+    ),
 }
 _SHAPE = (
     "The {aspect} of {name} are not the coordinator's.",
