@@ -123,6 +123,24 @@ async def test_nodes_that_are_alike_are_good(cluster: Cluster) -> None:
     assert (check.verdict.value, check.found) == ("good", told)
 
 
+async def test_on_a_cluster_the_owner_may_bypass_row_level_security_and_no_other(
+    cluster: Cluster, coordinator: TestDatabase
+) -> None:
+    async with Idetic.open(coordinator.dsn, admin_dsn=coordinator.admin_dsn) as db:
+        assert await roles(db) == "good"
+        with psycopg.connect(coordinator.admin_dsn, autocommit=True) as admin:
+            admin.execute("ALTER ROLE idetic_guard BYPASSRLS")
+            try:
+                assert await roles(db) == "bad"
+            finally:
+                admin.execute("ALTER ROLE idetic_guard NOBYPASSRLS")
+
+
+async def roles(db: Idetic) -> str:
+    (check,) = [check for check in await examine(db) if check.name == "roles"]
+    return check.verdict.value
+
+
 async def test_a_plain_server_has_nothing_to_say(db: Idetic) -> None:
     assert not [check for check in await examine(db) if check.name.startswith("node")]
     assert (await db.distribute("world_agent", dry_run=True)).nodes == ()
