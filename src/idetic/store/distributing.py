@@ -27,6 +27,7 @@ ACTING = [
 # Functions that serve the coordinator's own tables.
 HERE = ("enter_v1", "enqueue_v1", "check_job_v1", "job_key_v1", "authenticate_v1", "key_turn_v1")
 PAGE = "docs/how-to/move-to-citus.md"
+_LEFT = "The tables are distributed; `idetic doctor` says what each node lacks."
 
 
 class Distributor:
@@ -90,7 +91,7 @@ class Distributor:
             for setting in SETTINGS if found else ():
                 await connection.execute(raw(bare(setting)))
             for statement in await mending(over(connection), found):
-                await _run(connection, "what a node lacks", statement)
+                await _run(connection, "what a node lacks", statement, left=_LEFT)
 
     async def _rows(self, connection: Connection, query: str, **values: list[str]) -> Rows:
         cursor = await connection.execute(raw(composed(query, **values)))
@@ -143,14 +144,16 @@ def check(plan: Distribution) -> None:
         )
 
 
-async def _run(connection: Connection, table: str, statement: str) -> None:
+async def _run(
+    connection: Connection, table: str, statement: str, left: str = "Nothing was distributed."
+) -> None:
     try:
         await connection.execute(raw(statement))
     except pg.InsufficientPrivilege:
         raise DatabaseUnsupported(
             f"This login may not distribute {table}.",
             remedy="Use an admin login that owns the tables or is a superuser: "
-            "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. Nothing was distributed.",
+            f"`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. {left}",
         ) from None
     except psycopg.Error as error:
         # A worker that does not answer is told in the same class as a server that went away.
@@ -159,5 +162,5 @@ async def _run(connection: Connection, table: str, statement: str) -> None:
             raise
         raise DistributionRefused(
             f"Citus refused {table}: {error.diag.message_primary}.",
-            remedy="Mend what it names, then call again. Nothing was distributed.",
+            remedy=f"Mend what it names, then call again. {left}",
         ) from None

@@ -46,7 +46,8 @@ WITH ours AS (
     FROM pg_proc p JOIN ours o ON o.oid = p.pronamespace
 ), rights AS (
     SELECT r.id, concat_ws(',', w.rolname, string_agg(concat_ws(' ',
-        CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE coalesce(g.rolname, 'unknown') END, a.privilege_type, a.is_grantable), ',' ORDER BY g.rolname, a.privilege_type)) AS said
+        CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE coalesce(g.rolname, 'unknown') END, a.privilege_type,
+        a.is_grantable), ',' ORDER BY g.rolname, a.privilege_type)) AS said
     FROM (SELECT oid AS id, nspowner AS owner, coalesce(nspacl, acldefault('n', nspowner)) AS acl FROM ours
           UNION ALL
           SELECT DISTINCT ON (id) id, relowner, coalesce(relacl, acldefault('r', relowner)) FROM tables
