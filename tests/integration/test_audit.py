@@ -17,6 +17,7 @@ from idetic.library.handles import Memory
 from idetic.surfaces.cli.month_play import month_clock, play_month
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.triggers import without_triggers
 
 pytestmark = pytest.mark.anyio
 KIND = "rule_promotion"
@@ -236,7 +237,7 @@ async def test_a_broken_chain_can_be_raised(acted: Acted) -> None:
     verified = await acted.auditor.verify()
     verified.raise_if_broken()
     with psycopg.connect(acted.database.admin_dsn) as connection:
-        connection.execute("SET session_replication_role = replica")
+        without_triggers(connection)
         connection.execute("UPDATE worlds.world_agent_memory_ledger SET actor = 'eve'"
                            " WHERE position = 2")  # fmt: skip
     broken = await acted.auditor.verify()

@@ -19,9 +19,10 @@ from idetic import Idetic, Observation, Principal, errors, open_sync
 from idetic.context.worlds import Worlds
 from idetic.spec.loader import load, shipped
 from idetic.store import templates
+from idetic.store.connect import set_up
 from idetic.store.distribution import Distribution, Place
 from idetic.store.distribution_plan import plan_distribution
-from idetic.store.family import families
+from idetic.store.family import Family, families
 from tests.conftest import RULE_TEXT, TestDatabase, make_world
 from tests.support.citus import placed, roles_kept, stand_in
 from tests.support.databases import copy_of
@@ -346,3 +347,54 @@ async def test_what_is_distributed_already_takes_the_others_in(
         connection.execute(sql.SQL(place).format("org_id"))
     await on_cluster.distribute("world_agent")
     assert {group for _, key, group in placed(cluster) if key} == {7}
+
+
+async def test_what_is_applied_later_is_distributed_with_the_rest(
+    on_cluster: Idetic, cluster: TestDatabase
+) -> None:
+    """Another agent, whose tables are filled from rules that are there, and then a changed spec."""
+    await on_cluster.distribute("world_agent")
+    await make_world(on_cluster, await on_cluster.agent("world_agent"))
+    data = load("world_agent").as_data()
+    data["agent"] = data["backend"]["family"] = "second_agent"
+    agent = await on_cluster.agent(data)
+    tables = {f"worlds.{table}" for table in Family(load(data)).tables()}
+    assert tables <= {table for table, key, _ in placed(cluster) if key}
+    assert (await on_cluster.plan(data)).empty
+    with psycopg.connect(cluster.admin_dsn) as connection:
+        prints = connection.execute("SELECT count(*) FROM worlds.second_agent_rule_prints")
+        assert prints.fetchone() != (0,)
+        # A function that is made anew is known to no node.
+        connection.execute("DELETE FROM pg_dist_object")
+        connection.execute("DELETE FROM idetic.compiled_objects WHERE kind = 'function'")
+    await on_cluster.agent(agent.spec, apply=True)
+    with psycopg.connect(cluster.admin_dsn) as connection:
+        known = connection.execute(
+            "SELECT count(*) FROM pg_dist_object WHERE distribution_argument_index IS NOT NULL"
+        )
+        assert known.fetchone() != (0,)
+
+
+async def test_control_on_a_plain_server_nothing_is_distributed(
+    db: Idetic, database: TestDatabase
+) -> None:
+    await db.apply("world_agent")
+    with psycopg.connect(database.admin_dsn) as connection:
+        assert connection.execute("SELECT to_regclass('pg_dist_partition')").fetchone() == (None,)
+
+
+async def test_roles_that_are_here_already_are_made_known_to_every_node(
+    empty_database: TestDatabase,
+) -> None:
+    stand_in(empty_database)
+    await set_up(empty_database.admin_dsn)
+    with psycopg.connect(empty_database.admin_dsn) as connection:
+        # The function that took them along is gone again; that it was distributed is on record.
+        found = connection.execute(
+            """SELECT count(*) FROM pg_dist_object o LEFT JOIN pg_proc p ON p.oid = o.objid
+               WHERE p.oid IS NULL AND o.classid = 'pg_proc'::regclass"""
+        ).fetchone()
+        assert found == (1,)
+        assert connection.execute("SELECT to_regprocedure('idetic.roles_v1()')").fetchone() == (
+            None,
+        )

@@ -14,6 +14,7 @@ from idetic.library.handles import Session
 from idetic.lifecycle.echo import Echoes
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.triggers import without_triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -241,6 +242,6 @@ async def test_control_without_the_rule_an_agent_would_confirm_what_it_read(
 async def test_control_without_receipts_of_reads_nothing_is_recognised(scene: Scene) -> None:
     session = await scene.shown()
     with psycopg.connect(scene.database.admin_dsn) as connection:
-        connection.execute("SET session_replication_role = replica")
+        without_triggers(connection)
         connection.execute("DELETE FROM worlds.world_agent_memory_reads")
     assert (await session.observe(TEXT)).decision is Decision.ADD

@@ -14,6 +14,7 @@ from idetic.evidence import ContradictionStatus, SourceType
 from idetic.store.embeddings import Pending
 from tests.integration.test_retention import EMPTIED, OWNER, House, entry_of
 from tests.integration.test_retention import house as house  # noqa: PLC0414 - the fixture
+from tests.support.triggers import change_triggers, without_triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -123,7 +124,7 @@ async def test_a_made_entry_goes_although_it_no_longer_names_anybody(house: Hous
     await turn.close()
     (made,) = await session.list(tier=Tier.SESSION)
     with psycopg.connect(house.database.admin_dsn) as connection:
-        connection.execute("SET LOCAL session_replication_role = replica")
+        without_triggers(connection)
         connection.execute(
             "UPDATE worlds.world_agent_memory SET body_text = 'It was her.' WHERE memory_id = %s",
             (made.id,),
@@ -194,7 +195,7 @@ async def test_control_without_the_trigger_the_vector_would_be_back(house: House
     late = await house.world.agent.rooms.embeddings.pending(house.upkeep.scope, profile, 10)
     await house.operator.erase(ZORA, reason="r")
     with psycopg.connect(house.database.admin_dsn) as connection:
-        connection.execute(f"ALTER TABLE worlds.{VECTORS} DISABLE TRIGGER vector_kept".encode())
+        change_triggers(connection, f"ALTER TABLE worlds.{VECTORS} DISABLE TRIGGER vector_kept")
     await _store(house, profile, late)
     assert house.rows(VECTORS, entry_id) == 1
 
@@ -283,6 +284,8 @@ async def test_the_way_of_erasure_is_no_way_around_what_is_written_once(
         connection.execute(
             "ALTER TABLE worlds.world_agent_memory_receipts NO FORCE ROW LEVEL SECURITY"
         )
+        # On a cluster one transaction acts as one role.
+        connection.commit()
         connection.execute(OWNER)
         with pytest.raises(psycopg.Error, match=r"idetic\.append_only"):
             connection.execute(change.encode())

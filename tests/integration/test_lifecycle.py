@@ -44,6 +44,7 @@ from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import START, SettableClock
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.triggers import change_triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -1190,8 +1191,8 @@ async def test_the_database_lets_it_go_back_to_what_stood_and_no_further(house: 
         assert connection.execute(kept).fetchall() == [
             ("surfaced_to_operator", "as surfaced_to_operator")
         ]
-        connection.execute(
-            "ALTER TABLE worlds.world_agent_rule_contradictions DISABLE TRIGGER turn"
+        change_triggers(
+            connection, "ALTER TABLE worlds.world_agent_rule_contradictions DISABLE TRIGGER turn"
         )
         assert connection.execute(update + _NOT_WHAT_STOOD[0]).rowcount == 1
         connection.rollback()

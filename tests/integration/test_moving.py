@@ -26,6 +26,7 @@ from tests.support.moving import (
     written,
 )
 from tests.support.servers import TestServer
+from tests.support.triggers import without_triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -370,7 +371,7 @@ async def test_what_memory_refers_to_must_be_there(
     await refused(elsewhere, world, path, errors.AnchorNotFound)
     copy_canon(database, elsewhere.database)
     with psycopg.connect(elsewhere.database.admin_dsn) as connection:
-        connection.execute("SET session_replication_role = replica")
+        without_triggers(connection)
         connection.execute("DELETE FROM worlds.rules")
         connection.execute("DELETE FROM worlds.rule_versions")
     await refused(elsewhere, world, path, errors.ReferenceNotFound)
@@ -381,12 +382,12 @@ async def test_a_note_that_restates_a_rule_there_is_refused_unless_it_is_archive
 ) -> None:
     note = RULE_TEXT.replace("two operators", "three operators")
     with psycopg.connect(database.admin_dsn) as connection:
-        connection.execute("SET session_replication_role = replica")
+        without_triggers(connection)
         connection.execute("UPDATE worlds.rules SET body_text = 'Something else.'")
     said = await world.operator.prefer(note, claim=Claim("wire", "check", "three"))
     copy_canon(database, elsewhere.database)
     with psycopg.connect(elsewhere.database.admin_dsn) as connection:
-        connection.execute("SET session_replication_role = replica")
+        without_triggers(connection)
         connection.execute("UPDATE worlds.rules SET body_text = %s", (RULE_TEXT,))
     path = written(tmp_path / "a.jsonl", await exported(world.operator))
     error = await refused(elsewhere, world, path, errors.ShadowRefused)

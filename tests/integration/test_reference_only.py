@@ -15,6 +15,7 @@ from idetic.spec.loader import load, shipped
 from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.scoped import bind
+from tests.support.triggers import change_triggers
 
 CHANGED = "Three operators check every wire, whatever its amount, and nobody may leave before."
 
@@ -53,7 +54,8 @@ async def test_a_note_is_bounded_by_the_schema_itself(database: TestDatabase, wo
         ):
             with pytest.raises(pg.CheckViolation) as caught:
                 connection.execute(copy, (made, kept.entry_id))
-            assert caught.value.diag.constraint_name == bound
+            # A worker's error comes without the constraint's name in a field of its own.
+            assert f'"{bound}"' in str(caught.value)
             connection.rollback()
         # Control: within the bounds the very same statement writes.
         assert connection.execute(copy, ("{}", kept.entry_id)).rowcount == 1
@@ -125,11 +127,11 @@ async def test_what_memory_refers_to_cannot_be_deleted(
         await session.observe("It was applied.", refs=[world.rule])
         with psycopg.connect(database.admin_dsn) as connection:
             # Without the version's own protection: what is left is the reference.
-            connection.execute("ALTER TABLE worlds.rule_versions DISABLE TRIGGER USER")
+            change_triggers(connection, "ALTER TABLE worlds.rule_versions DISABLE TRIGGER USER")
             # Which of the two it is depends on the server's version.
             with pytest.raises((pg.RestrictViolation, pg.ForeignKeyViolation)) as caught:
                 connection.execute("DELETE FROM worlds.rule_versions")
-    assert caught.value.diag.constraint_name == "world_agent_rule_refs_version"
+    assert "world_agent_rule_refs_version" in str(caught.value)
 
 
 # --- views ----------------------------------------------------------------------------------------

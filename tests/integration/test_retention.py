@@ -25,7 +25,8 @@ from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import SettableClock
 from tests.support.fake_embedder import FakeEmbedder
-from tests.support.scoped import bind
+from tests.support.scoped import bind, set_local
+from tests.support.triggers import without_triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -162,8 +163,8 @@ def test_the_registry_refuses_everybody(database: TestDatabase, change: str) -> 
         with pytest.raises(psycopg.Error, match=r"idetic\.append_only"):
             connection.execute(change.encode())
         connection.rollback()
-        connection.execute("SET LOCAL session_replication_role = replica")
-        connection.execute(OWNER)
+        # Control: it is the trigger that refuses.
+        without_triggers(connection)
         connection.execute(change.encode())
         connection.rollback()
 
@@ -176,7 +177,7 @@ def test_the_registry_takes_no_policy_that_deletes_memory(
         active_ttl_days, tombstone_grace_days, 'HARD_DELETE', domain_owner, registered_at
         FROM idetic.retention_policies WHERE entity = 'embeddings'"""
     with psycopg.connect(database.admin_dsn) as connection:
-        connection.execute("SET LOCAL session_replication_role = replica")
+        without_triggers(connection)
         connection.execute("DELETE FROM idetic.retention_policies WHERE entity = %s", (entity,))
         with pytest.raises(pg.CheckViolation), connection.transaction():
             connection.execute(insert, (entity, ""))
@@ -475,7 +476,7 @@ async def test_the_application_role_has_no_other_way_than_the_function(house: Ho
     await house.upkeep.embed()
     await house.operator.tombstone(entry_id, reason="wrong")
     with house.app() as connection:
-        connection.execute(f"SET LOCAL idetic.erasing = '{entry_id}'".encode())
+        set_local(connection, "idetic.erasing", entry_id)
         for statement in (
             "UPDATE worlds.world_agent_memory SET body_text = ''",
             "UPDATE worlds.world_agent_memory SET digest_salt = NULL",
@@ -538,7 +539,7 @@ async def test_whoever_says_erasing_can_empty_a_tombstone_and_not_rewrite_it(hou
         for target, erasing in ((dead, dead), (dead, live), (live, live)):
             for change, allowed in changes.items():
                 connection.execute(OWNER)
-                connection.execute(f"SET LOCAL idetic.erasing = '{erasing}'".encode())
+                set_local(connection, "idetic.erasing", erasing)
                 update = f"UPDATE worlds.world_agent_memory SET {change} WHERE memory_id = %s"  # noqa: S608
                 if allowed and target == erasing == dead:
                     assert connection.execute(update.encode(), (target,)).rowcount == 1
@@ -564,7 +565,7 @@ async def test_of_a_corroboration_only_the_notes_go(house: House) -> None:
         }.items():
             for erasing in (entry_id, uuid4()):
                 connection.execute(OWNER)
-                connection.execute(f"SET LOCAL idetic.erasing = '{erasing}'".encode())
+                set_local(connection, "idetic.erasing", erasing)
                 update = f"UPDATE {table} SET {change}".encode()  # noqa: S608
                 if allowed and erasing == entry_id:
                     assert connection.execute(update).rowcount == 1
@@ -643,7 +644,7 @@ async def test_a_reference_that_leads_nowhere_is_reported(house: House) -> None:
     assert (await house.upkeep.reconcile()).dangling == ()
     for gone in ("worlds.rule_versions", "worlds.rules"):
         with psycopg.connect(house.database.admin_dsn) as connection:
-            connection.execute("SET session_replication_role = replica")
+            without_triggers(connection)
             connection.execute(f"DELETE FROM {gone}".encode())  # noqa: S608
         assert (await house.upkeep.reconcile()).dangling == (plain,), gone
 

@@ -15,6 +15,7 @@ from idetic.context.operations import Runbooks
 from tests.conftest import TestDatabase, World
 from tests.support import shadows
 from tests.support.clock import SettableClock
+from tests.support.triggers import change_triggers
 
 NEAR = "A wire transfer above ten thousand must be checked by two operators, and I find this right."
 
@@ -214,9 +215,13 @@ async def test_rules_that_were_there_before_are_printed_when_the_spec_is_applied
     rule = shadows.RULES[1]
     quote = shadows.LEAD + rule + shadows.TAIL
     with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
-        connection.execute("ALTER TABLE worlds.world_agent_rule_prints DISABLE TRIGGER USER")
+        change_triggers(
+            connection, "ALTER TABLE worlds.world_agent_rule_prints DISABLE TRIGGER USER"
+        )
         connection.execute("DELETE FROM worlds.world_agent_rule_prints")
-        connection.execute("ALTER TABLE worlds.world_agent_rule_prints ENABLE TRIGGER USER")
+        change_triggers(
+            connection, "ALTER TABLE worlds.world_agent_rule_prints ENABLE TRIGGER USER"
+        )
         connection.execute("DELETE FROM idetic.compiled_objects WHERE kind = 'prints'")
     async with library.world.memory.session() as session:
         assert await attempts(session, [quote]) == ["ADD"], "control: nothing is known of them"

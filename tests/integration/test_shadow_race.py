@@ -14,6 +14,8 @@ from idetic import Decision, Idetic, Principal, Receipt, errors
 from idetic.library.handles import Session
 from tests.conftest import TestDatabase, World
 from tests.support import shadows
+from tests.support.citus import on_every_node
+from tests.support.triggers import change_triggers
 
 SHORT = "Ask the second operator before you release a wire."
 FIRST, SECOND = shadows.halves(shadows.RULES[1])
@@ -47,9 +49,7 @@ def a_rule_in_the_making(database: TestDatabase, world: World, text: str) -> Ite
 
 
 def waiting(database: TestDatabase) -> int:
-    with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
-        row = connection.execute(_WAITING).fetchone()
-    return row[0] if row else 0
+    return sum(int(count) for count in on_every_node(database, _WAITING))
 
 
 async def until_it_waits(database: TestDatabase, write: asyncio.Task[Receipt]) -> bool:
@@ -88,7 +88,7 @@ async def test_control_without_the_rules_lock_both_are_there(
 ) -> None:
     rule, before, text = RACES[race]
     with psycopg.connect(database.admin_dsn, autocommit=True) as connection:
-        connection.execute("DROP TRIGGER shadow_lock ON worlds.rules")
+        change_triggers(connection, "DROP TRIGGER shadow_lock ON worlds.rules")
     async with world.memory.session() as session:
         if before is not None:
             await session.observe(before)

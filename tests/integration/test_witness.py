@@ -15,6 +15,7 @@ from idetic.evidence import Outcome, SourceType
 from idetic.library.handles import Memory
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.triggers import without_triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +58,7 @@ class House:
     def tamper(self, table: str, column: str, value: str, entry_id: UUID) -> None:
         """One column of one row, as only a superuser can."""
         with psycopg.connect(self.database.admin_dsn) as connection:
-            connection.execute("SET session_replication_role = replica")
+            without_triggers(connection)
             update = "UPDATE {} SET {} = {} WHERE memory_id = {}"
             connection.execute(
                 sql.SQL(update).format(

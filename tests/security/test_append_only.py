@@ -17,7 +17,9 @@ from psycopg import sql
 from idetic.spec.loader import shipped
 from tests.support.catalog import shipped_schemas, tables_of
 from tests.support.rows import ensure_row
+from tests.support.scoped import set_local
 from tests.support.tenants import Populated, family_tables
+from tests.support.triggers import without_triggers
 
 CHANGES = {
     "UPDATE": "UPDATE {table} SET {column} = {column}",
@@ -81,6 +83,8 @@ def test_append_only_tables_refuse_their_owner(
     with unguarded.admin() as connection:
         for table, column in append_only_tables(connection, schema).items():
             ensure_row(connection, schema, table, {}, {})
+            # On a cluster one transaction writes as one role.
+            connection.commit()
             connection.execute(OWNER)
             try:
                 connection.execute(_change(change, schema, table, column))
@@ -138,8 +142,7 @@ def test_control_without_triggers_the_owner_could_change_them(
         for table, column in append_only_tables(connection, schema).items():
             count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(schema, table))
             ensure_row(connection, schema, table, {}, {})
-            connection.execute("SET LOCAL session_replication_role = replica")
-            connection.execute(OWNER)
+            without_triggers(connection)
             before = connection.execute(count).fetchone()
             changed = connection.execute(_change(change, schema, table, column))
             after = connection.execute(count).fetchone()
@@ -155,19 +158,17 @@ def test_the_owner_cannot_delete_persistent_or_action_linked_entries(
     mine, _ = unguarded.tenants[name]
     memory = mine.family.qualified(mine.family.table_name("memory"))
     delete = sql.SQL("DELETE FROM {} WHERE memory_id = {}")
-    closing = sql.SQL("SET LOCAL idetic.closing = {}").format(sql.Literal(str(mine.session)))
     wanted = {mine.transient: "an action rests on this entry"}
     if mine.persistent:
         wanted[mine.persistent] = "persistent memory is never deleted"
     for memory_id, why in wanted.items():
         with unguarded.admin() as connection:
             connection.execute(OWNER)
-            connection.execute(closing)
+            set_local(connection, "idetic.closing", mine.session)
             with pytest.raises(psycopg.Error, match=why):
                 connection.execute(delete.format(memory, sql.Literal(memory_id)))
             connection.rollback()
-            connection.execute("SET LOCAL session_replication_role = replica")
-            connection.execute(OWNER)
+            without_triggers(connection)
             gone = connection.execute(delete.format(memory, sql.Literal(memory_id)))
             assert gone.rowcount == 1, "control: only the trigger kept it"
             connection.rollback()
@@ -185,17 +186,16 @@ def test_other_transient_entries_go_only_with_their_scope(unguarded: Populated, 
     delete = sql.SQL("DELETE FROM {} t WHERE {} AND tier = 'interaction'").format(
         memory, sql.SQL(" AND ").join(fits)
     )
-    closing = sql.SQL("SET LOCAL idetic.closing = {}")
     with unguarded.admin() as connection:
         for session in (None, uuid4()):
             connection.execute(OWNER)
             if session:
-                connection.execute(closing.format(sql.Literal(str(session))))
+                set_local(connection, "idetic.closing", session)
             with pytest.raises(psycopg.Error, match="only the close of its scope"):
                 connection.execute(delete)
             connection.rollback()
         connection.execute(OWNER)
-        connection.execute(closing.format(sql.Literal(str(mine.session))))
+        set_local(connection, "idetic.closing", mine.session)
         assert connection.execute(delete).rowcount == 1, "control: the close itself may"
         connection.rollback()
 

@@ -19,6 +19,7 @@ from tests.conftest import TestDatabase
 from tests.security.conftest import Prepared
 from tests.support.clock import SettableClock
 from tests.support.tenants import Populated, Tenant
+from tests.support.triggers import without_triggers
 
 pytestmark = pytest.mark.anyio
 
@@ -156,7 +157,7 @@ async def test_what_a_key_stands_for_is_written_once_for_the_owner_too(
         with pytest.raises(psycopg.Error, match=r"^idetic\.append_only: "):
             connection.execute(update.encode())
         connection.rollback()
-        connection.execute("SET LOCAL session_replication_role = replica")
+        without_triggers(connection)
         connection.execute("SET LOCAL ROLE idetic_owner")
         assert connection.execute(update.encode()).rowcount == 1, "control: only the trigger did"
         connection.rollback()

@@ -12,7 +12,7 @@ from psycopg import sql
 
 from idetic.store.disposal import noun
 from idetic.store.taking import moved
-from tests.support.scoped import bind
+from tests.support.scoped import bind, set_local
 from tests.support.tenants import Populated, Tenant
 
 TAKE = sql.SQL("SELECT {}({}, {}::jsonb, '{{}}')")
@@ -32,7 +32,7 @@ def bound(connection: psycopg.Connection, tenant: Tenant) -> None:
 def under(connection: psycopg.Connection, tenant: Tenant, statement: sql.Composed) -> None:
     with connection.transaction():
         bound(connection, tenant)
-        connection.execute("SET LOCAL idetic.moving = 'on'")
+        set_local(connection, "idetic.moving", "on")
         connection.execute(statement)
 
 

@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from idetic.spec.loader import load
 from idetic.store.family import Family
 from tests.support.catalog import functions_of, relations_of, shipped_schemas
-from tests.support.scoped import bind
+from tests.support.scoped import bind, set_local
 from tests.support.tenants import Populated, family_tables, under
 
 # --- the application role ---------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_nor_can_one_of_another_anchor_of_the_same_tenant(guarded: Populated, na
             with pytest.raises(pg.InsufficientPrivilege, match="row-level security"):
                 under(connection, mine.scope, insert)
             bind(connection, mine.scope)
-            connection.execute("SELECT set_config('idetic.anchor', %s, true)", (other,))
+            set_local(connection, "idetic.anchor", other)
             # The policy lets it by; what it points at is not there, or its keys are taken.
             with suppress(pg.ForeignKeyViolation, pg.UniqueViolation):
                 assert connection.execute(insert).rowcount == 1

@@ -3,8 +3,8 @@
 `IDETIC_TEST_DSN` is a superuser's address on any PostgreSQL that Idetic supports. What the
 application's logins do goes to `IDETIC_TEST_APP_DSN` instead, where that is set: a pooler in front
 of the same server. `IDETIC_TEST_CREATEDB` and `IDETIC_TEST_DROPDB` are commands that take a
-database's name, for clusters where SQL alone does not make one. docs/how-to/run-the-tests.md tells
-more.
+database's name, for clusters where SQL alone does not make one; `IDETIC_TEST_COPYDB` takes the name
+of one to copy before it. docs/how-to/run-the-tests.md tells more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class GivenServer(TestServer):
         self._app = environment.get("IDETIC_TEST_APP_DSN") or self._admin
         self._createdb = shlex.split(environment.get("IDETIC_TEST_CREATEDB", ""))
         self._dropdb = shlex.split(environment.get("IDETIC_TEST_DROPDB", ""))
-        self.copies = not self._createdb
+        self._copydb = shlex.split(environment.get("IDETIC_TEST_COPYDB", ""))
+        self.copies = bool(self._copydb) or not self._createdb
         super().__init__(home, look_at(environment).kinds)
 
     def dsn(self, *, user: str | None = None, dbname: str | None = None) -> str:
@@ -69,6 +70,9 @@ class GivenServer(TestServer):
         self._run(self._dropdb, name) if self._dropdb else super().drop(name)
 
     def copy(self, source: str, name: str) -> None:
+        if self._copydb:
+            self._run(self._copydb, source, name)
+            return
         if self.copies and Kind.POOLER in self.kinds:
             # A pooler keeps connections of clients that have gone, and a template may have none.
             with psycopg.connect(self._admin, autocommit=True) as connection:
@@ -88,11 +92,10 @@ class GivenServer(TestServer):
         found = (conninfo_to_dict(dsn).get("password") for dsn in (self._app, self._admin))
         return next((str(password) for password in found if password), None)
 
-    def _run(self, command: list[str], name: str) -> None:
-        done = subprocess.run(
-            [*command, name], capture_output=True, text=True, check=False, timeout=_PATIENCE
-        )
-        assert done.returncode == 0, f"{shlex.join(command)} {name}: {done.stderr or done.stdout}"
+    def _run(self, command: list[str], *names: str) -> None:
+        call = [*command, *names]
+        done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=_PATIENCE)
+        assert done.returncode == 0, f"{shlex.join(call)}: {done.stderr or done.stdout}"
 
 
 def is_given(environment: Mapping[str, str] = os.environ) -> bool:

@@ -13,6 +13,7 @@ from idetic import Claim, Idetic, Observation, Principal, Rule
 from idetic.evidence import ContradictionStatus, SourceType
 from idetic.library.handles import Agent, Memory
 from tests.conftest import TestDatabase, World
+from tests.support.triggers import without_triggers
 
 CANON = ("worlds.worlds", "worlds.rules", "worlds.rule_versions")
 
@@ -33,7 +34,7 @@ class Elsewhere:
 def copy_canon(source: TestDatabase, target: TestDatabase) -> None:
     """What memory refers to moves with the tools of its own context: here, COPY."""
     with psycopg.connect(source.admin_dsn) as one, psycopg.connect(target.admin_dsn) as other:
-        other.execute("SET session_replication_role = replica")
+        without_triggers(other)
         for table in CANON:
             named = sql.SQL(table)
             with one.cursor().copy(sql.SQL("COPY {} TO STDOUT").format(named)) as out:

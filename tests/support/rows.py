@@ -11,6 +11,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from tests.support.triggers import with_triggers, without_triggers
+
 
 def ensure_row(
     connection: psycopg.Connection,
@@ -22,14 +24,14 @@ def ensure_row(
     """See to it that a table has a row that fits `where`; `known` gives values by column."""
     named = sql.Identifier(schema, table)
     fits = [sql.SQL("{} = {}").format(sql.Identifier(c), sql.Literal(v)) for c, v in where.items()]
-    held = sql.SQL("SELECT EXISTS (SELECT FROM {} WHERE {})").format(
+    held = sql.SQL("SELECT EXISTS (SELECT 1 FROM {} WHERE {})").format(
         named, sql.SQL(" AND ").join([*fits, sql.SQL("true")])
     )
     if connection.execute(held).fetchone() == (True,):
         return
     row = _made_up(connection, f"{schema}.{table}", {**known, **where})
     # Made-up rows point nowhere: without triggers there are no foreign keys either.
-    connection.execute("SET LOCAL session_replication_role = replica")
+    without_triggers(connection)
     connection.execute(
         sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
             named,
@@ -37,7 +39,7 @@ def ensure_row(
             sql.SQL(", ").join(row.values()),
         )
     )
-    connection.execute("SET LOCAL session_replication_role = origin")
+    with_triggers(connection)
 
 
 def _made_up(

@@ -13,6 +13,7 @@ import pytest
 from idetic import Claim, Idetic, Principal, open_sync
 from idetic.context.worlds import Worlds
 from tests.conftest import TestDatabase
+from tests.support.triggers import without_triggers
 from tests.surfaces.cli_runner import Ran, called
 
 HOSTILE = "Clear the screen \x1b[2J now."
@@ -33,7 +34,7 @@ class Audited:
 
     def tamper(self, statement: str) -> None:
         with psycopg.connect(self.database.admin_dsn) as connection:
-            connection.execute("SET session_replication_role = replica")
+            without_triggers(connection)
             connection.execute(statement.encode())
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from idetic.errors import InputError, SpecNotFound
 from idetic.spec.loader import load
+from idetic.spec.memory_spec import MemorySpec
 from idetic.store.distributing import Distributor, check
 from idetic.store.distribution import Distribution
 
@@ -22,6 +23,27 @@ async def distribute(db: Idetic, agent: str, *, dry_run: bool) -> Distribution:
     there. What it leaves runs with or without distributed tables, so an interruption between the
     two harms nothing, and the next call goes on.
     """
+    distributor, specs = await _distributor(db, agent)
+    plan = await distributor.plan()
+    if dry_run:
+        return plan
+    check(plan)
+    for name in plan.agents:
+        await db.apply(specs[name])
+    return await distributor.distribute()
+
+
+async def stay_distributed(db: Idetic, agent: str) -> None:
+    """After a change of a spec whose tables are distributed: what is new joins the others.
+
+    Until then it would run on the coordinator, by roles that the workers do not let in.
+    """
+    distributor, _ = await _distributor(db, agent)
+    if any(each.tenant and each.done for each in (await distributor.plan()).tables):
+        await distributor.distribute()
+
+
+async def _distributor(db: Idetic, agent: str) -> tuple[Distributor, dict[str, MemorySpec]]:
     if not isinstance(agent, str):
         raise InputError("agent is the name of an agent that this database holds.")
     # Oldest first, so the newest version of each stays.
@@ -32,11 +54,4 @@ async def distribute(db: Idetic, agent: str, *, dry_run: bool) -> Distribution:
             remedy="`idetic spec list` shows what it holds; `idetic spec apply` adds one.",
         )
     loaded = {name: load(spec) for name, spec in specs.items()}
-    distributor = Distributor(db.administration, agent, loaded)
-    plan = await distributor.plan()
-    if dry_run:
-        return plan
-    check(plan)
-    for name in plan.agents:
-        await db.apply(loaded[name])
-    return await distributor.distribute()
+    return Distributor(db.administration, agent, loaded), loaded

@@ -20,12 +20,15 @@ from idetic.store import family_migration
 from idetic.store.catalog import open_ways
 from idetic.store.embedded import status as embedded_status
 from idetic.store.health import ServerFacts, facts
+from idetic.store.nodes import Nodes, look, through
 from idetic.store.queue import Queue, TaskBacklog
 from idetic.store.registry import SpecVersion
 
 # A backlog older than this means that no worker keeps up.
 OLD_SECONDS = 600
 LEAST_FREE = 2**30
+# A worker that has lost one thing may have lost hundreds.
+MOST_FINDINGS = 12
 # Earlier ones cannot go on searching when a filter leaves too few.
 LEAST_VECTOR = (0, 8)
 
@@ -67,6 +70,7 @@ async def examine(db: Idetic) -> list[Check]:
         _versions(latest.values(), known),
         *_security(known),
         *await _catalog(db, specs),
+        *_nodes(await look(through(db.database))),
         _specs(specs, known),
         await to_thread.run_sync(_model),
         *_jobs(await Queue(db.database).backlog()),
@@ -146,6 +150,19 @@ def _security(known: ServerFacts) -> list[Check]:
         _check("row-level security", bool(bare), f"off on: {bare}" if bare else "forced",
                "Run `idetic spec apply` for the agent whose tables these are."),
     ]  # fmt: skip
+
+
+def _nodes(nodes: Nodes) -> list[Check]:
+    """Nothing about a server of its own; of a cluster, what a node has otherwise."""
+    if not nodes.findings:
+        return [Check("nodes", Verdict.GOOD, ", ".join(nodes.names))] if nodes.names else []
+    told = [
+        Check(f"node {each.node}", Verdict.BAD, each.message, each.remedy)
+        for each in nodes.findings[:MOST_FINDINGS]
+    ]
+    left = len(nodes.findings) - len(told)
+    more = Check("nodes", Verdict.BAD, f"{left} more like these", "Mend these, then ask again.")
+    return [*told, more] if left else told
 
 
 def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:

@@ -14,7 +14,7 @@ from anyio import Lock, to_thread
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
 from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
-from idetic.library.distributing import distribute
+from idetic.library.distributing import distribute, stay_distributed
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
 from idetic.library.persona import SPEC as PERSONA_SPEC
@@ -337,8 +337,16 @@ class Idetic:
         return await self._registry.plan(load(spec))
 
     async def apply(self, spec: SpecSource) -> Plan:
-        """Apply a spec and store its version. Applying twice changes nothing."""
-        return await self._registry.apply(load(spec), by=getpass.getuser(), at=self.clock.now())
+        """Apply a spec and store its version. Applying twice changes nothing.
+
+        Where its tables are distributed over a cluster, what is new is too.
+        """
+        wanted, by, at = load(spec), getpass.getuser(), self.clock.now()
+        plan = await self._registry.apply(wanted, by=by, at=at, empty=self.database.citus)
+        if self.database.citus and not plan.empty:
+            await stay_distributed(self, wanted.agent)
+            await self._registry.apply(wanted, by=by, at=at)
+        return plan
 
     async def spec_versions(self, agent: str | None = None) -> list[SpecVersion]:
         """Every stored spec version, oldest first."""

@@ -11,8 +11,10 @@ from psycopg.types.json import Jsonb
 
 from idetic.errors import DatabaseUnsupported, PlanRefused, UpgradeNeeded
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store import templates
 from idetic.store.compiler import DatabaseObject
 from idetic.store.database import Connection
+from idetic.store.distribution import SETTINGS, bare
 from idetic.store.family import Family, families
 from idetic.store.family_migration import record_all, record_object
 from idetic.store.migrator import LOCK
@@ -29,8 +31,11 @@ async def apply_spec(
     *,
     by: str,
     at: datetime,
+    empty: bool = False,
 ) -> Plan:
     """Make the database fit the spec. Applying twice changes nothing.
+
+    `empty` leaves out what fills tables: on Citus they are distributed first.
 
     One transaction under an advisory lock: two processes that apply at once do it once, and a
     killed one leaves nothing half made.
@@ -46,6 +51,8 @@ async def apply_spec(
         if plan.changes:
             await _prepare(connection, plan, families(spec))
         for step in plan.changes:
+            if empty and step.kind == "prints":
+                continue
             await _run(connection, step, spec, plan.to_version)
         if plan.from_version is None:
             await record_all(connection, spec.agent)
@@ -87,6 +94,9 @@ async def _prepare(connection: Connection, plan: Plan, made: Sequence[Family]) -
     # pg_trgm defines its setting when it is loaded; a function may only name it after.
     await connection.execute(raw("SELECT {}.similarity('a', 'b')").format(trgm))
     await connection.execute("SET LOCAL check_function_bodies = off")
+    # What is distributed already is changed on every shard, in order and with its triggers.
+    for setting in SETTINGS if plan.extensions.citus else ():
+        await connection.execute(raw(bare(setting)))
 
 
 def reasons(plan: Plan) -> str:
@@ -124,7 +134,8 @@ async def _make(connection: Connection, item: DatabaseObject) -> None:
     if item.kind == "prints":
         await _fill(connection, item)
         return
-    await connection.execute(raw(item.ddl))
+    for statement in templates.statements(item.ddl):
+        await connection.execute(raw(statement))
     if item.kind == "context":
         await hand_over(connection, [item.name])
     owner = OWNER if item.runs_as == "admin" else f"idetic_{item.runs_as}"

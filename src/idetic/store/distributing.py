@@ -14,17 +14,21 @@ from idetic.store.database import Connection
 from idetic.store.distribution import SETTINGS, Distribution, bare, composed
 from idetic.store.distribution_plan import plan_distribution
 from idetic.store.migrator import LOCK
+from idetic.store.nodes import look, mending, over
 from idetic.store.pipeline import Rows
 from idetic.store.templates import raw
 
-# Whom Citus goes to the workers as: the roles of statements, and the owner of what it moves.
+# Whom Citus goes to the workers as: the roles of statements, that of the keys, which are on every
+# node and note there when they were used, and the owner of what it moves.
 ACTING = [
     *("idetic_app", "idetic_auditor", "idetic_curator", "idetic_worker"),
-    *("idetic_actor", "idetic_subconscious", "idetic_steward", "idetic_owner"),
+    *("idetic_actor", "idetic_subconscious", "idetic_steward", "idetic_keys"),
+    "idetic_owner",
 ]
 # Functions that serve the coordinator's own tables.
 HERE = ("enter_v1", "enqueue_v1", "check_job_v1", "job_key_v1", "authenticate_v1", "key_turn_v1")
 PAGE = "docs/how-to/move-to-citus.md"
+_LEFT = "The tables are distributed; `idetic doctor` says what each node lacks."
 
 
 class Distributor:
@@ -62,9 +66,8 @@ class Distributor:
             for (change,) in await self._rows(connection, "acting", roles=ACTING):
                 await _run(connection, "over these roles", change)
             await self._functions(connection, plan)
-        async with self._administration.connection() as connection:
-            await self._close(connection, plan)
-            return plan
+        await self._mend()
+        return plan
 
     async def _functions(self, connection: Connection, plan: Distribution) -> None:
         """Make the functions known to every node: to the tenant's alone, if they take one."""
@@ -77,11 +80,16 @@ class Distributor:
             query = "delegated" if tenant and schema in beside else "everywhere"
             await _run(connection, function, composed(query, **values))
 
-    async def _close(self, connection: Connection, plan: Distribution) -> None:
-        """Close the copies to PUBLIC, as the originals are: said again, it reaches them."""
-        schemas = [*_beside(plan), "idetic"]
-        for (function,) in await self._rows(connection, "closed", schemas=schemas):
-            await _run(connection, function, f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")
+    async def _mend(self) -> None:
+        """Say again what a node has otherwise: a copy of a function is open to PUBLIC, whoever may
+        call the original, and what was changed on a worker nobody else hears of."""
+        async with self._administration.connection() as connection, connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+            found = (await look(over(connection))).findings
+            for setting in SETTINGS if found else ():
+                await connection.execute(raw(bare(setting)))
+            for statement in await mending(over(connection), found):
+                await _run(connection, "what a node lacks", statement, left=_LEFT)
 
     async def _rows(self, connection: Connection, query: str, **values: list[str]) -> Rows:
         cursor = await connection.execute(raw(composed(query, **values)))
@@ -132,14 +140,16 @@ def check(plan: Distribution) -> None:
         )
 
 
-async def _run(connection: Connection, table: str, statement: str) -> None:
+async def _run(
+    connection: Connection, table: str, statement: str, left: str = "Nothing was distributed."
+) -> None:
     try:
         await connection.execute(raw(statement))
     except pg.InsufficientPrivilege:
         raise DatabaseUnsupported(
             f"This login may not distribute {table}.",
             remedy="Use an admin login that owns the tables or is a superuser: "
-            "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. Nothing was distributed.",
+            f"`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. {left}",
         ) from None
     except psycopg.Error as error:
         # A worker that does not answer is told in the same class as a server that went away.
@@ -148,5 +158,5 @@ async def _run(connection: Connection, table: str, statement: str) -> None:
             raise
         raise DistributionRefused(
             f"Citus refused {table}: {error.diag.message_primary}.",
-            remedy="Mend what it names, then call again. Nothing was distributed.",
+            remedy=f"Mend what it names, then call again. {left}",
         ) from None

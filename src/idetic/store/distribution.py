@@ -8,6 +8,7 @@ from enum import StrEnum
 from psycopg import sql
 
 from idetic.store import templates
+from idetic.store.node_rules import NodeFinding
 from idetic.store.templates import raw
 
 FILE = "queries/distribution.sql"
@@ -63,6 +64,8 @@ class Distribution:
     tables: tuple[Placement, ...]
     broken: tuple[BrokenRule, ...]
     citus: bool
+    # What a node has otherwise than the coordinator. Distributing sends it again.
+    nodes: tuple[NodeFinding, ...] = ()
 
     @property
     def pending(self) -> tuple[Placement, ...]:

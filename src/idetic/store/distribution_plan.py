@@ -16,6 +16,7 @@ from idetic.store.database import Connection
 from idetic.store.distribution import ALONE, FILE, BrokenRule, Distribution, Place, Placement
 from idetic.store.distribution_rules import breach
 from idetic.store.family import families
+from idetic.store.nodes import look, over
 from idetic.store.pipeline import Rows
 from idetic.store.plan import extensions_of
 from idetic.store.templates import raw
@@ -69,7 +70,8 @@ async def plan_distribution(
         placed, wrong = await _place(connection, group, held)
         tables += placed
         broken += wrong
-    return Distribution(tuple(agents), tuple(tables), tuple(broken), citus)
+    nodes = await look(over(connection))
+    return Distribution(tuple(agents), tuple(tables), tuple(broken), citus, nodes.findings)
 
 
 async def _together(

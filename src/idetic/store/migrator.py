@@ -120,6 +120,7 @@ async def prepare(connection: Connection) -> None:
         try:
             await ensure_extensions(connection)
             await connection.execute(raw(templates.read("roles.sql")))
+            await connection.execute(raw(templates.read("roles_on_nodes.sql")))
         except pg.InsufficientPrivilege as error:
             raise DatabaseUnsupported(
                 f"The login may not set Idetic up: {error.diag.message_primary}.",

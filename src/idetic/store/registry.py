@@ -41,10 +41,10 @@ class Registry:
         async with self._database.reading() as connection:
             return await make_plan(connection, spec, self._contexts)
 
-    async def apply(self, spec: MemorySpec, *, by: str, at: datetime) -> Plan:
+    async def apply(self, spec: MemorySpec, *, by: str, at: datetime, empty: bool = False) -> Plan:
         """Apply with the admin login's rights."""
         async with self._administration.connection() as connection:
-            return await apply_spec(connection, spec, self._contexts, by=by, at=at)
+            return await apply_spec(connection, spec, self._contexts, by=by, at=at, empty=empty)
 
     async def versions(self, agent: str | None = None) -> list[SpecVersion]:
         """Every stored version, oldest first, of one agent or of all."""

@@ -155,7 +155,9 @@ def anchor_policy(agent: str, keys: Sequence[AnchorKey], visible: str | None) ->
     """
     same = f"anchor_id = {BOUND_ANCHOR}"
     if visible is not None and any(key.nullable_for_queries for key in keys):
-        open_key = f"{BOUND_ANCHOR} IS NULL AND {visible}({quoted(keys[0].name)}, anchor_id)"
+        # Not IS NULL: on a distributed table Citus refuses it ("unrecognized node type").
+        unset = f"coalesce({BOUND_ANCHOR}::text, '') = ''"
+        open_key = f"{unset} AND {visible}({quoted(keys[0].name)}, anchor_id)"
         same = f"({same} OR {open_key})"
     return f"{tenant_policy(agent, keys[0])} AND {same}"
 

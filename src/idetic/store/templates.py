@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 
 from psycopg import sql
 
@@ -22,6 +23,8 @@ _RUNS_AS = re.compile(r"^-- as: (\w+)$", re.MULTILINE)
 _OPENING = re.compile(r"\s*-- (if|for each) ([a-z_ ]+):\s*$")
 _ENDING = re.compile(r"\s*-- end\s*$")
 _NAME = re.compile(r"\{(\w+)\}")
+# What may hold a semicolon that ends nothing: a body, a string, a name, a comment.
+_WHOLE = re.compile(r"\$(\w*)\$.*?\$\1\$|'[^']*'|\"[^\"]*\"|--[^\n]*|(;)", re.DOTALL)
 
 
 def raw(text: str) -> sql.SQL:
@@ -48,6 +51,17 @@ def read(path: str, package: str = "idetic.store") -> str:
 def blocks(path: str, package: str = "idetic.store") -> tuple[Block, ...]:
     """The blocks of a file, in order."""
     return tuple(split(read(path, package)))
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a text of ours, one by one.
+
+    Citus hands an index on to its shards only where it is alone in its message: "cannot insert
+    multiple commands into a prepared statement".
+    """
+    ends = [0, *(found.end() for found in _WHOLE.finditer(text) if found[2]), len(text)]
+    parts = (text[start:end] for start, end in pairwise(ends))
+    return [part for part in parts if re.sub(r"--[^\n]*|[\s;]", "", part)]
 
 
 def split(text: str) -> Iterator[Block]:

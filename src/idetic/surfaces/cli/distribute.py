@@ -105,6 +105,7 @@ def _data(plan: Distribution) -> dict[str, Any]:
         "citus": plan.citus,
         "tables": [{name: getattr(t, name) for name in names} for t in plan.tables],
         "broken": plan.broken,
+        "nodes": plan.nodes,
         "loaded": plan.loaded,
         "statements": plan.statements,
     }
@@ -128,5 +129,7 @@ def _remarks(plan: Distribution) -> Iterator[str]:
         yield "This server has no Citus: these statements are for one that has."
     for each in plan.broken:
         yield f"BROKEN {each.table} ({each.rule}): {each.message} {each.remedy}"
+    for found in plan.nodes:
+        yield f"NODE {found.node}: {found.message} {found.remedy}"
     if plan.loaded:
         yield f"HOLDS ROWS: {', '.join(plan.loaded)}. Distribute these while they are empty."

@@ -18,7 +18,7 @@ _STYLES = {"good": "green", "warning": "yellow", "bad": "bold red"}
 
 
 def doctor(dsn: Dsn = None, json: Json = False) -> int:
-    """Check database, extensions, versions, roles, row-level security, specs, model, jobs and disk.
+    """Check database, extensions, versions, roles, security, nodes, specs, model, jobs and disk.
 
     Exit code 1 if something is bad, such as a database that does not open; a warning is not.
     """

@@ -1,8 +1,13 @@
 -- object: function {name}_visible_v1
 -- Whether a scope that leaves keys of its anchor open may read an anchor: row-level security on the
--- anchors table, which has the keys, decides.
+-- anchors table, which has the keys, decides. On Citus a policy runs on a shard, where a query of a
+-- distributed table is refused by default; this one is for the same tenant, whose rows are there.
 CREATE OR REPLACE FUNCTION {family}_visible_v1(p_tenant {tenant_type}, p_anchor uuid) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE
+-- if citus:
+SET citus.allow_nested_distributed_execution = on
+-- end
+AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM {family}_memory_anchors a
                    WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor);

@@ -5,8 +5,9 @@ SELECT pg_try_advisory_lock(hashtext('idetic.checkpoints'), hashtext({schema_tex
 
 -- query: schema
 -- The framework's own schema. Its tables are unqualified in the framework's statements, so the
--- connection that makes them has this schema alone on its path.
-SET ROLE idetic_owner; CREATE SCHEMA IF NOT EXISTS {schema};
+-- connection that makes them has this schema alone on its path. On Citus all of it stays on the
+-- coordinator, and the workers hear nothing of it.
+SET citus.enable_ddl_propagation = off; SET ROLE idetic_owner; CREATE SCHEMA IF NOT EXISTS {schema};
 GRANT USAGE ON SCHEMA {schema} TO idetic_app; SET search_path = {schema}
 
 -- query: grants

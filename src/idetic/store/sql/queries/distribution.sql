@@ -116,13 +116,6 @@ WHERE n.nspname = ANY ({schemas}) AND p.prokind = 'f'
       AND (o.distribution_argument_index IS NOT NULL OR p.proargnames[1] IS DISTINCT FROM 'p_tenant'))
 ORDER BY p.prorettype <> 'trigger'::regtype, 3, 1
 
--- query: closed
--- Functions that PUBLIC may not execute here.
-SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-WHERE n.nspname = ANY ({schemas}) AND p.proacl IS NOT NULL
-  AND NOT EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0)
-ORDER BY 1
-
 -- query: delegated
 -- A call goes to the node that has the tenant's rows, whoever makes it: there everything that it does
 -- is local, with its owner's rights, under locks that all other callers meet.
