@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
 PROBLEMS_KEPT = 100
+_BATCH = 1_000
 EMPTIED = "[erased]"
 """What an erased event says."""
 
@@ -95,6 +96,42 @@ class LogWalk:
         """Keep a problem; beyond some hundred, more of them say nothing more."""
         if len(self.problems) < PROBLEMS_KEPT:
             self.problems.append(problem)
+
+
+class LogReader(Protocol):
+    """Whoever reads a log: where it ends, its links, and what the ledger says was erased."""
+
+    async def log_end(self) -> tuple[int, bytes] | None:
+        """Where the log ends, by the anchor's row."""
+        ...
+
+    async def log_chain(self, after: int, limit: int) -> list[tuple[Any, ...]]:
+        """Links after a position, with all that their hashes are over."""
+        ...
+
+    async def log_erased(self) -> set[str]:
+        """The events that the ledger says were erased."""
+        ...
+
+
+async def walk_log(
+    reader: LogReader,
+    genesis: bytes,
+    kept: LogHead | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> LogWalk:
+    """Walk a whole log, and compare where it ends."""
+    end, walk = await reader.log_end(), LogWalk(genesis, kept)
+    while rows := await reader.log_chain(walk.end.position, _BATCH):
+        for row in rows:
+            walk.take(row)
+        if progress is not None:
+            progress("verify", walk.events, max(walk.events, end[0] if end else 0))
+    # The log may have grown since its end was read; only then read it again.
+    if end is not None and end[0] < walk.end.position:
+        end = await reader.log_end()
+    walk.settle(LogHead(*end) if end else None, await reader.log_erased())
+    return walk
 
 
 def hashed(salt: bytes, content: str, metadata: str) -> bytes:

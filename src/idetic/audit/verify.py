@@ -9,7 +9,7 @@ from idetic.audit.chain import Link, genesis_hash
 from idetic.audit.contents import Content, check_content
 from idetic.audit.findings import KEPT, Findings, ProblemKind, Verified
 from idetic.audit.head import ChainHead, moment_of
-from idetic.audit.log_chain import LogHead, LogWalk
+from idetic.audit.log_chain import walk_log
 from idetic.audit.walk import ChainWalk
 from idetic.errors import AnchorRefused, InputError
 from idetic.gateway.binding import require
@@ -74,14 +74,7 @@ class Verifier:
     async def _log(self, seen: Audited, findings: Findings) -> None:
         """The log that entries are derived from, and whose event each entry says it mirrors."""
         genesis = genesis_hash(f"{self._auditing.family_name}_log", seen.scope.anchor.values())
-        walk, end = LogWalk(genesis), await seen.log_end()
-        while rows := await seen.log_chain(walk.end.position, BATCH):
-            for row in rows:
-                walk.take(row)
-        if end is not None and end[0] < walk.end.position:
-            end = await seen.log_end()
-        walk.settle(LogHead(*end) if end else None, await seen.log_erased())
-        for problem in walk.problems:
+        for problem in (await walk_log(seen, genesis)).problems:
             findings.add(ProblemKind.ALTERED, None, "log", problem)
         for entry_id, position in await seen.loose("misplaced_mirrors", KEPT):
             why = "it says that it mirrors another event, or sums up another loop, than its link"

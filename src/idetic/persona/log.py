@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from idetic.audit.chain import genesis_hash
-from idetic.audit.log_chain import LogHead, LogVerified, LogWalk
+from idetic.audit.log_chain import LogHead, LogVerified, walk_log
 from idetic.errors import InputError
 from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
@@ -89,24 +89,14 @@ class Log:
 
     async def head(self) -> LogHead:
         """Where the log ends now, to be kept elsewhere."""
-        found = await self._store.end()
+        found = await self._store.log_end()
         return LogHead(*found) if found else LogHead(0, self._genesis)
 
     async def verify(
         self, head: LogHead | None = None, progress: Progress | None = None
     ) -> LogVerified:
         """Recompute every link; problems are told, not raised. A kept `head` shows a cut tail."""
-        ends = await self._store.end()
-        walk = LogWalk(self._genesis, head)
-        while rows := await self._store.chain(walk.end.position, CHUNK):
-            for row in rows:
-                walk.take(row)
-            if progress is not None:
-                progress("verify", walk.events, max(walk.events, ends[0] if ends else 0))
-        # The log may have grown since its end was read; only then read it again.
-        if ends is not None and ends[0] < walk.end.position:
-            ends = await self._store.end()
-        walk.settle(LogHead(*ends) if ends else None, await self._store.erased())
+        walk = await walk_log(self._store, self._genesis, head, progress)
         return LogVerified(walk.events, walk.end, tuple(walk.problems))
 
     @property

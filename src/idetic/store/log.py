@@ -149,16 +149,16 @@ class LogStore:
         """The events of a loop, in order."""
         return await self._events("loop", loop_id=loop_id)
 
-    async def end(self) -> tuple[int, bytes] | None:
+    async def log_end(self) -> tuple[int, bytes] | None:
         """Where the log ends, by the anchor's own row."""
         rows = await self._rows("end")
         return (rows[0][0], bytes(rows[0][1])) if rows else None
 
-    async def chain(self, after: int, limit: int) -> Rows:
+    async def log_chain(self, after: int, limit: int) -> Rows:
         """Links with all that their hashes are over."""
         return await self._rows("chain", after=after, limit=limit)
 
-    async def erased(self) -> set[str]:
+    async def log_erased(self) -> set[str]:
         """The events that the ledger says were erased."""
         return {row[0] for row in await self._rows("erased")}
 
