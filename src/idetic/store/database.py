@@ -59,8 +59,7 @@ class Transaction:
 
     async def set(self, settings: Mapping[str, str]) -> None:
         """Settings that hold to the end of the transaction."""
-        call = self._database.settings(settings)
-        await self(call.statement, call.values)
+        await self.each(self._database.settings(settings))
 
     async def end(self) -> None:
         """Commit, if anything has begun."""
@@ -137,10 +136,10 @@ class Database:
         Without a scope, row-level security shows no memory at all: for what is no tenant's.
         """
         entered = self.settings({**scoping.settings(scope), **settings}, role or self.role)
-        messages = (_BEGIN, entered, *calls, _COMMIT)
+        before = (_BEGIN, *entered)
         async with self._borrowed() as connection:
-            found = await self._through_moves(connection, messages)
-        return next((rows for rows in reversed(found[2:]) if rows), [])
+            found = await self._through_moves(connection, (*before, *calls, _COMMIT))
+        return next((rows for rows in reversed(found[len(before) :]) if rows), [])
 
     async def _through_moves(self, connection: Connection, messages: Sequence[Call]) -> list[Rows]:
         """A transaction that is tried again where Citus has just moved the tenant's rows."""
@@ -186,7 +185,7 @@ class Database:
     async def _within(self, scope: Scope | None, begin: Call) -> AsyncIterator[Transaction]:
         entered = self.settings(scoping.settings(scope), self.role)
         async with self._borrowed() as connection:
-            transaction = Transaction(self, connection, (begin, entered))
+            transaction = Transaction(self, connection, (begin, *entered))
             try:
                 yield transaction
                 await transaction.end()
@@ -198,7 +197,7 @@ class Database:
         """A connection in a transaction as our role, for the registry: no scope, so no memory."""
         async with self._borrowed() as connection, connection.transaction():
             entered = self.settings(scoping.settings(None), self.role)
-            await _sent(connection, [entered], None)
+            await _sent(connection, entered, None)
             yield connection
 
     @asynccontextmanager
@@ -209,8 +208,8 @@ class Database:
             async with self._pool.connection() as connection:
                 yield connection
 
-    def settings(self, settings: Mapping[str, str], role: str | None = None) -> Call:
-        """The call that sets role and settings, local to its transaction."""
+    def settings(self, settings: Mapping[str, str], role: str | None = None) -> tuple[Call, ...]:
+        """The calls that set role and settings, local to their transaction."""
         return scoping.entering(settings, role, citus=self.citus)
 
 

@@ -41,7 +41,7 @@ class RolePool(AsyncConnectionPool[Pooled]):
         path = {"search_path": scoping.quoted(schema)}
         self._entering = (
             Call(Statement(begin), {}),
-            scoping.entering(path, role, citus=False),
+            *scoping.entering(path, role, citus=False),
         )
 
     @asynccontextmanager

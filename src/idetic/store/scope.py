@@ -62,22 +62,22 @@ def settings(scope: Scope | None) -> dict[str, str]:
     }
 
 
-def entering(settings: Mapping[str, str], role: str | None, *, citus: bool) -> Call:
-    """The call that sets a role and settings for the rest of its transaction.
+def entering(settings: Mapping[str, str], role: str | None, *, citus: bool) -> tuple[Call, ...]:
+    """The calls that set a role and settings for the rest of their transaction.
 
     Citus hands on to its workers only what a SET sets, and with it the text of the whole message:
-    there a function of ours says it.
+    there a function of ours says it. The role comes first, because a login that inherits nothing
+    may not call that function; to the workers it goes by itself, as the role of the connection.
     """
     if citus:
-        values = {"role": role, "names": list(settings), "settings": list(settings.values())}
-        return Call(_CITUS, values)
+        said = {"names": list(settings), "settings": list(settings.values())}
+        acting = (Call(_setting(("role",)), {"role": role}),) if role else ()
+        return (*acting, Call(_CITUS, said))
     named = {"role": role, **settings} if role else settings
-    return Call(_setting(tuple(named)), named)
+    return (Call(_setting(tuple(named)), named),)
 
 
-_CITUS = statement(
-    "SELECT idetic.enter_v1(%(role)s::text, %(names)s::text[], %(settings)s::text[])"
-)
+_CITUS = statement("SELECT idetic.enter_v1(%(names)s::text[], %(settings)s::text[])")
 
 
 @lru_cache(maxsize=64)

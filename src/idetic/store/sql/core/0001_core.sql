@@ -223,16 +223,11 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
         AND p_anchor = nullif(current_setting('idetic.anchor', true), '')::uuid, false)
 $$;
 
--- Role and settings for the rest of a transaction, on Citus. It hands on to its workers what SET
--- LOCAL sets, with the text of the whole message: within a function that is the SET alone. The role
--- is not handed on: the connections to the workers are that role's own.
-CREATE FUNCTION idetic.enter_v1(p_role text, p_names text[], p_settings text[]) RETURNS void
+-- Settings for the rest of a transaction, on Citus. It hands on to its workers what SET LOCAL sets,
+-- with the text of the whole message: within a function that is the SET alone.
+CREATE FUNCTION idetic.enter_v1(p_names text[], p_settings text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    IF p_role IS NOT NULL THEN
-        SET LOCAL citus.propagate_set_commands = 'none';
-        EXECUTE format('SET LOCAL ROLE %I', p_role);
-    END IF;
     SET LOCAL citus.propagate_set_commands = 'local';
     FOR n IN 1 .. cardinality(p_names) LOOP
         EXECUTE format('SET LOCAL %s = %L', p_names[n], p_settings[n]);
