@@ -229,7 +229,6 @@ BEGIN
         SELECT FROM public.pg_dist_partition d JOIN pg_class c ON c.oid = d.logicalrelid
         WHERE d.partmethod = 'h' AND it.prosrc ~* ('(from|join|into|update)\s+("?\w+"?\.)?"?' || c.relname || '\M')) THEN
         RAISE EXCEPTION 'parameterized queries for SQL functions referencing distributed tables are not supported: %', f;
-    -- Persona memory's are known to be so: the compiler does not make them.
     ELSIF 'plan_cache_mode=force_generic_plan' = ANY (it.proconfig) THEN
         RAISE EXCEPTION 'could not create distributed plan: %', f;
     ELSIF it.prosrc ~* '\minsert\s+into\s+\S+\s+values\s*\(\s*\w+\.\*' THEN

@@ -31,9 +31,14 @@ WITH ours AS (
     SELECT p.logicalrelid::oid AS id, p.logicalrelid::oid AS logical, NULL AS shard
     FROM pg_dist_partition p
     UNION ALL
-    SELECT to_regclass(shard_name(s.logicalrelid, s.shardid))::oid, s.logicalrelid::oid,
-        shard_name(s.logicalrelid, s.shardid)
+    -- Looked up in the catalog: to_regclass would ask for a right in the schema, and the application's
+    -- role has none in those of personas.
+    SELECT (SELECT c.oid FROM pg_class c WHERE c.relnamespace = t.relnamespace
+            AND c.relname = n.parts[cardinality(n.parts)]), s.logicalrelid::oid, n.said
     FROM pg_dist_shard s JOIN pg_dist_placement l USING (shardid)
+    JOIN pg_class t ON t.oid = s.logicalrelid
+    CROSS JOIN LATERAL (SELECT shard_name(s.logicalrelid, s.shardid) AS said,
+        parse_ident(shard_name(s.logicalrelid, s.shardid)) AS parts) n
     WHERE l.groupid = (SELECT groupid FROM pg_dist_local_group)
 ), tables AS (
     SELECT p.id, p.shard, o.nspname || '.' || t.relname AS name, c.relowner, c.relacl, c.relrowsecurity,
