@@ -138,11 +138,26 @@ def demo_template(server: TestServer, template: str) -> str:
     return name
 
 
+@pytest.fixture(scope="session")
+def persona_template(server: TestServer, template: str) -> str:
+    """The same with the Persona Agent applied: two families, which takes more than a second."""
+    name = f"idetic_persona_template_{uuid4().hex[:12]}"
+
+    async def apply(db: Idetic) -> None:
+        await apply_agent(server, db, "persona_agent")
+
+    server.make_template(name, lambda name: fill(server, name, apply), base=template)
+    return name
+
+
 @pytest.fixture
-def database(server: TestServer, template: str) -> Iterator[TestDatabase]:
-    """A new database with the World Agent applied, reached as the application role."""
+def database(request: pytest.FixtureRequest, server: TestServer) -> Iterator[TestDatabase]:
+    """A new database with the World Agent applied, reached as the application role.
+
+    A module that says `TEMPLATE = "persona_template"` gets the Persona Agent, too.
+    """
     name = f"test_{uuid4().hex}"
-    server.copy(template, name)
+    server.copy(request.getfixturevalue(getattr(request.module, "TEMPLATE", "template")), name)
     yield TestDatabase(server.dsn(user=APP_ROLE, dbname=name), server.dsn(dbname=name))
     server.drop(name)
 

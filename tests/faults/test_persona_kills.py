@@ -30,6 +30,7 @@ from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import remembering
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 LONG = bool(os.environ.get("IDETIC_FAULTS"))
 KILLS = 25 if LONG else 2

@@ -36,6 +36,7 @@ from tests.support.chat import answering_with, calling, system_of, texts
 from tests.support.llm_server import LlmServer, failing
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 TENANT = "acme"
 IDENTITY = """\

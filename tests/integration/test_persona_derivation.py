@@ -31,6 +31,7 @@ from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import HANG, UnreliableEmbedder, remembering, task, thought
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 
 @asynccontextmanager

@@ -26,6 +26,7 @@ from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import TENANT, remembering
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"  # a well-known example, and nobody's key
 

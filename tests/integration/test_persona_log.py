@@ -31,6 +31,7 @@ from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import TENANT, pool_of, remembering, task, thought
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import TENANT, remembering, task, thought
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 ANCHOR = {"tenant_id": TENANT, "agent_id": "help-desk"}
 
 

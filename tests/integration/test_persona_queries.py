@@ -26,6 +26,7 @@ from tests.support.clock import START, SettableClock
 from tests.support.persona import remembering, task, thought
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 TALKS = {
     "Where can I park my car?": "The garage is behind the station and free after six.",

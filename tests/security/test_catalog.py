@@ -20,6 +20,7 @@ from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import pool_of, remembering, table_of, task, thought
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 LOG = table_of("subconscious", "log")
 # By the table's id, which anybody can look up: its schema is closed to the Actor anyway.

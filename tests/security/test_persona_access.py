@@ -24,6 +24,7 @@ from idetic.surfaces.mcp.paging import MOST_BOUND
 from tests.support.reaching import reached
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 
 async def login(db: Idetic, principal: Principal, **anchor: Any) -> Memory:

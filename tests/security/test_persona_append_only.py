@@ -23,6 +23,7 @@ from tests.support.persona import TENANT, remembering, scope_of, table_of, task,
 from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 WRITTEN_ONCE = ("log", "memory_ledger", "memory_embeddings", "memory_lineage", "notes")
 # What may change in its states, and never goes.

@@ -16,6 +16,7 @@ from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import remembering, scope_of, table_of, task, thought
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 WHO = ["Zora Quell", "zora.quell@quellen.example"]
 NOUNS = ("log", "memory", "memory_anchors", "memory_ledger", "memory_lineage", "memory_reads")

@@ -26,6 +26,7 @@ from tests.support.chat import answering_with, texts
 from tests.support.llm_server import LlmServer
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 CANARY = "the customer Zebulon is suspected of refund fraud"
 TASK = "What is suspected of the customer Zebulon: refund fraud?"

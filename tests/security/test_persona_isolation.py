@@ -38,6 +38,7 @@ from tests.support.persona import TENANT, pool_of, remembering, scope_of, table_
 from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 CANARY = "zanzibar"
 SECRET = f"The {CANARY} plan: the user distrusts Friday deployments."

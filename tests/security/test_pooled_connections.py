@@ -28,6 +28,7 @@ from tests.support.servers import TestServer
 from tests.support.worker_process import QUICK
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 Operation = Callable[[Idetic, World], Awaitable[object]]
 

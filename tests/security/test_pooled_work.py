@@ -29,6 +29,7 @@ from tests.support.servers import TestServer
 from tests.support.worker_process import QUICK
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 TIMES, PATIENCE = 300, 60.0
 TENANTS = ("acme", "zeta")

@@ -28,6 +28,7 @@ from tests.support.persona import remembering, task
 from tests.support.reaching import reached
 
 pytestmark = pytest.mark.anyio
+TEMPLATE = "persona_template"
 
 
 @dataclass(frozen=True)
