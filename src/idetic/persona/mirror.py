@@ -35,10 +35,15 @@ class DerivedEntries:
         One that an older way made is replaced; what was erased meanwhile stays erased.
         """
         async with self._store.hold(self._clock.now()) as held:
-            known = await held.mirrors([UUID(step["event"]) for step in made])
-            wanted = [s for s in made if _changes(known.get(UUID(s["event"])), s)]
-            replaced = [known[UUID(s["event"])].entry_id for s in wanted]
-            archived = await _archived(held, [one for one in replaced if one is not None])
+            ids = [UUID(step["event"]) for step in made]
+            emptied, known = await held.emptied(ids), await held.mirrors(ids)
+            wanted = [
+                step
+                for event_id, step in zip(ids, made, strict=True)
+                if not emptied.get(event_id, True) and _changes(known.get(event_id), step)
+            ]
+            replaced = [known[one].entry_id for s in wanted if (one := UUID(s["event"])) in known]
+            archived = await _archived(held, replaced)
             await held.settle(self._version, [*archived, *wanted])
         return len(wanted)
 
@@ -50,14 +55,11 @@ class DerivedEntries:
         derives its entry writes this one again.
         """
         async with self._store.hold(self._clock.now()) as held:
-            rows = await held.loop_entries(loop_id)
-            if not rows:
+            events = [event_of(row) for row in await held.loop(loop_id)]
+            if not events:
                 return
-            parts = [
-                LoopPart(event_of(row[3:]), row[0], Origin(row[1]) if row[1] else None, row[2])
-                for row in rows
-            ]
-            events = [part.event for part in parts]
+            mirrors = await held.mirrors([event.id for event in events])
+            parts = [_part(event, mirrors.get(event.id)) for event in events]
             if summary is None or any(event.content == EMPTIED for event in events):
                 summary = self._deriver.summary(events)
             ended = max(event.ts for event in events)
@@ -73,9 +75,15 @@ class DerivedEntries:
 
 def _changes(known: Mirror | None, step: Step) -> bool:
     """Whether an entry is to be written: none is there, or one that was made in another way."""
-    if known is None or known.erased:
-        return False
-    return known.entry_id is None or known.derivation != step["provenance"]["derivation"]
+    if known is None:
+        return True
+    return not known.erased and known.derivation != step["provenance"]["derivation"]
+
+
+def _part(event: Event, mirror: Mirror | None) -> LoopPart:
+    if mirror is None:
+        return LoopPart(event, None, None, None)
+    return LoopPart(event, mirror.entry_id, Origin(mirror.origin), mirror.trust)
 
 
 async def _archived(held: HeldLog, ids: Sequence[UUID]) -> list[Step]:

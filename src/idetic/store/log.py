@@ -28,6 +28,9 @@ _PATH = "queries/log.sql"
 _BEFORE_ALL = ("-infinity", -1)
 _PAGE = 2_000
 _EVENT, _LTM = (templates.query(_PATH, part) for part in ("event_columns", "ltm_columns"))
+_JOINED = frozenset(
+    {"underived", "unreasoned", "window", "stray_loops", "waiting", "coverage", "said"}
+)
 _NO_PARTS: Mapping[str, str] = {}
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -41,15 +44,21 @@ class Recorded(NamedTuple):
     derived: bool
 
 
+# Tables that nobody has analysed yet: the planner expects one row of an anchor, and would compare
+# every event with every entry.
+_SETTINGS = {"enable_nestloop": "off", "jit": "off"}
+
+
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """How an event stands before its long-term entry is written."""
+    """The long-term entry of an event."""
 
     event_id: UUID
+    entry_id: UUID
     erased: bool
-    entry_id: UUID | None
     derivation: str | None
-    text: str | None
+    origin: str
+    trust: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +75,17 @@ class HeldLog(Held):
     """One anchor with a log, held to derive entries from it."""
 
     async def mirrors(self, ids: Sequence[UUID]) -> dict[UUID, Mirror]:
-        """How events stand, by id."""
-        mirrored = {"mirrored": templates.query(_PATH, "mirrored")}
-        rows = await self.ask(_FILE, "mirrors", mirrored, ids=list(ids))
+        """The long-term entries of some events, by event."""
+        rows = await self.ask(_FILE, "mirrors", ids=list(ids))
         return {row[0]: Mirror(*row) for row in rows}
 
-    async def loop_entries(self, loop_id: UUID) -> Rows:
-        """A loop's events, each after its long-term entry: id, origin, trust, event columns."""
-        parts = {"columns": _EVENT, "mirrored": templates.query(_PATH, "mirrored")}
-        return await self.ask(_FILE, "loop_entries", parts, loop_id=loop_id)
+    async def emptied(self, ids: Sequence[UUID]) -> dict[UUID, bool]:
+        """Of those events that are there, whether each is empty."""
+        return dict(await self.ask(_FILE, "emptied", ids=list(ids)))
+
+    async def loop(self, loop_id: UUID) -> Rows:
+        """The events of a loop, in order."""
+        return await self.ask(_FILE, "loop", {"columns": _EVENT}, loop_id=loop_id)
 
     async def loop_summary(self, loop_id: UUID) -> LoopSummary | None:
         """The short-term entry that a loop has now."""
@@ -228,4 +239,6 @@ class LogStore:
     async def _rows(self, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any) -> Rows:
         given = {**parts, "mirrored": templates.query(_PATH, "mirrored")}
         call = self.family.call(_FILE, query, self.scope, given, **values)
-        return await self.database.run(self.scope, call.statement, call.values)
+        return await self.database.run(
+            self.scope, call.statement, call.values, settings=_SETTINGS if query in _JOINED else {}
+        )
