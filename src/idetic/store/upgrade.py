@@ -67,8 +67,12 @@ class Upgrade:
 
 
 async def plan_upgrade(connection: Connection, contexts: Sequence[Context]) -> Upgrade:
-    """Compare a database with this release; changes nothing."""
+    """Compare a database with this release, all of it at one moment; changes nothing.
+
+    Otherwise a migration that commits meanwhile, in another process, would be seen by half.
+    """
     async with connection.transaction():
+        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         known = await migrator.applied(connection)
         migrator.check_known(known)
         core = CoreVersions(
