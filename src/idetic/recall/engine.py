@@ -60,6 +60,9 @@ class RecallEngine:
     ):
         self._spec = spec
         self._patience = patience
+        # Who gives entries their vectors: of a log's mirror, the dream.
+        verb = "embed" if spec.backend.log is None else "dream"
+        self._embed = f"Run `await memory.{verb}()`."
         self._recalls = recalls
         self._embeddings = embeddings
         self._model = model
@@ -175,13 +178,13 @@ class RecallEngine:
                 told.append(failed)
             elif answer.active_profile is None:
                 why = "no entry of this tenant has a vector yet"
-                told.append(NotUsed("semantic", why, "Run `await memory.embed()`."))
+                told.append(NotUsed("semantic", why, self._embed))
             elif answer.active_profile != asked.profile_id:
                 why = "this tenant's vectors are of another model than the one loaded here"
                 told.append(NotUsed("semantic", why, "Run `await memory.reembed()`."))
             elif answer.embedded < answer.considered and answer.considered <= EXACT_BELOW:
                 why = f"{answer.considered - answer.embedded} entries have no vector yet"
-                told.append(NotUsed("semantic, in part", why, "Run `await memory.embed()`."))
+                told.append(NotUsed("semantic, in part", why, self._embed))
         if self._wants_reranker and self._reranker is None:
             why = "the spec names one and none is loaded"
             remedy = "Open with `Idetic.open(reranker=CrossEncoder.load(directory))`."
