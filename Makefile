@@ -45,7 +45,9 @@ $(READY): requirements.lock pyproject.toml
 		{ echo "This Python has no venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@echo "Setting up .venv (once; a minute or two) ..."
 	@rm -rf .venv && $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@# The lock names every package. Without --no-deps pip would resolve extras anew, and refuse the
+	@# lock as soon as one of them has a newer release (seen with psycopg[pool]).
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
