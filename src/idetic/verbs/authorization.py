@@ -128,9 +128,14 @@ def article(word: str) -> str:
     return "An" if word[0] in "aeiou" else "A"
 
 
+def reads_spec(spec: MemorySpec, scope: Scope) -> bool:
+    """Whether a scope may know all that its spec speaks of: of two personas, not the Actor."""
+    return None in spec.backend.personas or allows(spec, scope, Capability.READ_ACROSS)
+
+
 def readable_spec(spec: MemorySpec, scope: Scope) -> MemorySpec:
-    """The spec, for whoever may know all that it speaks of: of two personas, not the Actor."""
-    if None not in spec.backend.personas and not allows(spec, scope, Capability.READ_ACROSS):
+    """The spec, for a scope that may know all that it speaks of."""
+    if not reads_spec(spec, scope):
         raise CapabilityRefused(
             "This key does not read the spec behind it.",
             remedy="Ask an operator, whose key does.",

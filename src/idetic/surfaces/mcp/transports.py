@@ -1,14 +1,20 @@
-"""The server over streamable HTTP: each request shows an API key, and that is its scope.
+"""How the server is reached: over streamable HTTP, or over stdin and stdout.
 
-Stateless: no request depends on an earlier one, so nothing can be taken over by knowing an id.
+Over HTTP each request shows an API key, and that is its scope. It is stateless: no request depends
+on an earlier one, so nothing can be taken over by knowing an id.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 
+import anyio
 import uvicorn
+from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -20,8 +26,8 @@ from idetic.keys import key_id_of
 from idetic.library.idetic import Idetic
 from idetic.surfaces import unforeseen
 from idetic.surfaces.listening import Server, address, listen
-from idetic.surfaces.mcp.holders import HELD, EachRequest, Held
-from idetic.surfaces.mcp.paging import DEFAULT_BOUND
+from idetic.surfaces.mcp.callers import CALLER, Caller, CallerSource, EachRequest, Sessions
+from idetic.surfaces.mcp.formatting import DEFAULT_BOUND
 from idetic.surfaces.mcp.server import make_server
 
 PATH = "/mcp"
@@ -72,17 +78,17 @@ class _Keyed:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            key = _shown(scope)
-            held = Held(await self._db.authenticate(key), str(key_id_of(key)))
+            key = _key(scope)
+            caller = Caller(await self._db.authenticate(key), str(key_id_of(key)))
         except IdeticError as error:
             await _refuse(send, error)
         except Exception as error:  # noqa: BLE001 - the boundary: nothing else may answer for it
             await _refuse(send, unforeseen.logged(error))
         else:
-            await self._app({**scope, HELD: held}, receive, send)
+            await self._app({**scope, CALLER: caller}, receive, send)
 
 
-def _shown(scope: Scope) -> str:
+def _key(scope: Scope) -> str:
     """The one bearer key of a request."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     kind, _, key = given[0].decode("latin-1").partition(" ") if len(given) == 1 else ("", "", "")
@@ -110,3 +116,29 @@ def _local_only() -> TransportSecuritySettings:
     return TransportSecuritySettings(
         allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts]
     )
+
+
+async def serve_stdio(db: Idetic, callers: CallerSource, *, bound: int) -> None:
+    """Serve until the client closes our stdin, or a signal ends us."""
+    # Before anything is said: a key that does not hold is an error of the start, not of each call.
+    await callers.caller(None)
+    sessions = Sessions()
+    server = make_server(callers, bound=bound, sessions=sessions)
+    async with anyio.create_task_group() as group:
+        await group.start(_leave_when_told, db)
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+        # What was noted matures although no worker may ever run here. If that fails, or we are
+        # killed meanwhile, the session is only found later, by its lease.
+        with suppress(IdeticError):
+            await sessions.leave(await callers.caller(None))
+        group.cancel_scope.cancel()
+
+
+async def _leave_when_told(db: Idetic, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for number in signals:
+            await db.close()
+            # A thread waits for a line of stdin and cannot be woken; any other exit would too.
+            os._exit(128 + number)
