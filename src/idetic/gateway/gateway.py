@@ -32,7 +32,7 @@ from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.store.held import Held
 from idetic.store.writes import Item, Unjudged, Writes
-from idetic.telemetry import Metric, Name, count, recording, traced
+from idetic.telemetry import Metric, Name, measure, recording, traced
 
 MAX_BATCH = 10_000
 Decide = Callable[[], Awaitable[Sequence[Step]]]
@@ -256,7 +256,7 @@ class Gateway:
         """Write what a pass decided about an anchor while it held it."""
         for step in steps if recording() else ():
             if (kind := step.get("transition")) in _UPWARD:
-                count(Metric.PROMOTIONS, agent=Name(held.scope.agent), transition=Name(kind))
+                measure(Metric.PROMOTIONS, agent=Name(held.scope.agent), transition=Name(kind))
         return await held.settle(self._version, steps)
 
     async def settle_once(

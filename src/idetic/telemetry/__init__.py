@@ -5,22 +5,17 @@ Nothing is recorded until somebody says where to: `use(…)`, or `configure()`. 
 costs a look at an empty tuple.
 """
 
-from __future__ import annotations
-
-from idetic.telemetry.facts import Name
-from idetic.telemetry.metrics import Metric
-from idetic.telemetry.record import count, finished, gauge, recording, span, use
-from idetic.telemetry.setup import configure, configure_from_environment
-from idetic.telemetry.tracing import traced
+from idetic.telemetry.facts import Metric, Name
+from idetic.telemetry.record import finished, measure, recording, span, traced, use
+from idetic.telemetry.recorders import configure, configure_from_environment
 
 __all__ = [
     "Metric",
     "Name",
     "configure",
     "configure_from_environment",
-    "count",
     "finished",
-    "gauge",
+    "measure",
     "recording",
     "span",
     "traced",
