@@ -11,7 +11,7 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from idetic.store.disposal import noun
-from idetic.store.taking import moved
+from idetic.store.import_tables import moved
 from tests.support.scoped import bind, set_local
 from tests.support.tenants import Populated, Tenant
 

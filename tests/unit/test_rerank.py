@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idetic.errors import IdeticError, InputError
-from idetic.recall.errors import RerankerMissing, RerankerUnusable, RerankFailed
-from idetic.recall.rerank import _BATCH_TOKENS, CrossEncoder, Reranker, _batches
+from idetic.recall.rerank import (
+    _BATCH_TOKENS,
+    CrossEncoder,
+    Reranker,
+    RerankerMissing,
+    RerankerUnusable,
+    RerankFailed,
+    _batches,
+)
 from tests.support import tiny_onnx
 
 WORDS = {"wire": [3.0], "limit": [2.0], "weather": [-1.0], "is": [0.0], "nan": [float("nan")]}

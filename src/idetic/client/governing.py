@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from idetic.audit.chain import ChainHead
 from idetic.audit.explanation import ActionExplanation, ActionRecord, ReadReceipt
 from idetic.audit.findings import Verified
-from idetic.audit.head import ChainHead
 from idetic.client.line import Line, Progress, part
 from idetic.erasure import Erased, Subject
 from idetic.errors import InputError

@@ -8,7 +8,7 @@ from typing import Any
 
 from idetic.client.line import Line
 from idetic.errors import InputError
-from idetic.transfer.adopting import Adopted
+from idetic.transfer.adoption import Adopted
 from idetic.transfer.foreign import documents
 
 

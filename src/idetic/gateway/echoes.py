@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from idetic.model import Claim, Place, Scope
-from idetic.store.shown import Showing, Shown
+from idetic.store.read_receipts import ReadReceipts, Shown
 from idetic.store.writes import Item
 
 
@@ -47,7 +47,7 @@ Rule = Callable[[Sequence[Shown]], EchoRule]
 class EchoCheck:
     """Marks the items of a write that only repeat what their session was shown."""
 
-    def __init__(self, showing: Showing, rule: Rule):
+    def __init__(self, showing: ReadReceipts, rule: Rule):
         self._showing = showing
         self._rule = rule
 

@@ -14,11 +14,11 @@ from idetic.gateway.content import check_text
 from idetic.library.questions import MAX_QUERY
 from idetic.library.rooms import Rooms
 from idetic.model import Capability, Entry, Place, PrincipalKind, Ref, Scope, Tier
-from idetic.recall.engine import Filters
 from idetic.recall.evidence import QUOTE, hedge_for, visible
 from idetic.recall.hits import Hit
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Signal, SourceStrength
+from idetic.store.recall_query import Filters
 
 DONT_KNOW = "I don't know."
 LOOKED_AT = 10

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from idetic.audit.chain import ChainHead
 from idetic.audit.explanation import ActionExplanation, ActionRecord, ReadReceipt
 from idetic.audit.findings import Verified
-from idetic.audit.head import ChainHead
 from idetic.audit.verify import Progress
 from idetic.model import Scope
 

@@ -31,7 +31,7 @@ from idetic.persona.identity_file import IdentityFile
 from idetic.persona.layers import Layers
 from idetic.persona.tools import Tool
 from idetic.ports import Clock, SystemClock
-from idetic.recall.model import PATIENCE, Model
+from idetic.recall.embedding import PATIENCE, Model
 from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load

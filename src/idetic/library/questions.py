@@ -14,10 +14,10 @@ from idetic.gateway.items import check_moment
 from idetic.library.rooms import Rooms
 from idetic.model import Capability, Entry, Origin, Place, Scope, Tier, Typology
 from idetic.recall.context import Context, assemble
-from idetic.recall.engine import Filters
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store.recall_query import Filters
 
 MAX_HITS = 200
 MAX_QUERY = 10_000

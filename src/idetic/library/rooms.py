@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from idetic.audit.explaining import Explaining
+from idetic.audit.actions import Explaining
 from idetic.audit.verify import Verifier
 from idetic.gates.gate import Gates
 from idetic.gateway.echoes import EchoCheck
@@ -28,9 +28,8 @@ from idetic.lifecycle.retention import Retention
 from idetic.lifecycle.testimony import Testimony
 from idetic.lifecycle.undoing import Undoing
 from idetic.ports import Clock
-from idetic.recall.embedding import EmbeddingRun
+from idetic.recall.embedding import EmbeddingRun, Model
 from idetic.recall.engine import RecallEngine
-from idetic.recall.model import Model
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Persona
@@ -40,20 +39,20 @@ from idetic.store.database import Database
 from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
 from idetic.store.erasing import Searching
+from idetic.store.export_rows import Moving
 from idetic.store.family import Family
 from idetic.store.holding import Holding
 from idetic.store.listing import Listing
-from idetic.store.moving import Moving
 from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
 from idetic.store.queue import Marks, Queue
-from idetic.store.recalls import Recalls
+from idetic.store.read_receipts import ReadReceipts
+from idetic.store.recall_query import Recalls
 from idetic.store.retention import Retaining
-from idetic.store.shown import Showing
 from idetic.store.writes import Writes
-from idetic.transfer.adopting import Adopting
-from idetic.transfer.exporting import Exporting
-from idetic.transfer.importing import Importing
+from idetic.transfer.adoption import Adopting
+from idetic.transfer.exports import Exporting
+from idetic.transfer.imports import Importing
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ def compose(
     embedding = EmbeddingRun(spec, engine, embeddings, model, clock)
     auditing = Auditing(database, family, entries, extensions)
     gates = Gates(spec)
-    echoes = EchoCheck(Showing(database, family), partial(Echoes, spec))
+    echoes = EchoCheck(ReadReceipts(database, family), partial(Echoes, spec))
     gateway = Gateway(spec, version, Writes(database, family), echoes, gates, clock)
     holding = Holding(database, family, entries, extensions)
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
@@ -151,7 +150,7 @@ def compose(
         verifier=verifier,
         explaining=Explaining(spec, auditing, clock),
         exporting=Exporting(spec, version, moving, clock),
-        importing=Importing(spec, version, moving, verifier, clock),
+        importing=Importing(spec, version, moving, clock),
         adopting=Adopting(spec, gateway, closer, gates),
         gates=gates,
         marks=Marks(database, family),

@@ -6,22 +6,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from idetic.audit.head import ChainHead
+from idetic.audit.chain import ChainHead
 from idetic.errors import ExportRefused, InputError
 from idetic.model import Scope
 from idetic.spec.loader import load
-from idetic.transfer import langgraph, mem0
-from idetic.transfer.adopting import Adopted
-from idetic.transfer.exporting import Exported, Progress
-from idetic.transfer.foreign import Read, documents
-from idetic.transfer.importing import Imported
-from idetic.transfer.reading import spec_rows
+from idetic.transfer.adoption import Adopted
+from idetic.transfer.export_file import spec_rows
+from idetic.transfer.exports import Exported, Progress
+from idetic.transfer.foreign import STORES, documents
+from idetic.transfer.imports import Imported
 
 if TYPE_CHECKING:
     from idetic.library.handles import Agent
     from idetic.library.idetic import Idetic
-
-STORES: dict[str, Read] = {mem0.SOURCE: mem0.read, langgraph.SOURCE: langgraph.read}
 
 
 class Movable:

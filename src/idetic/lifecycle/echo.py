@@ -18,7 +18,7 @@ from idetic.lifecycle.words import read
 from idetic.model import Claim
 from idetic.recall.evidence import QUOTE, seen, visible
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.shown import Shown
+from idetic.store.read_receipts import Shown
 
 # The line of provenance and the headings that stand around quoted evidence in a context.
 _FRAME = re.compile(r"\[[0-9a-f]{8} \w+/\w+;.*\].*:|# (?:interaction|session|persistent)")

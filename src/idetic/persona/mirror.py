@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from idetic.audit.log_chain import EMPTIED
+from idetic.audit.chain import EMPTIED
 from idetic.gateway import steps
 from idetic.gateway.steps import Step
 from idetic.model import Origin

@@ -13,9 +13,9 @@ from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
 from idetic.model import Tier
 from idetic.persona.events import EventKind, LtmHit, Visibility, kind_of, visibility_of
-from idetic.recall.engine import Filters
 from idetic.recall.hits import NotUsed, SignalScore
 from idetic.spec.primitives import Signal
+from idetic.store.recall_query import Filters
 
 
 @dataclass(frozen=True, slots=True)

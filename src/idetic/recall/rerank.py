@@ -8,13 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from idetic.errors import InputError
-from idetic.recall.errors import (
-    RerankerMissing,
-    RerankerRuntimeMissing,
-    RerankerUnusable,
-    RerankFailed,
-)
+from idetic.errors import IdeticError, InputError
 
 # Where exporters put the weights, the exact ones before the quantized.
 _WEIGHTS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
@@ -29,6 +23,43 @@ MAX_TOKENS = 512
 _BATCH_TOKENS = 1024
 # Far above 512 tokens of any script; what lies beyond would only cost tokenizing time.
 _MAX_CHARACTERS = 8192
+
+
+class RerankerError(IdeticError):
+    """The reranker did not do its part."""
+
+    code = "reranker"
+    remedy = "Recall without it: set `reranker: none` under `retrieval` in the spec."
+    http_status = 503
+    exit_code = 7
+
+
+class RerankerMissing(RerankerError):
+    """There is no reranker in this directory."""
+
+    code = "reranker_missing"
+    remedy = "Name a directory that holds model.onnx and tokenizer.json of a cross-encoder."
+
+
+class RerankerUnusable(RerankerError):
+    """These files are not a cross-encoder that can be run."""
+
+    code = "reranker_unusable"
+    remedy = "Export the model again for sequence classification, with tokenizer.json beside it."
+
+
+class RerankerRuntimeMissing(RerankerError):
+    """The packages that run a reranker are not installed."""
+
+    code = "reranker_runtime_missing"
+    remedy = "Run `pip install onnxruntime tokenizers numpy`."
+
+
+class RerankFailed(RerankerError):
+    """The reranker returned something that is not one score for each text."""
+
+    code = "rerank_failed"
+    http_status = 500
 
 
 class Reranker(Protocol):

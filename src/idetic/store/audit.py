@@ -5,7 +5,7 @@ Rows and nothing else: what they amount to is judged in `idetic.audit`, away fro
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
@@ -19,7 +19,6 @@ from idetic.store.holding import Holding
 from idetic.store.pipeline import Rows
 
 _FILE = "audit"
-_NO_PARTS: Mapping[str, str] = {}
 # The links after which an entry has no content any more.
 EMPTIED = ("disposed", "erased")
 _BEFORE_ALL = UUID(int=0)
@@ -58,9 +57,9 @@ class Audited(Held):
         return await self.ask(_FILE, what, limit=limit)
 
     @property
-    def logs(self) -> bool:
-        """Whether memory here is derived from a log."""
-        return self.family.log_table is not None
+    def family_name(self) -> str:
+        """The family as a chain's genesis names it."""
+        return f"{self.family.schema}.{self.family.name}"
 
     async def log_end(self) -> tuple[int, bytes] | None:
         """Where the log ends, by the anchor's row."""
@@ -130,8 +129,3 @@ class Auditing(Holding):
         """The anchor's rows, each statement of its own moment; nothing is locked."""
         async with self._database.transaction(scope) as run:
             yield Audited(self._family, self._entries, self._extensions, scope, run, now)
-
-    @property
-    def family_name(self) -> str:
-        """The family as a chain's genesis names it."""
-        return f"{self._family.schema}.{self._family.name}"

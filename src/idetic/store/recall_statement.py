@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from idetic.model import Scope, Tier
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store import templates
-from idetic.store.asked import NARROWING, Asked
 from idetic.store.canonical import canonical_names
 from idetic.store.database import Database
 from idetic.store.decay import freshness
@@ -16,6 +16,9 @@ from idetic.store.envelope import matches
 from idetic.store.family import Family, live
 from idetic.store.scope import quoted
 from idetic.store.statement import Names, Statement, filled, statement
+
+if TYPE_CHECKING:
+    from idetic.store.recall_query import RecallQuery
 
 # Up to this chain length an anchor's vectors are compared one by one. Their index would make a
 # recall 1.5 to 2 times faster from 20,000 on, but misses some, at 80,000 one of thirty of the
@@ -31,7 +34,16 @@ COSINE = (
 )
 SUBSTANCE = "CASE WHEN m.substance IS NOT NULL THEN least(1, ln(1 + m.substance) / ln(65)) END"
 
-
+# What narrows a question where it is asked for, and is no part of its text otherwise.
+NARROWING = {
+    "typologies": "m.typology = ANY (%(typologies)s::idetic.typology[])",
+    "origins": "m.origin = ANY (%(origins)s::idetic.origin[])",
+    "min_trust": "m.trust >= %(min_trust)s::integer",
+    "sessions": "m.session_id = ANY (%(sessions)s::uuid[])",
+    "since": "m.valid_at >= %(since)s::timestamptz",
+    "until": "m.valid_at < %(until)s::timestamptz",
+    "min_importance": "m.importance >= %(min_importance)s::real",
+}
 # Local to the recall. Row-level security makes the planner expect a single row of an anchor, and
 # with it nested loops over a thousand; hashing is right for either, and so is an index where the
 # plan is older than the rows. Sorts that nothing can replace still happen; a large anchor's vectors
@@ -60,11 +72,11 @@ def settings_of(database: Database) -> dict[str, str]:
 class RecallStatement:
     """Composes the statement for one form of question; one method per part of it."""
 
-    def __init__(self, family: Family, scope: Scope, asked: Asked, vector_schema: str):
+    def __init__(self, family: Family, scope: Scope, query: RecallQuery, vector_schema: str):
         self._family = family
         self._scope = scope
-        self._asked = asked
-        self._weighted = [signal for signal in Signal if asked.weights.get(signal)]
+        self._query = query
+        self._weighted = [signal for signal in Signal if query.weights.get(signal)]
         self._names: Names = {
             **family.names(),
             **family.scope_names(scope),
@@ -74,7 +86,7 @@ class RecallStatement:
             "terms": templates.query(_FILE, "terms"),
         }
         self._seen = {
-            "as_of_join": self._part("as_of") if asked.as_of else "",
+            "as_of_join": self._part("as_of") if query.filters.as_of else "",
             "visible": self._visible(),
         }
 
@@ -104,21 +116,21 @@ class RecallStatement:
         return filled(templates.query(_FILE, name), {**self._names, **more})
 
     def _visible(self) -> str:
-        asked = self._asked
+        filters = self._query.filters
         parts: list[str] = []
-        if asked.as_of:
+        if filters.as_of:
             parts.append(f"m.created_at <= {_MOMENT} AND past.state_to = 'current'")
-        elif asked.include_archived:
+        elif filters.include_archived:
             parts.append("m.deleted_at IS NULL")
         else:
             parts.append(live("m"))
-        if not asked.include_candidates:
+        if not filters.include_candidates:
             parts.append("NOT m.candidate")
-        if set(asked.tiers) != set(Tier):
-            tiers = ", ".join(f"'{tier.value}'" for tier in asked.tiers)
+        if set(filters.tiers) != set(Tier):
+            tiers = ", ".join(f"'{tier.value}'" for tier in filters.tiers)
             parts.append(f"m.tier = ANY (ARRAY[{tiers}]::idetic.tier[])")
-        parts += [text for name, text in NARROWING.items() if getattr(asked, name)]
-        for number, name in enumerate(asked.where, start=len(asked.envelope)):
+        parts += [text for name, text in NARROWING.items() if getattr(filters, name)]
+        for number, name in enumerate(filters.where, start=len(self._query.envelope)):
             kind = self._family.spec.retrieval.envelope[name].type
             parts.append(matches(kind, name, f"%(asked_{number})s"))
         return " AND ".join(parts)
@@ -176,7 +188,7 @@ class RecallStatement:
     @property
     def _compared(self) -> bool:
         """Whether vectors are compared."""
-        return self._asked.vector is not None and Signal.SEMANTIC in self._weighted
+        return self._query.vector is not None and Signal.SEMANTIC in self._weighted
 
     def _semantic(self) -> str:
         cells = [
@@ -187,7 +199,7 @@ class RecallStatement:
                 **self._seen,
             )
             for tier, typology in self._family.spec.typology.cells()
-            if tier in self._asked.tiers
+            if tier in self._query.filters.tiers
         ]
         return " UNION ALL ".join([self._part("semantic_exact"), *cells])
 
@@ -221,7 +233,7 @@ class RecallStatement:
     def _envelope(self) -> str:
         """The weighted share of the question's envelope that an entry satisfies."""
         declared = self._family.spec.retrieval.envelope
-        wanted = [(declared[k], k, n) for n, k in enumerate(self._asked.envelope)]
+        wanted = [(declared[k], k, n) for n, k in enumerate(self._query.envelope)]
         total = sum(key.weight for key, _, _ in wanted)
         if not total:
             return "0::float8"
@@ -232,7 +244,7 @@ class RecallStatement:
         return f"({' + '.join(terms)})::float8"
 
     def _contribution(self, signal: Signal) -> str:
-        weight = self._asked.weights.get(signal, 0.0)
+        weight = self._query.weights.get(signal, 0.0)
         fusion = self._family.spec.retrieval.fusion
         if not weight:
             return "0.0::float8"

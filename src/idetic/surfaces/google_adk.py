@@ -15,7 +15,7 @@ from google.genai.types import Content, Part
 from idetic.errors import EntryNotFound, TransitionRefused
 from idetic.library.handles import MAX_PAGE, Agent, Memory
 from idetic.model import Entry, Observation, Principal, Typology
-from idetic.surfaces.notes import said
+from idetic.surfaces.bridge import said
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event

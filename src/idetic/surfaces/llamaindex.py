@@ -13,8 +13,7 @@ from idetic.library.questions import MAX_QUERY
 from idetic.library.sync import Sync
 from idetic.model import Observation
 from idetic.recall.tokens import ConservativeCounter
-from idetic.surfaces.bridge import Bridge
-from idetic.surfaces.notes import said
+from idetic.surfaces.bridge import Bridge, said
 
 
 class IdeticMemoryBlock(BaseMemoryBlock[str]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from idetic.library.handles import Memory
 from idetic.library.sync import Sync
 from idetic.surfaces.bridge import Bridge
-from idetic.surfaces.documents import Conversation, Shelf
+from idetic.surfaces.shelf import Conversation, Shelf
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from fastapi import Request, Response
 
+from idetic.audit.chain import ChainHead
 from idetic.audit.explanation import ActionExplanation, ActionRecord, ReadReceipt
 from idetic.audit.findings import Verified
-from idetic.audit.head import ChainHead
 from idetic.surfaces.http.answers import Bound, answer, routes
 from idetic.surfaces.http.bodies import VerifyBody
 from idetic.surfaces.http.progress import STREAMED, progressing

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from idetic.surfaces.http.answers import Bound, answer, routes
 from idetic.surfaces.http.bodies import AdoptBody
 from idetic.surfaces.http.shapes import shape
-from idetic.transfer.adopting import Adopted
+from idetic.transfer.adoption import Adopted
 
 router = routes("moving")
 LINES = "application/x-ndjson"

@@ -1,4 +1,4 @@
-"""What a session was shown, by its read receipts."""
+"""Read receipts: what was put before whom, and what a session was shown."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ class Shown:
     claim: Claim | None = None
 
 
-class Showing:
+@dataclass(frozen=True, slots=True)
+class ReadReceipts:
     """Reads back what was put before sessions of one family."""
 
-    def __init__(self, database: Database, family: Family):
-        self._database = database
-        self._family = family
+    database: Database
+    family: Family
 
     def call(self, scope: Scope, place: Place) -> Call:
         """The look-up, for those who want to see how it runs."""
         wanted = {"session": place.session_id, "limit": MOST}
-        return self._family.call("shown", "shown", scope, {}, **wanted)
+        return self.family.call("shown", "shown", scope, {}, **wanted)
 
     async def shown(self, scope: Scope, place: Place) -> list[Shown]:
         """The entries that were put before the place's session, the newest first."""
         call = self.call(scope, place)
-        rows = await self._database.run(scope, call.statement, call.values)
-        return [Shown(entry_id, text, Claim(**claim) if claim else None)
-                for entry_id, text, claim in rows]  # fmt: skip
+        rows = await self.database.run(scope, call.statement, call.values)
+        return [Shown(one, text, Claim(**claim) if claim else None) for one, text, claim in rows]

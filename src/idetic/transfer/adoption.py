@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from idetic.errors import IdeticError
 from idetic.gates.gate import Gates
@@ -25,17 +24,18 @@ from idetic.model import (
     Tier,
     Typology,
 )
+from idetic.plain_data import PlainData
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
-from idetic.transfer.foreign import Foreign, NotTaken
+from idetic.transfer.foreign import ForeignMemory, NotTaken
 
 # What happens to every entry of a session that closes, and says nothing about this one.
 _ALWAYS = frozenset({"dropped", "held"})
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class Adopted(PlainData):
     """What came of an import from another store.
 
     `taken` were written, `known` were there already, `left_out` counts metadata that the spec
@@ -49,46 +49,35 @@ class Adopted:
     became: Mapping[str, int]
     dry_run: bool
 
-    def as_data(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        told = [{"id": one.id, "code": one.code, "why": one.why} for one in self.not_taken]
-        return {
-            "taken": self.taken,
-            "known": self.known,
-            "not_taken": told,
-            "left_out": dict(self.left_out),
-            "became": dict(self.became),
-            "dry_run": self.dry_run,
-        }
 
-
+@dataclass(frozen=True, slots=True)
 class Adopting:
     """Brings foreign memories to one agent's gateway."""
 
-    def __init__(self, spec: MemorySpec, gateway: Gateway, closer: ScopeCloser, gates: Gates):
-        self._spec = spec
-        self._ingest = gates.at(Boundary.INGEST)
-        self._gateway = gateway
-        self._closer = closer
+    spec: MemorySpec
+    gateway: Gateway
+    closer: ScopeCloser
+    gates: Gates
 
     async def adopt(
-        self, scope: Scope, found: Iterable[Foreign | NotTaken], *, dry_run: bool
+        self, scope: Scope, found: Iterable[ForeignMemory | NotTaken], *, dry_run: bool
     ) -> Adopted:
         """Ask the gateway to take each; what it does not take is told, and stops nothing."""
-        require(self._spec, scope, Capability.IMPORT)
+        require(self.spec, scope, Capability.IMPORT)
         require_whole_anchor(scope)
         every = list(found)
-        asked = [one for one in every if isinstance(one, Foreign)]
+        asked = [one for one in every if isinstance(one, ForeignMemory)]
         refused = [one for one in every if isinstance(one, NotTaken)]
         left_out: Counter[str] = Counter()
         seen = [self._observation(one, left_out) for one in asked]
         place = self._place()
-        if not dry_run and seen and place.session_id is not None:
-            await self._gateway.open_scope(scope, place)
+        session = bool(seen) and not dry_run and place.session_id is not None
+        if session:
+            await self.gateway.open_scope(scope, place)
         taken = known = 0
         for first in range(0, len(seen), MAX_BATCH):
             part = seen[first : first + MAX_BATCH]
-            answers = await self._gateway.adopt(scope, place, part, write=not dry_run)
+            answers = await self.gateway.adopt(scope, place, part, write=not dry_run)
             for one, answer in zip(asked[first:], answers, strict=False):
                 if isinstance(answer, IdeticError):
                     refused.append(NotTaken(one.id, answer.code, answer.message))
@@ -98,41 +87,35 @@ class Adopting:
                     known += 1
                 else:
                     taken += 1
-        became = await self._close(scope, place, write=bool(seen) and not dry_run)
-        return Adopted(taken, known, tuple(refused), dict(left_out), became, dry_run)
+        became: Counter[str] = Counter()
+        if session:
+            closed = await self.closer.close(scope, place, "the import ended")
+            told = (decided.transition for decided in closed.decided)
+            became.update(one for one in told if one not in _ALWAYS)
+        return Adopted(taken, known, tuple(refused), dict(left_out), dict(became), dry_run)
 
     def _place(self) -> Place:
         """The persistent tier where it takes episodes directly; otherwise a session of its own,
         whose close decides what becomes of them."""
-        cells = self._spec.typology.at(Tier.PERSISTENT)
-        if Typology.EPISODIC in cells:
-            mode = self._spec.writes_of(Tier.PERSISTENT, Typology.EPISODIC).mode
-            if mode is WriteMode.AUTOMATIC:
-                return Place()
+        cell = Tier.PERSISTENT, Typology.EPISODIC
+        direct = Typology.EPISODIC in self.spec.typology.at(Tier.PERSISTENT)
+        if direct and self.spec.writes_of(*cell).mode is WriteMode.AUTOMATIC:
+            return Place()
         return Place(uuid7())
 
-    async def _close(self, scope: Scope, place: Place, *, write: bool) -> dict[str, int]:
-        if not write or place.session_id is None:
-            return {}
-        closed = await self._closer.close(scope, place, "the import ended")
-        told = (decided.transition for decided in closed.decided)
-        return dict(Counter(one for one in told if one not in _ALWAYS))
-
-    def _observation(self, one: Foreign, left_out: Counter[str]) -> Observation:
+    def _observation(self, one: ForeignMemory, left_out: Counter[str]) -> Observation:
         """A foreign memory as something heard from outside, with a claim that names where.
 
         The claim makes it a candidate when the session closes, instead of dropping it; and when the
         same memory comes again with another text, the later one replaces the earlier.
         """
         named = f"{one.source} {one.id}"[:SHORT]
-        if self._ingest.apply(named).changes:
+        if self.gates.at(Boundary.INGEST).apply(named).changes:
             named = f"{one.source} {one.disguised}"
-        envelope = {}
-        for key, value in one.metadata.items():
-            if fits(self._spec, key, value):
-                envelope[key] = value
-            else:
-                left_out[str(key)[:60]] += 1
+        envelope = {
+            key: value for key, value in one.metadata.items() if fits(self.spec, key, value)
+        }
+        left_out.update(str(key)[:60] for key in one.metadata if key not in envelope)
         return Observation(
             one.text,
             envelope=envelope,

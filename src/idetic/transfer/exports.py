@@ -7,24 +7,24 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from anyio import to_thread
 
 from idetic.errors import InputError
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.model import Capability, Scope
+from idetic.plain_data import PlainData
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.moving import Kind, Leaving, Moving
+from idetic.store.export_rows import Moving
 from idetic.telemetry import finished
-from idetic.transfer.format import END, LEDGER, Header, Seal, framed, parsed
+from idetic.transfer.export_file import END, LEDGER, Header, Seal, framed, parsed
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(PlainData):
     """What an export holds, and the end of the chain in it."""
 
     rows: int
@@ -34,30 +34,28 @@ class Exported:
     position: int
     head: str
 
-    def as_data(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
-
+@dataclass(frozen=True, slots=True)
 class Exporting:
     """Takes anchors of one agent out, whole: entries, what belongs to them, and all history."""
 
-    def __init__(self, spec: MemorySpec, version: int, moving: Moving, clock: Clock):
-        self._spec = spec
-        self._version = version
-        self._moving = moving
-        self._clock = clock
+    spec: MemorySpec
+    version: int
+    moving: Moving
+    clock: Clock
 
     async def chunks(
         self, scope: Scope, *, vectors: bool, progress: Progress | None, seal: Seal | None = None
     ) -> AsyncIterator[bytes]:
         """The file's bytes, in whole lines. Two exports of one state are equal."""
-        require(self._spec, scope, Capability.EXPORT)
+        require(self.spec, scope, Capability.EXPORT)
         require_whole_anchor(scope)
         seal, started = seal or Seal(), time.perf_counter()
-        async with self._moving.leave(scope, self._clock.now()) as leaving:
+        async with self.moving.leave(scope, self.clock.now()) as leaving:
             kinds = await leaving.kinds(vectors=vectors)
-            header = await self._header(leaving, scope, kinds, vectors)
+            rows = {kind.name: await leaving.count(kind) for kind in kinds}
+            whose = scope.agent, leaving.family_name, scope.anchor
+            header = Header(*whose, self.version, self.spec.digest, vectors, rows)
             first = header.line()
             seal.header(first, header)
             yield first
@@ -74,60 +72,39 @@ class Exporting:
                     yield lines
                 if kind.name == LEDGER and last:
                     seal.end(parsed(last.encode()))
-        rows = sum(seal.counted().values())
-        finished("export", time.perf_counter() - started, None, scope=scope, rows=rows)
+        total = sum(seal.counted().values())
+        finished("export", time.perf_counter() - started, None, scope=scope, rows=total)
         yield seal.manifest()
-
-    async def _header(
-        self, leaving: Leaving, scope: Scope, kinds: list[Kind], vectors: bool
-    ) -> Header:
-        return Header(
-            scope.agent,
-            self._moving.family_name,
-            scope.anchor,
-            self._version,
-            self._spec.digest,
-            vectors,
-            {kind.name: await leaving.count(kind) for kind in kinds},
-        )
 
     async def to_file(
         self, scope: Scope, path: str | Path, *, vectors: bool, progress: Progress | None
     ) -> Exported:
         """Write a file that only its owner can read; it has its name only once it is whole."""
-        place = _place(path)
+        place = _free(path)
         part = place.with_name(f"{place.name}.part")
         seal, size = Seal(), 0
+        chunks = self.chunks(scope, vectors=vectors, progress=progress, seal=seal)
         try:
-            file = await to_thread.run_sync(lambda: os.open(part, _FLAGS, 0o600))
-            try:
-                async for chunk in self.chunks(
-                    scope, vectors=vectors, progress=progress, seal=seal
-                ):
-                    size += await to_thread.run_sync(_write, file, chunk)
-                await to_thread.run_sync(os.fsync, file)
-            finally:
-                os.close(file)
+            file = await to_thread.run_sync(lambda: part.open("wb", opener=_private))
+            with file:
+                async for chunk in chunks:
+                    size += await to_thread.run_sync(file.write, chunk)
+                await to_thread.run_sync(lambda: (file.flush(), os.fsync(file.fileno())))
             part.rename(place)
         except OSError as error:
             raise InputError(f"The file cannot be written: {error.strerror}.") from None
         finally:
             part.unlink(missing_ok=True)
-        return exported(seal, size)
+        rows = seal.counted()
+        total = sum(rows.values())
+        return Exported(total, rows["memory"], rows[LEDGER], size, seal.position, seal.head)
 
 
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
-def exported(seal: Seal, size: int) -> Exported:
-    """What came out, once all of it did."""
-    counted = seal.counted()
-    return Exported(
-        sum(counted.values()), counted["memory"], counted[LEDGER], size, seal.position, seal.head
-    )
-
-
-def _place(path: str | Path) -> Path:
+def _free(path: str | Path) -> Path:
     if not isinstance(path, str | Path) or not str(path) or "\x00" in str(path):
         raise InputError("An export needs the path of a file.")
     place = Path(path)
@@ -137,10 +114,3 @@ def _place(path: str | Path) -> Path:
             remedy="Choose another name, or remove it first.",
         )
     return place
-
-
-def _write(file: int, chunk: bytes) -> int:
-    left = memoryview(chunk)
-    while left:
-        left = left[os.write(file, left) :]
-    return len(chunk)

@@ -1,16 +1,28 @@
-"""`IdeticStore`: LangGraph's store on one scope of governed memory."""
+"""LangGraph on Idetic: the store, and the checkpointer in a schema of its own.
+
+The state of a running graph is not memory: it is replaced at every step, and its tables are the
+framework's. They lie in the same database, so that one backup holds both, and in the schema that an
+agent's spec names for them, so that neither knows of the other (primitive 4).
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from contextlib import aclosing
+import operator
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from datetime import timedelta
+from typing import Any, Literal, cast
+from urllib.parse import quote
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.store.base import (
     BaseStore,
     GetOp,
     Item,
     ListNamespacesOp,
+    MatchCondition,
     Op,
     PutOp,
     Result,
@@ -22,14 +34,23 @@ from langgraph.store.base import (
 
 from idetic.errors import InputError
 from idetic.library.handles import Memory
+from idetic.library.idetic import Idetic
 from idetic.library.sync import Sync
+from idetic.store.checkpoints import CheckpointPool, Checkpoints
 from idetic.surfaces.bridge import Bridge
-from idetic.surfaces.documents import Document, Put, Shelf
-from idetic.surfaces.langgraph.matching import matches, satisfies
+from idetic.surfaces.documents import Put, StoredDocument
+from idetic.surfaces.shelf import Shelf
 
-Found = tuple[Document, float | None]
+Found = tuple[StoredDocument, float | None]
 SWEEP_MINUTES = 5
 PAGE = 100
+SCHEMA = "langgraph"
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
 
 
 class IdeticStore(BaseStore):
@@ -112,7 +133,7 @@ class IdeticStore(BaseStore):
         there = {d.entries[0] for d in await self._unexpired([d for d in found if d])}
         shown = [d if d and d.entries[0] in there else None for d in found]
         await self._shelf.touch(d for op, d in zip(ops, shown, strict=True) if d and op.refresh_ttl)
-        return [_item(d) if d else None for d in shown]
+        return [Item(**_told(d)) if d else None for d in shown]
 
     async def _put(self, ops: Sequence[PutOp]) -> None:
         last = {(op.namespace, op.key): op for op in ops}
@@ -141,7 +162,7 @@ class IdeticStore(BaseStore):
         shown = found[op.offset : end]
         if op.refresh_ttl:
             await self._shelf.touch(d for d, _ in shown)
-        return [_search_item(d, score) for d, score in shown]
+        return [SearchItem(**_told(d), score=score) for d, score in shown]
 
     async def _ranked(self, op: SearchOp) -> list[Found]:
         scored = await self._shelf.search(op.namespace_prefix, op.query or "")
@@ -149,10 +170,12 @@ class IdeticStore(BaseStore):
         wanted = await self._wanted(op, [d for d, _ in scored])
         return [(d, score[d.entries[0]]) for d in wanted]
 
-    async def _wanted(self, op: SearchOp, documents: Sequence[Document]) -> list[Document]:
+    async def _wanted(
+        self, op: SearchOp, documents: Sequence[StoredDocument]
+    ) -> list[StoredDocument]:
         return await self._unexpired([d for d in documents if satisfies(d.value, op.filter)])
 
-    async def _unexpired(self, documents: Sequence[Document]) -> list[Document]:
+    async def _unexpired(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
         """Without what has expired, if the store is to omit it before it is swept."""
         if not (self.ttl_config or {}).get("omit_expired"):
             return list(documents)
@@ -172,22 +195,128 @@ class IdeticStore(BaseStore):
         return sorted(set(kept))[op.offset : op.offset + op.limit]
 
 
-def _item(found: Document) -> Item:
-    return Item(
-        value=found.value,
-        key=found.key,
-        namespace=found.namespace,
-        created_at=found.created_at,
-        updated_at=found.updated_at,
-    )
+def _told(found: StoredDocument) -> dict[str, Any]:
+    names = ("namespace", "key", "value", "created_at", "updated_at")
+    return {name: getattr(found, name) for name in names}
 
 
-def _search_item(found: Document, score: float | None) -> SearchItem:
-    return SearchItem(
-        namespace=found.namespace,
-        key=found.key,
-        value=found.value,
-        created_at=found.created_at,
-        updated_at=found.updated_at,
-        score=score,
-    )
+def satisfies(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    """Whether a value has every field that a filter asks for, as it asks for it."""
+    return all(_field(value.get(name), asked) for name, asked in (wanted or {}).items())
+
+
+def _field(found: Any, asked: Any) -> bool:
+    if isinstance(asked, Mapping):
+        if any(str(name).startswith("$") for name in asked):
+            return all(_compared(found, name, operand) for name, operand in asked.items())
+        return isinstance(found, Mapping) and all(
+            _field(found.get(name), part) for name, part in asked.items()
+        )
+    if isinstance(asked, list | tuple):
+        same = isinstance(found, list | tuple) and len(found) == len(asked)
+        return same and all(map(_field, found, asked))
+    return _equal(found, asked)
+
+
+def _compared(found: Any, name: str, operand: Any) -> bool:
+    if name == "$eq":
+        return _equal(found, operand)
+    if name == "$ne":
+        return not _equal(found, operand)
+    if name not in _ORDER:
+        raise InputError(
+            f"{name!r} is not an operator of a filter.",
+            remedy=f"Use one of $eq, $ne, {', '.join(_ORDER)}.",
+        )
+    # Numbers are compared with numbers and texts with texts; anything else has no order.
+    numbers = _is_number(found) and _is_number(operand)
+    texts = isinstance(found, str) and isinstance(operand, str)
+    return (numbers or texts) and _ORDER[name](found, operand)
+
+
+def _equal(found: Any, asked: Any) -> bool:
+    """As JSON has it: true is not 1."""
+    return bool(found == asked) and isinstance(found, bool) == isinstance(asked, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def matches(namespace: Sequence[str], condition: MatchCondition) -> bool:
+    """Whether a namespace begins or ends as a condition says; `*` is any one label."""
+    path = condition.path
+    if len(namespace) < len(path):
+        return False
+    if condition.match_type == "prefix":
+        part = namespace[: len(path)]
+    elif condition.match_type == "suffix":
+        part = namespace[len(namespace) - len(path) :]
+    else:
+        raise InputError(f"{condition.match_type!r} is neither prefix nor suffix.")
+    return all(asked in ("*", label) for label, asked in zip(part, path, strict=True))
+
+
+class Saver(AsyncPostgresSaver):
+    """LangGraph's own, on connections that are lent for one transaction each."""
+
+    def __init__(self, pool: CheckpointPool, snapshots: CheckpointPool):
+        super().__init__(pool)
+        self._snapshots = snapshots
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Prune threads. What it reads has to be of one moment, and a transaction that has begun
+        can no longer be made so."""
+        await AsyncPostgresSaver(self._snapshots).aprune(thread_ids, strategy=strategy)
+
+
+@asynccontextmanager
+async def open_saver(
+    db: Idetic, *, schema: str = SCHEMA, pool_size: int = 4
+) -> AsyncIterator[AsyncPostgresSaver]:
+    """`async with open_saver(db) as saver`: its tables made or brought up to date, then open.
+
+    Making them takes the admin login; using them does not.
+    """
+    checkpoints = Checkpoints(db.database, schema)
+    if not await checkpoints.is_current(len(AsyncPostgresSaver.MIGRATIONS) - 1):
+        async with checkpoints.preparing(db.administration) as connection:
+            # It names its row factory itself, whatever the connection's is.
+            await AsyncPostgresSaver(cast("Any", connection)).setup()
+    pools = checkpoints.pool(pool_size), checkpoints.pool(1, snapshot=True)
+    async with pools[0] as pool, pools[1] as snapshots:
+        yield Saver(pool, snapshots)
+
+
+def thread(memory: Memory, thread_id: str) -> RunnableConfig:
+    """The configuration of a thread that belongs to a scope.
+
+    LangGraph's tables know no tenant. A thread id that begins with the scope keeps two tenants'
+    threads of one name apart.
+    """
+    if not isinstance(thread_id, str) or not thread_id:
+        raise InputError("A thread id is a text of at least one character.")
+    parts = [memory.scope.agent, *map(str, memory.scope.anchor.values()), thread_id]
+    return {"configurable": {"thread_id": "/".join(quote(part, safe="") for part in parts)}}
+
+
+async def prune(
+    db: Idetic,
+    saver: AsyncPostgresSaver,
+    *,
+    silent_for: timedelta,
+    strategy: Literal["delete", "keep_latest"] = "keep_latest",
+    schema: str = SCHEMA,
+) -> list[str]:
+    """Prune the threads of which nothing was saved for so long; says which.
+
+    `keep_latest` leaves each thread where it stands and takes the steps that led there; `delete`
+    takes the thread.
+    """
+    if silent_for < timedelta(0):
+        raise InputError("silent_for is not negative.")
+    moment = db.clock.now() - silent_for
+    threads = await Checkpoints(db.database, schema).silent_since(moment)
+    if threads:
+        await saver.aprune(threads, strategy=strategy)
+    return threads

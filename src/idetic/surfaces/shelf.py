@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
@@ -10,13 +11,23 @@ from uuid import UUID
 from idetic.errors import SpecError, TransitionRefused
 from idetic.gateway.gateway import MAX_BATCH
 from idetic.gateway.refusals import passed
+from idetic.ids import uuid7_text
 from idetic.library.handles import MAX_PAGE, Memory
 from idetic.library.lookups import MAX_LOOKED_UP
 from idetic.library.questions import MAX_HITS
 from idetic.model import Claim, Entry, Observation, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.surfaces.documents.document import Document, Put, document, is_whole, observations
-from idetic.surfaces.documents.naming import Namespace, namespace_of, path_of, subject_of
+from idetic.surfaces.documents import (
+    Namespace,
+    Put,
+    StoredDocument,
+    document,
+    is_whole,
+    namespace_of,
+    observations,
+    path_of,
+    subject_of,
+)
 
 T = TypeVar("T")
 Name = tuple[Namespace, str]
@@ -37,7 +48,7 @@ class Shelf:
         """The moment, by the clock that the database was opened with."""
         return self._memory.agent.rooms.clock.now()
 
-    async def get_many(self, names: Sequence[Name]) -> list[Document | None]:
+    async def get_many(self, names: Sequence[Name]) -> list[StoredDocument | None]:
         """What lies under each name, in order."""
         subjects = [subject_of(*name) for name in names]
         held = await self._held(subjects)
@@ -76,7 +87,7 @@ class Shelf:
 
     async def pages(
         self, prefix: Namespace = (), *, expiring: bool = False, at_once: int = MAX_PAGE
-    ) -> AsyncGenerator[list[Document]]:
+    ) -> AsyncGenerator[list[StoredDocument]]:
         """Documents below a namespace, the one put last first; `expiring` ones alone, if asked."""
         where: dict[str, Any] = {"part": 0, **_below(prefix)}
         if expiring:
@@ -92,12 +103,12 @@ class Shelf:
                 return
             before = heads[-1].id
 
-    async def over(self) -> list[Document]:
+    async def over(self) -> list[StoredDocument]:
         """Every document whose time is over."""
         limited = [d async for page in self.pages(expiring=True) for d in page]
         return await self.expired(limited)
 
-    async def search(self, prefix: Namespace, query: str) -> list[tuple[Document, float]]:
+    async def search(self, prefix: Namespace, query: str) -> list[tuple[StoredDocument, float]]:
         """The documents below a namespace that a query finds, best first, each with its score."""
         recall = await self._memory.recall(
             query,
@@ -117,7 +128,7 @@ class Shelf:
         counted = await self._memory.tally("namespace", where={"part": 0})
         return {namespace_of(path): count for path, count in counted.items()}
 
-    async def expired(self, documents: Iterable[Document]) -> list[Document]:
+    async def expired(self, documents: Iterable[StoredDocument]) -> list[StoredDocument]:
         """Those of the documents whose time is over."""
         limited = [d for d in documents if d.ttl is not None]
         now, over = self.now(), []
@@ -129,13 +140,13 @@ class Shelf:
                     over.append(one)
         return over
 
-    async def touch(self, documents: Iterable[Document]) -> None:
+    async def touch(self, documents: Iterable[StoredDocument]) -> None:
         """Record that documents were read; the time of those that expire begins anew."""
         limited = [d.entries[0] for d in documents if d.ttl is not None]
         for some in chunks(limited, MAX_LOOKED_UP):
             await self._memory.note_read(some)
 
-    async def _documents(self, entries: Sequence[Entry]) -> list[Document]:
+    async def _documents(self, entries: Sequence[Entry]) -> list[StoredDocument]:
         """The documents that entries belong to, each once, in the entries' order."""
         long = [_subject(e) for e in entries if not is_whole(e)]
         held = await self._held(list(dict.fromkeys(long)))
@@ -159,6 +170,47 @@ class Shelf:
             except TransitionRefused:
                 whole = False
         return whole
+
+
+class Conversation:
+    """What frameworks call a session or a chat history."""
+
+    def __init__(self, shelf: Shelf, namespace: Namespace):
+        self._shelf = shelf
+        self._namespace = namespace
+
+    async def append(self, values: Iterable[Mapping[str, Any]]) -> None:
+        """Add values at the end: all of them or none."""
+        await self._shelf.put_many([Put(self._namespace, uuid7_text(), each) for each in values])
+
+    async def latest(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """The last so many values, or all, oldest first."""
+        return [each.value for each in reversed(await self._newest(limit))]
+
+    async def pop(self) -> dict[str, Any] | None:
+        """Take the last value away; it is archived, and no longer part of the conversation."""
+        last = await self._newest(1)
+        await self._remove(last, "taken back")
+        return last[0].value if last else None
+
+    async def clear(self) -> None:
+        """Take every value away."""
+        await self._remove(await self._newest(None), "cleared")
+
+    async def _newest(self, limit: int | None) -> list[StoredDocument]:
+        found: list[StoredDocument] = []
+        if limit is not None and limit <= 0:
+            return found
+        pages = self._shelf.pages(self._namespace, at_once=limit or MAX_PAGE)
+        async with aclosing(pages):
+            async for page in pages:
+                found += page
+                if limit is not None and len(found) >= limit:
+                    break
+        return found[:limit]
+
+    async def _remove(self, documents: Iterable[StoredDocument], reason: str) -> None:
+        await self._shelf.delete_many([(d.namespace, d.key) for d in documents], reason)
 
 
 def chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

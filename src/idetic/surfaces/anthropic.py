@@ -1,12 +1,35 @@
-"""The files below `/memories`, as documents. The sentences are those that the tool documents."""
+"""Anthropic's memory tool on Idetic: the files below `/memories`, kept as documents.
+
+The sentences are those that the tool documents.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import assert_never
 
-from idetic.errors import InputError, NotFound
-from idetic.surfaces.documents import Document, Put, Shelf
-from idetic.surfaces.documents.naming import Namespace
+from anthropic.lib.tools import (
+    BetaAbstractMemoryTool,
+    BetaAsyncAbstractMemoryTool,
+    ToolError,
+)
+from anthropic.types.beta import (
+    BetaMemoryTool20250818Command,
+    BetaMemoryTool20250818CreateCommand,
+    BetaMemoryTool20250818DeleteCommand,
+    BetaMemoryTool20250818InsertCommand,
+    BetaMemoryTool20250818RenameCommand,
+    BetaMemoryTool20250818StrReplaceCommand,
+    BetaMemoryTool20250818ViewCommand,
+)
+
+from idetic.errors import IdeticError, InputError, NotFound
+from idetic.library.handles import Memory
+from idetic.library.sync import Sync
+from idetic.surfaces.bridge import Bridge
+from idetic.surfaces.documents import Namespace, Put, StoredDocument
+from idetic.surfaces.shelf import Shelf
 
 ROOT = "memories"
 _UNITS = "BKMG"
@@ -115,13 +138,13 @@ class MemoryFiles:
         await self._shelf.delete_many([(d.namespace, d.key) for d in found], "cleared")
         return "All memory cleared"
 
-    async def _file(self, where: Namespace) -> Document | None:
+    async def _file(self, where: Namespace) -> StoredDocument | None:
         return (await self._shelf.get_many([(where[:-1], where[-1])]))[0]
 
-    async def _below(self, where: Namespace) -> list[Document]:
+    async def _below(self, where: Namespace) -> list[StoredDocument]:
         return [d async for page in self._shelf.pages(where) for d in page]
 
-    async def _all(self, where: Namespace) -> list[Document]:
+    async def _all(self, where: Namespace) -> list[StoredDocument]:
         file = await self._file(where)
         return [*([] if file is None else [file]), *await self._below(where)]
 
@@ -136,6 +159,73 @@ class MemoryFiles:
         if len(where) < 2:
             raise InputError("A file needs a name below /memories")
         await self._shelf.put_many([Put(where[:-1], where[-1], {"text": text})])
+
+    async def run(self, command: BetaMemoryTool20250818Command) -> str:
+        """Carry a command of the tool out."""
+        match command:
+            case BetaMemoryTool20250818ViewCommand():
+                return await self.view(command.path, command.view_range)
+            case BetaMemoryTool20250818CreateCommand():
+                return await self.create(command.path, command.file_text)
+            case BetaMemoryTool20250818StrReplaceCommand():
+                return await self.str_replace(command.path, command.old_str, command.new_str)
+            case BetaMemoryTool20250818InsertCommand():
+                return await self.insert(command.path, command.insert_line, command.insert_text)
+            case BetaMemoryTool20250818DeleteCommand():
+                return await self.delete(command.path)
+            case BetaMemoryTool20250818RenameCommand():
+                return await self.rename(command.old_path, command.new_path)
+        assert_never(command)
+
+
+class IdeticAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The memory tool for `AsyncAnthropic`. The scope is the memory's; a path cannot leave it."""
+
+    def __init__(self, memory: Memory | Sync):
+        super().__init__()
+        self._bridge = Bridge(memory)
+        self._files = MemoryFiles(Shelf(self._bridge.memory))
+
+    async def _run(self, command: BetaMemoryTool20250818Command) -> str:
+        """Carry a command out; a refusal is told as the SDK wants it."""
+        with _told_as_the_sdk_wants():
+            return await self._bridge.awaited(lambda: self._files.run(command))
+
+    view = create = str_replace = insert = delete = rename = _run
+
+    async def clear_all_memory(self) -> str:
+        """Archive every file."""
+        with _told_as_the_sdk_wants():
+            return await self._bridge.awaited(self._files.clear)
+
+
+class IdeticMemoryTool(BetaAbstractMemoryTool):
+    """The memory tool for `Anthropic`: the same, for code that cannot await."""
+
+    def __init__(self, memory: Memory | Sync):
+        super().__init__()
+        self._bridge = Bridge(memory)
+        self._files = MemoryFiles(Shelf(self._bridge.memory))
+
+    def _run(self, command: BetaMemoryTool20250818Command) -> str:
+        """Carry a command out; a refusal is told as the SDK wants it."""
+        with _told_as_the_sdk_wants():
+            return self._bridge.blocking(lambda: self._files.run(command))
+
+    view = create = str_replace = insert = delete = rename = _run
+
+    def clear_all_memory(self) -> str:
+        """Archive every file."""
+        with _told_as_the_sdk_wants():
+            return self._bridge.blocking(self._files.clear)
+
+
+@contextmanager
+def _told_as_the_sdk_wants() -> Iterator[None]:
+    try:
+        yield
+    except IdeticError as error:
+        raise ToolError(error.message) from None
 
 
 def _parsed(path: str) -> Namespace:
@@ -152,12 +242,12 @@ def _missing(path: str) -> NotFound:
     return NotFound(f"The path {path} does not exist. Please provide a valid path.")
 
 
-def _text(file: Document) -> str:
+def _text(file: StoredDocument) -> str:
     text: str = file.value["text"]
     return text
 
 
-def _whole(file: Document) -> Namespace:
+def _whole(file: StoredDocument) -> Namespace:
     return (*file.namespace, file.key)
 
 
@@ -180,7 +270,7 @@ def _lines_of(text: str, part: str) -> list[int]:
     return found
 
 
-def _listing(where: Namespace, files: Sequence[Document]) -> list[tuple[str, int]]:
+def _listing(where: Namespace, files: Sequence[StoredDocument]) -> list[tuple[str, int]]:
     """The directory, and what lies in it two levels deep, with sizes in bytes."""
     sizes: dict[Namespace, int] = {where: 0}
     folders = {where}

@@ -1,4 +1,4 @@
-"""An anchor's rows on their way out and in: one snapshot when they leave, one transaction when
+"""An anchor's rows for an export and from one: one snapshot when they leave, one transaction when
 they land. What they mean, and whether they may be believed, is for `idetic.transfer` to say.
 """
 
@@ -15,9 +15,9 @@ from idetic.store import templates
 from idetic.store.audit import Audited, Auditing
 from idetic.store.disposal import noun
 from idetic.store.embeddings import activation, active, known
+from idetic.store.import_tables import left_out, moved, take_function
 from idetic.store.scope import quoted
 from idetic.store.statement import Values, filled
-from idetic.store.taking import left_out, moved, take_function
 
 _FILE = "moving"
 _PATH = "queries/moving.sql"
@@ -25,11 +25,10 @@ SPECS, PROFILES, SUPERSESSIONS = "specs", "profiles", "supersessions"
 VECTORS = "embeddings"
 # Rows print alike everywhere: in UTC, bytes as hexadecimal.
 _PRINTED = {"timezone": "UTC", "bytea_output": "hex", "extra_float_digits": "1"}
-_NO_PARTS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RowKind:
     """One kind of row of an export: its name, its columns, the query that gives it, with values."""
 
     name: str
@@ -41,27 +40,27 @@ class Kind:
 class Moved(Audited):
     """One anchor within one transaction, with the kinds of rows that make up its memory."""
 
-    async def kinds(self, *, vectors: bool) -> list[Kind]:
+    async def kinds(self, *, vectors: bool) -> list[RowKind]:
         """Every kind of row, in the order in which a file holds them."""
         tables = moved(self.family)
         rows = await self.ask(_FILE, "shape", schema=self.family.schema, tables=tables)
         shapes = {row[0]: row[1:] for row in rows}
         spec_columns = frozenset({"version", "digest", "spec"})
-        found = [Kind(SPECS, spec_columns, self._text("specs"), {"agent": self.scope.agent})]
+        found = [RowKind(SPECS, spec_columns, self._text("specs"), {"agent": self.scope.agent})]
         for table in tables:
             called = noun(self.family, table)
             if called == VECTORS and not vectors:
                 continue
             if called == VECTORS:
                 columns = frozenset({"profile", "name", "fingerprint", "dimensions", "active"})
-                found.append(Kind(PROFILES, columns, self._text("profiles"), {}))
+                found.append(RowKind(PROFILES, columns, self._text("profiles"), {}))
             found.append(self._kind(table, called, shapes[table], vectors=vectors))
             if called == "memory":
                 columns = frozenset({"memory_id", "superseded_at", "superseded_by"})
-                found.append(Kind(SUPERSESSIONS, columns, self._text("supersessions"), {}))
+                found.append(RowKind(SUPERSESSIONS, columns, self._text("supersessions"), {}))
         return found
 
-    def _kind(self, table: str, called: str, shape: tuple[Any, ...], *, vectors: bool) -> Kind:
+    def _kind(self, table: str, called: str, shape: tuple[Any, ...], *, vectors: bool) -> RowKind:
         columns, keys, texts = (list(part) for part in shape)
         without = left_out(self.family, table)
         order = [_order(key, texts) for key in keys if key not in without]
@@ -78,7 +77,7 @@ class Moved(Audited):
         )
         extra = {"profile"} if called == VECTORS else set()
         shown = frozenset(set(columns) - without | extra)
-        return Kind(called, shown, query, {"without": sorted(without)})
+        return RowKind(called, shown, query, {"without": sorted(without)})
 
     def _text(self, query: str, **parts: str) -> str:
         names = {**self.family.names(), **self.family.scope_names(self.scope), **parts}
@@ -88,13 +87,12 @@ class Moved(Audited):
 class Leaving(Moved):
     """An anchor read for an export: every row of one moment, a few at a time."""
 
-    async def count(self, kind: Kind) -> int:
+    async def count(self, kind: RowKind) -> int:
         """How many rows of a kind there are."""
         ((count,),) = await self.ask(_FILE, "count", {"rows": kind.query}, **kind.values)
-        found: int = count
-        return found
+        return int(count)
 
-    async def batches(self, kind: Kind) -> AsyncIterator[list[str]]:
+    async def batches(self, kind: RowKind) -> AsyncIterator[list[str]]:
         """The rows of a kind as JSON texts, in batches."""
         await self.ask(_FILE, "open", {"rows": kind.query}, **kind.values)
         while batch := await self.ask(_FILE, "fetch"):
@@ -108,8 +106,7 @@ class Landing(Moved):
     async def begin(self) -> int:
         """Take the anchor; the position its chain is at, which is 0 if it has no memory."""
         ((position,),) = await self.ask(_FILE, "begin")
-        found: int = position
-        return found
+        return int(position)
 
     async def specs(self) -> list[str]:
         """The versions of the agent's spec that this database holds, as a file would have them."""

@@ -1,26 +1,65 @@
-"""One document: how it becomes entries and comes back, word for word, in parts if it is long."""
+"""Documents: values under a namespace and a key, as frameworks keep them, on governed memory.
+
+A document becomes entries and comes back word for word, in parts if it is long. Namespace and key
+are written down exactly, so that no two names are ever one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import unquote
 from uuid import UUID
 
 from idetic.errors import InputError
+from idetic.gateway.content import SHORT
 from idetic.ids import uuid7_text
 from idetic.model import Claim, Entry, Observation
-from idetic.surfaces.documents.naming import Namespace, namespace_of, path_of, subject_of
 
+Namespace = tuple[str, ...]
 MAX_PARTS = 500
 # Before every part but the first: a part of blanks alone would be no text, and is one all the same.
 _GOES_ON = "…"
 # What a part repeats of the one before it: as much as the longest identifier that an erasure may
 # look for, so that none is cut in two and missed.
 _AGAIN = 200
+
+
+def path_of(namespace: Sequence[str]) -> str:
+    """The namespace as a path of the envelope, whose matching knows whole segments only."""
+    path = "/".join(map(_segment, namespace))
+    if not path or len(path) > SHORT:
+        raise InputError(
+            f"The namespace is {len(path)} characters long as a path; 1 to {SHORT} can be kept.",
+            remedy="Use fewer or shorter labels; nothing was written.",
+        )
+    return path
+
+
+def _segment(label: str) -> str:
+    if not label.strip():
+        # The envelope takes no blank segment; a label of blanks is one all the same.
+        return "".join(f"%{byte:02X}" for byte in label.encode())
+    return label.replace("%", "%25").replace("/", "%2F")
+
+
+def namespace_of(path: str) -> Namespace:
+    """The namespace that a path was made of."""
+    return tuple(map(unquote, path.split("/")))
+
+
+def subject_of(namespace: Sequence[str], key: str) -> str:
+    """What a document's claim is about: its name, as a hash.
+
+    Claims are compared without regard to case, width and spacing, and names of documents are not.
+    """
+    name = json.dumps([*namespace, key]).encode()
+    return f"document {hashlib.sha256(name).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +79,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class StoredDocument:
     """What lies under a name now, and the entries that hold it, the head first."""
 
     namespace: Namespace
@@ -83,7 +122,7 @@ def observations(put: Put, bound: int, since: datetime | None) -> list[Observati
     ]
 
 
-def document(entries: Iterable[Entry]) -> Document | None:
+def document(entries: Iterable[Entry]) -> StoredDocument | None:
     """The document that the current entries of one subject hold; None without a head."""
     parts = {(e.envelope["version"], e.envelope["part"]): e for e in entries}
     head = next((e for (_, number), e in parts.items() if number == 0), None)
@@ -97,7 +136,7 @@ def document(entries: Iterable[Entry]) -> Document | None:
         return None
     skipped = len(_GOES_ON) + _AGAIN
     text = held[0].body_text + "".join(e.body_text[skipped:] for e in held[1:])
-    return Document(
+    return StoredDocument(
         namespace_of(told["namespace"]),
         told["key"],
         json.loads(text),

@@ -1,4 +1,4 @@
-"""How an export comes in: which tables move, in which order, and what their rows are made of."""
+"""The tables of an import: which move, in which order, and what their rows are made of."""
 
 from __future__ import annotations
 

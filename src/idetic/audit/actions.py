@@ -1,0 +1,238 @@
+"""`explain_action`, `actions`, `readers`: what actions rested on, and who was shown what.
+
+An entry is told as it stood at a link of its chain: what came after is taken back. Positions
+decide, not times: two decisions can share a moment. State columns say what is, and hold one time
+each; the links say what each of them was before (ADR 0009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from idetic.audit.explanation import (
+    ActionExplanation,
+    ActionRecord,
+    EntrySource,
+    ExplainedEntry,
+    ReadReceipt,
+    Reference,
+)
+from idetic.audit.verify import require_one_chain
+from idetic.errors import EntryNotFound, InputError, NotFound
+from idetic.evidence import Corroboration, Lineage
+from idetic.gateway.binding import require
+from idetic.gateway.content import check_uuid
+from idetic.model import Capability, Decision, Entry, LedgerRecord, Ref, Scope
+from idetic.ports import Clock
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.audit import Audited, Auditing
+
+# Far more than any action has behind it; a bound all the same.
+MOST = 10_000
+MAX_LISTED = 1_000
+# What supersession on the write path changes; every other turn says itself what it changed.
+_SUPERSEDED = {"superseded_at": None, "superseded_by": None}
+
+
+class Explaining:
+    """Explains actions of one agent. Shows who was shown what, so it needs `audit`."""
+
+    def __init__(self, spec: MemorySpec, auditing: Auditing, clock: Clock):
+        self._spec = spec
+        self._auditing = auditing
+        self._clock = clock
+
+    async def action(self, scope: Scope, action_id: UUID) -> ActionExplanation:
+        """What an action rested on, each entry as it stood when the action was linked to it."""
+        require(self._spec, scope, Capability.AUDIT)
+        require_one_chain(scope)
+        wanted = check_uuid(action_id, "action_id")
+        async with self._auditing.look(scope, self._clock.now()) as seen:
+            return await explained(seen, wanted)
+
+    async def actions(self, scope: Scope, limit: int, before: UUID | None) -> list[ActionRecord]:
+        """The actions that rest on this memory, newest first."""
+        require(self._spec, scope, Capability.AUDIT)
+        require_one_chain(scope)
+        last = None if before is None else check_uuid(before, "before")
+        async with self._auditing.look(scope, self._clock.now()) as seen:
+            return [ActionRecord(*row) for row in await seen.actions(last, _limit(limit))]
+
+    async def readers(self, scope: Scope, entry_id: UUID, limit: int) -> list[ReadReceipt]:
+        """Who was shown an entry, newest first."""
+        require(self._spec, scope, Capability.AUDIT)
+        require_one_chain(scope)
+        wanted = check_uuid(entry_id, "entry_id")
+        async with self._auditing.look(scope, self._clock.now()) as seen:
+            found = await seen.readers(wanted, _limit(limit))
+            if not found and not await seen.histories([wanted]):
+                raise EntryNotFound
+            return [ReadReceipt(*row) for row in found]
+
+
+def _limit(limit: object) -> int:
+    if type(limit) is not int or not 1 <= limit <= MAX_LISTED:
+        raise InputError(f"limit is a whole number from 1 to {MAX_LISTED:,}.")
+    return limit
+
+
+async def explained(seen: Audited, action_id: UUID) -> ActionExplanation:
+    """What an action rested on, each entry as it stood when the action was linked to it."""
+    rows = await seen.action(action_id)
+    if not rows:
+        raise NotFound("There is no such action in this scope.")
+    cuts = {entry_id: position for entry_id, _, _, _, position, _ in rows}
+    moments = {position: at for _, _, at, _, position, _ in rows}
+    ground = _Ground()
+    more = await ground.gather(seen, cuts, max(moments.values()))
+    told = {one: ground.explained(one, cut, moments[cut]) for one, cut in cuts.items()}
+    _, kind, at, by, _, reason = rows[0]
+    entries = tuple(told.pop(row[0]) for row in rows)
+    return ActionExplanation(action_id, kind, at, by, reason or "", entries, told, more)
+
+
+@dataclass(slots=True)
+class _Ground:
+    """What was read about entries: rows as they are now, to be seen as they were."""
+
+    entries: dict[UUID, Entry] = field(default_factory=dict)
+    histories: dict[UUID, list[LedgerRecord]] = field(default_factory=dict)
+    went: dict[UUID, list[tuple[UUID, int]]] = field(default_factory=dict)
+    lineage: dict[UUID, list[Lineage]] = field(default_factory=dict)
+    corroborations: dict[UUID, list[Corroboration]] = field(default_factory=dict)
+    reads: dict[UUID, list[ReadReceipt]] = field(default_factory=dict)
+    versions: dict[tuple[str, UUID], int] = field(default_factory=dict)
+
+    async def gather(self, seen: Audited, cuts: dict[UUID, int], last: datetime) -> bool:
+        """Read level by level: the entries, what those were made of, and so on; into `cuts` too.
+
+        A source is seen as of the latest of the entries that it went into. Says whether there is
+        more than the bound.
+        """
+        level = list(cuts)
+        while level:
+            await self._read(seen, level, last)
+            found: dict[UUID, int] = {}
+            for entry_id in level:
+                for source in self._sources(entry_id, cuts[entry_id]):
+                    if source not in cuts:
+                        found[source] = max(found.get(source, 0), cuts[entry_id])
+            if len(cuts) + len(found) > MOST:
+                return True
+            cuts |= found
+            level = list(found)
+        return False
+
+    async def _read(self, seen: Audited, ids: Sequence[UUID], last: datetime) -> None:
+        entries = await seen.entries(ids)
+        self.entries |= entries
+        self.histories |= await seen.histories(ids)
+        self.went |= await seen.went_into(ids)
+        self.lineage |= await seen.lineage(ids)
+        self.corroborations |= await seen.corroborations(ids)
+        for entry_id, *receipt in await seen.reads(ids, last, MOST):
+            self.reads.setdefault(entry_id, []).append(ReadReceipt(*receipt))
+        by_noun: dict[str, set[UUID]] = {}
+        for ref in (ref for entry in entries.values() for ref in entry.refs):
+            by_noun.setdefault(ref.noun, set()).add(ref.id)
+        for noun, wanted in by_noun.items():
+            now = await seen.versions(noun, wanted)
+            self.versions |= {(noun, ref_id): version for ref_id, version in now.items()}
+
+    def explained(self, entry_id: UUID, cut: int, moment: datetime) -> ExplainedEntry:
+        """One entry as it stood at a position and a moment."""
+        whole = self.histories.get(entry_id, [])
+        history = self._upto(entry_id, cut)
+        entry = self.entries.get(entry_id)
+        first = history[0] if history else None
+        rows = {one.source_id: one for one in self.lineage.get(entry_id, ())}
+        refs = entry.refs if entry else _told_refs(history)
+        reads = self.reads.get(entry_id, ())
+        return ExplainedEntry(
+            id=entry_id,
+            then=None if entry is None else entry_at(entry, whole, cut),
+            written_by=f"{first.actor_kind}:{first.actor}" if first else "somebody unknown",
+            written_at=first.at if first else None,
+            state_then=_state_of(history),
+            state_now=_state_of(whole),
+            sources=tuple(_source(one, rows.get(one)) for one in self._sources(entry_id, cut)),
+            references=tuple(
+                Reference(r.noun, r.id, r.version, self.versions.get((r.noun, r.id))) for r in refs
+            ),
+            corroborations=corroborations_at(self.corroborations.get(entry_id, ()), history),
+            reads=tuple(one for one in reads if one.at <= moment),
+            decisions=history,
+        )
+
+    def _upto(self, entry_id: UUID, cut: int) -> tuple[LedgerRecord, ...]:
+        return tuple(link for link in self.histories.get(entry_id, ()) if link.position <= cut)
+
+    def _sources(self, entry_id: UUID, cut: int) -> list[UUID]:
+        """What an entry was made of by a position, by the links that say so; each source once.
+
+        What left with its scope for this entry is among them, once the chain says so.
+        """
+        history = self._upto(entry_id, cut)
+        named = [UUID(one) for link in history for one in link.detail.get("sources", ())]
+        went = (one for one, at in self.went.get(entry_id, ()) if at <= cut)
+        return list(dict.fromkeys([*named, *went]))
+
+
+def _source(source_id: UUID, row: Lineage | None) -> EntrySource:
+    if row is None:
+        return EntrySource(source_id)
+    return EntrySource(
+        source_id, row.relation, row.origin, row.trust, row.observed_at, row.session_id
+    )
+
+
+def _told_refs(history: Sequence[LedgerRecord]) -> tuple[Ref, ...]:
+    """The references of an entry that is gone, as its first link names them."""
+    named: list[dict[str, Any]] = [ref for link in history for ref in link.detail.get("refs", ())]
+    return tuple(Ref(ref["noun"], UUID(ref["id"]), ref["version"]) for ref in named)
+
+
+def _state_of(history: Sequence[LedgerRecord]) -> str | None:
+    """The last state that a history says."""
+    states = (link.state_to for link in reversed(history) if link.state_to is not None)
+    return next(states, None)
+
+
+def entry_at(entry: Entry, history: Sequence[LedgerRecord], position: int) -> Entry:
+    """The entry as it stood after the link at a position."""
+    for link in reversed(history):
+        if link.position > position and link.decision not in (Decision.NOOP, Decision.REJECT):
+            was = link.detail.get("was")
+            if was is None:
+                was = _SUPERSEDED if link.transition == "superseded" else {}
+            entry = replace(entry, **{column: _value(column, old) for column, old in was.items()})
+    return entry
+
+
+def _value(column: str, value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    return datetime.fromisoformat(value) if column.endswith("_at") else UUID(value)
+
+
+def corroborations_at(
+    found: Iterable[Corroboration], history: Sequence[LedgerRecord]
+) -> tuple[Corroboration, ...]:
+    """What supported an entry by then, each withdrawn only if it was by then."""
+    given: set[str | None] = set()
+    withdrawn: dict[str | None, datetime] = {}
+    for link in history:
+        named = link.detail.get("corroboration")
+        if link.transition == "corroborated" and link.decision is not Decision.NOOP:
+            given.add(named)
+        elif link.transition == "undone":
+            withdrawn[named] = link.at
+    return tuple(
+        replace(one, withdrawn_at=withdrawn.get(str(one.id)))
+        for one in found
+        if str(one.id) in given
+    )
