@@ -7,8 +7,8 @@ import hashlib
 import math
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
@@ -54,8 +54,10 @@ class Model:
             return self._embedder
         async with self._lock:
             if self._embedder is None and self._missing is None:
+                from idetic.embed import load  # noqa: PLC0415 - onnxruntime loads only if used
+
                 try:
-                    self._embedder = await to_thread.run_sync(_load)
+                    self._embedder = await to_thread.run_sync(load)
                 except IdeticError as error:
                     self._missing = error
             return self._embedder
@@ -91,33 +93,23 @@ class Model:
         still hangs, no second one is sent after it, and none keeps the program from ending."""
         if self._hanging is not None and self._hanging.is_alive():
             raise EmbedderHangs("The embedding model still hangs in an earlier call.")
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        thread = threading.Thread(target=_answer, args=(call, loop, done), daemon=True)
+        done: Future[T] = Future()
+        done.set_running_or_notify_cancel()
+
+        def work() -> None:
+            try:
+                done.set_result(call())
+            except Exception as raised:  # noqa: BLE001 - an embedder is anybody's code
+                done.set_exception(raised)
+
+        thread = threading.Thread(target=work, daemon=True)
         thread.start()
         try:
             async with asyncio.timeout(patience):
-                return await done
+                return await asyncio.wrap_future(done)
         except TimeoutError:
             self._hanging = thread
             raise EmbedderHangs from None
-
-
-def _answer(
-    call: Callable[[], T], loop: asyncio.AbstractEventLoop, done: asyncio.Future[T]
-) -> None:
-    def tell(settle: Callable[[], None]) -> None:
-        if not done.done():
-            settle()
-
-    try:
-        settle = partial(done.set_result, call())
-    except Exception as raised:  # noqa: BLE001 - an embedder is anybody's code
-        settle = partial(done.set_exception, raised)
-    try:
-        loop.call_soon_threadsafe(tell, settle)
-    except RuntimeError:
-        return  # the program has ended meanwhile
 
 
 def _is_vector(row: Sequence[float]) -> bool:
@@ -131,12 +123,6 @@ def fingerprint(embedder: Embedder) -> str:
     profile = embedder.profile
     parts = (profile.weights_sha256, profile.tokenizer_sha256, profile.precision)
     return hashlib.sha256("|".join(parts).encode()).hexdigest()
-
-
-def _load() -> Embedder:
-    from idetic.embed import load  # noqa: PLC0415 - onnxruntime loads only if it is used
-
-    return load()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +153,7 @@ class EmbeddingRun:
         """Embed what is pending in this anchor; raises if there is no model."""
         profile_id = await self._profile()
         active = await self._used(scope, profile_id)
-        done = await self._anchor(scope, profile_id, progress, point=active == profile_id)
+        done = await self._batches(scope, profile_id, active == profile_id, progress=progress)
         return Embedded(profile_id, done, 0)
 
     async def session(self, scope: Scope, session_id: UUID) -> UUID | None:
@@ -181,14 +167,14 @@ class EmbeddingRun:
         profile_id = await self._profile()
         active = await self._used(scope, profile_id)
         if active == profile_id:
-            await self._batches(scope, profile_id, None, point=True, session_id=session_id)
+            await self._batches(scope, profile_id, True, session_id=session_id)
         return active
 
     async def loop(self, scope: Scope, loop_id: UUID) -> None:
         """Embed the entries of a loop that ends; without a model they stay pending."""
         profile_id = await self.engine.profile()
         if profile_id is not None:
-            await self._batches(scope, profile_id, None, point=True, session_id=loop_id)
+            await self._batches(scope, profile_id, True, session_id=loop_id)
 
     async def tenant(self, scope: Scope, progress: Progress | None = None) -> Embedded:
         """Embed every anchor of the tenant in the loaded model's profile, then switch to it.
@@ -199,7 +185,7 @@ class EmbeddingRun:
         done = 0
         for anchor in await self.embeddings.anchors(self._across(scope)):
             whole = replace(scope, anchor=anchor)
-            done += await self._anchor(whole, profile_id, progress, point=False)
+            done += await self._batches(whole, profile_id, False, progress=progress)
         switched = await self.embeddings.active(scope) != profile_id
         if switched:
             await self.embeddings.activate(scope, profile_id, self.clock.now())
@@ -238,40 +224,33 @@ class EmbeddingRun:
         ]
         for first in range(0, len(found), BATCH):
             batch = found[first : first + BATCH]
-            await self._store(scope, profile_id, batch, point=active == profile_id)
-
-    async def _anchor(
-        self, scope: Scope, profile_id: UUID, progress: Progress | None, *, point: bool
-    ) -> int:
-        total = await self.embeddings.count_pending(scope, profile_id)
-
-        def tell(done: int) -> None:
-            if progress:
-                progress(done, max(total, done))
-
-        return await self._batches(scope, profile_id, tell, point=point)
+            await self._store(scope, profile_id, batch, active == profile_id)
 
     async def _batches(
         self,
         scope: Scope,
         profile_id: UUID,
-        tell: Callable[[int], None] | None,
-        *,
         point: bool,
+        *,
         session_id: UUID | None = None,
+        progress: Progress | None = None,
     ) -> int:
-        """What is pending, each entry once; how many have their vector now."""
+        """Embed what is pending, each entry once; says how many have their vector now.
+
+        `point` makes the entries refer to it.
+        """
+        total = await self.embeddings.count_pending(scope, profile_id) if progress else 0
         done, after = 0, None
         pending = self.embeddings.pending
         while found := await pending(scope, profile_id, BATCH, session_id=session_id, after=after):
-            done += await self._store(scope, profile_id, found, point=point)
+            done += await self._store(scope, profile_id, found, point)
             after = found[-1].memory_id
-            if tell:
-                tell(done)
+            if progress:
+                progress(done, max(total, done))
         return done
 
     async def _store(
-        self, scope: Scope, profile_id: UUID, found: Sequence[Pending], *, point: bool
+        self, scope: Scope, profile_id: UUID, found: Sequence[Pending], point: bool
     ) -> int:
         """Embed entries and say of each what became of it; how many have their vector.
 
@@ -286,7 +265,7 @@ class EmbeddingRun:
             raise
         except Exception as error:  # noqa: BLE001 - an embedder is anybody's code
             if len(found) > 1:
-                alone = [await self._store(scope, profile_id, [one], point=point) for one in found]
+                alone = [await self._store(scope, profile_id, [one], point) for one in found]
                 return sum(alone)
             # Its name and no more: an error's words may quote the text.
             await self.embeddings.failed(scope, found, type(error).__name__)
@@ -316,6 +295,5 @@ class EmbeddingRun:
     async def _profile(self) -> UUID:
         profile_id = await self.engine.profile()
         if profile_id is None:
-            missing: IdeticError = self.model.missing
-            raise missing
+            raise self.model.missing
         return profile_id

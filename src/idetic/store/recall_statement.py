@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from idetic.model import Scope, Tier
@@ -70,7 +69,7 @@ def settings_of(database: Database) -> dict[str, str]:
 
 
 class RecallStatement:
-    """Composes the statement for one form of question; one method per part of it."""
+    """Composes the statement for one form of question."""
 
     def __init__(self, family: Family, scope: Scope, query: RecallQuery, vector_schema: str):
         self._family = family
@@ -92,22 +91,37 @@ class RecallStatement:
 
     def compose(self, entries: Entries) -> Statement:
         """The whole statement."""
-        weighted = self._weighted
-        columns = dict(self._columns())
+        weighted, columns = self._weighted, self._columns()
+        kept = [f"b.{name}" for name in ("memory_id", "tier", *columns)]
+        joined = []
+        if self._query.vector is not None and Signal.SEMANTIC in weighted:
+            kept.append("sem.distance")
+            joined.append(f"LEFT JOIN ({self._semantic()}) sem USING (memory_id)")
+        else:
+            kept.append("NULL::float8 AS distance")
+        if Signal.LEXICAL in weighted:
+            kept.append("lex.score AS words")
+            joined.append("LEFT JOIN lex USING (memory_id)")
+        # Who may be a candidate: the best of each weighted signal. Substance names nobody.
+        nominated = [
+            f"({self._part(f'nominate_{signal.value}')})"
+            for signal in weighted
+            if signal is not Signal.SUBSTANCE
+        ]
         parts = {
             "columns": filled(entries.columns(self._scope), self._names),
             "active": self._part("active" if not self._family.log_table else "at_hand"),
             "small": self._part("small"),
             "base": self._base(columns),
             "lexical": self._part("lexical") if Signal.LEXICAL in weighted else "",
-            "kept": ", ".join(self._kept(columns)),
-            "joined": self._joined(),
-            "values": listed(named({s.value: self._value(s) for s in weighted})),
-            "nominated": self._nominated(),
-            "ranks": listed(named({f"{s.value}_rank": rank_of(s) for s in weighted})),
+            "kept": ", ".join(kept),
+            "joined": " ".join(joined),
+            "values": _listed({s.value: self._value(s) for s in weighted}),
+            "nominated": " OR ".join(nominated) or "false",
+            "ranks": _listed({f"{s.value}_rank": _rank_of(s) for s in weighted}),
             "reach": self._reach(),
-            "fusion": " + ".join(self._contribution(signal) for signal in Signal),
-            "outcomes": ", ".join(self._outcomes()),
+            "fusion": " + ".join(self._contribution(signal, "r") for signal in Signal),
+            "outcomes": ", ".join(map(self._outcome, Signal)),
             "strength": self._strength(),
         }
         return statement(self._part("recall", **parts), prepared=True)
@@ -116,14 +130,13 @@ class RecallStatement:
         return filled(templates.query(_FILE, name), {**self._names, **more})
 
     def _visible(self) -> str:
+        """Which entries may be recalled."""
         filters = self._query.filters
         parts: list[str] = []
         if filters.as_of:
             parts.append(f"m.created_at <= {_MOMENT} AND past.state_to = 'current'")
-        elif filters.include_archived:
-            parts.append("m.deleted_at IS NULL")
         else:
-            parts.append(live("m"))
+            parts.append("m.deleted_at IS NULL" if filters.include_archived else live("m"))
         if not filters.include_candidates:
             parts.append("NOT m.candidate")
         if set(filters.tiers) != set(Tier):
@@ -135,28 +148,29 @@ class RecallStatement:
             parts.append(matches(kind, name, f"%(asked_{number})s"))
         return " AND ".join(parts)
 
-    def _columns(self) -> Iterator[tuple[str, str]]:
+    def _columns(self) -> dict[str, str]:
         """What the weighted signals read of an entry, beside its words and its vector."""
+        found = {}
         if Signal.ENVELOPE in self._weighted:
-            yield "envelope", self._envelope()
+            found["envelope"] = self._envelope()
         if Signal.DECAY in self._weighted:
-            for name in ("typology", "valid_at", "exempt_at"):
-                yield name, f"m.{name}"
+            found |= {name: f"m.{name}" for name in ("typology", "valid_at", "exempt_at")}
         if Signal.SUBSTANCE in self._weighted:
-            yield "substance", "m.substance"
+            found["substance"] = "m.substance"
+        return found
 
     def _base(self, columns: dict[str, str]) -> str:
         """What may be recalled, with the words that count, those of neighbours included."""
         if Signal.LEXICAL not in self._weighted:
-            return self._part("base", read=listed(named(columns)), **self._seen)
+            return self._part("base", read=_listed(columns), **self._seen)
         window = self._family.spec.retrieval.neighbours
         around = [
             f"{side}(m.words, {distance}, '') OVER w"
             for side, count in (("lag", window.before), ("lead", window.after))
             for distance in range(1, count + 1)
         ]
-        words = [self._part("words"), *([self._part("place")] if around else [])]
-        base = self._part("base", read=listed([*named(columns), *words]), **self._seen)
+        words = f", {self._part('words')}" + (f", {self._part('place')}" if around else "")
+        base = self._part("base", read=_listed(columns) + words, **self._seen)
         if not around:
             return base
         return self._part(
@@ -168,29 +182,8 @@ class RecallStatement:
             after=str(window.after),
         )
 
-    def _kept(self, columns: dict[str, str]) -> Iterator[str]:
-        """The columns of a scored entry."""
-        for name in ("memory_id", "tier", *columns):
-            yield f"b.{name}"
-        yield "sem.distance" if self._compared else "NULL::float8 AS distance"
-        if Signal.LEXICAL in self._weighted:
-            yield "lex.score AS words"
-
-    def _joined(self) -> str:
-        """The scores beside `base`, of the signals that count."""
-        parts: list[str] = []
-        if self._compared:
-            parts.append(f"LEFT JOIN ({self._semantic()}) sem USING (memory_id)")
-        if Signal.LEXICAL in self._weighted:
-            parts.append("LEFT JOIN lex USING (memory_id)")
-        return " ".join(parts)
-
-    @property
-    def _compared(self) -> bool:
-        """Whether vectors are compared."""
-        return self._query.vector is not None and Signal.SEMANTIC in self._weighted
-
     def _semantic(self) -> str:
+        """The distances: exact in a small anchor, from the index of each cell in a large one."""
         cells = [
             self._part(
                 "semantic_indexed",
@@ -203,32 +196,20 @@ class RecallStatement:
         ]
         return " UNION ALL ".join([self._part("semantic_exact"), *cells])
 
-    def _value(self, signal: Signal) -> str:
-        """A weighted signal's value from 0 to 1, of a scored entry called m."""
-        if signal is Signal.ENVELOPE:
-            return "m.envelope"
-        if signal is Signal.SEMANTIC:
-            return COSINE
-        if signal is Signal.LEXICAL:
-            return "m.words / (SELECT max(score) FROM lex)"
-        return self._plain_value(signal)
+    def _value(self, signal: Signal, *, scored: bool = True) -> str:
+        """A signal's value from 0 to 1, of an entry called m.
 
-    def _plain_value(self, signal: Signal) -> str:
-        """A signal's value of an entry by itself, called m: what it would be worth, if weighted."""
+        Of one that is not `scored`, what it would be worth by itself, if the signal counted.
+        """
         if signal is Signal.ENVELOPE:
-            return self._envelope()
+            return "m.envelope" if scored else self._envelope()
         if signal is Signal.DECAY:
             return filled(freshness(self._family, self._scope, "%(moment)s"), self._names)
-        return SUBSTANCE if signal is Signal.SUBSTANCE else "NULL::float8"
-
-    def _nominated(self) -> str:
-        """Who may be a candidate: the best of each weighted signal. Substance names nobody."""
-        parts = [
-            f"({self._part(f'nominate_{signal.value}')})"
-            for signal in self._weighted
-            if signal is not Signal.SUBSTANCE
-        ]
-        return " OR ".join(parts) if parts else "false"
+        if signal is Signal.SUBSTANCE:
+            return SUBSTANCE
+        if not scored:
+            return "NULL::float8"
+        return COSINE if signal is Signal.SEMANTIC else "m.words / (SELECT max(score) FROM lex)"
 
     def _envelope(self) -> str:
         """The weighted share of the question's envelope that an entry satisfies."""
@@ -243,14 +224,21 @@ class RecallStatement:
         )
         return f"({' + '.join(terms)})::float8"
 
-    def _contribution(self, signal: Signal) -> str:
+    def _contribution(self, signal: Signal, row: str) -> str:
         weight = self._query.weights.get(signal, 0.0)
         fusion = self._family.spec.retrieval.fusion
         if not weight:
             return "0.0::float8"
         if fusion.method is FusionMethod.WEIGHTED:
-            return f"coalesce({weight!r} * r.{signal.value}, 0)::float8"
-        return f"coalesce({float(weight)!r} / ({fusion.k} + r.{signal.value}_rank), 0)::float8"
+            return f"coalesce({weight!r} * {row}.{signal.value}, 0)::float8"
+        return f"coalesce({float(weight)!r} / ({fusion.k} + {row}.{signal.value}_rank), 0)::float8"
+
+    def _outcome(self, signal: Signal) -> str:
+        """Rank, value and contribution. Of a signal that does not count, only the value."""
+        if signal not in self._weighted:
+            return f"NULL::bigint, {self._value(signal, scored=False)}, 0.0::float8"
+        name = signal.value
+        return f"top.{name}_rank, top.{name}, {self._contribution(signal, 'top')}"
 
     def _reach(self) -> str:
         """What an entry's tier counts; a tier the spec does not name is out of reach."""
@@ -259,16 +247,6 @@ class RecallStatement:
             for tier, weight in self._family.spec.retrieval.tiers.items()
         )
         return f"(CASE r.tier {' '.join(weights)} ELSE 0.0 END)"
-
-    def _outcomes(self) -> Iterator[str]:
-        """Rank, value and contribution by signal. Of one that does not count, only the value."""
-        for signal in Signal:
-            if signal not in self._weighted:
-                yield f"NULL::bigint, {self._plain_value(signal)}, 0.0::float8"
-                continue
-            yield f"top.{signal.value}_rank"
-            yield f"top.{signal.value}"
-            yield self._contribution(signal).replace(" r.", " top.")
 
     def _strength(self) -> str:
         found = [
@@ -279,18 +257,12 @@ class RecallStatement:
         return f"least({', '.join(found)})::text" if found else "NULL::text"
 
 
-def named(columns: dict[str, str]) -> Iterator[str]:
-    """Each value under its name."""
-    for name, value in columns.items():
-        yield f"{value} AS {name}"
+def _listed(columns: dict[str, str]) -> str:
+    """Values under their names, as the rest of a list that has begun."""
+    return "".join(f", {value} AS {name}" for name, value in columns.items())
 
 
-def listed(columns: Iterable[str]) -> str:
-    """The columns as the rest of a list that has begun."""
-    return "".join(f", {column}" for column in columns)
-
-
-def rank_of(signal: Signal) -> str:
+def _rank_of(signal: Signal) -> str:
     """An entry's rank among the candidates, by one signal."""
     if signal is Signal.SEMANTIC:
         # By distance: the value is cut off at both ends.

@@ -85,11 +85,12 @@ class Exporting:
         seal, size = Seal(), 0
         chunks = self.chunks(scope, vectors=vectors, progress=progress, seal=seal)
         try:
-            file = await to_thread.run_sync(lambda: part.open("wb", opener=_private))
-            with file:
+            opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(opened, "wb") as file:
                 async for chunk in chunks:
                     size += await to_thread.run_sync(file.write, chunk)
-                await to_thread.run_sync(lambda: (file.flush(), os.fsync(file.fileno())))
+                file.flush()
+                await to_thread.run_sync(os.fsync, opened)
             part.rename(place)
         except OSError as error:
             raise InputError(f"The file cannot be written: {error.strerror}.") from None
@@ -98,10 +99,6 @@ class Exporting:
         rows = seal.counted()
         total = sum(rows.values())
         return Exported(total, rows["memory"], rows[LEDGER], size, seal.position, seal.head)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _free(path: str | Path) -> Path:
