@@ -228,12 +228,15 @@ def check_content(found: Content, findings: Findings) -> None:
 
 
 def _content_faults(found: Content) -> Iterator[str]:
+    """Whether the entry says what was written, by whom it was written."""
+    start = (found.salt or b"") + found.body_text.encode() + b"\x00"
+    hashes = (hashlib.sha256(start + text.encode()) for text in _readings(found.envelope))
     if found.content_hash.hex() != found.witnessed:
         yield "its content_hash is not the one it was added with"
     elif found.salt is None:
         if found.emptied is None or found.body_text:
             yield "it lost its salt, and nothing says that it was emptied"
-    elif not _says_the_same(found):
+    elif not any(one.digest() == found.content_hash for one in hashes):
         yield "what it says is not what was written"
     elif not _claims_the_same(found):
         yield "its claim columns are not its envelope's claim"
@@ -241,40 +244,11 @@ def _content_faults(found: Content) -> Iterator[str]:
         yield "its history says that somebody else wrote it"
 
 
-def _witness_faults(found: Content) -> Iterator[str]:
-    """What the link that added it says of it; one of an older version only says when."""
-    told = found.told or {}
-    stands = {"origin": found.origin, "trust": found.trust, "cell": found.cell}
-    if wrong := [name for name, value in stands.items() if told.get(name, value) != value]:
-        yield f"its history says that it was added with another {', '.join(wrong)}"
-    if not found.dated:
-        yield "its history says that it was added at another time"
-    if found.salt is not None and "trust" in told and not _provenance_stands(found, told):
-        yield "its history says that it was added with another provenance"
-
-
-def _provenance_stands(found: Content, told: Mapping[str, Any]) -> bool:
-    if not isinstance(found.provenance, Mapping):
-        # The column holds any JSON, and whoever tampers writes what he likes.
-        return False
-    given = {name: value for name, value in found.provenance.items() if value is not None}
-    wanted = provenance_hash(found.salt or b"", given) if given else None
-    return told.get("provenance_hash") == wanted
-
-
-def _state_faults(found: Content) -> Iterator[str]:
-    if found.told_state not in (None, found.state):
-        yield f"it is {found.state}; its history says {found.told_state}"
-    elif turned := sorted(_turned_unsaid(found)):
-        yield f"its history says otherwise about {', '.join(turned)}"
-
-
-def _says_the_same(found: Content) -> bool:
-    start = (found.salt or b"") + found.body_text.encode() + b"\x00"
-    return any(
-        hashlib.sha256(start + text.encode()).digest() == found.content_hash
-        for text in _readings(found.envelope)
-    )
+def _claims_the_same(found: Content) -> bool:
+    claim = json.loads(found.envelope).get("claim")
+    wanted = Claim(**claim).normalised().as_dict() if claim else {}
+    columns = (found.claim_subject, found.claim_attribute, found.claim_value)
+    return columns == tuple(wanted.get(key) for key in ("subject", "attribute", "value"))
 
 
 def _readings(envelope: str) -> Iterator[str]:
@@ -296,24 +270,37 @@ def _parsed(envelope: str, big: int, zero: float) -> Any:
     return json.loads(envelope, parse_int=whole, parse_float=lambda text: float(text) or zero)
 
 
-def _claims_the_same(found: Content) -> bool:
-    claim = json.loads(found.envelope).get("claim")
-    wanted = Claim(**claim).normalised().as_dict() if claim else {}
-    columns = (found.claim_subject, found.claim_attribute, found.claim_value)
-    return columns == tuple(wanted.get(key) for key in ("subject", "attribute", "value"))
+def _witness_faults(found: Content) -> Iterator[str]:
+    """What the link that added it says of it; one of an older version only says when."""
+    told = found.told or {}
+    stands = {"origin": found.origin, "trust": found.trust, "cell": found.cell}
+    if wrong := [name for name, value in stands.items() if told.get(name, value) != value]:
+        yield f"its history says that it was added with another {', '.join(wrong)}"
+    if not found.dated:
+        yield "its history says that it was added at another time"
+    if found.salt is not None and "trust" in told:
+        # The column holds any JSON, and whoever tampers writes what he likes.
+        sound = isinstance(found.provenance, Mapping)
+        values = found.provenance.items() if sound else ()
+        given = {name: value for name, value in values if value is not None}
+        wanted = provenance_hash(found.salt, given) if given else None
+        if not sound or told.get("provenance_hash") != wanted:
+            yield "its history says that it was added with another provenance"
 
 
-def _turned_unsaid(found: Content) -> Iterator[str]:
-    """The state columns that are not as the links left them."""
-    told: dict[str, Any] = dict.fromkeys(found.columns)
-    told["candidate"] = bool(found.proposed)
+def _state_faults(found: Content) -> Iterator[str]:
+    """Whether the state columns are as the links left them."""
+    if found.told_state not in (None, found.state):
+        yield f"it is {found.state}; its history says {found.told_state}"
+        return
+    told: dict[str, Any] = dict.fromkeys(found.columns) | {"candidate": bool(found.proposed)}
     # From when and until when it holds is said by whoever writes; the chain only tells of changes.
     told |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
     for turn in found.turns or ():
         told |= turn
-    for column, value in found.columns.items():
-        if _moment(told[column]) != _moment(value):
-            yield column
+    values = found.columns.items()
+    if turned := [column for column, value in values if _moment(told[column]) != _moment(value)]:
+        yield f"its history says otherwise about {', '.join(sorted(turned))}"
 
 
 def _moment(value: Any) -> Any:

@@ -176,16 +176,14 @@ class Leases(JobManager):
         """
         while True:
             try:
-                if not await self._is_direct():
+                async with self.connector.pool.connection() as connection:
+                    direct = await is_direct(connection)
+                if not direct:
                     return
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
             except (exceptions.ConnectorException, psycopg.OperationalError):
                 log.warning("the database cannot be listened to; polling goes on")
             await asyncio.sleep(_RELISTEN)
-
-    async def _is_direct(self) -> bool:
-        async with self.connector.pool.connection() as connection:
-            return await is_direct(connection)
 
     async def _settle(self, job: Job, query: str, **values: Any) -> None:
         for pause in _PAUSES:

@@ -63,7 +63,11 @@ class Moved(Audited):
     def _kind(self, table: str, called: str, shape: tuple[Any, ...], *, vectors: bool) -> RowKind:
         columns, keys, texts = (list(part) for part in shape)
         without = left_out(self.family, table)
-        order = [_order(key, texts) for key in keys if key not in without]
+        order = [
+            f'm.{quoted(key)} COLLATE "C"' if key in texts else f"m.{quoted(key)}"
+            for key in keys
+            if key not in without
+        ]
         if called == "memory" and not vectors:
             # It points at a vector that stays behind.
             without.add("embedding_id")
@@ -154,7 +158,3 @@ class Moving(Auditing):
         async with self._database.transaction(scope) as run:
             await run.set(_PRINTED)
             yield Landing(self._family, self._entries, self._extensions, scope, run, now)
-
-
-def _order(key: str, texts: Sequence[str]) -> str:
-    return f'm.{quoted(key)} COLLATE "C"' if key in texts else f"m.{quoted(key)}"

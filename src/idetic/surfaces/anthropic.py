@@ -50,17 +50,17 @@ class MemoryFiles:
         where = _parsed(path)
         file = await self._file(where)
         if file is not None:
-            first, lines = _chosen(_text(file).split("\n"), view_range)
+            first, lines = 1, _text(file).split("\n")
+            if view_range and len(view_range) == 2:
+                first, last = max(1, view_range[0]), view_range[1]
+                lines = lines[first - 1 : None if last == -1 else last]
             return "\n".join(
                 [f"Here's the content of {path} with line numbers:", *_numbered(first, lines)]
             )
         below = await self._below(where)
         if not below and where != (ROOT,):
             raise _missing(path)
-        listed = _listing(where, below)
-        return "\n".join(
-            [_LISTED.format(path=path), *(f"{_size(size)}\t{name}" for name, size in listed)]
-        )
+        return "\n".join([_LISTED.format(path=path), *_listing(where, below)])
 
     async def create(self, path: str, text: str) -> str:
         """A new file; one that is there is not overwritten."""
@@ -79,7 +79,8 @@ class MemoryFiles:
                 f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
             )
         if count > 1:
-            at = ", ".join(map(str, _lines_of(text, old)))
+            starts = [n for n in range(len(text)) if text.startswith(old, n)]
+            at = ", ".join(str(text[:n].count("\n") + 1) for n in starts)
             raise InputError(
                 f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
                 f"{at}. Please ensure it is unique"
@@ -251,27 +252,12 @@ def _whole(file: StoredDocument) -> Namespace:
     return (*file.namespace, file.key)
 
 
-def _chosen(lines: list[str], view_range: Sequence[int] | None) -> tuple[int, list[str]]:
-    if not view_range or len(view_range) != 2:
-        return 1, lines
-    first, last = max(1, view_range[0]), view_range[1]
-    return first, lines[first - 1 : None if last == -1 else last]
-
-
 def _numbered(first: int, lines: Sequence[str]) -> list[str]:
     return [f"{number:6d}\t{line}" for number, line in enumerate(lines, start=first)]
 
 
-def _lines_of(text: str, part: str) -> list[int]:
-    found, at = [], text.find(part)
-    while at >= 0:
-        found.append(text[:at].count("\n") + 1)
-        at = text.find(part, at + 1)
-    return found
-
-
-def _listing(where: Namespace, files: Sequence[StoredDocument]) -> list[tuple[str, int]]:
-    """The directory, and what lies in it two levels deep, with sizes in bytes."""
+def _listing(where: Namespace, files: Sequence[StoredDocument]) -> list[str]:
+    """The directory, and what lies in it two levels deep, each after its size."""
     sizes: dict[Namespace, int] = {where: 0}
     folders = {where}
     for each in files:
@@ -283,7 +269,7 @@ def _listing(where: Namespace, files: Sequence[StoredDocument]) -> list[tuple[st
             if depth < len(path):
                 folders.add(path[:depth])
     return [
-        ("/" + "/".join(path) + ("/" if path in folders and path != where else ""), size)
+        f"{_size(size)}\t/{'/'.join(path)}{'/' if path in folders and path != where else ''}"
         for path, size in sorted(sizes.items())
     ]
 

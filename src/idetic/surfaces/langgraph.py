@@ -80,7 +80,13 @@ class IdeticStore(BaseStore):
 
     async def sweep_ttl(self) -> int:
         """Archive what has expired; says how many items that were."""
-        return await self._bridge.awaited(self._sweep)
+
+        async def sweep() -> int:
+            over = await self._shelf.over()
+            await self._shelf.delete_many([(d.namespace, d.key) for d in over], "expired")
+            return len(over)
+
+        return await self._bridge.awaited(sweep)
 
     async def start_ttl_sweeper(
         self, sweep_interval_minutes: float | None = None
@@ -105,11 +111,6 @@ class IdeticStore(BaseStore):
         while True:
             await self.sweep_ttl()
             await asyncio.sleep(seconds)
-
-    async def _sweep(self) -> int:
-        over = await self._shelf.over()
-        await self._shelf.delete_many([(d.namespace, d.key) for d in over], "expired")
-        return len(over)
 
     async def _answers(self, ops: Sequence[Op]) -> list[Result]:
         for op in ops:
@@ -148,9 +149,15 @@ class IdeticStore(BaseStore):
     async def _search(self, op: SearchOp) -> list[SearchItem]:
         """What a query ranks, then the rest, the newest first: as many as are asked for."""
         end = op.offset + op.limit
-        ranked = await self._ranked(op) if op.query else []
-        seen = {d.entries[0] for d, _ in ranked}
-        found: list[Found] = ranked[:end]
+        found: list[Found] = []
+        if op.query:
+            scored = await self._shelf.search(op.namespace_prefix, op.query)
+            score = {d.entries[0]: s for d, s in scored}
+            found = [
+                (d, score[d.entries[0]]) for d in await self._wanted(op, [d for d, _ in scored])
+            ]
+        seen = {d.entries[0] for d, _ in found}
+        found = found[:end]
         if len(found) < end:
             pages = self._shelf.pages(op.namespace_prefix, at_once=max(end, PAGE))
             async with aclosing(pages):
@@ -163,12 +170,6 @@ class IdeticStore(BaseStore):
         if op.refresh_ttl:
             await self._shelf.touch(d for d, _ in shown)
         return [SearchItem(**_told(d), score=score) for d, score in shown]
-
-    async def _ranked(self, op: SearchOp) -> list[Found]:
-        scored = await self._shelf.search(op.namespace_prefix, op.query or "")
-        score = {d.entries[0]: s for d, s in scored}
-        wanted = await self._wanted(op, [d for d, _ in scored])
-        return [(d, score[d.entries[0]]) for d in wanted]
 
     async def _wanted(
         self, op: SearchOp, documents: Sequence[StoredDocument]

@@ -65,7 +65,8 @@ class Importing:
         with ExportFile(path) as file, _as_a_fault_of_the_file():
             async with self.moving.land(scope, self.clock.now()) as landing:
                 _check_owner(landing, file.header)
-                if _spec_of(file.header) != (self.version, self.spec.digest):
+                spec = file.header.spec_version, file.header.spec_digest
+                if spec != (self.version, self.spec.digest):
                     raise _other_spec(f"version {file.header.spec_version}")
                 if await landing.begin() != 0:
                     raise AnchorTaken
@@ -75,10 +76,6 @@ class Importing:
                 _refuse_unless_intact(found)
         taken = file.header.rows.get(VECTORS, 0) if vectors else 0
         return Imported(file.header.total, found.entries, found.links, taken, found.head)
-
-
-def _spec_of(header: Header) -> tuple[int, str]:
-    return header.spec_version, header.spec_digest
 
 
 def _check_owner(landing: Landing, header: Header) -> None:
