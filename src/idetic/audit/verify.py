@@ -12,13 +12,13 @@ from uuid import UUID
 from idetic.audit.chain import ChainHead, Link, genesis_hash, moment_of, walk_log
 from idetic.audit.findings import KEPT, ChainWalk, Findings, ProblemKind, Verified
 from idetic.errors import AnchorRefused, InputError
-from idetic.gateway.binding import require
 from idetic.gateway.content import canonical_json
 from idetic.gateway.items import provenance_hash
 from idetic.model import Capability, Claim, Scope
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.audit import Audited, Auditing
+from idetic.verbs.authorization import require
 
 Progress = Callable[[int, int], None]
 BATCH = 2_000

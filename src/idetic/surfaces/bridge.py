@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from idetic.errors import DatabaseClosed, InputError
-from idetic.gateway.content import SHORT
 from idetic.library.handles import Memory
 from idetic.library.sync import Sync
 from idetic.model import Observation, Origin
 from idetic.surfaces.documents import path_of
+from idetic.verbs.arguments import SHORT
 
 T = TypeVar("T")
 Call = Callable[[], Coroutine[Any, Any, T]]

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from uuid import UUID
 
 from idetic.errors import InputError
-from idetic.gateway.content import SHORT
 from idetic.ids import uuid7_text
 from idetic.model import Claim, Entry, Observation
+from idetic.verbs.arguments import SHORT
 
 Namespace = tuple[str, ...]
 MAX_PARTS = 500

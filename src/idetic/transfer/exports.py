@@ -11,7 +11,6 @@ from pathlib import Path
 from anyio import to_thread
 
 from idetic.errors import InputError
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.model import Capability, Scope
 from idetic.plain_data import PlainData
 from idetic.ports import Clock
@@ -19,6 +18,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store.export_rows import Moving
 from idetic.telemetry import finished
 from idetic.transfer.export_file import END, LEDGER, Header, Seal, framed, parsed
+from idetic.verbs.authorization import require, require_whole_anchor
 
 Progress = Callable[[int, int], None]
 

@@ -13,7 +13,6 @@ from idetic.audit.chain import ChainHead
 from idetic.audit.findings import Verified
 from idetic.audit.verify import check_head, examine
 from idetic.errors import AnchorTaken, ExportRefused, InputError
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.model import Capability, Scope
 from idetic.plain_data import PlainData, plain
 from idetic.ports import Clock
@@ -21,6 +20,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store.export_rows import PROFILES, SPECS, VECTORS, Landing, Moving
 from idetic.telemetry import traced
 from idetic.transfer.export_file import ExportFile, Header, RowBatch
+from idetic.verbs.authorization import require, require_whole_anchor
 
 Progress = Callable[[int, int], None]
 _PROFILE = {"name": str, "fingerprint": str, "profile": str, "dimensions": int, "active": bool}
