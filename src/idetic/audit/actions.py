@@ -1,4 +1,4 @@
-"""`explain_action`, `actions`, `readers`: what actions rested on, and who was shown what.
+"""What actions rested on, and who was shown what.
 
 An entry is told as it stood at a link of its chain: what came after is taken back. Positions
 decide, not times: two decisions can share a moment. State columns say what is, and hold one time
@@ -15,69 +15,28 @@ from uuid import UUID
 
 from idetic.audit.explanation import (
     ActionExplanation,
-    ActionRecord,
     EntrySource,
     ExplainedEntry,
     ReadReceipt,
     Reference,
 )
-from idetic.audit.verify import require_one_chain
-from idetic.errors import EntryNotFound, InputError, NotFound
+from idetic.errors import EntryNotFound, NotFound
 from idetic.evidence import Corroboration, Lineage
-from idetic.model import Capability, Decision, Entry, LedgerRecord, Ref, Scope
-from idetic.ports import Clock
-from idetic.spec.memory_spec import MemorySpec
-from idetic.store.audit import Audited, Auditing
-from idetic.verbs.arguments import check_uuid
-from idetic.verbs.authorization import require
+from idetic.model import Decision, Entry, LedgerRecord, Ref
+from idetic.store.audit import Audited
 
 # Far more than any action has behind it; a bound all the same.
 MOST = 10_000
-MAX_LISTED = 1_000
 # What supersession on the write path changes; every other turn says itself what it changed.
 _SUPERSEDED = {"superseded_at": None, "superseded_by": None}
 
 
-class Explaining:
-    """Explains actions of one agent. Shows who was shown what, so it needs `audit`."""
-
-    def __init__(self, spec: MemorySpec, auditing: Auditing, clock: Clock):
-        self._spec = spec
-        self._auditing = auditing
-        self._clock = clock
-
-    async def action(self, scope: Scope, action_id: UUID) -> ActionExplanation:
-        """What an action rested on, each entry as it stood when the action was linked to it."""
-        require(self._spec, scope, Capability.AUDIT)
-        require_one_chain(scope)
-        wanted = check_uuid(action_id, "action_id")
-        async with self._auditing.look(scope, self._clock.now()) as seen:
-            return await explained(seen, wanted)
-
-    async def actions(self, scope: Scope, limit: int, before: UUID | None) -> list[ActionRecord]:
-        """The actions that rest on this memory, newest first."""
-        require(self._spec, scope, Capability.AUDIT)
-        require_one_chain(scope)
-        last = None if before is None else check_uuid(before, "before")
-        async with self._auditing.look(scope, self._clock.now()) as seen:
-            return [ActionRecord(*row) for row in await seen.actions(last, _limit(limit))]
-
-    async def readers(self, scope: Scope, entry_id: UUID, limit: int) -> list[ReadReceipt]:
-        """Who was shown an entry, newest first."""
-        require(self._spec, scope, Capability.AUDIT)
-        require_one_chain(scope)
-        wanted = check_uuid(entry_id, "entry_id")
-        async with self._auditing.look(scope, self._clock.now()) as seen:
-            found = await seen.readers(wanted, _limit(limit))
-            if not found and not await seen.histories([wanted]):
-                raise EntryNotFound
-            return [ReadReceipt(*row) for row in found]
-
-
-def _limit(limit: object) -> int:
-    if type(limit) is not int or not 1 <= limit <= MAX_LISTED:
-        raise InputError(f"limit is a whole number from 1 to {MAX_LISTED:,}.")
-    return limit
+async def readers_of(seen: Audited, entry_id: UUID, limit: int) -> list[ReadReceipt]:
+    """Who was shown an entry, newest first."""
+    found = await seen.readers(entry_id, limit)
+    if not found and not await seen.histories([entry_id]):
+        raise EntryNotFound
+    return [ReadReceipt(*row) for row in found]
 
 
 async def explained(seen: Audited, action_id: UUID) -> ActionExplanation:

@@ -11,14 +11,11 @@ from uuid import UUID
 
 from idetic.audit.chain import ChainHead, Link, genesis_hash, moment_of, walk_log
 from idetic.audit.findings import KEPT, ChainWalk, Findings, ProblemKind, Verified
-from idetic.errors import AnchorRefused, InputError
+from idetic.errors import InputError
 from idetic.gateway.content import canonical_json
 from idetic.gateway.items import provenance_hash
-from idetic.model import Capability, Claim, Scope
-from idetic.ports import Clock
-from idetic.spec.memory_spec import MemorySpec
-from idetic.store.audit import Audited, Auditing
-from idetic.verbs.authorization import require
+from idetic.model import Claim, Scope
+from idetic.store.audit import Audited
 
 Progress = Callable[[int, int], None]
 BATCH = 2_000
@@ -30,31 +27,10 @@ _LIKE_A_FLOAT = 10**16
 _WHOLE = 2**63
 
 
-class Verifier:
-    """Checks the chains of one agent. Reads only, in batches that each hold no more than that."""
-
-    def __init__(self, spec: MemorySpec, auditing: Auditing, clock: Clock):
-        self._spec = spec
-        self._auditing = auditing
-        self._clock = clock
-
-    async def head(self, scope: Scope) -> ChainHead:
-        """Where the anchor's chain ends now, to be kept elsewhere."""
-        require(self._spec, scope, Capability.AUDIT)
-        require_one_chain(scope)
-        async with self._auditing.look(scope, self._clock.now()) as seen:
-            position, digest, at, _ = await seen.end()
-        return _head(seen, position, digest, at)
-
-    async def verify(
-        self, scope: Scope, head: ChainHead | None, progress: Progress | None
-    ) -> Verified:
-        """Check everything; problems are told, not raised."""
-        require(self._spec, scope, Capability.AUDIT)
-        require_one_chain(scope)
-        check_head(scope, head)
-        async with self._auditing.look(scope, self._clock.now()) as seen:
-            return await examine(seen, head, progress)
+async def chain_head(seen: Audited) -> ChainHead:
+    """Where the anchor's chain ends now, to be kept elsewhere."""
+    position, digest, at, _ = await seen.end()
+    return _head(seen, position, digest, at)
 
 
 async def examine(
@@ -101,16 +77,6 @@ def check_head(scope: Scope, head: ChainHead | None) -> None:
         raise InputError("head is a ChainHead.", remedy="Read one with ChainHead.from_data.")
     if head is not None and not head.of_same_anchor(scope.agent, scope.anchor):
         raise InputError("This head belongs to another chain.")
-
-
-def require_one_chain(scope: Scope) -> None:
-    """Refuse a scope that spans several chains."""
-    missing = [key for key, value in scope.anchor.items() if value is None]
-    if missing:
-        raise AnchorRefused(
-            f"A chain belongs to one anchor; {', '.join(missing)} is open.",
-            remedy="Bind again with every key, once for each anchor.",
-        )
 
 
 async def _walk(seen: Audited, walk: ChainWalk, last: int, progress: Progress | None) -> None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
+from idetic.audit.actions import explained, readers_of
 from idetic.audit.chain import ChainHead
 from idetic.audit.explanation import ActionExplanation, ActionRecord, ReadReceipt
 from idetic.audit.findings import Verified
-from idetic.audit.verify import Progress
+from idetic.audit.verify import Progress, chain_head, check_head, examine
 from idetic.errors import InputError
 from idetic.library.binding import Binding
 from idetic.model import Capability
-from idetic.transfer.adoption import Adopted
-from idetic.transfer.exports import Exported
+from idetic.store.audit import Audited
+from idetic.transfer.adoption import Adopted, adopt_memories
+from idetic.transfer.export_file import ExportFile
+from idetic.transfer.exports import Exported, export_lines, export_to_file
 from idetic.transfer.foreign import STORES, documents
-from idetic.transfer.imports import Imported
+from idetic.transfer.imports import Imported, import_file
 from idetic.verbs.arguments import Cursor, Limit, Wire
 from idetic.verbs.declaration import Paging, get, post, stream_verb, verb
 
@@ -32,14 +36,20 @@ def exported_data(data: Any) -> Any:
     return found
 
 
-@verb(capability=Capability.AUDIT, http=get("/chain/head", "auditing"))
+def _looked_at(binding: Binding) -> AbstractAsyncContextManager[Audited]:
+    return binding.rooms.anchors.look(binding.scope, binding.rooms.clock.now())
+
+
+@verb(capability=Capability.AUDIT, whole_anchor=True, http=get("/chain/head", "auditing"))
 async def head(binding: Binding) -> ChainHead:
     """Say where the chain of this anchor ends now: keep it elsewhere, for `verify`."""
-    return await binding.rooms.verifier.head(binding.scope)
+    async with _looked_at(binding) as seen:
+        return await chain_head(seen)
 
 
 @verb(
     capability=Capability.AUDIT,
+    whole_anchor=True,
     http=post("/chain/verify", "auditing"),
     examples=("idetic verify {scope}",),
 )
@@ -47,34 +57,45 @@ async def verify(
     binding: Binding, head: ChainHead | None = None, progress: Progress | None = None
 ) -> Verified:
     """Check every link of the chain, its end, and that entries say what they said."""
-    return await binding.rooms.verifier.verify(binding.scope, head, progress)
+    check_head(binding.scope, head)
+    async with _looked_at(binding) as seen:
+        return await examine(seen, head, progress)
 
 
 @verb(
     capability=Capability.AUDIT,
+    whole_anchor=True,
     http=get("/actions/{action_id}/explanation", "auditing"),
     command=None,
 )
 async def explain_action(binding: Binding, action_id: UUID) -> ActionExplanation:
     """Say what an action rested on, as it stood then, and everything behind that."""
-    return await binding.rooms.explaining.action(binding.scope, action_id)
+    async with _looked_at(binding) as seen:
+        return await explained(seen, action_id)
 
 
 @verb(
     capability=Capability.AUDIT,
+    whole_anchor=True,
     http=get("/actions", "auditing", page=Paging("actions", lambda one: one.action_id)),
 )
 async def actions(
     binding: Binding, *, limit: Limit = 100, before: Cursor = None
 ) -> list[ActionRecord]:
     """List the actions that rest on this memory, newest first; `before` is a page's last id."""
-    return await binding.rooms.explaining.actions(binding.scope, limit, before)
+    async with _looked_at(binding) as seen:
+        return [ActionRecord(*row) for row in await seen.actions(before, limit)]
 
 
-@verb(capability=Capability.AUDIT, http=get("/entries/{entry_id}/readers", "auditing"))
+@verb(
+    capability=Capability.AUDIT,
+    whole_anchor=True,
+    http=get("/entries/{entry_id}/readers", "auditing"),
+)
 async def readers(binding: Binding, entry_id: UUID, *, limit: Limit = 100) -> list[ReadReceipt]:
     """List who was shown an entry, newest first."""
-    return await binding.rooms.explaining.readers(binding.scope, entry_id, limit)
+    async with _looked_at(binding) as seen:
+        return await readers_of(seen, entry_id, limit)
 
 
 @stream_verb(
@@ -87,9 +108,11 @@ async def export(
     binding: Binding, *, vectors: bool = False, progress: Progress | None = None
 ) -> AsyncIterator[bytes]:
     """Give the whole anchor with its history, as the bytes of a file, some rows at a time."""
-    chunks = binding.rooms.exporting.chunks(binding.scope, vectors=vectors, progress=progress)
-    async for chunk in chunks:
-        yield chunk
+    rooms = binding.rooms
+    async with rooms.anchors.leave(binding.scope, rooms.clock.now()) as leaving:
+        lines = export_lines(leaving, rooms.version, vectors=vectors, progress=progress)
+        async for chunk in lines:
+            yield chunk
 
 
 @verb(capability=Capability.EXPORT, whole_anchor=True, command=None)
@@ -97,9 +120,11 @@ async def export_to(
     binding: Binding, path: str | Path, *, vectors: bool = False, progress: Progress | None = None
 ) -> Exported:
     """Write the same into a new file, which has its name only once it is whole."""
-    return await binding.rooms.exporting.to_file(
-        binding.scope, path, vectors=vectors, progress=progress
-    )
+    rooms = binding.rooms
+    async with rooms.anchors.leave(binding.scope, rooms.clock.now()) as leaving:
+        return await export_to_file(
+            leaving, rooms.version, path, vectors=vectors, progress=progress
+        )
 
 
 @verb(capability=Capability.IMPORT, writes=True, command=None)
@@ -112,9 +137,15 @@ async def import_from(
     progress: Progress | None = None,
 ) -> Imported:
     """Take an export into this anchor, which must be empty; it is verified, all or nothing."""
-    return await binding.rooms.importing.from_file(
-        binding.scope, path, vectors=vectors, head=head, progress=progress
-    )
+    if not isinstance(path, str | Path) or not str(path):
+        raise InputError("An import needs the path of a file.")
+    check_head(binding.scope, head)
+    rooms = binding.rooms
+    with ExportFile(path) as file:
+        async with rooms.anchors.land(binding.scope, rooms.clock.now()) as landing:
+            return await import_file(
+                landing, rooms.version, file, vectors=vectors, head=head, progress=progress
+            )
 
 
 @verb(capability=Capability.IMPORT, writes=True, http=post("/adopt", "moving"), command=None)
@@ -131,5 +162,13 @@ async def adopt(
     """
     if source not in STORES:
         raise InputError(f"source is one of {', '.join(STORES)}.")
-    memories = STORES[source](exported_data(data))
-    return await binding.rooms.adopting.adopt(binding.scope, memories, dry_run=dry_run)
+    memories, rooms = STORES[source](exported_data(data)), binding.rooms
+    return await adopt_memories(
+        binding.spec,
+        rooms.gateway,
+        rooms.closer,
+        rooms.gates,
+        binding.scope,
+        memories,
+        dry_run=dry_run,
+    )

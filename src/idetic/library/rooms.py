@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from idetic.audit.actions import Explaining
-from idetic.audit.verify import Verifier
 from idetic.gates.gate import Gates
 from idetic.gateway.echoes import EchoCheck
 from idetic.gateway.gateway import Gateway
@@ -33,7 +31,6 @@ from idetic.recall.engine import RecallEngine
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Persona
-from idetic.store.audit import Auditing
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
 from idetic.store.embeddings import Embeddings
@@ -50,9 +47,6 @@ from idetic.store.read_receipts import ReadReceipts
 from idetic.store.recall_query import Recalls
 from idetic.store.retention import Retaining
 from idetic.store.writes import Writes
-from idetic.transfer.adoption import Adopting
-from idetic.transfer.exports import Exporting
-from idetic.transfer.imports import Importing
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +74,10 @@ class Rooms:
     overviews: Overviews
     listings: Listings
     aggregation: Aggregation
-    verifier: Verifier
-    explaining: Explaining
     gates: Gates
     marks: Marks
-    exporting: Exporting
-    importing: Importing
-    adopting: Adopting
+    anchors: Moving
+    version: int
     clock: Clock
 
 
@@ -113,7 +104,6 @@ def compose(
     recalls = Recalls(database, family, entries, extensions.vector)
     engine = RecallEngine(spec, recalls, embeddings, model, clock, reranker)
     embedding = EmbeddingRun(spec, engine, embeddings, model, clock)
-    auditing = Auditing(database, family, entries, extensions)
     gates = Gates(spec)
     echoes = EchoCheck(ReadReceipts(database, family), partial(Echoes, spec))
     gateway = Gateway(spec, version, Writes(database, family), echoes, gates, clock)
@@ -121,8 +111,6 @@ def compose(
     closer = ScopeCloser(spec, gateway, holding, embedding, gates, clock)
     undoing = Undoing(spec, gateway, holding, clock)
     sourcing = Sourcing(database, family, entries, extensions)
-    moving = Moving(database, family, entries, extensions)
-    verifier = Verifier(spec, auditing, clock)
     overseeing = Overseeing(database, family, entries, extensions)
     queue = Queue(jobs or database)
     return Rooms(
@@ -147,11 +135,8 @@ def compose(
         overviews=Overviews(spec, overseeing, sourcing, queue, clock),
         listings=Listings(spec, Listing(database, family, entries, extensions), queue, clock),
         aggregation=Aggregation(spec, gateway, holding, gates, clock),
-        verifier=verifier,
-        explaining=Explaining(spec, auditing, clock),
-        exporting=Exporting(spec, version, moving, clock),
-        importing=Importing(spec, version, moving, clock),
-        adopting=Adopting(spec, gateway, closer, gates),
+        anchors=Moving(database, family, entries, extensions),
+        version=version,
         gates=gates,
         marks=Marks(database, family),
         clock=clock,

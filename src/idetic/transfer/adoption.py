@@ -13,7 +13,6 @@ from idetic.gateway.gateway import MAX_BATCH, Gateway
 from idetic.ids import uuid7
 from idetic.lifecycle.closing import ScopeCloser
 from idetic.model import (
-    Capability,
     Claim,
     Decision,
     Observation,
@@ -29,7 +28,6 @@ from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.transfer.foreign import ForeignMemory, NotTaken
 from idetic.verbs.arguments import SHORT
-from idetic.verbs.authorization import require, require_whole_anchor
 
 # What happens to every entry of a session that closes, and says nothing about this one.
 _ALWAYS = frozenset({"dropped", "held"})
@@ -51,77 +49,75 @@ class Adopted(PlainData):
     dry_run: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Adopting:
-    """Brings foreign memories to one agent's gateway."""
+async def adopt_memories(
+    spec: MemorySpec,
+    gateway: Gateway,
+    closer: ScopeCloser,
+    gates: Gates,
+    scope: Scope,
+    memories: Iterable[ForeignMemory | NotTaken],
+    *,
+    dry_run: bool,
+) -> Adopted:
+    """Ask the gateway to take each memory; what it does not take is told, and stops nothing."""
+    every = list(memories)
+    asked = [one for one in every if isinstance(one, ForeignMemory)]
+    refused = [one for one in every if isinstance(one, NotTaken)]
+    left_out: Counter[str] = Counter()
+    seen = [_observation(spec, gates, one, left_out) for one in asked]
+    place = _place(spec)
+    session = bool(seen) and not dry_run and place.session_id is not None
+    if session:
+        await gateway.open_scope(scope, place)
+    taken = known = 0
+    for first in range(0, len(seen), MAX_BATCH):
+        part = seen[first : first + MAX_BATCH]
+        answers = await gateway.adopt(scope, place, part, write=not dry_run)
+        for one, answer in zip(asked[first:], answers, strict=False):
+            if isinstance(answer, IdeticError):
+                refused.append(NotTaken(one.id, answer.code, answer.message))
+            elif answer is not None and answer.decision is Decision.REJECT:
+                refused.append(NotTaken(one.id, answer.reason, "it restates canonical content"))
+            elif answer is not None and (answer.replayed or answer.decision is Decision.NOOP):
+                known += 1
+            else:
+                taken += 1
+    became: Counter[str] = Counter()
+    if session:
+        closed = await closer.close(scope, place, "the import ended")
+        told = (decided.transition for decided in closed.decided)
+        became.update(one for one in told if one not in _ALWAYS)
+    return Adopted(taken, known, tuple(refused), dict(left_out), dict(became), dry_run)
 
-    spec: MemorySpec
-    gateway: Gateway
-    closer: ScopeCloser
-    gates: Gates
 
-    async def adopt(
-        self, scope: Scope, found: Iterable[ForeignMemory | NotTaken], *, dry_run: bool
-    ) -> Adopted:
-        """Ask the gateway to take each; what it does not take is told, and stops nothing."""
-        require(self.spec, scope, Capability.IMPORT)
-        require_whole_anchor(scope)
-        every = list(found)
-        asked = [one for one in every if isinstance(one, ForeignMemory)]
-        refused = [one for one in every if isinstance(one, NotTaken)]
-        left_out: Counter[str] = Counter()
-        seen = [self._observation(one, left_out) for one in asked]
-        place = self._place()
-        session = bool(seen) and not dry_run and place.session_id is not None
-        if session:
-            await self.gateway.open_scope(scope, place)
-        taken = known = 0
-        for first in range(0, len(seen), MAX_BATCH):
-            part = seen[first : first + MAX_BATCH]
-            answers = await self.gateway.adopt(scope, place, part, write=not dry_run)
-            for one, answer in zip(asked[first:], answers, strict=False):
-                if isinstance(answer, IdeticError):
-                    refused.append(NotTaken(one.id, answer.code, answer.message))
-                elif answer is not None and answer.decision is Decision.REJECT:
-                    refused.append(NotTaken(one.id, answer.reason, "it restates canonical content"))
-                elif answer is not None and (answer.replayed or answer.decision is Decision.NOOP):
-                    known += 1
-                else:
-                    taken += 1
-        became: Counter[str] = Counter()
-        if session:
-            closed = await self.closer.close(scope, place, "the import ended")
-            told = (decided.transition for decided in closed.decided)
-            became.update(one for one in told if one not in _ALWAYS)
-        return Adopted(taken, known, tuple(refused), dict(left_out), dict(became), dry_run)
+def _place(spec: MemorySpec) -> Place:
+    """The persistent tier where it takes episodes directly; otherwise a session of its own, whose
+    close decides what becomes of them."""
+    cell = Tier.PERSISTENT, Typology.EPISODIC
+    direct = Typology.EPISODIC in spec.typology.at(Tier.PERSISTENT)
+    if direct and spec.writes_of(*cell).mode is WriteMode.AUTOMATIC:
+        return Place()
+    return Place(uuid7())
 
-    def _place(self) -> Place:
-        """The persistent tier where it takes episodes directly; otherwise a session of its own,
-        whose close decides what becomes of them."""
-        cell = Tier.PERSISTENT, Typology.EPISODIC
-        direct = Typology.EPISODIC in self.spec.typology.at(Tier.PERSISTENT)
-        if direct and self.spec.writes_of(*cell).mode is WriteMode.AUTOMATIC:
-            return Place()
-        return Place(uuid7())
 
-    def _observation(self, one: ForeignMemory, left_out: Counter[str]) -> Observation:
-        """A foreign memory as something heard from outside, with a claim that names where.
+def _observation(
+    spec: MemorySpec, gates: Gates, one: ForeignMemory, left_out: Counter[str]
+) -> Observation:
+    """A foreign memory as something heard from outside, with a claim that names where.
 
-        The claim makes it a candidate when the session closes, instead of dropping it; and when the
-        same memory comes again with another text, the later one replaces the earlier.
-        """
-        named = f"{one.source} {one.id}"[:SHORT]
-        if self.gates.at(Boundary.INGEST).apply(named).changes:
-            named = f"{one.source} {one.disguised}"
-        envelope = {
-            key: value for key, value in one.metadata.items() if fits(self.spec, key, value)
-        }
-        left_out.update(str(key)[:60] for key in one.metadata if key not in envelope)
-        return Observation(
-            one.text,
-            envelope=envelope,
-            claim=Claim(named, "remembered", one.stated),
-            valid_at=one.created_at,
-            heard_from=Origin.EXTERNAL,
-            idempotency_key=f"{named[:150]} {one.stated}",
-        )
+    The claim makes it a candidate when the session closes, instead of dropping it; and when the
+    same memory comes again with another text, the later one replaces the earlier.
+    """
+    named = f"{one.source} {one.id}"[:SHORT]
+    if gates.at(Boundary.INGEST).apply(named).changes:
+        named = f"{one.source} {one.disguised}"
+    envelope = {key: value for key, value in one.metadata.items() if fits(spec, key, value)}
+    left_out.update(str(key)[:60] for key in one.metadata if key not in envelope)
+    return Observation(
+        one.text,
+        envelope=envelope,
+        claim=Claim(named, "remembered", one.stated),
+        valid_at=one.created_at,
+        heard_from=Origin.EXTERNAL,
+        idempotency_key=f"{named[:150]} {one.stated}",
+    )

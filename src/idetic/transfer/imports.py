@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from anyio import to_thread
 
 from idetic.audit.chain import ChainHead
 from idetic.audit.findings import Verified
-from idetic.audit.verify import check_head, examine
+from idetic.audit.verify import examine
 from idetic.errors import AnchorTaken, ExportRefused, InputError
-from idetic.model import Capability, Scope
 from idetic.plain_data import PlainData, plain
-from idetic.ports import Clock
-from idetic.spec.memory_spec import MemorySpec
-from idetic.store.export_rows import PROFILES, SPECS, VECTORS, Landing, Moving
-from idetic.telemetry import traced
+from idetic.store.export_rows import PROFILES, SPECS, VECTORS, Landing
+from idetic.telemetry import span
 from idetic.transfer.export_file import ExportFile, Header, RowBatch
-from idetic.verbs.authorization import require, require_whole_anchor
 
 Progress = Callable[[int, int], None]
 _PROFILE = {"name": str, "fingerprint": str, "profile": str, "dimensions": int, "active": bool}
@@ -37,45 +32,29 @@ class Imported(PlainData):
     head: ChainHead
 
 
-@dataclass(frozen=True, slots=True)
-class Importing:
-    """Takes exports in for one agent."""
-
-    spec: MemorySpec
-    version: int
-    moving: Moving
-    clock: Clock
-
-    @traced("import")
-    async def from_file(
-        self,
-        scope: Scope,
-        path: str | Path,
-        *,
-        vectors: bool,
-        head: ChainHead | None,
-        progress: Progress | None,
-    ) -> Imported:
-        """Take a file in. One transaction: what does not hold takes everything back."""
-        require(self.spec, scope, Capability.IMPORT)
-        require_whole_anchor(scope)
-        if not isinstance(path, str | Path) or not str(path):
-            raise InputError("An import needs the path of a file.")
-        check_head(scope, head)
-        with ExportFile(path) as file, _as_a_fault_of_the_file():
-            async with self.moving.land(scope, self.clock.now()) as landing:
-                _check_owner(landing, file.header)
-                spec = file.header.spec_version, file.header.spec_digest
-                if spec != (self.version, self.spec.digest):
-                    raise _other_spec(f"version {file.header.spec_version}")
-                if await landing.begin() != 0:
-                    raise AnchorTaken
-                await _load(landing, file, vectors=vectors, progress=progress)
-                await landing.finish()
-                found = await examine(landing, head)
-                _refuse_unless_intact(found)
-        taken = file.header.rows.get(VECTORS, 0) if vectors else 0
-        return Imported(file.header.total, found.entries, found.links, taken, found.head)
+async def import_file(
+    landing: Landing,
+    version: int,
+    file: ExportFile,
+    *,
+    vectors: bool,
+    head: ChainHead | None,
+    progress: Progress | None,
+) -> Imported:
+    """Take a file in, in one transaction: what does not hold takes everything back."""
+    with span("import", scope=landing.scope), _as_a_fault_of_the_file():
+        _check_owner(landing, file.header)
+        spec = file.header.spec_version, file.header.spec_digest
+        if spec != (version, landing.family.spec.digest):
+            raise _other_spec(f"version {file.header.spec_version}")
+        if await landing.begin() != 0:
+            raise AnchorTaken
+        await _load(landing, file, vectors=vectors, progress=progress)
+        await landing.finish()
+        found = await examine(landing, head)
+        _refuse_unless_intact(found)
+    taken = file.header.rows.get(VECTORS, 0) if vectors else 0
+    return Imported(file.header.total, found.entries, found.links, taken, found.head)
 
 
 def _check_owner(landing: Landing, header: Header) -> None:
