@@ -1,4 +1,4 @@
-"""The nouns of erasure: whom it is about, and the receipt that says what went and what stayed."""
+"""The nouns of erasure: its subject, and the receipt that says what was removed and what stayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nouns of evidence: what supports an entry, what speaks against it, what it was made of."""
+"""The nouns of evidence: an entry's corroborations, contradictions, lineage and decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What actions rested on, and who was shown what.
+"""Explanations of actions: the entries that each rested on, and who was shown an entry.
 
 An entry is told as it stood at a link of its chain: what came after is taken back. Positions
 decide, not times: two decisions can share a moment. State columns say what is, and hold one time

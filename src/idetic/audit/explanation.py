@@ -1,4 +1,4 @@
-"""What an action rested on, as it stood then: frozen nouns, told as data and as a text."""
+"""The explanation of an action: frozen nouns, and the same as plain data and as a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verification found, and the walk along a chain that names what is wrong with it.
+"""The findings of a verification, and the walk along a chain that names what is wrong with it.
 
 The walk is pure, and of bounded size however long the chain is.
 """

@@ -1,4 +1,4 @@
-"""`verify`: every link of an anchor's chain, its end, and what the chain witnesses."""
+"""Verification of an anchor: every link of its chain, the chain's end, and what it witnesses."""
 
 from __future__ import annotations
 

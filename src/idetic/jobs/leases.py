@@ -1,4 +1,4 @@
-"""Who holds a job, and whether a failed one is tried again.
+"""Leases: which worker holds a job, and when a failed job is tried again.
 
 procrastinate's manager and retries, with the gaps closed that a kill or a cut opens.
 """

@@ -17,11 +17,12 @@ from idetic.errors import InputError
 from idetic.library.binding import Binding
 from idetic.model import Capability
 from idetic.store.audit import Audited
+from idetic.telemetry import span
 from idetic.transfer.adoption import Adopted, adopt_memories
 from idetic.transfer.export_file import ExportFile
 from idetic.transfer.exports import Exported, export_lines, export_to_file
 from idetic.transfer.foreign import STORES, documents
-from idetic.transfer.imports import Imported, import_file
+from idetic.transfer.imports import Imported, faults_of_the_file, import_file
 from idetic.verbs.arguments import Cursor, Limit, Wire
 from idetic.verbs.declaration import Paging, get, post, stream_verb, verb
 
@@ -141,7 +142,7 @@ async def import_from(
         raise InputError("An import needs the path of a file.")
     check_head(binding.scope, head)
     rooms = binding.rooms
-    with ExportFile(path) as file:
+    with span("import", scope=binding.scope), ExportFile(path) as file, faults_of_the_file():
         async with rooms.anchors.land(binding.scope, rooms.clock.now()) as landing:
             return await import_file(
                 landing, rooms.version, file, vectors=vectors, head=head, progress=progress

@@ -1,4 +1,4 @@
-"""What a recall gives back: hits that carry their own explanation, for people and for programs."""
+"""The answer of a recall: hits that carry their own explanation, as a text and as plain data."""
 
 from __future__ import annotations
 

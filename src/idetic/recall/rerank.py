@@ -1,4 +1,4 @@
-"""A reranking layer on top of fusion: a cross-encoder reads the query and a text together."""
+"""Reranking on top of fusion: a cross-encoder reads the query and a text together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit reads: a chain as it is stored, entries beside their history, one action's ground.
+"""The rows of an audit: a chain as it is stored, entries beside their history, one action's ground.
 
 Rows and nothing else: what they amount to is judged in `idetic.audit`, away from the database.
 """

@@ -1,4 +1,4 @@
-"""Profiles and vectors: which model made what, what is pending, and who read what."""
+"""Embedding profiles and vectors: which model made which, and which entries have none yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read receipts: what was put before whom, and what a session was shown."""
+"""Read receipts: which entries a session was shown."""
 
 from __future__ import annotations
 

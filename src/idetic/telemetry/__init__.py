@@ -1,8 +1,8 @@
-"""What memory does, told to whoever runs it: spans, counts and gauges; ids, lengths and
-similarities. Never a text: what is not a number, an id or a word of our own leaves as its length.
+"""Telemetry: spans, counters and gauges about what memory does, for whoever runs it.
 
-Nothing is recorded until somebody says where to: `use(…)`, or `configure()`. Until then a call here
-costs a look at an empty tuple.
+Facts are ids, numbers, and words of our own. A text is never one: it leaves as its length. Nothing
+is recorded until `use(…)` or `configure()` names a recorder; until then a call here costs a look at
+an empty tuple.
 """
 
 from idetic.telemetry.facts import Metric, Name

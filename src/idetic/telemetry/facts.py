@@ -1,4 +1,4 @@
-"""What may be told about memory: the metrics by name, and the one filter for everything else."""
+"""The facts that may leave the process: the metrics by name, and the one filter for the rest."""
 
 from __future__ import annotations
 

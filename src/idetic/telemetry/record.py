@@ -1,4 +1,4 @@
-"""The one place where anything is recorded. Recorders get safe facts and nothing else."""
+"""Recording: the one place where spans and metrics are handed to recorders, as safe facts only."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def measure(metric: Metric, value: float = 1, **given: Any) -> None:
 
 
 def _few(facts: Facts) -> Facts:
-    """What a metric is split by: a value for each anchor would be a series for each."""
+    """The facts a metric is split by: a value for each anchor would be a series for each."""
     return {key: value for key, value in facts.items() if key in ("agent", "outcome", "task")}
 
 
@@ -132,7 +132,7 @@ def _metric(metric: Metric, value: float, facts: Facts) -> None:
 
 
 def outcome_of(error: BaseException | None) -> Name:
-    """How an operation ended, in one word: never an error's message."""
+    """The outcome of an operation in one word: never an error's message."""
     if error is None:
         return Name("ok")
     return Name(error.code if isinstance(error, IdeticError) else type(error).__name__)
@@ -158,7 +158,7 @@ def traced(operation: str) -> Callable[[Method[Room, First, P, R]], Method[Room,
 
 
 def receipt_facts(agent: str, answer: Any) -> dict[str, Any]:
-    """What receipts tell: decisions, counted; of a single one, its ids and its similarity."""
+    """The facts of receipts: counted decisions; of a single one, its ids and its similarity."""
     answers = answer if isinstance(answer, list) else [answer]
     receipts = [one for one in answers if isinstance(one, Receipt)]
     for decision in Decision:

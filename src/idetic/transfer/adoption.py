@@ -1,4 +1,4 @@
-"""Adopting what another store remembered: through the gateway, one by one, with a report."""
+"""Adoption of another store's memories: each goes through the gateway; a report tells the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other stores (Mem0, LangGraph) exported, as memories that the gateway may be asked to take.
+"""Memories that other stores (Mem0, LangGraph) exported, read for the gateway to take.
 
 Such a memory comes without a chain, without a scope and without anybody who vouches for it. So it
 is an observation of an external origin, each with its own checks, and never a restored row.

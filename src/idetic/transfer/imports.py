@@ -14,7 +14,6 @@ from idetic.audit.verify import examine
 from idetic.errors import AnchorTaken, ExportRefused, InputError
 from idetic.plain_data import PlainData, plain
 from idetic.store.export_rows import PROFILES, SPECS, VECTORS, Landing
-from idetic.telemetry import span
 from idetic.transfer.export_file import ExportFile, Header, RowBatch
 
 Progress = Callable[[int, int], None]
@@ -42,17 +41,16 @@ async def import_file(
     progress: Progress | None,
 ) -> Imported:
     """Take a file in, in one transaction: what does not hold takes everything back."""
-    with span("import", scope=landing.scope), _as_a_fault_of_the_file():
-        _check_owner(landing, file.header)
-        spec = file.header.spec_version, file.header.spec_digest
-        if spec != (version, landing.family.spec.digest):
-            raise _other_spec(f"version {file.header.spec_version}")
-        if await landing.begin() != 0:
-            raise AnchorTaken
-        await _load(landing, file, vectors=vectors, progress=progress)
-        await landing.finish()
-        found = await examine(landing, head)
-        _refuse_unless_intact(found)
+    _check_owner(landing, file.header)
+    spec = file.header.spec_version, file.header.spec_digest
+    if spec != (version, landing.family.spec.digest):
+        raise _other_spec(f"version {file.header.spec_version}")
+    if await landing.begin() != 0:
+        raise AnchorTaken
+    await _load(landing, file, vectors=vectors, progress=progress)
+    await landing.finish()
+    found = await examine(landing, head)
+    _refuse_unless_intact(found)
     taken = file.header.rows.get(VECTORS, 0) if vectors else 0
     return Imported(file.header.total, found.entries, found.links, taken, found.head)
 
@@ -109,7 +107,7 @@ async def _take(landing: Landing, batch: RowBatch, *, vectors: bool) -> None:
 
 
 @contextmanager
-def _as_a_fault_of_the_file() -> Iterator[None]:
+def faults_of_the_file() -> Iterator[None]:
     """What the database's bounds refuse of a file is the file's fault, and told so."""
     try:
         yield
