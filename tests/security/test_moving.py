@@ -10,7 +10,7 @@ import pytest
 from psycopg import errors as pg
 from psycopg import sql
 
-from idetic.store.disposal import noun
+from idetic.store.payload_stripping import noun
 from idetic.store.taking import moved
 from tests.support.scoped import bind, set_local
 from tests.support.tenants import Populated, Tenant

@@ -28,9 +28,9 @@ from idetic.spec.loader import load
 from idetic.spec.retention import RetentionState
 from idetic.store import scope as scoping
 from idetic.store.compiler import Extensions
-from idetic.store.erasing import Searching
+from idetic.store.erasure_rows import Searching
 from idetic.store.family import Family
-from idetic.store.quarantine import Source, Sourcing
+from idetic.store.quarantine_rows import Source, Sourcing
 from tests.conftest import RULE_TEXT
 from tests.support.catalog import tables_of
 from tests.support.databases import row_counts_on

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from idetic.audit.findings import Findings, ProblemKind
-from idetic.gateway.content import canonical_json
-from idetic.gateway.items import provenance_hash
 from idetic.model import Claim
+from idetic.store.entry_content import canonical_json, provenance_hash
 
 # From here on Python prints a float with an exponent, and jsonb its digits: they read as a whole
 # number again, and the bound of a whole number in an envelope is 2^63.

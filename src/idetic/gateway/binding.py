@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from idetic.errors import AnchorRefused, CapabilityRefused, InputError, TextRefused
-from idetic.gateway.content import SHORT, check_text, check_uuid
+from idetic.gateway.content import SHORT, check_text, check_uuid, with_article
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import AnchorKey, KeyType
@@ -98,7 +98,7 @@ def refuse(spec: MemorySpec, scope: Scope, capability: Capability) -> NoReturn:
         )
     holders = [k.value for k in PrincipalKind if spec.may(k, capability)]
     raise CapabilityRefused(
-        f"A {kind} principal may not {capability.value.replace('_', ' ')} here.",
+        f"{with_article(kind)} principal may not {capability.value.replace('_', ' ')} here.",
         remedy=f"The spec of {spec.agent} grants it to: {', '.join(holders) or 'nobody'}.",
     )
 

@@ -6,7 +6,6 @@ leaves nothing.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from idetic.errors import EnvelopeRefused, InputError, TextRefused
 from idetic.model import Claim, Ref
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import ENVELOPE_MAX_BYTES, EnvelopeKey, EnvelopeType
+from idetic.store.entry_content import canonical_json
 
 SHORT = 200
 MAX_REFS = 64
@@ -23,13 +23,12 @@ MAX_LIST = 64
 _BIGINT = 2**63
 
 
-# Made once: json.dumps with any option makes a new encoder for every call.
-canonical_json = json.JSONEncoder(
-    sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-).encode
+def with_article(noun: str) -> str:
+    """A noun with its article, as a sentence begins: "An agent", "A tool"."""
+    return f"{'An' if noun[:1].lower() in 'aeiou' else 'A'} {noun}"
 
 
-def check_text(text: object, limit: int, what: str = "body_text") -> str:
+def check_text(text: object, limit: int, what: str = "text") -> str:
     """A text that PostgreSQL can hold and the spec allows, or an error that says why not."""
     if not isinstance(text, str):
         raise TextRefused(f"{what} is a {type(text).__name__}, not a text.")

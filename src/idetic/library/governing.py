@@ -9,7 +9,7 @@ from uuid import UUID
 
 from idetic.erasure import Erased, Subject
 from idetic.evidence import Aggregated
-from idetic.lifecycle.quarantining import Quarantined, QuarantineRecord, source_of
+from idetic.lifecycle.quarantine import Quarantined, QuarantineRecord
 from idetic.model import LedgerRecord, Origin, Principal, Receipt, Scope
 
 if TYPE_CHECKING:
@@ -49,9 +49,14 @@ class Governing:
         idempotency_key: str | None = None,
     ) -> Quarantined:
         """Take a source and all that came of it out of recall, in one call that can be undone."""
-        source = source_of(origin, created_by, session_id, since)
+        source = {
+            "origin": origin,
+            "created_by": created_by,
+            "session_id": session_id,
+            "since": since,
+        }
         return await self.agent.rooms.quarantine.quarantine(
-            self.scope, source, reason=reason, key=idempotency_key
+            self.scope, **source, reason=reason, key=idempotency_key
         )
 
     async def quarantines(self, *, limit: int = 100) -> list[QuarantineRecord]:

@@ -12,7 +12,7 @@ from idetic.errors import CapabilityRefused, EntryNotFound, InputError, ScopeClo
 from idetic.evidence import Closed
 from idetic.gateway.binding import allows, bind, require
 from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
+from idetic.gateway.write_items import check_moment
 from idetic.ids import uuid7
 from idetic.library.answering import Answered, answer
 from idetic.library.auditing import Auditable

@@ -13,6 +13,7 @@ from anyio import Lock, to_thread
 
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
+from idetic.engine import ReasonerFactory
 from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
 from idetic.library.distributing import distribute, stay_distributed
 from idetic.library.handles import Agent, Memory
@@ -22,7 +23,6 @@ from idetic.library.persona import PersonaMemory, PersonaPools, compose_persona
 from idetic.library.persona_import.importing import PersonaImport, Progress
 from idetic.library.persona_import.report import ImportReport
 from idetic.library.rooms import Rooms, compose
-from idetic.lifecycle.consolidation import ReasonerFactory
 from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
 from idetic.persona.deriving import Derivation
 from idetic.persona.events import Persona, persona_of

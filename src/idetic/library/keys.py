@@ -11,7 +11,7 @@ from uuid import UUID
 from idetic.errors import CapabilityRefused, InputError, KeyRefused, SpecNotFound
 from idetic.gateway.binding import bind
 from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
+from idetic.gateway.write_items import check_moment
 from idetic.ids import uuid7
 from idetic.keys import ApiKey, CreatedKey, hash_of, key_id_of, new_key
 from idetic.library.handles import Agent, Memory

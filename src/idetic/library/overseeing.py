@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from idetic.lifecycle.listings import OpenSession
-from idetic.lifecycle.overview import Overview
+from idetic.lifecycle.overview import OpenSession, Overview
 from idetic.model import Entry, LedgerRecord, Scope, Tier, Typology
 from idetic.spec.retention import RetentionState
 from idetic.store.backlog import Job, JobState

@@ -10,7 +10,7 @@ from typing import Any
 from idetic.errors import EnvelopeRefused, InputError
 from idetic.gateway.binding import require
 from idetic.gateway.content import MAX_LIST, check_scalar, check_text
-from idetic.gateway.items import check_moment
+from idetic.gateway.write_items import check_moment
 from idetic.library.rooms import Rooms
 from idetic.model import Capability, Entry, Origin, Place, Scope, Tier, Typology
 from idetic.recall.context import Context, assemble

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from idetic.gates.gate import Change, Pipeline
 from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
+from idetic.gateway.write_items import check_moment
 from idetic.ids import random_bytes, uuid7
 from idetic.persona.errors import EventRefused, MetadataReserved
 from idetic.persona.events import (
@@ -24,6 +24,7 @@ from idetic.persona.events import (
     plain_metadata,
     visibility_of,
 )
+from idetic.store.steps import Step
 
 CONTENT_MAX = 1_000_000
 REDACTED = "redacted"
@@ -133,7 +134,7 @@ def check_content(content: object) -> str:
     return content
 
 
-def as_item(event: Event, step: Mapping[str, Any] | None) -> dict[str, Any]:
+def as_item(event: Event, step: Step | None) -> dict[str, Any]:
     """An event as the database's record function takes it, with its long-term entry."""
     item = {
         "id": str(event.id),
@@ -145,7 +146,7 @@ def as_item(event: Event, step: Mapping[str, Any] | None) -> dict[str, Any]:
         "metadata": dict(event.metadata),
         "salt": random_bytes(16).hex(),
     }
-    return {**item, "step": dict(step)} if step else item
+    return item if step is None else {**item, "step": step.encoded()}
 
 
 def _counted(changes: tuple[Change, ...]) -> dict[str, int]:

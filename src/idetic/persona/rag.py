@@ -10,7 +10,7 @@ from uuid import UUID
 
 from idetic.errors import InputError
 from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
+from idetic.gateway.write_items import check_moment
 from idetic.model import Tier
 from idetic.persona.events import EventKind, LtmHit, Visibility, kind_of, visibility_of
 from idetic.recall.engine import Filters

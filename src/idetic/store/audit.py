@@ -12,10 +12,12 @@ from uuid import UUID
 
 from idetic.model import Entry, LedgerRecord, Scope
 from idetic.store.access import STATE
+from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.canonical import canonical_names
-from idetic.store.entries import record
-from idetic.store.held import Held
-from idetic.store.holding import Holding
+from idetic.store.compiler import Extensions
+from idetic.store.database import Database
+from idetic.store.entries import Entries, record
+from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 
 _FILE = "audit"
@@ -25,7 +27,7 @@ EMPTIED = ("disposed", "erased")
 _BEFORE_ALL = UUID(int=0)
 
 
-class Audited(Held):
+class Audited(AnchorTransaction):
     """One anchor, looked at and never taken."""
 
     async def end(self) -> tuple[int | None, bytes | None, str | None, int | None]:
@@ -89,9 +91,9 @@ class Audited(Held):
 
     async def entries(self, ids: Iterable[UUID]) -> dict[UUID, Entry]:
         """Entries by id; those that went with their scope are not among them."""
-        columns = {"columns": self._entries.columns(self.scope)}
+        columns = {"columns": self.entry_columns.columns(self.scope)}
         rows = await self.ask(_FILE, "rows", columns, ids=list(ids))
-        found = (self._entries.entry(self.scope, row) for row in rows)
+        found = (self.entry_columns.entry(self.scope, row) for row in rows)
         return {entry.id: entry for entry in found}
 
     async def histories(self, ids: Iterable[UUID]) -> dict[UUID, list[LedgerRecord]]:
@@ -122,8 +124,16 @@ class Audited(Held):
         return {}
 
 
-class Auditing(Holding):
+class Auditing:
     """Looks at anchors of one family."""
+
+    def __init__(
+        self, database: Database, family: Family, entries: Entries, extensions: Extensions
+    ):
+        self._database = database
+        self._family = family
+        self._entries = entries
+        self._extensions = extensions
 
     @asynccontextmanager
     async def look(self, scope: Scope, now: datetime) -> AsyncIterator[Audited]:

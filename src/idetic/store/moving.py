@@ -13,8 +13,8 @@ from typing import Any
 from idetic.model import Scope
 from idetic.store import templates
 from idetic.store.audit import Audited, Auditing
-from idetic.store.disposal import noun
 from idetic.store.embeddings import activation, active, known
+from idetic.store.payload_stripping import noun
 from idetic.store.scope import quoted
 from idetic.store.statement import Values, filled
 from idetic.store.taking import left_out, moved, take_function
@@ -118,11 +118,11 @@ class Landing(Moved):
     async def register(self, profile: Mapping[str, Any]) -> None:
         """Make the model of some vectors known here; a tenant without a profile uses it."""
         model = (profile[part] for part in ("name", "dimensions", "fingerprint"))
-        profile_id = await known(self._run, *model)
+        profile_id = await known(self.run, *model)
         asking = active(self.family, self.scope)
-        if profile["active"] and not await self._run(asking.statement, asking.values):
+        if profile["active"] and not await self.run(asking.statement, asking.values):
             call = activation(self.family, self.scope, profile_id, self.at)
-            await self._run(call.statement, call.values)
+            await self.run(call.statement, call.values)
 
     async def fill(self, called: str, rows: Sequence[str], *, vectors: bool) -> None:
         """Put rows of a kind into their table."""

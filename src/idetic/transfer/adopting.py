@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from idetic.engine import Binding, Engine
 from idetic.errors import IdeticError
-from idetic.gates.gate import Gates
 from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.content import SHORT, fits
-from idetic.gateway.gateway import MAX_BATCH, Gateway
+from idetic.gateway.gateway import MAX_BATCH
 from idetic.ids import uuid7
-from idetic.lifecycle.closing import ScopeCloser
+from idetic.lifecycle.close_scope import close
+from idetic.lifecycle.observations import open_scope
 from idetic.model import (
     Capability,
     Claim,
@@ -25,7 +26,6 @@ from idetic.model import (
     Tier,
     Typology,
 )
-from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.transfer.foreign import Foreign, NotTaken
@@ -65,11 +65,10 @@ class Adopted:
 class Adopting:
     """Brings foreign memories to one agent's gateway."""
 
-    def __init__(self, spec: MemorySpec, gateway: Gateway, closer: ScopeCloser, gates: Gates):
-        self._spec = spec
-        self._ingest = gates.at(Boundary.INGEST)
-        self._gateway = gateway
-        self._closer = closer
+    def __init__(self, engine: Engine):
+        self._spec = engine.spec
+        self._ingest = engine.gates.at(Boundary.INGEST)
+        self._engine = engine
 
     async def adopt(
         self, scope: Scope, found: Iterable[Foreign | NotTaken], *, dry_run: bool
@@ -84,11 +83,11 @@ class Adopting:
         seen = [self._observation(one, left_out) for one in asked]
         place = self._place()
         if not dry_run and seen and place.session_id is not None:
-            await self._gateway.open_scope(scope, place)
+            await open_scope(Binding(self._engine, scope, place))
         taken = known = 0
         for first in range(0, len(seen), MAX_BATCH):
             part = seen[first : first + MAX_BATCH]
-            answers = await self._gateway.adopt(scope, place, part, write=not dry_run)
+            answers = await self._engine.gateway.admit_each(scope, place, part, write=not dry_run)
             for one, answer in zip(asked[first:], answers, strict=False):
                 if isinstance(answer, IdeticError):
                     refused.append(NotTaken(one.id, answer.code, answer.message))
@@ -114,7 +113,7 @@ class Adopting:
     async def _close(self, scope: Scope, place: Place, *, write: bool) -> dict[str, int]:
         if not write or place.session_id is None:
             return {}
-        closed = await self._closer.close(scope, place, "the import ended")
+        closed = await close(Binding(self._engine, scope, place), reason="the import ended")
         told = (decided.transition for decided in closed.decided)
         return dict(Counter(one for one in told if one not in _ALWAYS))
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from idetic.errors import SpecError, TransitionRefused
 from idetic.gateway.gateway import MAX_BATCH
-from idetic.gateway.refusals import passed
+from idetic.gateway.gateway import raise_if_rejected
 from idetic.library.handles import MAX_PAGE, Memory
 from idetic.library.lookups import MAX_LOOKED_UP
 from idetic.library.questions import MAX_HITS
@@ -58,7 +58,7 @@ class Shelf:
             written.append(observations(put, self._bound, since))
         for together in _by_size(written):
             for receipt in await self._memory.prefer_many(together):
-                passed(receipt)
+                raise_if_rejected(receipt)
         for (subject, _), parts in zip(latest.items(), written, strict=True):
             left = (e for e in held.get(subject, ()) if e.envelope["part"] >= len(parts))
             await self._archive(left, "a shorter version was put")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from idetic.errors import InputError
 from idetic.gateway.content import check_uuid
 from idetic.library.questions import MAX_HITS
-from idetic.lifecycle.contradicting import MAX_QUEUE
+from idetic.lifecycle.contradictions import MAX_QUEUE
 from idetic.model import Observation, Tier
 from idetic.recall.evidence import FOOTER, HEADER
 from idetic.surfaces.mcp import inputs, telling
