@@ -47,7 +47,7 @@ async def plan(database: TestDatabase, world: World, asked: Asked) -> str:
     """How the application role runs the very statement that a recall prepares and sends."""
     scope = world.memory.scope
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
-        recalls = (await db.agent("world_agent")).rooms.engine._recalls
+        recalls = (await db.agent("world_agent")).engine.recall._recalls
         await recalls.ask(scope, asked)
         form = recalls._forms[form_of(scope, asked)]
         values = map(sql.Literal, form.bound(values_of(scope, asked)))

@@ -18,8 +18,8 @@ from idetic import Claim, Observation, Origin, Principal, Tier, errors
 from idetic.evidence import GateResult, PromotionGate, Relation
 from idetic.gateway.write_items import ItemMaker, WriteItem
 from idetic.lifecycle import promotion_gates, promotion_inputs
-from idetic.lifecycle.quarantine_effects import QuarantineEffects
 from idetic.lifecycle.promotion_inputs import Inherited
+from idetic.lifecycle.quarantine_effects import QuarantineEffects
 from idetic.model import PrincipalKind
 from idetic.recall import evidence
 from idetic.recall.context import Context

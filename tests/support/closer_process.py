@@ -24,8 +24,8 @@ import anyio
 from anyio import to_thread
 
 from idetic import Idetic, Principal, Receipt, Scope
-from idetic.store.database import Database, Transaction
 from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.database import Database, Transaction
 from tests.support.children import child, within
 from tests.support.clock import SettableClock
 

@@ -16,8 +16,8 @@ from psycopg.rows import dict_row
 
 from idetic import Idetic, Observation, Principal
 from idetic.embed.port import EmbeddingModel
-from idetic.library.handles import Memory
 from idetic.engine import ReasonerFactory
+from idetic.library.handles import Memory
 from idetic.lifecycle.consolidation import Consolidated
 from idetic.reason import Caps, Endpoint, Meter, OpenAICompatible, Prices
 from tests.conftest import TestDatabase, World

@@ -55,7 +55,9 @@ def told(pairs: Sequence[Pair], vectors: dict[str, Any]) -> list[tuple[Sameness,
 
 def verdict(left: str, right: str) -> Sameness:
     """Of two texts whose vectors could not be nearer."""
-    return compare(ComparedStatement(left, vector=ONE), ComparedStatement(right, vector=ONE), POLICY).verdict
+    return compare(
+        ComparedStatement(left, vector=ONE), ComparedStatement(right, vector=ONE), POLICY
+    ).verdict
 
 
 # --- the pairs ----------------------------------------------------------------------------------
@@ -125,20 +127,42 @@ HOME = Claim("user", "home city", "Lisbon")
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [
-        (ComparedStatement("I live in Lisbon", HOME), ComparedStatement("Lisbon is home", HOME), SAME),
+        (
+            ComparedStatement("I live in Lisbon", HOME),
+            ComparedStatement("Lisbon is home", HOME),
+            SAME,
+        ),
         (
             ComparedStatement("a", HOME),
             ComparedStatement("b", Claim(" USER", "Home\u00a0 City", "\uff2cisbon")),
             SAME,
         ),
-        (ComparedStatement("a", HOME), ComparedStatement("a", Claim("user", "home city", "Porto")), CONFLICT),
-        (ComparedStatement("a", HOME), ComparedStatement("a", Claim("user", "birth place", "Lisbon")), DIFFERENT),
-        (ComparedStatement("a", HOME), ComparedStatement("a", Claim("guest", "home city", "Porto")), DIFFERENT),
+        (
+            ComparedStatement("a", HOME),
+            ComparedStatement("a", Claim("user", "home city", "Porto")),
+            CONFLICT,
+        ),
+        (
+            ComparedStatement("a", HOME),
+            ComparedStatement("a", Claim("user", "birth place", "Lisbon")),
+            DIFFERENT,
+        ),
+        (
+            ComparedStatement("a", HOME),
+            ComparedStatement("a", Claim("guest", "home city", "Porto")),
+            DIFFERENT,
+        ),
         (ComparedStatement("I live here.", HOME), ComparedStatement("i  live here."), SAME),
-        (ComparedStatement("I live here.", HOME, ONE), ComparedStatement("I live here", None, ONE), DIFFERENT),
+        (
+            ComparedStatement("I live here.", HOME, ONE),
+            ComparedStatement("I live here", None, ONE),
+            DIFFERENT,
+        ),
     ],
 )
-def test_claims_decide_first(left: ComparedStatement, right: ComparedStatement, expected: Sameness) -> None:
+def test_claims_decide_first(
+    left: ComparedStatement, right: ComparedStatement, expected: Sameness
+) -> None:
     assert compare(left, right, POLICY).verdict is expected
     assert compare(right, left, POLICY).verdict is expected
 
@@ -209,13 +233,19 @@ def test_writing_that_carries_no_meaning_is_levelled(left: str, right: str) -> N
 
 
 def test_the_same_words_are_not_enough_without_similarity() -> None:
-    left, right = ComparedStatement("Two dogs", vector=ONE), ComparedStatement("2 dogs", vector=(0.0, 1.0))
+    left, right = (
+        ComparedStatement("Two dogs", vector=ONE),
+        ComparedStatement("2 dogs", vector=(0.0, 1.0)),
+    )
     assert compare(left, right, POLICY).verdict is DIFFERENT
     assert compare(left, ComparedStatement("2 dogs", vector=ONE), POLICY).verdict is SAME
 
 
 def test_the_decision_explains_itself() -> None:
-    left, right = ComparedStatement("Pay 5 EUR to Ada", vector=ONE), ComparedStatement("Pay 6 EUR", vector=ONE)
+    left, right = (
+        ComparedStatement("Pay 5 EUR to Ada", vector=ONE),
+        ComparedStatement("Pay 6 EUR", vector=ONE),
+    )
     result = compare(left, right, POLICY)
     assert (result.similarity, result.trigram) == (1.0, 8 / 19)
     assert "cosine 1.000 (from 0.95)" in result.why
@@ -224,18 +254,27 @@ def test_the_decision_explains_itself() -> None:
 
 @pytest.mark.parametrize("vector", [(0.0, 0.0), (float("nan"), 1.0)])
 def test_a_broken_vector_proposes_nothing(vector: tuple[float, ...]) -> None:
-    left, right = ComparedStatement("Two dogs", vector=vector), ComparedStatement("2 dogs", vector=vector)
+    left, right = (
+        ComparedStatement("Two dogs", vector=vector),
+        ComparedStatement("2 dogs", vector=vector),
+    )
     assert compare(left, right, POLICY).verdict is DIFFERENT
 
 
 def test_vectors_of_two_models_are_refused() -> None:
     with pytest.raises(InputError, match="2 and 3"):
-        compare(ComparedStatement("a", vector=ONE), ComparedStatement("b", vector=(1.0, 0.0, 0.0)), POLICY)
+        compare(
+            ComparedStatement("a", vector=ONE),
+            ComparedStatement("b", vector=(1.0, 0.0, 0.0)),
+            POLICY,
+        )
 
 
 TEXTS = st.one_of(st.sampled_from([p.left for p in POSITIVES]), st.text(max_size=40))
 CLAIMS = st.none() | st.builds(Claim, *[st.sampled_from(["a", "A ", "b"])] * 3)
-STATEMENTS = st.builds(ComparedStatement, TEXTS, CLAIMS, st.none() | st.sampled_from([ONE, (0.6, 0.8)]))
+STATEMENTS = st.builds(
+    ComparedStatement, TEXTS, CLAIMS, st.none() | st.sampled_from([ONE, (0.6, 0.8)])
+)
 
 
 @settings(deadline=None)
@@ -310,7 +349,11 @@ def test_groups_by_claim_by_text_and_by_words() -> None:
 
 def test_a_text_under_two_claims_corroborates_neither() -> None:
     other = Claim("user", "home city", "Porto")
-    said = [ComparedStatement("I moved", HOME), ComparedStatement("I moved"), ComparedStatement("I moved", other)]
+    said = [
+        ComparedStatement("I moved", HOME),
+        ComparedStatement("I moved"),
+        ComparedStatement("I moved", other),
+    ]
     assert group(said, POLICY) == [[0], [1], [2]]
 
 

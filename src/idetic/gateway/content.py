@@ -11,44 +11,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from idetic.errors import EnvelopeRefused, InputError, TextRefused
+from idetic.errors import EnvelopeRefused, InputError
 from idetic.model import Claim, Ref
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import ENVELOPE_MAX_BYTES, EnvelopeKey, EnvelopeType
 from idetic.store.entry_content import canonical_json
+from idetic.verbs.arguments import SHORT, check_text
 
-SHORT = 200
 MAX_REFS = 64
 MAX_LIST = 64
 _BIGINT = 2**63
-
-
-def with_article(noun: str) -> str:
-    """A noun with its article, as a sentence begins: "An agent", "A tool"."""
-    return f"{'An' if noun[:1].lower() in 'aeiou' else 'A'} {noun}"
-
-
-def check_text(text: object, limit: int, what: str = "text") -> str:
-    """A text that PostgreSQL can hold and the spec allows, or an error that says why not."""
-    if not isinstance(text, str):
-        raise TextRefused(f"{what} is a {type(text).__name__}, not a text.")
-    if len(text) > limit:
-        raise TextRefused(
-            f"{what} has {len(text):,} characters; the bound is {limit:,}.",
-            remedy="Write what you concluded, and reference the source instead of copying it.",
-        )
-    if "\x00" in text:
-        raise TextRefused(f"{what} holds a NUL character.", remedy="Remove it and write again.")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise TextRefused(
-            f"{what} holds a lone surrogate, which no UTF-8 text can.",
-            remedy="Decode the source properly, or replace the broken characters.",
-        ) from None
-    if not text.strip():
-        raise TextRefused(f"{what} is empty.")
-    return text
 
 
 def check_envelope(
@@ -132,6 +104,24 @@ def check_scalar(key: str, value: object) -> str | int | float | bool:
     raise EnvelopeRefused(f"envelope.{key} is a text, a finite number or a truth value.")
 
 
+def question_envelope(spec: MemorySpec, envelope: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The envelope of a question: declared keys, each with one value or several."""
+    if envelope is not None and not isinstance(envelope, Mapping):
+        raise EnvelopeRefused("The envelope of a question is a mapping.")
+    for key, value in (envelope or {}).items():
+        if key not in spec.retrieval.envelope:
+            known = ", ".join(sorted(spec.retrieval.envelope)) or "none"
+            raise EnvelopeRefused(
+                f"The envelope key {key!r} is not declared.", remedy=f"Declared keys: {known}."
+            )
+        parts = value if isinstance(value, list | tuple) else [value]
+        if len(parts) > MAX_LIST:
+            raise EnvelopeRefused(f"envelope.{key} has at most {MAX_LIST} values.")
+        for part in parts:
+            check_scalar(key, part)
+    return envelope or {}
+
+
 def check_refs(spec: MemorySpec, refs: Iterable[Ref] | None) -> list[Ref]:
     """References to declared canonical nouns, each once."""
     if refs == ():
@@ -175,13 +165,3 @@ def check_provenance(spec: MemorySpec, provenance: Mapping[str, str] | None) -> 
             remedy=f"Declared: {known}. See `anchor.provenance` in the spec.",
         )
     return {k: check_text(v, SHORT, f"provenance.{k}") for k, v in provenance.items()}
-
-
-def check_uuid(value: object, what: str) -> UUID:
-    """A UUID, given as one or as its text."""
-    if isinstance(value, UUID):
-        return value
-    try:
-        return UUID(str(value)) if isinstance(value, str) else UUID(None)
-    except (ValueError, TypeError):
-        raise InputError(f"{what} is not a UUID.") from None

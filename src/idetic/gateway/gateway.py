@@ -20,7 +20,6 @@ from idetic.errors import (
     WritePolicyRefused,
 )
 from idetic.gates.gate import Gates
-from idetic.gateway.content import SHORT, check_text
 from idetic.gateway.write_items import ItemMaker, WriteItem
 from idetic.ids import uuid7
 from idetic.model import Decision, Observation, Place, Receipt, Scope, Tier, Typology
@@ -37,6 +36,7 @@ from idetic.store.pipeline import Rows
 from idetic.store.statement import Call, Statement, Values
 from idetic.store.steps import LinkStep, Step
 from idetic.telemetry import Metric, Name, count, recording, traced
+from idetic.verbs.arguments import SHORT, check_text
 
 MAX_BATCH = 10_000
 CHUNK = 1_000

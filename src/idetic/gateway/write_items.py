@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from idetic.errors import CapabilityRefused, GateRefused, InputError
 from idetic.gates.gate import Pipeline
-from idetic.gateway.content import (
-    SHORT,
-    check_envelope,
-    check_provenance,
-    check_refs,
-    check_text,
-    with_article,
-)
+from idetic.gateway.content import check_envelope, check_provenance, check_refs
 from idetic.gateway.records import record_form
 from idetic.ids import uuid7_text
 from idetic.model import Claim, Observation, Origin, Ref, Scope, Tier, Typology
@@ -26,6 +18,8 @@ from idetic.spec.primitives import Signal
 from idetic.spec.typology import ConflictRule
 from idetic.store.entry_content import call_digest, content_hash, link_detail, substance
 from idetic.store.steps import reference
+from idetic.verbs.arguments import SHORT, check_moment, check_text
+from idetic.verbs.authorization import article
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,9 @@ class ItemMaker:
     def make(self, seen: Observation) -> WriteItem:
         """One item, checked; raises before anything is written."""
         if not isinstance(seen, Observation):
-            raise InputError(f"{with_article(type(seen).__name__)} is not an Observation.")
+            raise InputError(
+                f"{article(kind := type(seen).__name__)} {kind} is not an Observation."
+            )
         spec = self._spec
         text = check_text(seen.text, spec.backend.body_text_max, "text")
         # Asked of what was said: the gate may take away the very ids that make it a record.
@@ -164,6 +160,7 @@ class ItemMaker:
                 "the gate out of the spec; nothing was written.",
             )
         origin, trust = self._origin(seen.heard_from)
+        since = check_moment(seen.valid_at, "valid_at")
         if seen.idempotency_key is not None:
             check_text(seen.idempotency_key, SHORT, "idempotency_key")
         return WriteItem(
@@ -175,7 +172,7 @@ class ItemMaker:
             uuid7_text(),
             uuid7_text(),
             check_provenance(spec, seen.provenance),
-            check_moment(seen.valid_at, "valid_at"),
+            None if since is None else since.isoformat(),
             check_refs(spec, seen.refs),
             substance(text) if self._weighs_substance else None,
             form,
@@ -209,20 +206,7 @@ class ItemMaker:
             raise InputError(f"heard_from is one of {', '.join(Origin)}.") from None
         if self._spec.trust_of(origin) > own_trust:
             raise CapabilityRefused(
-                f"{with_article(self._own)} principal cannot vouch for the origin {origin}.",
+                f"{article(self._own)} {self._own} principal cannot vouch for the origin {origin}.",
                 remedy="Origin comes from who is bound; bind that principal instead.",
             )
         return origin, self._spec.trust_of(origin)
-
-
-def check_moment(value: object, what: str) -> str | None:
-    """A time zone aware moment as text, or None."""
-    if value is None:
-        return None
-    # Years at the edges cross them in another time zone, and then nothing can read them back.
-    if not isinstance(value, datetime) or value.utcoffset() is None or not 1 < value.year < 9999:
-        raise InputError(
-            f"{what} is not a time zone aware datetime.",
-            remedy="Use e.g. datetime.now(UTC); nothing was written.",
-        )
-    return value.isoformat()

@@ -28,7 +28,7 @@ async def embed(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any
     if await db.model.get() is None:
         return {"skipped": "no embedding model"}
     memory = await bound(db, agent, anchor)
-    marks = memory.agent.rooms.marks
+    marks = memory.agent.engine.marks
     # Read first: what is written while this runs is then looked at once more, never missed.
     position = await marks.position(memory.scope)
     done = await memory.embed()
@@ -125,7 +125,7 @@ HANDLERS: dict[str, Handler] = {
 
 
 async def _mark(db: Idetic, memory: Memory, task: str) -> None:
-    marks = memory.agent.rooms.marks
+    marks = memory.agent.engine.marks
     position = await marks.position(memory.scope)
     await marks.mark(memory.scope, task, position, db.clock.now())
 

@@ -15,16 +15,23 @@ from idetic.errors import EntryNotFound, InputError, WritePolicyRefused
 from idetic.evidence import Aggregated, Pattern
 from idetic.gates.gate import Passed, Pipeline
 from idetic.ids import uuid7
-from idetic.model import Decision, Entry, EntryState, Tier
+from idetic.model import Capability, Decision, Entry, EntryState, Tier
 from idetic.spec.primitives import Boundary, GateKind
 from idetic.store.steps import LinkStep
+from idetic.verbs.declaration import post, verb
 
 MOST = 1_000
 _NOT_KNOWN = "only what stands in persistent memory is a pattern; this does not"
 
 
+@verb(
+    capability=Capability.PROMOTE,
+    whole_anchor=True,
+    repeatable=False,
+    http=post("/patterns", "governing"),
+)
 async def patterns(binding: Binding, entries: Iterable[UUID], *, reason: str) -> Aggregated:
-    """What some entries say without whose they are, for a proposal that leaves this anchor."""
+    """Say what entries have in common without whose they are, for a proposal that leaves."""
     gate = binding.engine.gates.at(Boundary.AGGREGATION)
     if GateKind.STRIP_IDENTIFIERS not in gate.kinds:
         raise WritePolicyRefused(

@@ -8,12 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from idetic.engine import Binding, in_batches
-from idetic.model import Receipt, Tier
+from idetic.model import Capability, Receipt, Tier
 from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ArchiveCause
 from idetic.store import anchor_scans
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.steps import Step, TurnStep
+from idetic.verbs.declaration import post, verb
 
 BATCH = 500
 
@@ -26,13 +27,11 @@ class Rescanned:
     shadows: tuple[Receipt, ...] = ()
 
 
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/rescan", "upkeep"))
 async def rescan(
     binding: Binding, noun: str | None = None, ref_id: UUID | None = None
 ) -> Rescanned:
-    """Archive what rests on an older version, and what restates canonical content now.
-
-    Without a noun and an id, everything canonical is looked at.
-    """
+    """Bring memory in line with changed canonical content."""
     outdated: list[Receipt] = []
     shadows: list[Receipt] = []
     for canonical in binding.spec.references.canonical:

@@ -22,18 +22,45 @@ from idetic.lifecycle.promotion_inputs import (
     matches_by_words,
     session_statements,
 )
-from idetic.model import Place, Tier
+from idetic.model import Capability, Place, Tier
 from idetic.spec.primitives import Boundary
 from idetic.store import anchor_scans
 from idetic.store.anchor_transaction import AnchorTransaction, ScopeRow
 from idetic.store.steps import CloseStep, LinkStep, Step, drop_steps
+from idetic.verbs.authorization import require
+from idetic.verbs.declaration import McpTool, post, verb
 
 BATCH = 100
 
 
-async def close(binding: Binding, *, reason: str = "closed") -> Closed:
-    """End the scope that the place names; a second close finds nothing to do and says so."""
-    place, reason = binding.place, binding.gated_reason(reason)
+@verb(
+    capability=Capability.OBSERVE,
+    writes=True,
+    placed=True,
+    http=post("/close", "sessions", at_place=True),
+    tool=McpTool(
+        "End the session",
+        "End a session: what it holds is compounded and promoted, and the rest goes. Do this when "
+        "the work is done; the next observation begins another session.",
+        name="close_session",
+        destructive=True,
+        idempotent=True,
+    ),
+    command="close",
+    examples=("idetic close SESSION_ID {scope}",),
+)
+async def close_scope(binding: Binding, reason: str = "closed") -> Closed:
+    """End the scope: what it holds is compounded or promoted, the rest goes.
+
+    It takes no more writes. Closing twice is fine: the second finds nothing to do.
+    """
+    return await close_at(binding, binding.gated_reason(reason))
+
+
+async def close_at(binding: Binding, reason: str) -> Closed:
+    """End the scope of a place; a second close finds nothing to do and says so."""
+    require(binding.spec, binding.scope, Capability.OBSERVE)
+    place = binding.place
     wanted = place.interaction_id or place.session_id
     if wanted is None or place.session_id is None:
         raise ScopeClosed("Persistent memory has no scope to close.")
@@ -112,8 +139,17 @@ async def _closed(
     return Closed(receipts[-1], tuple(decisions(steps, receipts)))
 
 
-async def renew(binding: Binding) -> None:
-    """Extend the lease of this scope, and of the session around it."""
+@verb(
+    capability=Capability.OBSERVE,
+    writes=True,
+    placed=True,
+    needs_open=True,
+    repeatable=True,
+    http=post("/renew", "sessions", at_place=True),
+    command=None,
+)
+async def renew_scope(binding: Binding) -> None:
+    """Say that this scope is alive although nothing is written; else its lease runs out."""
     place = binding.place
     ids = [one for one in (place.session_id, place.interaction_id) if one is not None]
     async with binding.look() as tx:
@@ -122,12 +158,13 @@ async def renew(binding: Binding) -> None:
         raise ScopeClosed("This scope was closed; its lease had run out.")
 
 
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/recover", "upkeep"))
 async def recover(binding: Binding) -> list[Closed]:
     """Close the scopes of this anchor whose process went away; what each close did."""
     closed = []
     for place in await _abandoned(binding):
         at = replace(binding, place=place)
-        closed.append(await close(at, reason="its lease ran out"))
+        closed.append(await close_at(at, "its lease ran out"))
     return closed
 
 

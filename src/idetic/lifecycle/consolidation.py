@@ -19,7 +19,7 @@ from idetic.lifecycle.overlap import Overlap, Overlaps, overlapping
 from idetic.lifecycle.promotion import decisions
 from idetic.lifecycle.promotion_gates import policy_of
 from idetic.lifecycle.promotion_inputs import supported_entries
-from idetic.model import EntryState, Receipt, Tier, Typology
+from idetic.model import Capability, EntryState, Receipt, Tier, Typology
 from idetic.reason.caps import Meter
 from idetic.reason.errors import (
     ReasonerCapped,
@@ -41,6 +41,7 @@ from idetic.spec.typology import ConsolidationMethod
 from idetic.store import anchor_scans
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 from idetic.store.steps import AddStep
+from idetic.verbs.declaration import post, verb
 
 # Only ids are read of the facts that changed, so a run takes all of them; of episodes that are
 # due, the hardest pressed.
@@ -86,6 +87,7 @@ class _Questions:
     finished: bool = True
 
 
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/consolidate", "upkeep"))
 async def consolidate(binding: Binding) -> Consolidated:
     """Merge facts that changed since the last run; with a reasoner, what overlaps too."""
     spec, reasoner = binding.spec, binding.engine.reasoner

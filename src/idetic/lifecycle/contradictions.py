@@ -9,16 +9,24 @@ from idetic.engine import Binding
 from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.evidence import TRANSITIONS, Contradiction, ContradictionStatus
 from idetic.gateway.content import check_provenance
-from idetic.model import Receipt, Ref
+from idetic.model import Capability, Receipt, Ref
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.steps import ContradictStep, LinkStep, ResolveStep, Step
+from idetic.verbs.arguments import Limit
+from idetic.verbs.declaration import McpTool, get, post, verb
 
 MAX_QUEUE = 1_000
 MAX_RESOLUTION = 2000
 
 
+@verb(
+    capability=Capability.CONTRADICT,
+    writes=True,
+    http=post("/entries/{entry_id}/contradictions", "maturing"),
+    examples=('idetic contradict ENTRY_ID rule:RULE_ID --reason "it says otherwise" {scope}',),
+)
 async def contradict(
     binding: Binding,
     entry_id: UUID,
@@ -45,13 +53,27 @@ async def contradict(
         return await binding.settle_once(tx, [step], idempotency_key, call)
 
 
+@verb(
+    capability=Capability.READ,
+    http=get("/contradictions", "maturing"),
+    tool=McpTool(
+        "See what speaks against canonical content",
+        "The queue of entries that speak against canonical content such as rules, oldest first.",
+        name="list_contradictions",
+        hidden=("limit",),
+    ),
+    examples=(
+        "idetic contradictions {scope}",
+        "idetic contradictions --status dismissed {scope} --json",
+    ),
+)
 async def contradictions(
     binding: Binding,
     *,
     status: Sequence[ContradictionStatus] | None = None,
-    limit: int = 100,
+    limit: Limit = 100,
 ) -> list[Contradiction]:
-    """The operators' queue, oldest first: open and surfaced ones unless you say which."""
+    """List the operators' queue, oldest first: open and surfaced ones unless you say which."""
     wanted = [s for s, after in TRANSITIONS.items() if after] if status is None else status
     found: list[Contradiction] = []
     async with binding.look() as tx:
@@ -61,6 +83,14 @@ async def contradictions(
     return sorted(found, key=lambda one: (one.observed_at, one.id))[:limit]
 
 
+@verb(
+    capability=Capability.RESOLVE,
+    writes=True,
+    http=post("/contradictions/{contradiction_id}/resolve", "maturing"),
+    examples=(
+        'idetic resolve CONTRADICTION_ID surfaced_to_operator --notes "asked the desk" {scope}',
+    ),
+)
 async def resolve(
     binding: Binding,
     contradiction_id: UUID,

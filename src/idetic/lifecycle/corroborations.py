@@ -12,14 +12,21 @@ from idetic.gateway.content import check_provenance
 from idetic.ids import uuid7
 from idetic.lifecycle.promotion_decision import PromotionDecision
 from idetic.lifecycle.promotion_inputs import beside, supported_entries
-from idetic.model import Receipt, Tier
+from idetic.model import Capability, Receipt, Tier
 from idetic.spec.primitives import Boundary
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.steps import CorroborateStep, LinkStep, Step
+from idetic.verbs.declaration import post, verb
 
 MAX_NOTES = 500
 
 
+@verb(
+    capability=Capability.CORROBORATE,
+    writes=True,
+    http=post("/entries/{entry_id}/corroborations", "maturing"),
+    examples=("idetic corroborate ENTRY_ID observation SOURCE_ID {scope}",),
+)
 async def corroborate(
     binding: Binding,
     entry_id: UUID,
@@ -31,7 +38,7 @@ async def corroborate(
     provenance: dict[str, str] | None = None,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """A source confirms an entry or, with `holds=False`, fails to. A source counts once."""
+    """Add a source that confirms an entry or, with `holds=False`, fails to; each counts once."""
     if not binding.spec.references.corroborations:
         raise WritePolicyRefused(
             f"{binding.spec.title} keeps no corroborations.",

@@ -8,7 +8,6 @@ from uuid import UUID
 from idetic.engine import Binding
 from idetic.errors import EntryNotFound, InputError, TransitionRefused
 from idetic.evidence import Corroboration, Disposition, Outcome, SourceType
-from idetic.gateway.binding import require
 from idetic.ids import uuid7
 from idetic.lifecycle.promotion_decision import PromotionDecision, is_twin
 from idetic.lifecycle.promotion_inputs import SupportedEntry, beside, supported_entries
@@ -17,6 +16,9 @@ from idetic.spec.primitives import Boundary
 from idetic.store import anchor_scans
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.steps import CorroborateStep, LinkStep, Step, TurnStep
+from idetic.verbs.arguments import Limit
+from idetic.verbs.authorization import require
+from idetic.verbs.declaration import get, post, verb
 
 MAX_BULK = 1_000
 _NEEDS = {
@@ -27,12 +29,18 @@ _NEEDS = {
 }
 
 
-async def disposition(binding: Binding, *, limit: int = 100) -> list[Disposition]:
-    """What is due for somebody's decision, the hardest pressed first."""
+@verb(
+    capability=Capability.READ,
+    http=get("/dispositions", "maturing"),
+    examples=("idetic disposition {scope}", "idetic disposition --limit 10 {scope} --json"),
+)
+async def disposition(binding: Binding, *, limit: Limit = 100) -> list[Disposition]:
+    """List what is due for somebody's decision, the hardest pressed first."""
     async with binding.look() as tx:
         return await anchor_scans.due(tx, limit)
 
 
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/dispositions/mark", "upkeep"))
 async def mark_due(binding: Binding) -> int:
     """Say in the history of every entry that fell due that it waits for a disposition."""
     async with binding.hold() as tx:
@@ -43,6 +51,11 @@ async def mark_due(binding: Binding) -> int:
         return len(steps)
 
 
+@verb(
+    writes=True,
+    http=post("/dispositions", "maturing"),
+    examples=('idetic dispose archive ENTRY_ID --reason "no longer so" {scope}',),
+)
 async def dispose(
     binding: Binding, entries: Iterable[UUID], outcome: Outcome, *, reason: str
 ) -> list[Receipt]:

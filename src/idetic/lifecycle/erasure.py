@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Annotated
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.erasure import Erased, Kept, Subject
 from idetic.errors import InputError
-from idetic.gateway.content import SHORT, check_text
 from idetic.ids import uuid7
 from idetic.lifecycle.mentions import Mentions
-from idetic.model import Decision, Entry, Receipt, Scope
+from idetic.model import Capability, Decision, Entry, Receipt, Scope
 from idetic.store import erasure_rows
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.erasure_rows import ErasureTargets
 from idetic.store.steps import LinkStep, Step, TurnStep
+from idetic.verbs.arguments import SHORT, Wire, check_text
+from idetic.verbs.declaration import post, verb
 
 _CHAINED = "the chain is over it: changing it would break every link after it"
 _ACTED = "it says who acted; it is no content, and the ledger vouches for it"
@@ -25,17 +27,30 @@ _ANCHOR = "it is the key of the anchor itself; every row carries it"
 _ACTOR_ENDS = "_by"
 
 
+def _identifiers(subject: Subject | str | Iterable[str]) -> list[str]:
+    named = subject if isinstance(subject, Subject) else Subject(subject)
+    return list(named.identifiers)
+
+
+ErasedSubject = Annotated[
+    Subject | str | Iterable[str], Wire("identifiers", list[str], _identifiers)
+]
+
+
+@verb(
+    capability=Capability.ERASE,
+    writes=True,
+    http=post("/erasures", "governing"),
+    examples=('idetic erase "Ada Byron" --reason "asked for it" {scope}',),
+)
 async def erase(
     binding: Binding,
-    subject: Subject | str | Iterable[str],
+    subject: ErasedSubject,
     *,
     reason: str,
     idempotency_key: str | None = None,
 ) -> Erased:
-    """Empty everything that names a subject, and what was made of it; this is for good.
-
-    The chain verifies as before: it holds hashes, and never what an entry says.
-    """
+    """Empty everything that names a subject, and what was made of it; this is for good."""
     mentions = Mentions(subject if isinstance(subject, Subject) else Subject(subject))
     reason = binding.gated_reason(reason)
     if idempotency_key is not None:

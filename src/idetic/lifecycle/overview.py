@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Annotated
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.evidence import TRANSITIONS
-from idetic.model import Entry, LedgerRecord, Tier, Typology
+from idetic.lifecycle.entry_lookups import ENTRY_PAGE
+from idetic.model import Capability, Entry, LedgerRecord, Tier, Typology
 from idetic.spec.retention import RetentionState
 from idetic.store import anchor_reports, retention_rows
 from idetic.store.backlog import Job, JobState
 from idetic.store.quarantine_rows import quarantine_links
 from idetic.store.queue import TaskBacklog
+from idetic.verbs.arguments import Between, Cursor, Limit
+from idetic.verbs.declaration import get, verb
 
 MAX_DAYS = 366
 MAX_LISTED = 1_000
@@ -91,11 +95,11 @@ class OpenSession:
     interactions: tuple[UUID, ...] = ()
 
 
-async def overview(binding: Binding, *, days: int = 30) -> Overview:
-    """How memory stands: what it holds, what waits, what was refused. Numbers, no content.
-
-    The histories go back so many days, today included.
-    """
+@verb(capability=Capability.READ, http=get("/overview", "overseeing"))
+async def overview(
+    binding: Binding, *, days: Annotated[int, Between(1, MAX_DAYS)] = 30
+) -> Overview:
+    """Say how memory stands: what it holds, what waits, what was refused. Numbers, no content."""
     waiting = [status.value for status, after in TRANSITIONS.items() if after]
     jobs = await binding.engine.queue.backlog(binding.scope)
     async with binding.look() as tx:
@@ -126,14 +130,16 @@ async def overview(binding: Binding, *, days: int = 30) -> Overview:
         )
 
 
+@verb(capability=Capability.READ, http=get("/kept", "overseeing", page=ENTRY_PAGE))
 async def kept(
-    binding: Binding, state: RetentionState, *, limit: int = 100, before: UUID | None = None
+    binding: Binding, state: RetentionState, *, limit: Limit = 100, before: Cursor = None
 ) -> list[Entry]:
-    """The entries in one retention state, newest first; `before` is a page's last id."""
+    """List the entries in one retention state, newest first; `before` is a page's last id."""
     async with binding.look() as tx:
         return await anchor_reports.entries_in_state(tx, state, limit, before)
 
 
+@verb(capability=Capability.READ, http=get("/written", "overseeing", page=ENTRY_PAGE))
 async def written(
     binding: Binding,
     since: datetime,
@@ -141,49 +147,51 @@ async def written(
     *,
     tier: Tier | None = None,
     typology: Typology | None = None,
-    limit: int = 100,
-    before: UUID | None = None,
+    limit: Limit = 100,
+    before: Cursor = None,
 ) -> list[Entry]:
-    """The entries that were written from one moment up to another, whatever became of them."""
+    """List the entries that were written from one moment up to another, whatever became of them."""
     cell = (tier, typology)
     async with binding.look() as tx:
         return await anchor_reports.entries_written(tx, since, until, *cell, limit, before)
 
 
-async def unembedded(
-    binding: Binding, *, limit: int = 100, before: UUID | None = None
-) -> list[Entry]:
-    """The entries that wait for a vector, newest first; `before` is a page's last id."""
+@verb(capability=Capability.READ, http=get("/unembedded", "overseeing", page=ENTRY_PAGE))
+async def unembedded(binding: Binding, *, limit: Limit = 100, before: Cursor = None) -> list[Entry]:
+    """List the entries that wait for a vector, newest first; `before` is a page's last id."""
     async with binding.look() as tx:
         return await anchor_reports.entries_without_vector(tx, limit, before)
 
 
+@verb(capability=Capability.READ, http=get("/refusals", "overseeing"))
 async def refusals(
     binding: Binding,
     *,
     since: datetime | None = None,
     until: datetime | None = None,
-    limit: int = 100,
+    limit: Limit = 100,
 ) -> list[LedgerRecord]:
-    """What the guard refused, newest first: who tried, when, over which canonical row."""
+    """List what the guard refused, newest first: who tried, when, over which canonical row."""
     async with binding.look() as tx:
         return await anchor_reports.refusals(tx, since, until, limit)
 
 
-async def sessions(binding: Binding, *, limit: int = 100) -> list[OpenSession]:
-    """The sessions that are open, the newest first."""
+@verb(capability=Capability.READ, http=get("/sessions", "overseeing"))
+async def sessions(binding: Binding, *, limit: Limit = 100) -> list[OpenSession]:
+    """List the sessions that are open, with their open interactions, the newest first."""
     async with binding.look() as tx:
         rows = await anchor_reports.open_sessions(tx, limit)
     return [OpenSession(id_, at, by, tuple(inner)) for id_, at, by, inner in rows]
 
 
+@verb(capability=Capability.READ, http=get("/jobs", "overseeing"))
 async def jobs(
     binding: Binding,
     *,
     task: str | None = None,
     state: JobState | None = None,
-    limit: int = 100,
-    after: int | None = None,
+    limit: Limit = 100,
+    after: Annotated[int, Between(0, MAX_JOB)] | None = None,
 ) -> list[Job]:
-    """The background work that waits, runs or failed for this scope, oldest first."""
+    """List the background work of this scope that waits, runs or failed; `after` is a job's id."""
     return await binding.engine.queue.jobs(binding.scope, task, state, limit, after)

@@ -23,7 +23,7 @@ from idetic.lifecycle.promotion_inputs import (
     beside,
     supported_entries,
 )
-from idetic.model import Claim, Decision, Receipt, Tier, Typology
+from idetic.model import Capability, Claim, Decision, Receipt, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import CandidateGround, PromotionPath
@@ -37,6 +37,7 @@ from idetic.store.steps import (
     RecurStep,
     Step,
 )
+from idetic.verbs.declaration import post, verb
 
 BATCH = 200
 
@@ -191,6 +192,7 @@ def _is_pattern(claim: Claim, attributes: Sequence[str]) -> bool:
     return any(said == a or said.startswith((f"{a}_", f"{a} ", f"{a}/")) for a in attributes)
 
 
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/candidates/promote", "upkeep"))
 async def promote(binding: Binding) -> list[Decided]:
     """Promote every candidate of this anchor whose gates pass by now."""
     decided: list[Decided] = []

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import InputError
-from idetic.gateway.content import SHORT, check_text
 from idetic.lifecycle.quarantine_effects import CAUSE, PARTS, QuarantineEffects
-from idetic.lifecycle.undo import QUARANTINED, take_back
-from idetic.model import LedgerRecord, Origin, Principal, Receipt
+from idetic.lifecycle.undo import QUARANTINED, Position, position_of, take_back
+from idetic.model import Capability, LedgerRecord, Origin, Principal, Receipt
 from idetic.store.quarantine_rows import QuarantineSource, quarantine_links
+from idetic.verbs.arguments import SHORT, Limit, Wire, check_text
+from idetic.verbs.declaration import get, post, verb
 
 MAX_LISTED = 1_000
 
@@ -65,12 +66,33 @@ class QuarantineRecord:
         return self.released_at is None
 
 
+def _quarantine_position(what: object) -> int:
+    return position_of(what.receipt if isinstance(what, Quarantined) else what)
+
+
+def _author(created_by: Principal | str | None) -> str | None:
+    """A principal as the ledger names it."""
+    return str(created_by) if isinstance(created_by, Principal) else created_by
+
+
+QuarantineRef = Annotated[
+    Quarantined | Receipt | LedgerRecord | int, Wire("position", Position, _quarantine_position)
+]
+Author = Annotated[Principal | str | None, Wire("created_by", str | None, _author)]
+
+
+@verb(
+    capability=Capability.ARCHIVE,
+    writes=True,
+    http=post("/quarantines", "governing"),
+    examples=('idetic quarantine --session-id SESSION_ID --reason "poisoned" {scope}',),
+)
 async def quarantine(
     binding: Binding,
     *,
     reason: str,
     origin: Origin | None = None,
-    created_by: Principal | str | None = None,
+    created_by: Author = None,
     session_id: UUID | None = None,
     since: datetime | None = None,
     idempotency_key: str | None = None,
@@ -81,11 +103,10 @@ async def quarantine(
             "A quarantine needs a source.",
             remedy="Give origin=, created_by= or session_id=; since= only narrows it.",
         )
-    if isinstance(created_by, Principal):
-        created_by = f"{created_by.kind}:{created_by.name}"
-    if created_by is not None:
-        check_text(created_by, 2 * SHORT, "created_by")
-    source = QuarantineSource(origin, created_by, session_id, since)
+    author = _author(created_by)
+    if author is not None:
+        check_text(author, 2 * SHORT, "created_by")
+    source = QuarantineSource(origin, author, session_id, since)
     reason = binding.gated_reason(reason)
     call = {"verb": CAUSE, "source": _told(source), "reason": reason}
     async with binding.hold() as tx:
@@ -97,8 +118,9 @@ async def quarantine(
         return Quarantined.of(await binding.settle_once(tx, steps, idempotency_key, call))
 
 
-async def quarantines(binding: Binding, *, limit: int = 100) -> list[QuarantineRecord]:
-    """What was quarantined, newest first; what was released since says so."""
+@verb(capability=Capability.READ, http=get("/quarantines", "governing"))
+async def quarantines(binding: Binding, *, limit: Limit = 100) -> list[QuarantineRecord]:
+    """List what was quarantined, newest first; what was released since says so."""
     async with binding.look() as tx:
         found = await quarantine_links(tx, limit)
     return [
@@ -117,16 +139,22 @@ async def quarantines(binding: Binding, *, limit: int = 100) -> list[QuarantineR
     ]
 
 
+@verb(
+    capability=Capability.ARCHIVE,
+    writes=True,
+    http=post("/quarantines/{position}/release", "governing"),
+    examples=('idetic release 42 --reason "it was sound" {scope}',),
+)
 async def release(
     binding: Binding,
-    what: Quarantined | Receipt | LedgerRecord | int,
+    what: QuarantineRef,
     *,
     reason: str,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Put back what a quarantine took out, but for what was erased or went with its scope."""
-    receipt = what.receipt if isinstance(what, Quarantined) else what
-    return await take_back(binding, receipt, reason, idempotency_key, of=QUARANTINED)
+    """Put back what a quarantine took out, as it was."""
+    position = _quarantine_position(what)
+    return await take_back(binding, position, reason, idempotency_key, of=QUARANTINED)
 
 
 def _parts(detail: Mapping[str, Any]) -> dict[str, tuple[UUID, ...]]:

@@ -10,12 +10,13 @@ from uuid import UUID
 
 from idetic.engine import Binding, in_batches
 from idetic.errors import TransitionRefused
-from idetic.model import Decision, Entry, Receipt, Tier, Typology
+from idetic.model import Capability, Decision, Entry, Receipt, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import MEMORY, Disposal, RetentionPolicy, RetentionState
 from idetic.store import retention_rows
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.steps import LinkStep, Step, TurnStep
+from idetic.verbs.declaration import post, verb
 
 BATCH = 500
 LISTED = 1_000
@@ -49,6 +50,12 @@ class Reconciled:
         return sum(found.values()) if tier is None else found.get(tier, 0)
 
 
+@verb(
+    capability=Capability.TOMBSTONE,
+    writes=True,
+    http=post("/entries/{entry_id}/tombstone", "maturing"),
+    examples=('idetic tombstone ENTRY_ID --reason "asked for" {scope}',),
+)
 async def tombstone(
     binding: Binding, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
 ) -> Receipt:
@@ -66,6 +73,7 @@ async def tombstone(
         return await binding.settle_once(tx, [step], idempotency_key, call)
 
 
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/tombstones/dispose", "upkeep"))
 async def dispose_tombstones(binding: Binding) -> Disposed:
     """Tombstone what outlived its TTL, and empty the tombstones whose grace is over."""
     expired: list[Receipt] = []
@@ -76,8 +84,13 @@ async def dispose_tombstones(binding: Binding) -> Disposed:
     return Disposed(tuple(expired), tuple(disposed))
 
 
+@verb(
+    capability=(Capability.MAINTAIN, Capability.AUDIT),
+    repeatable=False,
+    http=post("/reconcile", "upkeep"),
+)
 async def reconcile(binding: Binding) -> Reconciled:
-    """What is kept in which state, and what should not be there; nothing is cleaned up."""
+    """Count what is kept in which state, and name what should not be there; change nothing."""
     async with binding.look() as tx:
         since = {
             tier: tx.at - timedelta(minutes=tx.spec.tiers.at(tier).lease_minutes)

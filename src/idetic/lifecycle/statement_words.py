@@ -47,15 +47,15 @@ _KINDS = {
     "night nights midnight weekend weekends spring summer autumn winter daily weekly monthly "
     "yearly hour day week month quarter year",
     WordKind.QUANTIFIER: "all some any every each only most mostly many much few several both "
-    "either half part whole single everyone anyone someone always usually often sometimes occasionally "
-    "nearly almost about exactly least also even just a the",
+    "either half part whole single everyone anyone someone always usually often sometimes "
+    "occasionally nearly almost about exactly least also even just a the",
     WordKind.MODE: "must may might should can could will would shall need needs ought have has had "
     "was were be been being ?",
     WordKind.CONTRAST: "before after until since during while above below over under more less "
-    "fewer higher lower increase increases increased decrease decreases decreased rise rises rose fall "
-    "falls fell allow allows allowed block blocks blocked forbid forbids forbidden enable enables "
-    "enabled disable disables disabled last next minimum maximum min max up down early late "
-    "earlier later shorter faster slower cheaper dearer better worse best worst left right "
+    "fewer higher lower increase increases increased decrease decreases decreased rise rises rose "
+    "fall falls fell allow allows allowed block blocks blocked forbid forbids forbidden enable "
+    "enables enabled disable disables disabled last next minimum maximum min max up down early "
+    "late earlier later shorter faster slower cheaper dearer better worse best worst left right "
     "open opens opened close closes closed inbound outbound in out on off to from into with and or "
     "if when because although though than accept accepted reject rejected + < > = ≤ ≥",
 }

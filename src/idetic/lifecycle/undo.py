@@ -4,36 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.ids import uuid7
 from idetic.lifecycle.undo_link import check_unchanged, columns_before, undo_resolution
-from idetic.model import Decision, Entry, EntryState, LedgerRecord, Receipt, Tier
+from idetic.model import Capability, Decision, Entry, EntryState, LedgerRecord, Receipt, Tier
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 from idetic.store.steps import LinkStep, ReinstateStep, TurnStep, WithdrawStep
+from idetic.verbs.arguments import Between, Wire
+from idetic.verbs.declaration import post, verb
 
 QUARANTINED = "quarantined"
 WITHDRAWN = "corroboration_withdrawn"
+Position = Annotated[int, Between(1, 2**63 - 1)]
 _ADDED = ("proposed", "promoted", "compounded", "merged", "preferred")
 
 
+def position_of(what: object) -> int:
+    """Where a decision stands in the ledger: of a receipt, a link, or as given."""
+    position = what.position if isinstance(what, Receipt | LedgerRecord) else what
+    if type(position) is not int or position < 1:
+        raise InputError("what is a receipt, a link of the ledger, or its position.")
+    return position
+
+
+DecisionRef = Annotated[Receipt | LedgerRecord | int, Wire("position", Position, position_of)]
+
+
+@verb(
+    capability=Capability.UNDO,
+    writes=True,
+    http=post("/undo", "maturing"),
+    examples=('idetic undo 42 --reason "a mistake" {scope}',),
+)
 async def undo(
     binding: Binding,
-    what: Receipt | LedgerRecord | int,
+    what: DecisionRef,
     *,
     reason: str,
     idempotency_key: str | None = None,
 ) -> Receipt:
     """Take a decision back: about an entry, its support, or a contradiction; see the docs."""
-    return await take_back(binding, what, reason, idempotency_key)
+    return await take_back(binding, position_of(what), reason, idempotency_key)
 
 
 async def take_back(
     binding: Binding,
-    what: Receipt | LedgerRecord | int,
+    position: int,
     reason: str,
     key: str | None,
     *,
@@ -43,7 +63,6 @@ async def take_back(
 
     `of` is for a verb with a right of its own, which takes back one kind of decision.
     """
-    position = _position(what)
     reason = binding.gated_reason(reason)
     call = {"verb": "undo", "position": position, "reason": reason}
     async with binding.hold() as tx:
@@ -146,14 +165,6 @@ async def _check_claims(tx: AnchorTransaction, known: Sequence[StoredEntry]) -> 
             "Another value of the same claim holds by now.",
             remedy="Archive it first, or undo the decision that brought it.",
         )
-
-
-def _position(what: object) -> int:
-    if isinstance(what, Receipt | LedgerRecord):
-        return what.position
-    if type(what) is int and what > 0:
-        return what
-    raise InputError("undo takes a receipt, a record of a history, or its position.")
 
 
 def _holds(entry: Entry) -> bool:

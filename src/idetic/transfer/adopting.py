@@ -9,11 +9,10 @@ from typing import Any
 
 from idetic.engine import Binding, Engine
 from idetic.errors import IdeticError
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, fits
+from idetic.gateway.content import fits
 from idetic.gateway.gateway import MAX_BATCH
 from idetic.ids import uuid7
-from idetic.lifecycle.close_scope import close
+from idetic.lifecycle.close_scope import close_at
 from idetic.lifecycle.observations import open_scope
 from idetic.model import (
     Capability,
@@ -29,6 +28,8 @@ from idetic.model import (
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.transfer.foreign import Foreign, NotTaken
+from idetic.verbs.arguments import SHORT
+from idetic.verbs.authorization import check_authorized, require, require_whole_anchor
 
 # What happens to every entry of a session that closes, and says nothing about this one.
 _ALWAYS = frozenset({"dropped", "held"})
@@ -83,7 +84,8 @@ class Adopting:
         seen = [self._observation(one, left_out) for one in asked]
         place = self._place()
         if not dry_run and seen and place.session_id is not None:
-            await open_scope(Binding(self._engine, scope, place))
+            check_authorized(self._spec, scope, open_scope)
+            await open_scope.function(Binding(self._engine, scope, place))
         taken = known = 0
         for first in range(0, len(seen), MAX_BATCH):
             part = seen[first : first + MAX_BATCH]
@@ -113,7 +115,7 @@ class Adopting:
     async def _close(self, scope: Scope, place: Place, *, write: bool) -> dict[str, int]:
         if not write or place.session_id is None:
             return {}
-        closed = await close(Binding(self._engine, scope, place), reason="the import ended")
+        closed = await close_at(Binding(self._engine, scope, place), "the import ended")
         told = (decided.transition for decided in closed.decided)
         return dict(Counter(one for one in told if one not in _ALWAYS))
 
