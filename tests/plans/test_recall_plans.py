@@ -47,7 +47,7 @@ async def plan(database: TestDatabase, world: World, asked: RecallQuery) -> str:
     """How the application role runs the very statement that a recall prepares and sends."""
     scope = world.memory.scope
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
-        recalls = (await db.agent("world_agent")).rooms.engine.recalls
+        recalls = (await db.agent("world_agent")).engine.recall.recalls
         await recalls.ask(scope, asked)
         form = recalls.forms[asked.form(scope)]
         values = map(sql.Literal, form.bound(asked.values(scope)))

@@ -15,15 +15,20 @@ from uuid import UUID
 
 from idetic.audit.explanation import (
     ActionExplanation,
+    ActionRecord,
     EntrySource,
     ExplainedEntry,
     ReadReceipt,
     Reference,
 )
+from idetic.engine import Binding
 from idetic.errors import EntryNotFound, NotFound
 from idetic.evidence import Corroboration, Lineage
-from idetic.model import Decision, Entry, LedgerRecord, Ref
-from idetic.store.audit import Audited
+from idetic.model import Capability, Decision, Entry, LedgerRecord, Ref
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.audit_rows import AUDIT, entries_by_id, histories, versions_now, went_into
+from idetic.verbs.arguments import Cursor, Limit
+from idetic.verbs.declaration import Paging, get, verb
 
 # Far more than any action has behind it; a bound all the same.
 MOST = 10_000
@@ -31,23 +36,50 @@ MOST = 10_000
 _SUPERSEDED = {"superseded_at": None, "superseded_by": None}
 
 
-async def readers_of(seen: Audited, entry_id: UUID, limit: int) -> list[ReadReceipt]:
-    """Who was shown an entry, newest first."""
-    found = await seen.readers(entry_id, limit)
-    if not found and not await seen.histories([entry_id]):
-        raise EntryNotFound
-    return [ReadReceipt(*row) for row in found]
+@verb(
+    capability=Capability.AUDIT,
+    whole_anchor=True,
+    http=get("/actions", "auditing", page=Paging("actions", lambda one: one.action_id)),
+)
+async def actions(
+    binding: Binding, *, limit: Limit = 100, before: Cursor = None
+) -> list[ActionRecord]:
+    """List the actions that rest on this memory, newest first; `before` is a page's last id."""
+    async with binding.look() as tx:
+        rows = await tx.ask(AUDIT, "actions", before=before, limit=limit)
+        return [ActionRecord(*row) for row in rows]
 
 
-async def explained(seen: Audited, action_id: UUID) -> ActionExplanation:
-    """What an action rested on, each entry as it stood when the action was linked to it."""
-    rows = await seen.action(action_id)
-    if not rows:
-        raise NotFound("There is no such action in this scope.")
-    cuts = {entry_id: position for entry_id, _, _, _, position, _ in rows}
-    moments = {position: at for _, _, at, _, position, _ in rows}
+@verb(
+    capability=Capability.AUDIT,
+    whole_anchor=True,
+    http=get("/entries/{entry_id}/readers", "auditing"),
+)
+async def readers(binding: Binding, entry_id: UUID, *, limit: Limit = 100) -> list[ReadReceipt]:
+    """List who was shown an entry, newest first."""
+    async with binding.look() as tx:
+        found = await tx.ask(AUDIT, "readers", entry_id=entry_id, limit=limit)
+        if not found and not await histories(tx, [entry_id]):
+            raise EntryNotFound
+        return [ReadReceipt(*row) for row in found]
+
+
+@verb(
+    capability=Capability.AUDIT,
+    whole_anchor=True,
+    http=get("/actions/{action_id}/explanation", "auditing"),
+    command=None,
+)
+async def explain_action(binding: Binding, action_id: UUID) -> ActionExplanation:
+    """Say what an action rested on, as it stood then, and everything behind that."""
     ground = _Ground()
-    more = await ground.gather(seen, cuts, max(moments.values()))
+    async with binding.look() as tx:
+        rows = await tx.ask(AUDIT, "action", action_id=action_id)
+        if not rows:
+            raise NotFound("There is no such action in this scope.")
+        cuts = {entry_id: position for entry_id, _, _, _, position, _ in rows}
+        moments = {position: at for _, _, at, _, position, _ in rows}
+        more = await ground.gather(tx, cuts, max(moments.values()))
     told = {one: ground.explained(one, cut, moments[cut]) for one, cut in cuts.items()}
     _, kind, at, by, _, reason = rows[0]
     entries = tuple(told.pop(row[0]) for row in rows)
@@ -66,7 +98,7 @@ class _Ground:
     reads: dict[UUID, list[ReadReceipt]] = field(default_factory=dict)
     versions: dict[tuple[str, UUID], int] = field(default_factory=dict)
 
-    async def gather(self, seen: Audited, cuts: dict[UUID, int], last: datetime) -> bool:
+    async def gather(self, tx: AnchorTransaction, cuts: dict[UUID, int], last: datetime) -> bool:
         """Read level by level: the entries, what those were made of, and so on; into `cuts` too.
 
         A source is seen as of the latest of the entries that it went into. Says whether there is
@@ -74,7 +106,7 @@ class _Ground:
         """
         level = list(cuts)
         while level:
-            await self._read(seen, level, last)
+            await self._read(tx, level, last)
             found: dict[UUID, int] = {}
             for entry_id in level:
                 for source in self._sources(entry_id, cuts[entry_id]):
@@ -86,20 +118,21 @@ class _Ground:
             level = list(found)
         return False
 
-    async def _read(self, seen: Audited, ids: Sequence[UUID], last: datetime) -> None:
-        entries = await seen.entries(ids)
+    async def _read(self, tx: AnchorTransaction, ids: Sequence[UUID], last: datetime) -> None:
+        entries = await entries_by_id(tx, ids)
         self.entries |= entries
-        self.histories |= await seen.histories(ids)
-        self.went |= await seen.went_into(ids)
-        self.lineage |= await seen.lineage(ids)
-        self.corroborations |= await seen.corroborations(ids)
-        for entry_id, *receipt in await seen.reads(ids, last, MOST):
+        self.histories |= await histories(tx, ids)
+        self.went |= await went_into(tx, ids)
+        self.lineage |= await tx.lineage(ids)
+        self.corroborations |= await tx.corroborations(ids)
+        reads = await tx.ask(AUDIT, "reads", ids=list(ids), moment=last, limit=MOST)
+        for entry_id, *receipt in reads:
             self.reads.setdefault(entry_id, []).append(ReadReceipt(*receipt))
         by_noun: dict[str, set[UUID]] = {}
         for ref in (ref for entry in entries.values() for ref in entry.refs):
             by_noun.setdefault(ref.noun, set()).add(ref.id)
         for noun, wanted in by_noun.items():
-            now = await seen.versions(noun, wanted)
+            now = await versions_now(tx, noun, wanted)
             self.versions |= {(noun, ref_id): version for ref_id, version in now.items()}
 
     def explained(self, entry_id: UUID, cut: int, moment: datetime) -> ExplainedEntry:

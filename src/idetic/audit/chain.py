@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import UUID
 
 from idetic.errors import InputError
+from idetic.model import Scope
 from idetic.plain_data import PlainData, plain
 
 if TYPE_CHECKING:
-    from idetic.store.audit import Audited
+    from idetic.store.audit_rows import LogRows
     from idetic.store.log import LogStore
 
 _HEAD_KEYS = ("agent", "anchor", "position", "hash", "at")
@@ -95,9 +96,9 @@ class ChainHead(PlainData):
             raise _refused("its hash has 64 hexadecimal digits")
         return cls(agent, dict(anchor), position, digest, moment)
 
-    def of_same_anchor(self, agent: str, anchor: Mapping[str, Any]) -> bool:
+    def of_same_anchor(self, scope: Scope) -> bool:
         """Whether it is the head of this anchor's chain, read from JSON or not."""
-        return self.agent == agent and bool(plain(self.anchor) == plain(anchor))
+        return self.agent == scope.agent and bool(plain(self.anchor) == plain(scope.anchor))
 
 
 def moment_of(micros: str | None) -> datetime | None:
@@ -194,7 +195,7 @@ class LogWalk:
 
 
 async def walk_log(
-    reader: LogStore | Audited,
+    reader: LogStore | LogRows,
     genesis: bytes,
     kept: LogHead | None = None,
     progress: Callable[[str, int, int], None] | None = None,

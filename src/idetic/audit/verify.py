@@ -11,11 +11,13 @@ from uuid import UUID
 
 from idetic.audit.chain import ChainHead, Link, genesis_hash, moment_of, walk_log
 from idetic.audit.findings import KEPT, ChainWalk, Findings, ProblemKind, Verified
+from idetic.engine import Binding
 from idetic.errors import InputError
-from idetic.gateway.content import canonical_json
-from idetic.gateway.items import provenance_hash
-from idetic.model import Claim, Scope
-from idetic.store.audit import Audited
+from idetic.model import Capability, Claim
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.audit_rows import AUDIT, LogRows, chain_end, chain_name, contents
+from idetic.store.entry_content import canonical_json, provenance_hash
+from idetic.verbs.declaration import get, post, verb
 
 Progress = Callable[[int, int], None]
 BATCH = 2_000
@@ -27,68 +29,89 @@ _LIKE_A_FLOAT = 10**16
 _WHOLE = 2**63
 
 
-async def chain_head(seen: Audited) -> ChainHead:
-    """Where the anchor's chain ends now, to be kept elsewhere."""
-    position, digest, at, _ = await seen.end()
-    return _head(seen, position, digest, at)
+@verb(capability=Capability.AUDIT, whole_anchor=True, http=get("/chain/head", "auditing"))
+async def head(binding: Binding) -> ChainHead:
+    """Say where the chain of this anchor ends now: keep it elsewhere, for `verify`."""
+    async with binding.look() as tx:
+        position, digest, at, _ = await chain_end(tx)
+        return _head(tx, position, digest, at)
+
+
+@verb(
+    capability=Capability.AUDIT,
+    whole_anchor=True,
+    http=post("/chain/verify", "auditing"),
+    examples=("idetic verify {scope}",),
+)
+async def verify(
+    binding: Binding, head: ChainHead | None = None, progress: Progress | None = None
+) -> Verified:
+    """Check every link of the chain, its end, and that entries say what they said."""
+    check_head(binding, head)
+    async with binding.look() as tx:
+        return await examine(tx, head, progress)
 
 
 async def examine(
-    seen: Audited, head: ChainHead | None = None, progress: Progress | None = None
+    tx: AnchorTransaction, head: ChainHead | None = None, progress: Progress | None = None
 ) -> Verified:
     """Check an anchor that is being looked at: its chain, its entries, what points at nothing."""
-    scope, findings = seen.scope, Findings()
-    walk = ChainWalk(_genesis(seen), findings, head.position if head else None)
-    position, digest, at, last = await seen.end()
-    await _walk(seen, walk, last or 0, progress)
+    scope, findings = tx.scope, Findings()
+    walk = ChainWalk(_genesis(tx), findings, head.position if head else None)
+    position, digest, at, last = await chain_end(tx)
+    await _walk(tx, walk, last or 0, progress)
     _compare_end(walk, position, digest, at)
     if head is not None:
         _compare_head(walk, head)
     entries, after = 0, None
-    while rows := await seen.contents(after, BATCH):
+    while rows := await contents(tx, after, BATCH):
         for row in rows:
             check_content(Content(*row), findings)
         entries, after = entries + len(rows), rows[-1][0]
-    await _loose_ends(seen, findings)
+    await _loose_ends(tx, findings)
     return Verified(
         scope.agent,
         scope.anchor,
         walk.links,
         entries,
-        _head(seen, position, digest, at),
+        _head(tx, position, digest, at),
         head,
         tuple(findings.problems),
         findings.more,
     )
 
 
-def _genesis(seen: Audited) -> bytes:
-    return genesis_hash(seen.family_name, seen.scope.anchor.values())
+def _genesis(tx: AnchorTransaction) -> bytes:
+    return genesis_hash(chain_name(tx.family), tx.scope.anchor.values())
 
 
-def _head(seen: Audited, position: int | None, digest: bytes | None, at: str | None) -> ChainHead:
-    scope, found = seen.scope, digest or _genesis(seen)
+def _head(
+    tx: AnchorTransaction, position: int | None, digest: bytes | None, at: str | None
+) -> ChainHead:
+    scope, found = tx.scope, digest or _genesis(tx)
     return ChainHead(scope.agent, scope.anchor, position or 0, found, moment_of(at))
 
 
-def check_head(scope: Scope, head: ChainHead | None) -> None:
+def check_head(binding: Binding, head: ChainHead | None) -> None:
     """Refuse what is no head of this chain."""
     if head is not None and not isinstance(head, ChainHead):
         raise InputError("head is a ChainHead.", remedy="Read one with ChainHead.from_data.")
-    if head is not None and not head.of_same_anchor(scope.agent, scope.anchor):
+    if head is not None and not head.of_same_anchor(binding.scope):
         raise InputError("This head belongs to another chain.")
 
 
-async def _walk(seen: Audited, walk: ChainWalk, last: int, progress: Progress | None) -> None:
+async def _walk(
+    tx: AnchorTransaction, walk: ChainWalk, last: int, progress: Progress | None
+) -> None:
     after = _FIRST
-    while rows := await seen.chain(after, last, BATCH):
+    while rows := await tx.ask(AUDIT, "chain", after=after, upto=last, limit=BATCH):
         for row in rows:
             walk.take(Link(*row))
         after = rows[-1][0]
         if progress is not None:
             progress(walk.links, max(last, walk.links))
-    wanted = [link.prev_hash for link in walk.strays]
-    walk.settle_strays(await seen.holders(wanted))
+    if wanted := [link.prev_hash for link in walk.strays]:
+        walk.settle_strays(dict(await tx.ask(AUDIT, "holders", hashes=wanted)))
 
 
 def _compare_end(
@@ -127,29 +150,29 @@ def _compare_head(walk: ChainWalk, head: ChainHead) -> None:
         walk.findings.add(ProblemKind.FORKED, head.position, "head", why)
 
 
-async def _loose_ends(seen: Audited, findings: Findings) -> None:
+async def _loose_ends(tx: AnchorTransaction, findings: Findings) -> None:
     """Note what points at nothing: entries, lineage, idempotency receipts, actions, mirrors."""
-    for entry_id, at in await seen.loose("vanished", KEPT):
+    for entry_id, at in await tx.ask(AUDIT, "vanished", limit=KEPT):
         why = "the chain added it, and nothing says where it went"
         findings.add(ProblemKind.MISSING, at, "entry", why, entry_id)
-    for entry_id, source_id in await seen.loose("forged_lineage", KEPT):
+    for entry_id, source_id in await tx.ask(AUDIT, "forged_lineage", limit=KEPT):
         why = f"its source {source_id} was added with another origin or trust"
         findings.add(ProblemKind.ALTERED, None, "lineage", why, entry_id)
-    for (at,) in await seen.loose("lost_receipts", KEPT):
+    for (at,) in await tx.ask(AUDIT, "lost_receipts", limit=KEPT):
         why = "an idempotency key stands for a link that is not there"
         findings.add(ProblemKind.MISSING, at, "receipt", why)
-    for entry_id, action_id in await seen.loose("unrecorded_actions", KEPT):
+    for entry_id, action_id in await tx.ask(AUDIT, "unrecorded_actions", limit=KEPT):
         why = f"no link says that action {action_id} rested on it"
         findings.add(ProblemKind.INSERTED, None, "action", why, entry_id)
-    for found, action_id, at in await seen.loose("lost_actions", KEPT):
+    for found, action_id, at in await tx.ask(AUDIT, "lost_actions", limit=KEPT):
         why = f"action {action_id} rested on it, and no row says so any more"
         entry_id = found if isinstance(found, UUID) else None
         findings.add(ProblemKind.MISSING, at, "action", why, entry_id)
-    if seen.family.log_table:
-        genesis = genesis_hash(f"{seen.family_name}_log", seen.scope.anchor.values())
-        for problem in (await walk_log(seen, genesis)).problems:
+    if tx.family.log_table:
+        genesis = genesis_hash(f"{chain_name(tx.family)}_log", tx.scope.anchor.values())
+        for problem in (await walk_log(LogRows(tx), genesis)).problems:
             findings.add(ProblemKind.ALTERED, None, "log", problem)
-        for entry_id, at in await seen.loose("misplaced_mirrors", KEPT):
+        for entry_id, at in await tx.ask(AUDIT, "misplaced_mirrors", limit=KEPT):
             why = "it says that it mirrors another event, or sums up another loop, than its link"
             findings.add(ProblemKind.ALTERED, at, "entry", why, entry_id)
 

@@ -15,7 +15,7 @@ from idetic.client.line import Line, Progress, part
 from idetic.erasure import Erased, Subject
 from idetic.errors import InputError
 from idetic.evidence import Aggregated
-from idetic.lifecycle.quarantining import Quarantined, QuarantineRecord
+from idetic.lifecycle.quarantine import Quarantined, QuarantineRecord
 from idetic.model import LedgerRecord, Origin, Principal, Receipt
 
 

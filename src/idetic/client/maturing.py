@@ -21,7 +21,7 @@ from idetic.evidence import (
     Referenced,
     SourceType,
 )
-from idetic.lifecycle.canon import Rescanned
+from idetic.lifecycle.canonical_rescan import Rescanned
 from idetic.lifecycle.consolidation import Consolidated
 from idetic.lifecycle.retention import Disposed, Reconciled
 from idetic.model import LedgerRecord, Receipt, Ref

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from idetic.client.line import Line
 from idetic.client.questions import Page
-from idetic.lifecycle.listings import OpenSession
-from idetic.lifecycle.overview import Overview
+from idetic.lifecycle.overview import OpenSession, Overview
 from idetic.model import Entry, LedgerRecord, Tier, Typology
 from idetic.spec.retention import RetentionState
 from idetic.store.backlog import Job, JobState

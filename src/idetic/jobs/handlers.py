@@ -36,7 +36,7 @@ async def embed(db: Idetic, agent: str, anchor: Anchor) -> Result:
     if await db.model.get() is None:
         return {"skipped": "no embedding model"}
     memory = await _bound(db, agent, anchor)
-    marks = memory.agent.rooms.marks
+    marks = memory.agent.engine.marks
     # Read first: what is written while this runs is then looked at once more, never missed.
     position = await marks.position(memory.scope)
     done = await memory.embed()
@@ -133,7 +133,7 @@ async def _marked(db: Idetic, agent: str, anchor: Anchor, task: str) -> AsyncIte
     """One anchor's memory; once the block has ended well, the task is marked as done there."""
     memory = await _bound(db, agent, anchor)
     yield memory
-    marks = memory.agent.rooms.marks
+    marks = memory.agent.engine.marks
     position = await marks.position(memory.scope)
     await marks.mark(memory.scope, task, position, db.clock.now())
 

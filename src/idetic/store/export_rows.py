@@ -5,21 +5,21 @@ they land. What they mean, and whether they may be believed, is for `idetic.tran
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from idetic.model import Scope
 from idetic.store import templates
-from idetic.store.audit import Audited, Auditing
-from idetic.store.disposal import noun
+from idetic.store.anchor_transaction import Anchors, AnchorTransaction
+from idetic.store.database import Transaction
 from idetic.store.embeddings import activation, active, known
 from idetic.store.import_tables import left_out, moved, take_function
+from idetic.store.payload_stripping import noun
 from idetic.store.scope import quoted
 from idetic.store.statement import Values, filled
 
-_FILE = "moving"
+MOVING = "moving"
 _PATH = "queries/moving.sql"
 SPECS, PROFILES, SUPERSESSIONS = "specs", "profiles", "supersessions"
 VECTORS = "embeddings"
@@ -37,124 +37,124 @@ class RowKind:
     values: Values
 
 
-class Moved(Audited):
-    """One anchor within one transaction, with the kinds of rows that make up its memory."""
+def leaving(anchors: Anchors, scope: Scope) -> AbstractAsyncContextManager[AnchorTransaction]:
+    """The anchor as it is at one moment, to be exported; nothing is locked."""
+    return _printed(anchors, scope, anchors.database.snapshot(scope))
 
-    async def kinds(self, *, vectors: bool) -> list[RowKind]:
-        """Every kind of row, in the order in which a file holds them."""
-        tables = moved(self.family)
-        rows = await self.ask(_FILE, "shape", schema=self.family.schema, tables=tables)
-        shapes = {row[0]: row[1:] for row in rows}
-        spec_columns = frozenset({"version", "digest", "spec"})
-        found = [RowKind(SPECS, spec_columns, self._text("specs"), {"agent": self.scope.agent})]
-        for table in tables:
-            called = noun(self.family, table)
-            if called == VECTORS and not vectors:
-                continue
-            if called == VECTORS:
-                columns = frozenset({"profile", "name", "fingerprint", "dimensions", "active"})
-                found.append(RowKind(PROFILES, columns, self._text("profiles"), {}))
-            found.append(self._kind(table, called, shapes[table], vectors=vectors))
-            if called == "memory":
-                columns = frozenset({"memory_id", "superseded_at", "superseded_by"})
-                found.append(RowKind(SUPERSESSIONS, columns, self._text("supersessions"), {}))
-        return found
 
-    def _kind(self, table: str, called: str, shape: tuple[Any, ...], *, vectors: bool) -> RowKind:
-        columns, keys, texts = (list(part) for part in shape)
-        without = left_out(self.family, table)
-        order = [
-            f'm.{quoted(key)} COLLATE "C"' if key in texts else f"m.{quoted(key)}"
-            for key in keys
-            if key not in without
-        ]
-        if called == "memory" and not vectors:
-            # It points at a vector that stays behind.
-            without.add("embedding_id")
-        if called == "scopes":
-            # Sessions before their interactions, which point at them.
-            order.insert(0, "m.session_id <> m.scope_id")
-        query = self._text(
-            VECTORS if called == VECTORS else "rows",
-            table=self.family.qualified(table).as_string(None),
-            order=", ".join(order),
+def landing(anchors: Anchors, scope: Scope) -> AbstractAsyncContextManager[AnchorTransaction]:
+    """The anchor, to be filled until the block ends; an error takes all of it back."""
+    return _printed(anchors, scope, anchors.database.transaction(scope))
+
+
+@asynccontextmanager
+async def _printed(
+    anchors: Anchors, scope: Scope, within: AbstractAsyncContextManager[Transaction]
+) -> AsyncIterator[AnchorTransaction]:
+    async with within as run:
+        await run.set(_PRINTED)
+        now = anchors.clock.now()
+        yield AnchorTransaction(
+            anchors.family, anchors.entries, anchors.extensions, scope, run, now
         )
-        extra = {"profile"} if called == VECTORS else set()
-        shown = frozenset(set(columns) - without | extra)
-        return RowKind(called, shown, query, {"without": sorted(without)})
-
-    def _text(self, query: str, **parts: str) -> str:
-        names = {**self.family.names(), **self.family.scope_names(self.scope), **parts}
-        return filled(templates.query(_PATH, query), names)
 
 
-class Leaving(Moved):
-    """An anchor read for an export: every row of one moment, a few at a time."""
-
-    async def count(self, kind: RowKind) -> int:
-        """How many rows of a kind there are."""
-        ((count,),) = await self.ask(_FILE, "count", {"rows": kind.query}, **kind.values)
-        return int(count)
-
-    async def batches(self, kind: RowKind) -> AsyncIterator[list[str]]:
-        """The rows of a kind as JSON texts, in batches."""
-        await self.ask(_FILE, "open", {"rows": kind.query}, **kind.values)
-        while batch := await self.ask(_FILE, "fetch"):
-            yield [row[0] for row in batch]
-        await self.ask(_FILE, "close")
-
-
-class Landing(Moved):
-    """An anchor being filled from an export: all of it commits, or nothing."""
-
-    async def begin(self) -> int:
-        """Take the anchor; the position its chain is at, which is 0 if it has no memory."""
-        ((position,),) = await self.ask(_FILE, "begin")
-        return int(position)
-
-    async def specs(self) -> list[str]:
-        """The versions of the agent's spec that this database holds, as a file would have them."""
-        return [row[0] for row in await self.ask(_FILE, "specs", agent=self.scope.agent)]
-
-    async def register(self, profile: Mapping[str, Any]) -> None:
-        """Make the model of some vectors known here; a tenant without a profile uses it."""
-        model = (profile[part] for part in ("name", "dimensions", "fingerprint"))
-        profile_id = await known(self._run, *model)
-        asking = active(self.family, self.scope)
-        if profile["active"] and not await self._run(asking.statement, asking.values):
-            call = activation(self.family, self.scope, profile_id, self.at)
-            await self._run(call.statement, call.values)
-
-    async def fill(self, called: str, rows: Sequence[str], *, vectors: bool) -> None:
-        """Put rows of a kind into their table."""
-        tables = {noun(self.family, table): table for table in moved(self.family)}
-        function = (
-            f"{self.family.prefix}_take_{SUPERSESSIONS}_v1"
-            if called == SUPERSESSIONS
-            else take_function(self.family, tables[called])
-        )
-        without = [] if vectors else ["embedding_id"]
-        taken = {"rows": f"[{','.join(rows)}]", "without": without}
-        await self.ask(_FILE, "take", {"function": function}, **taken)
-
-    async def finish(self) -> None:
-        """Let the guard look at what came, and move the anchor to the end of its chain."""
-        await self.ask(_FILE, "taken")
+async def row_kinds(tx: AnchorTransaction, *, vectors: bool) -> list[RowKind]:
+    """Every kind of row that makes up an anchor's memory, in the order of a file."""
+    tables = moved(tx.family)
+    rows = await tx.ask(MOVING, "shape", schema=tx.family.schema, tables=tables)
+    shapes = {row[0]: row[1:] for row in rows}
+    spec_columns = frozenset({"version", "digest", "spec"})
+    found = [RowKind(SPECS, spec_columns, _text(tx, "specs"), {"agent": tx.scope.agent})]
+    for table in tables:
+        called = noun(tx.family, table)
+        if called == VECTORS and not vectors:
+            continue
+        if called == VECTORS:
+            columns = frozenset({"profile", "name", "fingerprint", "dimensions", "active"})
+            found.append(RowKind(PROFILES, columns, _text(tx, "profiles"), {}))
+        found.append(_kind(tx, table, called, shapes[table], vectors=vectors))
+        if called == "memory":
+            columns = frozenset({"memory_id", "superseded_at", "superseded_by"})
+            found.append(RowKind(SUPERSESSIONS, columns, _text(tx, "supersessions"), {}))
+    return found
 
 
-class Moving(Auditing):
-    """Takes anchors of one family out of a database, and into one."""
+def _kind(
+    tx: AnchorTransaction, table: str, called: str, shape: tuple[Any, ...], *, vectors: bool
+) -> RowKind:
+    columns, keys, texts = (list(part) for part in shape)
+    without = left_out(tx.family, table)
+    order = [
+        f'm.{quoted(key)} COLLATE "C"' if key in texts else f"m.{quoted(key)}"
+        for key in keys
+        if key not in without
+    ]
+    if called == "memory" and not vectors:
+        # It points at a vector that stays behind.
+        without.add("embedding_id")
+    if called == "scopes":
+        # Sessions before their interactions, which point at them.
+        order.insert(0, "m.session_id <> m.scope_id")
+    query = _text(
+        tx,
+        VECTORS if called == VECTORS else "rows",
+        table=tx.family.qualified(table).as_string(None),
+        order=", ".join(order),
+    )
+    extra = {"profile"} if called == VECTORS else set()
+    shown = frozenset(set(columns) - without | extra)
+    return RowKind(called, shown, query, {"without": sorted(without)})
 
-    @asynccontextmanager
-    async def leave(self, scope: Scope, now: datetime) -> AsyncIterator[Leaving]:
-        """The anchor as it is at one moment; nothing is locked."""
-        async with self._database.snapshot(scope) as run:
-            await run.set(_PRINTED)
-            yield Leaving(self._family, self._entries, self._extensions, scope, run, now)
 
-    @asynccontextmanager
-    async def land(self, scope: Scope, now: datetime) -> AsyncIterator[Landing]:
-        """The anchor, to be filled until the block ends; an error takes all of it back."""
-        async with self._database.transaction(scope) as run:
-            await run.set(_PRINTED)
-            yield Landing(self._family, self._entries, self._extensions, scope, run, now)
+def _text(tx: AnchorTransaction, query: str, **parts: str) -> str:
+    names = {**tx.family.names(), **tx.family.scope_names(tx.scope), **parts}
+    return filled(templates.query(_PATH, query), names)
+
+
+async def count(tx: AnchorTransaction, kind: RowKind) -> int:
+    """How many rows of a kind there are."""
+    ((found,),) = await tx.ask(MOVING, "count", {"rows": kind.query}, **kind.values)
+    return int(found)
+
+
+async def batches(tx: AnchorTransaction, kind: RowKind) -> AsyncIterator[list[str]]:
+    """The rows of a kind as JSON texts, a few at a time."""
+    await tx.ask(MOVING, "open", {"rows": kind.query}, **kind.values)
+    while batch := await tx.ask(MOVING, "fetch"):
+        yield [row[0] for row in batch]
+    await tx.ask(MOVING, "close")
+
+
+async def begin(tx: AnchorTransaction) -> int:
+    """Take the anchor to fill it; the position of its chain, which is 0 if it has no memory."""
+    ((position,),) = await tx.ask(MOVING, "begin")
+    return int(position)
+
+
+async def spec_texts(tx: AnchorTransaction) -> list[str]:
+    """The versions of the agent's spec that this database holds, as a file would have them."""
+    return [row[0] for row in await tx.ask(MOVING, "specs", agent=tx.scope.agent)]
+
+
+async def register(tx: AnchorTransaction, profile: Mapping[str, Any]) -> None:
+    """Make the model of some vectors known here; a tenant without a profile uses it."""
+    model = (profile[part] for part in ("name", "dimensions", "fingerprint"))
+    profile_id = await known(tx.run, *model)
+    asking = active(tx.family, tx.scope)
+    if profile["active"] and not await tx.run(asking.statement, asking.values):
+        call = activation(tx.family, tx.scope, profile_id, tx.at)
+        await tx.run(call.statement, call.values)
+
+
+async def fill(tx: AnchorTransaction, called: str, rows: Sequence[str], *, vectors: bool) -> None:
+    """Put rows of a kind into their table."""
+    tables = {noun(tx.family, table): table for table in moved(tx.family)}
+    function = (
+        f"{tx.family.prefix}_take_{SUPERSESSIONS}_v1"
+        if called == SUPERSESSIONS
+        else take_function(tx.family, tables[called])
+    )
+    without = [] if vectors else ["embedding_id"]
+    taken = {"rows": f"[{','.join(rows)}]", "without": without}
+    await tx.ask(MOVING, "take", {"function": function}, **taken)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from idetic.store.disposal import noun
 from idetic.store.family import Family
+from idetic.store.payload_stripping import noun
 
 # What others point at goes first. The anchor's row is the anchor itself, and the profiles are the
 # tenant's: neither moves as a row. Prints are made of the canonical content that is there.

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from idetic.errors import SpecError, TransitionRefused
-from idetic.gateway.gateway import MAX_BATCH
-from idetic.gateway.refusals import passed
+from idetic.gateway.gateway import MAX_BATCH, raise_if_rejected
 from idetic.ids import uuid7_text
 from idetic.library.handles import Memory
 from idetic.model import Claim, Entry, Observation, Tier, Typology
@@ -45,7 +44,7 @@ class Shelf:
 
     def now(self) -> datetime:
         """The moment, by the clock that the database was opened with."""
-        return self._memory.agent.rooms.clock.now()
+        return self._memory.agent.engine.clock.now()
 
     async def get_many(self, names: Sequence[Name]) -> list[StoredDocument | None]:
         """What lies under each name, in order."""
@@ -68,7 +67,7 @@ class Shelf:
             written.append(observations(put, self._bound, since))
         for together in _by_size(written):
             for receipt in await self._memory.prefer_many(together):
-                passed(receipt)
+                raise_if_rejected(receipt)
         for (subject, _), parts in zip(latest.items(), written, strict=True):
             left = (e for e in held.get(subject, ()) if e.envelope["part"] >= len(parts))
             await self._archive(left, "a shorter version was put")

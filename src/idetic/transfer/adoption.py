@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
-from idetic.errors import IdeticError
+from idetic.engine import Binding
+from idetic.errors import IdeticError, InputError
 from idetic.gates.gate import Gates
 from idetic.gateway.content import fits
-from idetic.gateway.gateway import MAX_BATCH, Gateway
+from idetic.gateway.gateway import MAX_BATCH
 from idetic.ids import uuid7
-from idetic.lifecycle.closing import ScopeCloser
+from idetic.lifecycle.close_scope import close_at
+from idetic.lifecycle.observations import open_scope
 from idetic.model import (
+    Capability,
     Claim,
     Decision,
     Observation,
     Origin,
     Place,
-    Scope,
     Tier,
     Typology,
 )
@@ -26,8 +30,10 @@ from idetic.plain_data import PlainData
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
-from idetic.transfer.foreign import ForeignMemory, NotTaken
-from idetic.verbs.arguments import SHORT
+from idetic.transfer.foreign import STORES, ForeignMemory, NotTaken, documents
+from idetic.verbs.arguments import SHORT, Wire
+from idetic.verbs.authorization import check_authorized
+from idetic.verbs.declaration import post, verb
 
 # What happens to every entry of a session that closes, and says nothing about this one.
 _ALWAYS = frozenset({"dropped", "held"})
@@ -49,30 +55,43 @@ class Adopted(PlainData):
     dry_run: bool
 
 
-async def adopt_memories(
-    spec: MemorySpec,
-    gateway: Gateway,
-    closer: ScopeCloser,
-    gates: Gates,
-    scope: Scope,
-    memories: Iterable[ForeignMemory | NotTaken],
+def exported_data(data: Any) -> Any:
+    """What another store exported, as data; a path is that of a file of the caller's."""
+    found = documents(data) if isinstance(data, str | Path) else data
+    if not isinstance(found, Mapping | Sequence):
+        raise InputError("data is what a store exported: a list or an object, or a file's path.")
+    return found
+
+
+@verb(capability=Capability.IMPORT, writes=True, http=post("/adopt", "moving"), command=None)
+async def adopt(
+    binding: Binding,
+    source: str,
+    data: Annotated[Any, Wire("data", dict[str, Any] | list[Any], exported_data)],
     *,
-    dry_run: bool,
+    dry_run: bool = False,
 ) -> Adopted:
-    """Ask the gateway to take each memory; what it does not take is told, and stops nothing."""
-    every = list(memories)
+    """Take in what another store exported ("mem0" or "langgraph"): data, or the path of a file.
+
+    Each memory passes the gateway as heard from outside; what is not taken is told.
+    """
+    if source not in STORES:
+        raise InputError(f"source is one of {', '.join(STORES)}.")
+    every, engine, spec = list(STORES[source](exported_data(data))), binding.engine, binding.spec
     asked = [one for one in every if isinstance(one, ForeignMemory)]
     refused = [one for one in every if isinstance(one, NotTaken)]
     left_out: Counter[str] = Counter()
-    seen = [_observation(spec, gates, one, left_out) for one in asked]
+    seen = [_observation(spec, engine.gates, one, left_out) for one in asked]
     place = _place(spec)
+    at = replace(binding, place=place)
     session = bool(seen) and not dry_run and place.session_id is not None
     if session:
-        await gateway.open_scope(scope, place)
+        check_authorized(spec, binding.scope, open_scope)
+        await open_scope.function(at)
     taken = known = 0
     for first in range(0, len(seen), MAX_BATCH):
         part = seen[first : first + MAX_BATCH]
-        answers = await gateway.adopt(scope, place, part, write=not dry_run)
+        answers = await engine.gateway.admit_each(binding.scope, place, part, write=not dry_run)
         for one, answer in zip(asked[first:], answers, strict=False):
             if isinstance(answer, IdeticError):
                 refused.append(NotTaken(one.id, answer.code, answer.message))
@@ -84,7 +103,7 @@ async def adopt_memories(
                 taken += 1
     became: Counter[str] = Counter()
     if session:
-        closed = await closer.close(scope, place, "the import ended")
+        closed = await close_at(at, "the import ended")
         told = (decided.transition for decided in closed.decided)
         became.update(one for one in told if one not in _ALWAYS)
     return Adopted(taken, known, tuple(refused), dict(left_out), dict(became), dry_run)

@@ -10,11 +10,15 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from idetic.engine import Binding
 from idetic.errors import InputError
+from idetic.model import Capability
 from idetic.plain_data import PlainData
-from idetic.store.export_rows import Leaving
+from idetic.store.audit_rows import chain_name
+from idetic.store.export_rows import batches, count, leaving, row_kinds
 from idetic.telemetry import finished
 from idetic.transfer.export_file import END, LEDGER, Header, Seal, framed, parsed
+from idetic.verbs.declaration import get, stream_verb, verb
 
 Progress = Callable[[int, int], None]
 
@@ -31,57 +35,33 @@ class Exported(PlainData):
     head: str
 
 
-async def export_lines(
-    leaving: Leaving,
-    version: int,
-    *,
-    vectors: bool,
-    progress: Progress | None,
-    seal: Seal | None = None,
+@stream_verb(
+    capability=Capability.EXPORT,
+    whole_anchor=True,
+    http=get("/export", "moving", media_type="application/x-ndjson"),
+    command=None,
+)
+async def export(
+    binding: Binding, *, vectors: bool = False, progress: Progress | None = None
 ) -> AsyncIterator[bytes]:
-    """The file's bytes, in whole lines, of a spec's version. Two exports of one state are equal."""
-    scope, seal, started = leaving.scope, seal or Seal(), time.perf_counter()
-    kinds = await leaving.kinds(vectors=vectors)
-    rows = {kind.name: await leaving.count(kind) for kind in kinds}
-    whose = scope.agent, leaving.family_name, scope.anchor
-    header = Header(*whose, version, leaving.family.spec.digest, vectors, rows)
-    first = header.line()
-    seal.header(first, header)
-    yield first
-    done = 0
-    for kind in kinds:
-        start, last = framed(kind.name), ""
-        async for texts in leaving.batches(kind):
-            lines = b"".join(start + text.encode() + END for text in texts)
-            seal.rows(kind.name, lines, len(texts))
-            last = texts[-1]
-            done += len(texts)
-            if progress is not None:
-                progress(done, header.total)
-            yield lines
-        if kind.name == LEDGER and last:
-            seal.end(parsed(last.encode()))
-    finished("export", time.perf_counter() - started, None, scope=scope, rows=done)
-    yield seal.manifest()
+    """Give the whole anchor with its history, as the bytes of a file, some rows at a time."""
+    async for chunk in _lines(binding, Seal(), vectors=vectors, progress=progress):
+        yield chunk
 
 
-async def export_to_file(
-    leaving: Leaving,
-    version: int,
-    path: str | Path,
-    *,
-    vectors: bool,
-    progress: Progress | None,
+@verb(capability=Capability.EXPORT, whole_anchor=True, command=None)
+async def export_to(
+    binding: Binding, path: str | Path, *, vectors: bool = False, progress: Progress | None = None
 ) -> Exported:
-    """Write a file that only its owner can read; it has its name only once it is whole."""
+    """Write the same into a new file, which has its name only once it is whole."""
     place = _free(path)
     part = place.with_name(f"{place.name}.part")
     seal, size = Seal(), 0
-    chunks = export_lines(leaving, version, vectors=vectors, progress=progress, seal=seal)
     try:
+        # A file that only its owner can read.
         opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(opened, "wb") as file:
-            async for chunk in chunks:
+            async for chunk in _lines(binding, seal, vectors=vectors, progress=progress):
                 size += await to_thread.run_sync(file.write, chunk)
             file.flush()
             await to_thread.run_sync(os.fsync, opened)
@@ -93,6 +73,36 @@ async def export_to_file(
     rows = seal.counted()
     total = sum(rows.values())
     return Exported(total, rows["memory"], rows[LEDGER], size, seal.position, seal.head)
+
+
+async def _lines(
+    binding: Binding, seal: Seal, *, vectors: bool, progress: Progress | None
+) -> AsyncIterator[bytes]:
+    """The file's bytes, in whole lines. Two exports of one state are equal."""
+    scope, engine, started = binding.scope, binding.engine, time.perf_counter()
+    async with leaving(engine.anchors, scope) as tx:
+        kinds = await row_kinds(tx, vectors=vectors)
+        rows = {kind.name: await count(tx, kind) for kind in kinds}
+        whose = scope.agent, chain_name(tx.family), scope.anchor
+        header = Header(*whose, engine.version, engine.spec.digest, vectors, rows)
+        first = header.line()
+        seal.header(first, header)
+        yield first
+        done = 0
+        for kind in kinds:
+            start, last = framed(kind.name), ""
+            async for texts in batches(tx, kind):
+                lines = b"".join(start + text.encode() + END for text in texts)
+                seal.rows(kind.name, lines, len(texts))
+                last = texts[-1]
+                done += len(texts)
+                if progress is not None:
+                    progress(done, header.total)
+                yield lines
+            if kind.name == LEDGER and last:
+                seal.end(parsed(last.encode()))
+    finished("export", time.perf_counter() - started, None, scope=scope, rows=done)
+    yield seal.manifest()
 
 
 def _free(path: str | Path) -> Path:

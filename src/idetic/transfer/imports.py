@@ -5,16 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from anyio import to_thread
 
 from idetic.audit.chain import ChainHead
 from idetic.audit.findings import Verified
-from idetic.audit.verify import examine
+from idetic.audit.verify import check_head, examine
+from idetic.engine import Binding
 from idetic.errors import AnchorTaken, ExportRefused, InputError
+from idetic.model import Capability
 from idetic.plain_data import PlainData, plain
-from idetic.store.export_rows import PROFILES, SPECS, VECTORS, Landing
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.audit_rows import chain_name
+from idetic.store.export_rows import (
+    MOVING,
+    PROFILES,
+    SPECS,
+    VECTORS,
+    begin,
+    fill,
+    landing,
+    register,
+    row_kinds,
+    spec_texts,
+)
+from idetic.telemetry import span
 from idetic.transfer.export_file import ExportFile, Header, RowBatch
+from idetic.verbs.declaration import verb
 
 Progress = Callable[[int, int], None]
 _PROFILE = {"name": str, "fingerprint": str, "profile": str, "dimensions": int, "active": bool}
@@ -31,49 +49,56 @@ class Imported(PlainData):
     head: ChainHead
 
 
-async def import_file(
-    landing: Landing,
-    version: int,
-    file: ExportFile,
+@verb(capability=Capability.IMPORT, writes=True, command=None)
+async def import_from(
+    binding: Binding,
+    path: str | Path,
     *,
-    vectors: bool,
-    head: ChainHead | None,
-    progress: Progress | None,
+    vectors: bool = True,
+    head: ChainHead | None = None,
+    progress: Progress | None = None,
 ) -> Imported:
-    """Take a file in, in one transaction: what does not hold takes everything back."""
-    _check_owner(landing, file.header)
-    spec = file.header.spec_version, file.header.spec_digest
-    if spec != (version, landing.family.spec.digest):
-        raise _other_spec(f"version {file.header.spec_version}")
-    if await landing.begin() != 0:
-        raise AnchorTaken
-    await _load(landing, file, vectors=vectors, progress=progress)
-    await landing.finish()
-    found = await examine(landing, head)
-    _refuse_unless_intact(found)
+    """Take an export into this anchor, which must be empty; it is verified, all or nothing."""
+    if not isinstance(path, str | Path) or not str(path):
+        raise InputError("An import needs the path of a file.")
+    check_head(binding, head)
+    scope, engine = binding.scope, binding.engine
+    with span("import", scope=scope), ExportFile(path) as file, _faults_of_the_file():
+        _check_header(binding, file.header)
+        async with landing(engine.anchors, scope) as tx:
+            if await begin(tx) != 0:
+                raise AnchorTaken
+            await _load(tx, file, vectors=vectors, progress=progress)
+            # The guard looks at what came, and the anchor moves to the end of its chain.
+            await tx.ask(MOVING, "taken")
+            found = await examine(tx, head)
+            _refuse_unless_intact(found)
     taken = file.header.rows.get(VECTORS, 0) if vectors else 0
     return Imported(file.header.total, found.entries, found.links, taken, found.head)
 
 
-def _check_owner(landing: Landing, header: Header) -> None:
+def _check_header(binding: Binding, header: Header) -> None:
     """Refuse another's memory. A chain begins with its family and anchor, and cannot be moved."""
-    if (header.agent, header.family) != (landing.scope.agent, landing.family_name):
+    scope, engine = binding.scope, binding.engine
+    if (header.agent, header.family) != (scope.agent, chain_name(engine.anchors.family)):
         raise ExportRefused(
             "This is the memory of another agent.",
             remedy=f"It belongs to {header.agent} ({header.family}). Nothing was written.",
         )
-    if header.anchor != plain(landing.scope.anchor):
+    if header.anchor != plain(scope.anchor):
         raise ExportRefused(
             "This is the memory of another anchor.",
             remedy="Bind the anchor that the file's first line names. Nothing was written.",
         )
+    if (header.spec_version, header.spec_digest) != (engine.version, engine.spec.digest):
+        raise _other_spec(f"version {header.spec_version}")
 
 
 async def _load(
-    landing: Landing, file: ExportFile, *, vectors: bool, progress: Progress | None
+    tx: AnchorTransaction, file: ExportFile, *, vectors: bool, progress: Progress | None
 ) -> None:
-    held = await landing.specs()
-    kinds = await landing.kinds(vectors=file.header.vectors)
+    held = await spec_texts(tx)
+    kinds = await row_kinds(tx, vectors=file.header.vectors)
     if list(file.header.rows) != [kind.name for kind in kinds]:
         raise ExportRefused("This file does not hold the kinds of rows that memory has here.")
     batches = file.batches({kind.name: kind.columns for kind in kinds})
@@ -86,7 +111,7 @@ async def _load(
         else:
             if specs != held:
                 raise _other_spec(f"{len(specs)} version(s)")
-            await _take(landing, batch, vectors=vectors)
+            await _take(tx, batch, vectors=vectors)
         done += len(batch.rows)
         if progress is not None:
             progress(done, file.header.total)
@@ -94,20 +119,20 @@ async def _load(
         raise _other_spec(f"{len(specs)} version(s)")
 
 
-async def _take(landing: Landing, batch: RowBatch, *, vectors: bool) -> None:
+async def _take(tx: AnchorTransaction, batch: RowBatch, *, vectors: bool) -> None:
     if batch.kind in (PROFILES, VECTORS) and not vectors:
         return
     if batch.kind != PROFILES:
-        await landing.fill(batch.kind, batch.texts, vectors=vectors)
+        await fill(tx, batch.kind, batch.texts, vectors=vectors)
         return
     for row in batch.rows:
         if any(type(row[key]) is not kind for key, kind in _PROFILE.items()):
             raise ExportRefused("A profile in this file is none.")
-        await landing.register(row)
+        await register(tx, row)
 
 
 @contextmanager
-def faults_of_the_file() -> Iterator[None]:
+def _faults_of_the_file() -> Iterator[None]:
     """What the database's bounds refuse of a file is the file's fault, and told so."""
     try:
         yield

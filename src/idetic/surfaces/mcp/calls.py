@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from idetic.errors import InputError
-from idetic.lifecycle.contradicting import MAX_QUEUE
+from idetic.lifecycle.contradictions import MAX_QUEUE
 from idetic.model import Observation, Tier
 from idetic.recall.evidence import FOOTER, HEADER
 from idetic.surfaces.mcp import inputs, telling

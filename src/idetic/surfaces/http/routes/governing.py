@@ -8,7 +8,7 @@ from fastapi import Path, Response
 
 from idetic.erasure import Erased
 from idetic.evidence import Aggregated
-from idetic.lifecycle.quarantining import Quarantined, QuarantineRecord
+from idetic.lifecycle.quarantine import Quarantined, QuarantineRecord
 from idetic.model import Receipt
 from idetic.surfaces.http.answers import Bound, IdempotencyKey, answer, routes
 from idetic.surfaces.http.bodies import EraseBody, PatternsBody, QuarantineBody, ReasonBody

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import Query, Response
 
 from idetic.evidence import Candidate, Contradiction, ContradictionStatus, Disposition
-from idetic.lifecycle.looking import MAX_CANDIDATES
+from idetic.lifecycle.entry_evidence import MAX_CANDIDATES
 from idetic.model import Receipt
 from idetic.surfaces.http.answers import Bound, IdempotencyKey, answer, routes
 from idetic.surfaces.http.bodies import (

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from idetic.lifecycle.listings import MAX_JOB, OpenSession
-from idetic.lifecycle.overview import MAX_DAYS, Overview
+from idetic.lifecycle.overview import MAX_DAYS, MAX_JOB, OpenSession, Overview
 from idetic.model import LedgerRecord, Tier, Typology
 from idetic.spec.retention import RetentionState
 from idetic.store.backlog import Job, JobState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request, Response
 
 from idetic.evidence import Closed, Decided
-from idetic.lifecycle.canon import Rescanned
+from idetic.lifecycle.canonical_rescan import Rescanned
 from idetic.lifecycle.consolidation import Consolidated
 from idetic.lifecycle.retention import Disposed, Reconciled
 from idetic.recall.embedding import Embedded
