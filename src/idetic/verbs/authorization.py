@@ -109,8 +109,8 @@ def require_whole_anchor(scope: Scope) -> None:
     missing = [key for key, value in scope.anchor.items() if value is None]
     if missing:
         raise AnchorRefused(
-            f"This needs every anchor key; {', '.join(missing)} is open.",
-            remedy="Bind again with every key.",
+            f"This needs one anchor with every key; {', '.join(missing)} is open.",
+            remedy="Bind again with every key, once for each anchor.",
         )
 
 
