@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from idetic.embed.bge import token_batches
 from idetic.errors import IdeticError, InputError
 
 # Where exporters put the weights, the exact ones before the quantized.
@@ -18,9 +19,6 @@ _CPU = "CPUExecutionProvider"
 
 # A pair longer than this is cut: BERT-sized cross-encoders have no positions beyond it.
 MAX_TOKENS = 512
-# With padding. A batch of this size bounds the memory, however many texts there are; the
-# embedder's measurements found more tokens in one run to be slower, too.
-_BATCH_TOKENS = 1024
 # Far above 512 tokens of any script; what lies beyond would only cost tokenizing time.
 _MAX_CHARACTERS = 8192
 
@@ -104,7 +102,7 @@ class CrossEncoder:
         asked = _clean(query)
         rows = self._tokenizer.encode_batch([(asked, _clean(text)) for text in texts])
         scores = [0.0] * len(rows)
-        for batch in _batches([len(row.ids) for row in rows]):
+        for batch in token_batches([len(row.ids) for row in rows]):
             for row, score in zip(batch, self._run([rows[row] for row in batch]), strict=True):
                 scores[row] = score
         return scores
@@ -195,15 +193,3 @@ def _clean(text: str) -> str:
     if not isinstance(text, str):
         raise InputError(f"Only text can be reranked, not {type(text).__name__}.")
     return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Row numbers in groups of similar length, bounded by tokens with padding."""
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and lengths[row] * (len(batch) + 1) > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
