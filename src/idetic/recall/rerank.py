@@ -23,41 +23,32 @@ MAX_TOKENS = 512
 _MAX_CHARACTERS = 8192
 
 
-class RerankerError(IdeticError):
+class RerankerError(IdeticError, code="reranker", http_status=503, exit_code=7):
     """The reranker did not do its part."""
 
-    code = "reranker"
     remedy = "Recall without it: set `reranker: none` under `retrieval` in the spec."
-    http_status = 503
-    exit_code = 7
 
 
-class RerankerMissing(RerankerError):
+class RerankerMissing(RerankerError, code="reranker_missing"):
     """There is no reranker in this directory."""
 
-    code = "reranker_missing"
     remedy = "Name a directory that holds model.onnx and tokenizer.json of a cross-encoder."
 
 
-class RerankerUnusable(RerankerError):
+class RerankerUnusable(RerankerError, code="reranker_unusable"):
     """These files are not a cross-encoder that can be run."""
 
-    code = "reranker_unusable"
     remedy = "Export the model again for sequence classification, with tokenizer.json beside it."
 
 
-class RerankerRuntimeMissing(RerankerError):
+class RerankerRuntimeMissing(RerankerError, code="reranker_runtime_missing"):
     """The packages that run a reranker are not installed."""
 
-    code = "reranker_runtime_missing"
     remedy = "Run `pip install onnxruntime tokenizers numpy`."
 
 
-class RerankFailed(RerankerError):
+class RerankFailed(RerankerError, code="rerank_failed", http_status=500):
     """The reranker returned something that is not one score for each text."""
-
-    code = "rerank_failed"
-    http_status = 500
 
 
 class Reranker(Protocol):

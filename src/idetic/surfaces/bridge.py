@@ -19,10 +19,9 @@ T = TypeVar("T")
 Call = Callable[[], Coroutine[Any, Any, T]]
 
 
-class BlockingRefused(InputError, asyncio.InvalidStateError):
+class BlockingRefused(InputError, asyncio.InvalidStateError, code="blocking_call"):
     """This call would block the event loop that it waits for."""
 
-    code = "blocking_call"
     remedy = "Await the asynchronous form of the method, or call it from a thread."
 
 
