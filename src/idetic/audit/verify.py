@@ -117,26 +117,23 @@ async def _walk(
 def _compare_end(
     walk: ChainWalk, position: int | None, digest: bytes | None, at: str | None
 ) -> None:
-    """What the anchor's row says against the last link there is."""
+    """Compare what the anchor's row says with the last link there is."""
     ends = 0 if walk.last is None else walk.last.position
-
-    def problem(kind: ProblemKind, where: int, why: str) -> None:
-        walk.findings.add(kind, where, "anchor", why)
-
+    says = f"the anchor's row says that the chain ends at {position}"
+    found: tuple[ProblemKind, int, str] | None = None
     if position is None:
         if walk.links:
-            problem(ProblemKind.MISSING, ends, "the anchor's row is not there")
+            found = ProblemKind.MISSING, ends, "the anchor's row is not there"
     elif position > ends:
-        problem(
-            ProblemKind.CUT, ends + 1, f"the anchor's row says that the chain ends at {position}"
-        )
+        found = ProblemKind.CUT, ends + 1, says
     elif position < ends:
-        why = f"the anchor's row says that the chain ends at {position}"
-        problem(ProblemKind.INSERTED, position + 1, why)
+        found = ProblemKind.INSERTED, position + 1, says
     elif digest not in walk.ends:
-        problem(ProblemKind.ALTERED, ends, "the anchor's row has another hash than the last link")
+        found = ProblemKind.ALTERED, ends, "the anchor's row has another hash than the last link"
     elif walk.last is not None and walk.last.at != at and not walk.doubtful:
-        problem(ProblemKind.ALTERED, ends, "the anchor's row has another time than the last link")
+        found = ProblemKind.ALTERED, ends, "the anchor's row has another time than the last link"
+    if found is not None:
+        walk.findings.add(found[0], found[1], "anchor", found[2])
 
 
 def _compare_head(walk: ChainWalk, head: ChainHead) -> None:
