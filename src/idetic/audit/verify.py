@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 from idetic.audit.chain import ChainHead, Link, genesis_hash, moment_of, walk_log
@@ -17,9 +17,13 @@ from idetic.model import Capability, Claim
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.audit_rows import AUDIT, LogRows, chain_end, chain_name, contents
 from idetic.store.entry_content import canonical_json, provenance_hash
+from idetic.verbs.arguments import Wire
 from idetic.verbs.declaration import get, post, verb
 
 Progress = Callable[[int, int], None]
+KeptHead = Annotated[
+    ChainHead, Wire("head", dict[str, Any], ChainHead.as_data, ChainHead.from_data)
+]
 BATCH = 2_000
 # Smaller than any position, and still a bigint literal.
 _FIRST = -(2**63) + 1
@@ -44,7 +48,7 @@ async def head(binding: Binding) -> ChainHead:
     examples=("idetic verify {scope}",),
 )
 async def verify(
-    binding: Binding, head: ChainHead | None = None, progress: Progress | None = None
+    binding: Binding, head: KeptHead | None = None, progress: Progress | None = None
 ) -> Verified:
     """Check every link of the chain, its end, and that entries say what they said."""
     check_head(binding, head)

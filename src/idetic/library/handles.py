@@ -18,7 +18,7 @@ from idetic.engine import Binding, Engine
 from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.ids import uuid7
-from idetic.library import asking_verbs
+from idetic.library import about_verbs, asking_verbs
 from idetic.lifecycle import (
     aggregation,
     canonical_rescan,
@@ -110,6 +110,9 @@ class InProcess:
         async for chunk in verb.function(bound, **values):
             yield chunk
 
+    async def close(self) -> None:
+        """The database is its opener's to close."""
+
 
 class PlaceVerbs:
     """The verbs of every place: persistent memory, a session, an interaction."""
@@ -127,6 +130,8 @@ class MemoryVerbs(PlaceVerbs):
     """The verbs of a whole memory."""
 
     ask = asking_verbs.ask
+    key_scope = about_verbs.key_scope
+    spec = about_verbs.spec
     link_action = observations.link_action
     archive = observations.archive
     exempt = observations.exempt
@@ -215,6 +220,21 @@ class Memory(_Handle, MemoryVerbs):
 
     def __init__(self, transport: Transport):
         super().__init__(transport, Place())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Give back the connections to a server; in process there are none. Twice is fine."""
+        await self.transport.close()
 
     def narrowed(self, *capabilities: Capability) -> Memory:
         """The same memory for somebody who may do no more than this."""

@@ -68,7 +68,7 @@ async def _restating(
     why, steps = f"it restates a {canonical.noun}", list[Step]()
     for one in await tx.stored(found):
         canonical_id, similarity = found[one.id]
-        told = {"cause": "shadow", "noun": canonical.noun, "id": str(canonical_id)}
+        told: dict[str, Any] = {"cause": "shadow", "noun": canonical.noun, "id": str(canonical_id)}
         told |= {"similarity": round(similarity, 4)}
         changes = {"archived_at": tx.at}
         steps.append(TurnStep("archived", why, changes, entry=one.entry, detail=told))

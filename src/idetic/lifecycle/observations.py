@@ -246,7 +246,7 @@ async def exempt(
 
 
 @verb(capability=Capability.OBSERVE, writes=True, placed=True, repeatable=True, command=None)
-async def open_scope(binding: Binding) -> Receipt:
+async def open_scope(binding: Binding) -> None:
     """Begin the session or interaction of this place, or resume one that is open."""
     place = binding.place
     call = {
@@ -255,7 +255,7 @@ async def open_scope(binding: Binding) -> Receipt:
         "session": str(place.session_id),
         "reason": "opened",
     }
-    return await binding.engine.gateway.call(binding.scope, "scope_turn", call)
+    await binding.engine.gateway.call(binding.scope, "scope_turn", call)
 
 
 @verb(

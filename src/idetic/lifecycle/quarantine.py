@@ -72,7 +72,9 @@ def _quarantine_position(what: object) -> int:
 
 def _author(created_by: Principal | str | None) -> str | None:
     """A principal as the ledger names it."""
-    return str(created_by) if isinstance(created_by, Principal) else created_by
+    if isinstance(created_by, Principal):
+        return f"{created_by.kind}:{created_by.name}"
+    return created_by
 
 
 QuarantineRef = Annotated[

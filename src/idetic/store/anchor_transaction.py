@@ -193,8 +193,12 @@ class AnchorTransaction:
         """What entries were made of, by entry."""
         found: dict[UUID, list[Lineage]] = {}
         for row in await self._by_ids("lineage", ids):
-            entry_id, source, relation, origin, *rest, provenance = row
-            one = Lineage(source, Relation(relation), Origin(origin), *rest, _named(provenance))
+            entry_id, source, relation, origin, trust, at, *place, provenance = row
+            session_id, interaction_id = place
+            one = Lineage(
+                source, Relation(relation), Origin(origin), trust, at, session_id, interaction_id,
+                _named(provenance),
+            )  # fmt: skip
             found.setdefault(entry_id, []).append(one)
         return found
 
@@ -204,10 +208,11 @@ class AnchorTransaction:
         if not self.spec.references.corroborations:
             return found
         for row in await self._by_ids("corroborations", ids):
-            entry_id, row_id, kind, ref, at, by, origin, *rest, provenance = row
+            entry_id, row_id, kind, ref, at, by, origin, session_id, notes, gone, provenance = row
             one = Corroboration(
-                row_id, SourceType(kind), ref, at, by, Origin(origin), *rest, _named(provenance)
-            )
+                row_id, SourceType(kind), ref, at, by, Origin(origin), session_id, notes, gone,
+                _named(provenance),
+            )  # fmt: skip
             found.setdefault(entry_id, []).append(one)
         return found
 

@@ -26,10 +26,10 @@ from anthropic.types.beta import (
 
 from idetic.errors import IdeticError, InputError, NotFound
 from idetic.library.handles import Memory
-from idetic.library.sync import Sync
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Namespace, Put, StoredDocument
 from idetic.surfaces.shelf import Shelf
+from idetic.verbs.handle import SyncHandle
 
 ROOT = "memories"
 _UNITS = "BKMG"
@@ -182,7 +182,7 @@ class MemoryFiles:
 class IdeticAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     """The memory tool for `AsyncAnthropic`. The scope is the memory's; a path cannot leave it."""
 
-    def __init__(self, memory: Memory | Sync):
+    def __init__(self, memory: Memory | SyncHandle):
         super().__init__()
         self._bridge = Bridge(memory)
         self._files = MemoryFiles(Shelf(self._bridge.memory))
@@ -203,7 +203,7 @@ class IdeticAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 class IdeticMemoryTool(BetaAbstractMemoryTool):
     """The memory tool for `Anthropic`: the same, for code that cannot await."""
 
-    def __init__(self, memory: Memory | Sync):
+    def __init__(self, memory: Memory | SyncHandle):
         super().__init__()
         self._bridge = Bridge(memory)
         self._files = MemoryFiles(Shelf(self._bridge.memory))

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from idetic.errors import DatabaseClosed, InputError
 from idetic.library.handles import Memory
-from idetic.library.sync import Sync
 from idetic.model import Observation, Origin
 from idetic.surfaces.documents import path_of
 from idetic.verbs.arguments import SHORT
+from idetic.verbs.handle import SyncHandle
 
 T = TypeVar("T")
 Call = Callable[[], Coroutine[Any, Any, T]]
@@ -31,10 +31,10 @@ class Bridge:
     Made from a `Memory` within its event loop, or from one of `open_sync` anywhere.
     """
 
-    def __init__(self, memory: Memory | Sync):
+    def __init__(self, memory: Memory | SyncHandle):
         self.memory: Memory
         self._loop: asyncio.AbstractEventLoop
-        if isinstance(memory, Sync):
+        if isinstance(memory, SyncHandle):
             self.memory, self._loop = memory.asynchronous()
             return
         self.memory = memory

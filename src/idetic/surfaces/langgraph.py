@@ -35,11 +35,11 @@ from langgraph.store.base import (
 from idetic.errors import InputError
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
-from idetic.library.sync import Sync
 from idetic.store.checkpoints import CheckpointPool, Checkpoints
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Put, StoredDocument
 from idetic.surfaces.shelf import Shelf
+from idetic.verbs.handle import SyncHandle
 
 Found = tuple[StoredDocument, float | None]
 SWEEP_MINUTES = 5
@@ -62,7 +62,7 @@ class IdeticStore(BaseStore):
 
     supports_ttl = True
 
-    def __init__(self, memory: Memory | Sync, *, ttl: TTLConfig | None = None):
+    def __init__(self, memory: Memory | SyncHandle, *, ttl: TTLConfig | None = None):
         self._bridge = Bridge(memory)
         self._shelf = Shelf(self._bridge.memory)
         self._sweeper: asyncio.Task[None] | None = None
