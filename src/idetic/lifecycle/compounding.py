@@ -11,45 +11,29 @@ from uuid import UUID
 
 from idetic.evidence import Relation
 from idetic.gates.gate import Pipeline
-from idetic.gateway import steps
-from idetic.gateway.steps import Step
-from idetic.lifecycle.sameness import Statement, group
-from idetic.lifecycle.sources import Inherited, itself
+from idetic.lifecycle.promotion_inputs import Inherited, as_source, groups
 from idetic.model import Decision, Entry, EntryState, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.typology import ConsolidationMethod, PromotionPath, ScopeEnd
-from idetic.store.known import Known
-
-
-def statement(known: Known) -> Statement:
-    """An entry as something to compare."""
-    return Statement(known.entry.body_text, known.entry.claim, known.vector)
-
-
-def groups(
-    spec: MemorySpec, members: Sequence[Known], tier: Tier, typology: Typology
-) -> list[list[int]]:
-    """Which of some entries say the same, by the cell's own way of consolidating."""
-    if spec.consolidation_of(tier, typology).method is ConsolidationMethod.NONE:
-        return [[number] for number in range(len(members))]
-    return group([statement(m) for m in members], spec.promotion_of(tier, typology))
+from idetic.spec.typology import PromotionPath, ScopeEnd
+from idetic.store.anchor_transaction import StoredEntry
+from idetic.store.steps import AddStep, LinkStep, RecurStep, Step, drop_steps
 
 
 def compound(
     spec: MemorySpec,
     gate: Pipeline,
-    held: Sequence[Known],
-    session: Sequence[Known],
+    own: Sequence[StoredEntry],
+    session: Sequence[StoredEntry],
     session_id: UUID,
 ) -> list[Step]:
     """The steps that carry an interaction's entries into its session and let the rest go."""
     made: list[Step] = []
-    into: dict[UUID, str] = {}
+    into: dict[UUID, UUID] = {}
     for typology in spec.typology.at(Tier.INTERACTION):
-        mine = [k for k in held if k.entry.typology is typology and _live(k)]
         path = spec.promotion_of(Tier.INTERACTION, typology).path
         if path is PromotionPath.NONE or typology not in spec.typology.at(Tier.SESSION):
             continue
+        mine = [k for k in own if k.entry.typology is typology and _is_live(k)]
         there = [k for k in session if k.entry.typology is typology]
         members = [*there, *mine]
         for numbers in groups(spec, members, Tier.INTERACTION, typology):
@@ -62,53 +46,53 @@ def compound(
             same = next((k for k in old if k.entry.claim or not claimed), None)
             step = _again(same, new) if same else _carry(gate, new, typology, session_id)
             made.append(step)
-            if step["decision"] != Decision.REJECT:
-                into |= {k.id: step["memory"] for k in new}
-    return made + steps.drop(dropped(spec, held), "its interaction ended", into)
+            if step.decision is not Decision.REJECT and step.entry_id is not None:
+                into |= dict.fromkeys((k.id for k in new), step.entry_id)
+    return made + drop_steps(leaving(spec, own), "its interaction ended", into)
 
 
-def _again(there: Known, new: Sequence[Known]) -> Step:
-    found = [itself(k, Relation.RECURRED) for k in new]
-    return steps.recur(there.entry, found, "said again in another interaction")
+def _again(there: StoredEntry, new: Sequence[StoredEntry]) -> LinkStep:
+    sources = [as_source(k.entry, Relation.RECURRED) for k in new]
+    return RecurStep("recurred", "said again in another interaction", sources, entry=there.entry)
 
 
-def _carry(gate: Pipeline, new: Sequence[Known], typology: Typology, session_id: UUID) -> Step:
+def _carry(
+    gate: Pipeline, new: Sequence[StoredEntry], typology: Typology, session_id: UUID
+) -> LinkStep:
     """One entry of the session for several of an interaction, as the gate lets it through."""
     leader = next((k.entry for k in new if k.entry.claim), new[0].entry)
     taken = Inherited.of(new)
     passed = gate.apply(leader.body_text)
     envelope, _, refused = gate.apply_envelope(leader.envelope)
     if why := passed.refused or refused:
-        return steps.link("compounding_refused", Decision.REJECT, why, entry=leader)
-    return steps.add(
-        steps.Draft(
-            tier=Tier.SESSION,
-            typology=typology,
-            text=passed.text,
-            envelope=envelope,
-            origin=taken.origin,
-            trust=taken.trust,
-            valid_at=taken.valid_at,
-            lineage=[itself(k, Relation.COMPOUNDED) for k in new],
-            refs=taken.refs,
-            provenance=taken.provenance,
-            session_id=session_id,
-            copy_of=leader.id if passed.text == leader.body_text else None,
-        ),
+        return LinkStep("compounding_refused", why, decision=Decision.REJECT, entry=leader)
+    return AddStep(
         "compounded",
         "compounded at the end of its interaction",
+        tier=Tier.SESSION,
+        typology=typology,
+        text=passed.text,
+        envelope=envelope,
+        origin=taken.origin,
+        trust=taken.trust,
+        valid_at=taken.valid_at,
+        lineage=[as_source(k.entry, Relation.COMPOUNDED) for k in new],
+        refs=taken.refs,
+        provenance=taken.provenance,
+        session_id=session_id,
+        copy_of=leader.id if passed.text == leader.body_text else None,
     )
 
 
-def dropped(spec: MemorySpec, held: Iterable[Known]) -> list[Entry]:
+def leaving(spec: MemorySpec, stored: Iterable[StoredEntry]) -> list[Entry]:
     """The entries that go with their scope: transient, and nothing rests on them."""
     return [
         k.entry
-        for k in held
+        for k in stored
         if not k.rests
         and spec.lifecycle_of(k.entry.tier, k.entry.typology).at_scope_end is ScopeEnd.DROP
     ]
 
 
-def _live(known: Known) -> bool:
-    return known.entry.state is EntryState.CURRENT
+def _is_live(stored: StoredEntry) -> bool:
+    return stored.entry.state is EntryState.CURRENT

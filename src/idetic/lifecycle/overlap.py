@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from idetic.lifecycle.compounding import statement
-from idetic.lifecycle.sameness import Verdict, compare, group
+from idetic.lifecycle.duplicates import Sameness, compare, group
+from idetic.lifecycle.promotion_inputs import statement
 from idetic.model import Typology
 from idetic.spec.typology import PromotionPolicy
-from idetic.store.held import Held
-from idetic.store.known import Known
+from idetic.store import anchor_scans
+from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 
 # Below this, two notes of the pinned model are about different things.
 OVERLAP = 0.8
@@ -26,7 +26,7 @@ Pair = list[UUID]
 class Overlap:
     """Facts that belong before a reasoner together, or that are the same without one."""
 
-    members: tuple[Known, ...]
+    members: tuple[StoredEntry, ...]
 
     @property
     def ids(self) -> list[UUID]:
@@ -55,7 +55,7 @@ class Overlaps:
 
 
 async def overlapping(
-    held: Held,
+    tx: AnchorTransaction,
     ids: Sequence[UUID],
     profile_id: UUID,
     policy: PromotionPolicy,
@@ -66,13 +66,12 @@ async def overlapping(
     edges: set[frozenset[UUID]] = set()
     bare = False
     for first in range(0, len(ids), BATCH):
-        known = await held.known("named", ids=list(ids[first : first + BATCH]))
+        known = await tx.stored(ids[first : first + BATCH])
         mine = [one for one in known if one.vector is not None]
         bare = bare or len(mine) < len(known)
-        edges |= await _edges(held, mine, profile_id, typology)
+        edges |= await _edges(tx, mine, profile_id, typology)
     wanted = {one for edge in edges for one in edge if among is None or one in among}
-    found = await held.known("named", ids=list(wanted)) if wanted else []
-    facts = {one.id: one for one in found if not one.entry.candidate}
+    facts = {one.id: one for one in await tx.stored(wanted) if not one.entry.candidate}
     pairs = sorted(sorted(edge) for edge in edges if edge <= facts.keys())
     same = _same(pairs, facts, policy)
     # What overlaps with one of several equal facts is looked at once only one of them is left.
@@ -82,23 +81,25 @@ async def overlapping(
 
 
 async def _edges(
-    held: Held, mine: Sequence[Known], profile_id: UUID, typology: Typology
+    tx: AnchorTransaction, mine: Sequence[StoredEntry], profile_id: UUID, typology: Typology
 ) -> set[frozenset[UUID]]:
     """The pairs of near entries that nobody has decided about yet."""
     if not mine:
         return set()
-    near = await held.near(list(enumerate(one.vector for one in mine)), profile_id, typology)
+    near = await anchor_scans.near(
+        tx, list(enumerate(one.vector for one in mine)), profile_id, typology
+    )
     edges = {
         frozenset((mine[number].id, other))
         for number, others in near.items()
         for other, similarity in others
         if similarity >= OVERLAP and other != mine[number].id
     }
-    return edges - await held.judged([one.id for one in mine])
+    return edges - await anchor_scans.judged_pairs(tx, [one.id for one in mine])
 
 
 def _same(
-    pairs: Iterable[Pair], facts: dict[UUID, Known], policy: PromotionPolicy
+    pairs: Iterable[Pair], facts: dict[UUID, StoredEntry], policy: PromotionPolicy
 ) -> list[list[UUID]]:
     """Facts that say the same, all of them at once; a text under two claims stays by itself."""
     equal = [pair for pair in pairs if _equal(facts[pair[0]], facts[pair[1]], policy)]
@@ -110,8 +111,8 @@ def _same(
     return found
 
 
-def _equal(one: Known, other: Known, policy: PromotionPolicy) -> bool:
-    return compare(statement(one), statement(other), policy).verdict is Verdict.SAME
+def _equal(one: StoredEntry, other: StoredEntry, policy: PromotionPolicy) -> bool:
+    return compare(statement(one), statement(other), policy).verdict is Sameness.SAME
 
 
 def _groups(pairs: Iterable[Pair], most: int) -> tuple[list[list[UUID]], bool]:
@@ -131,5 +132,5 @@ def _groups(pairs: Iterable[Pair], most: int) -> tuple[list[list[UUID]], bool]:
     return sorted(distinct.values()), left
 
 
-def _members(groups: Iterable[list[UUID]], facts: dict[UUID, Known]) -> tuple[Overlap, ...]:
+def _members(groups: Iterable[list[UUID]], facts: dict[UUID, StoredEntry]) -> tuple[Overlap, ...]:
     return tuple(Overlap(tuple(facts[one] for one in ids)) for ids in groups)

@@ -105,12 +105,12 @@ def refuse(spec: MemorySpec, scope: Scope, capability: Capability) -> NoReturn:
 
 
 def require_whole_anchor(scope: Scope) -> None:
-    """Refuse a write from a scope that leaves an anchor key open."""
+    """Refuse a scope that leaves an anchor key open, for writes and for what a chain says."""
     missing = [key for key, value in scope.anchor.items() if value is None]
     if missing:
         raise AnchorRefused(
-            f"Writing needs every anchor key; {', '.join(missing)} is open.",
-            remedy="Bind again with every key.",
+            f"This needs one anchor with every key; {', '.join(missing)} is open.",
+            remedy="Bind again with every key, once for each anchor.",
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from idetic.audit import account
+from idetic.audit import explanation
 from idetic.audit.explanation import ActionExplanation
 from idetic.errors import IdeticError, InputError
 from idetic.evidence import Closed, Contradiction
@@ -119,7 +119,7 @@ def history(links: Sequence[LedgerRecord]) -> Iterator[str]:
 
 def action(told: ActionExplanation) -> list[str]:
     """What an action rested on, line by line; what entries say stays behind the mark."""
-    return [visible(line).replace("\n", f"\n{QUOTE}") for line in account.lines(told)]
+    return [visible(line).replace("\n", f"\n{QUOTE}") for line in explanation.lines(told)]
 
 
 def quoted(text: str) -> str:
