@@ -32,6 +32,7 @@ from idetic import (
 )
 from idetic.evidence import Outcome, Relation, SourceType
 from idetic.library.handles import Agent, Memory
+from idetic.lifecycle import consolidation
 from idetic.lifecycle.consolidation import Consolidated
 from idetic.reason import (
     Caps,
