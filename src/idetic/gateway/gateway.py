@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +20,7 @@ from idetic.errors import (
 )
 from idetic.gates.gate import Gates
 from idetic.gateway.write_items import ItemMaker, WriteItem
-from idetic.ids import uuid7
+from idetic.ids import uuid7_text
 from idetic.model import Decision, Observation, Place, Receipt, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
@@ -131,8 +130,9 @@ class Gateway:
             try:
                 if len(items) > CHUNK:
                     return await self._admit_chunks(scope, asked, items)
-                call = Call(self._statement(scope, "admit"), _values(asked, items))
-                return _receipts(await self.database.run_all(scope, [call]), items)
+                chunk = _Chunk.of(asked, items)
+                call = Call(self._statement(scope, "admit"), chunk.values)
+                return chunk.receipts(await self.database.run_all(scope, [call]))
             except _Unjudged:
                 items = await self.check_echoes(scope, place, items)
             except ShadowRefused:
@@ -146,20 +146,20 @@ class Gateway:
     ) -> list[Receipt]:
         """Many items in one transaction, a thousand to a statement."""
         statement = self._statement(scope, "admit")
-        chunks = [items[first : first + CHUNK] for first in range(0, len(items), CHUNK)]
         receipts: list[Receipt] = []
         async with self.database.transaction(scope) as run:
-            # While the server writes one chunk, the next is encoded here.
-            task = asyncio.ensure_future(run(statement, _values(asked, chunks[0])))
+            chunk = _Chunk.of(asked, items[:CHUNK])
+            task = asyncio.ensure_future(run(statement, chunk.values))
             try:
-                for before, chunk in pairwise(chunks):
+                for first in range(CHUNK, len(items), CHUNK):
+                    # While the server writes one chunk, the next is encoded here.
                     await asyncio.sleep(0)
-                    values = _values(asked, chunk)
-                    receipts += _receipts(await task, before)
-                    task = asyncio.ensure_future(run(statement, values))
+                    following = _Chunk.of(asked, items[first : first + CHUNK])
+                    receipts += chunk.receipts(await task)
+                    chunk, task = following, asyncio.ensure_future(run(statement, following.values))
             finally:
                 await asyncio.wait([task])
-            return receipts + _receipts(task.result(), chunks[-1])
+            return receipts + chunk.receipts(task.result())
 
     async def admit_each(
         self, scope: Scope, place: Place, seen: Sequence[Observation], *, write: bool
@@ -206,7 +206,7 @@ class Gateway:
         self, scope: Scope, function: str, call: Mapping[str, Any], key: str | None = None
     ) -> Receipt:
         """Call another writing function of the family: one call, one receipt."""
-        once, receipt_id = IdempotencyKey.of(key, call), str(uuid7())
+        once, receipt_id = IdempotencyKey.of(key, call), uuid7_text()
         actor = {"kind": scope.principal.kind.value, "name": scope.principal.name}
         asked = {**call, "actor": actor, "at": self.clock.now().isoformat(), "receipt": receipt_id}
         if once is not None:
@@ -285,28 +285,40 @@ def _refusal(receipt: Receipt) -> Refused:
     )
 
 
-def _values(asked: Values, items: Sequence[WriteItem]) -> Values:
-    plain = len(items) > 1 and not asked["careful"] and all(item.plain for item in items)
-    return {**asked, "plain": plain, "items": plain_json([item.encoded() for item in items])}
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Items with the ids that they are written under, encoded for one statement."""
+
+    items: Sequence[WriteItem]
+    ids: Sequence[tuple[str, str]]
+    values: Values
+
+    @classmethod
+    def of(cls, asked: Values, items: Sequence[WriteItem]) -> _Chunk:
+        """The next items, under new ids: an attempt that failed has written nothing."""
+        ids = [(uuid7_text(), uuid7_text()) for _ in items]
+        plain = len(items) > 1 and not asked["careful"] and all(item.plain for item in items)
+        encoded = [item.encoded(*own) for item, own in zip(items, ids, strict=True)]
+        return cls(items, ids, {**asked, "plain": plain, "items": plain_json(encoded)})
+
+    def receipts(self, rows: Rows) -> list[Receipt]:
+        """The receipts of what was written."""
+        if rows[0][2] is None and rows[0][4] == "unjudged":
+            raise _Unjudged
+        if len(rows) == 1:
+            # A chunk of plain items gives one row, for the last; the others precede it.
+            last, *rest = rows[0]
+            rows = [(last - len(self.items) + n, *rest) for n in range(1, len(self.items) + 1)]
+        return [_admitted(*one) for one in zip(rows, self.items, self.ids, strict=True)]
 
 
-def _receipts(rows: Rows, items: Sequence[WriteItem]) -> list[Receipt]:
-    if rows[0][2] is None and rows[0][4] == "unjudged":
-        raise _Unjudged
-    if len(rows) == 1:
-        # A chunk of plain items gives one row, for the last; the others precede it.
-        last, *rest = rows[0]
-        rows = [(last - len(items) + n, *rest) for n in range(1, len(items) + 1)]
-    return [_admitted(row, item) for row, item in zip(rows, items, strict=True)]
-
-
-def _admitted(row: tuple[Any, ...], item: WriteItem) -> Receipt:
+def _admitted(row: tuple[Any, ...], item: WriteItem, ids: tuple[str, str]) -> Receipt:
     """For what was simply added only position and time come back."""
     if row[2] is not None:
-        return _receipt(row, item.receipt)
+        return _receipt(row, ids[0])
     told = {"removed": item.removed} if item.removed else {}
-    written, entry_id = UUID(item.receipt), UUID(item.entry_id)
-    return Receipt(written, Decision.ADD, "new", row[0], row[1], entry_id=entry_id, detail=told)
+    receipt_id, entry_id = UUID(ids[0]), UUID(ids[1])
+    return Receipt(receipt_id, Decision.ADD, "new", row[0], row[1], entry_id=entry_id, detail=told)
 
 
 def _receipt(row: tuple[Any, ...], asked: str) -> Receipt:

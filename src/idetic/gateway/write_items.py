@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 from idetic.errors import CapabilityRefused, GateRefused, InputError
 from idetic.gates.gate import Pipeline
 from idetic.gateway.content import check_envelope, check_provenance, check_refs
 from idetic.gateway.records import record_form
-from idetic.ids import uuid7_text
 from idetic.model import Claim, Observation, Origin, Ref, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Signal
@@ -22,7 +20,7 @@ from idetic.verbs.arguments import SHORT, check_moment, check_text
 from idetic.verbs.authorization import article
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WriteCell:
     """What every item of one call has in common."""
 
@@ -30,16 +28,8 @@ class WriteCell:
     tier: Tier
     typology: Typology
     supersede: bool
-
-    @cached_property
-    def encoded(self) -> dict[str, Any]:
-        """What of each item depends only on its cell."""
-        made = {
-            "transition": self.transition,
-            "tier": self.tier.value,
-            "typology": self.typology.value,
-        }
-        return made | ({"supersede": True} if self.supersede else {})
+    # Whether recall weighs how much an entry states; who does not weigh it pays nothing for it.
+    substance: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +41,14 @@ class WriteItem:
     envelope: dict[str, Any]
     origin: Origin
     trust: int
-    receipt: str
-    entry_id: str
-    provenance: Mapping[str, str] = field(default_factory=dict)
-    valid_at: str | None = None
-    refs: Sequence[Ref] = ()
-    substance: int | None = None
+    provenance: Mapping[str, str]
+    valid_at: str | None
+    refs: Sequence[Ref]
     # How a record is written out in the body, if it is one.
-    form: str | None = None
+    form: str | None
     # How much of what kind the ingest gate removed.
-    removed: Mapping[str, int] = field(default_factory=dict)
-    key: str | None = None
+    removed: Mapping[str, int]
+    key: str | None
     # Whether it was compared with what its session was shown, and the echo that it is then.
     judged: bool = False
     echo: dict[str, Any] | None = None
@@ -69,39 +56,12 @@ class WriteItem:
     @property
     def plain(self) -> bool:
         """Whether it is simply added: nothing has to be looked into first."""
-        return not (
-            self.refs
-            or self.cell.supersede
-            or self.key is not None
-            or self.form is not None
-            or self.echo is not None
-        )
+        looked_into = (self.key, self.form, self.echo)
+        return not (self.refs or self.cell.supersede) and looked_into == (None, None, None)
 
-    def chosen(self) -> dict[str, Any]:
-        """What the caller chose: the part that an idempotency key stands for."""
-        made = {
-            **self.cell.encoded,
-            "body": self.body,
-            "envelope": self.envelope,
-            "origin": self.origin.value,
-            "trust": self.trust,
-        }
-        if self.form is not None:
-            made["form"] = self.form
-        if self.substance is not None:
-            made["substance"] = self.substance
-        if "claim" in self.envelope:
-            # The columns hold the claim as it is compared; the envelope as it was stated.
-            made["claim"] = Claim(**self.envelope["claim"]).normalised().as_dict()
-        if self.provenance:
-            made["provenance"] = self.provenance
-        if self.valid_at:
-            made["valid_at"] = self.valid_at
-        return made
-
-    def encoded(self) -> dict[str, Any]:
-        """What the SQL function reads."""
-        made = self.chosen()
+    def encoded(self, receipt: str, entry_id: str) -> dict[str, Any]:
+        """What the SQL function reads; the ids are those of its receipt and its entry."""
+        made = self._chosen()
         if self.key is not None:
             refs = [{"noun": r.noun, "id": str(r.id), "version": r.version} for r in self.refs]
             chosen = made | {"refs": refs} if refs else made
@@ -117,8 +77,35 @@ class WriteItem:
             made["judged"] = True
         if self.echo is not None:
             made["echo"] = self.echo
-        made["receipt"], made["memory"] = self.receipt, self.entry_id
+        made["receipt"], made["memory"] = receipt, entry_id
         made["salt"], made["hash"], made["detail"] = salt, digest, detail
+        return made
+
+    def _chosen(self) -> dict[str, Any]:
+        """What the caller chose: the part that an idempotency key stands for."""
+        cell = self.cell
+        made = {
+            "transition": cell.transition,
+            "tier": cell.tier.value,
+            "typology": cell.typology.value,
+            "body": self.body,
+            "envelope": self.envelope,
+            "origin": self.origin.value,
+            "trust": self.trust,
+        }
+        if cell.supersede:
+            made["supersede"] = True
+        if cell.substance:
+            made["substance"] = substance(self.body)
+        if self.form is not None:
+            made["form"] = self.form
+        if "claim" in self.envelope:
+            # The columns hold the claim as it is compared; the envelope as it was stated.
+            made["claim"] = Claim(**self.envelope["claim"]).normalised().as_dict()
+        if self.provenance:
+            made["provenance"] = self.provenance
+        if self.valid_at:
+            made["valid_at"] = self.valid_at
         return made
 
 
@@ -138,8 +125,8 @@ class ItemMaker:
         self._ingest = ingest
         self._own = scope.principal.origin
         supersede = spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
-        self._cell = WriteCell(transition, tier, typology, supersede)
-        self._weighs_substance = bool(spec.retrieval.signals.get(Signal.SUBSTANCE))
+        weighs = bool(spec.retrieval.signals.get(Signal.SUBSTANCE))
+        self._cell = WriteCell(transition, tier, typology, supersede, weighs)
 
     def make(self, seen: Observation) -> WriteItem:
         """One item, checked; raises before anything is written."""
@@ -169,12 +156,9 @@ class ItemMaker:
             envelope,
             origin,
             trust,
-            uuid7_text(),
-            uuid7_text(),
             check_provenance(spec, seen.provenance),
             None if since is None else since.isoformat(),
             check_refs(spec, seen.refs),
-            substance(text) if self._weighs_substance else None,
             form,
             removed,
             seen.idempotency_key,

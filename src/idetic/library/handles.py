@@ -26,7 +26,6 @@ from idetic.lifecycle import (
     consolidation,
     dispositions,
     entry_evidence,
-    entry_lookups,
     erasure,
     observations,
     promotion,
@@ -123,7 +122,7 @@ class PlaceVerbs:
     prefer_many = observations.prefer_many
     recall = asking_verbs.recall
     context = asking_verbs.context
-    list = entry_lookups.list_
+    list = entry_evidence.list_
 
 
 class MemoryVerbs(PlaceVerbs):
@@ -136,14 +135,14 @@ class MemoryVerbs(PlaceVerbs):
     archive = observations.archive
     exempt = observations.exempt
 
-    get = entry_lookups.get_
-    history = entry_lookups.history
-    as_of = entry_lookups.as_of
-    overdue = entry_lookups.overdue
-    about = entry_lookups.about
-    tally = entry_lookups.tally
-    note_read = entry_lookups.note_read
-    last_read = entry_lookups.last_read
+    get = entry_evidence.get_
+    history = entry_evidence.history
+    as_of = entry_evidence.as_of
+    overdue = entry_evidence.overdue
+    about = entry_evidence.about
+    tally = entry_evidence.tally
+    note_read = entry_evidence.note_read
+    last_read = entry_evidence.last_read
     corroborations = entry_evidence.corroborations
     lineage = entry_evidence.lineage
     references = entry_evidence.references

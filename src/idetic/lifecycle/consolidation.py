@@ -7,18 +7,18 @@ a receipt that `undo` takes back. No lock is held while it thinks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.evidence import Decided, DispositionCause
+from idetic.lifecycle.duplicates import Sameness, compare, group
 from idetic.lifecycle.fact_merge import FactMerge
-from idetic.lifecycle.overlap import Overlap, Overlaps, overlapping
 from idetic.lifecycle.promotion import decisions
 from idetic.lifecycle.promotion_gates import policy_of
-from idetic.lifecycle.promotion_inputs import supported_entries
+from idetic.lifecycle.promotion_inputs import statement, supported_entries
 from idetic.model import Capability, EntryState, Receipt, Tier, Typology
 from idetic.reason.caps import Meter
 from idetic.reason.errors import (
@@ -37,12 +37,19 @@ from idetic.reason.port import (
 )
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
-from idetic.spec.typology import ConsolidationMethod
+from idetic.spec.typology import ConsolidationMethod, PromotionPolicy
 from idetic.store import anchor_scans
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 from idetic.store.steps import AddStep
 from idetic.verbs.declaration import post, verb
 
+# Below this, two notes of the pinned model are about different things.
+OVERLAP = 0.8
+MAX_GROUP = 8
+# How many facts are read, with their vectors, at a time.
+BATCH = 200
+
+Pair = list[UUID]
 # Only ids are read of the facts that changed, so a run takes all of them; of episodes that are
 # due, the hardest pressed.
 MAX_FACTS = 1_000_000
@@ -50,6 +57,120 @@ MAX_DUE = 1_000
 # What the mark of a run is called: one with a reasoner sees more than one without.
 PLAIN, REASONED = "consolidate", "consolidate_reasoned"
 Decide = Callable[[FactMerge, Sequence[StoredEntry]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Facts that belong before a reasoner together, or that are the same without one."""
+
+    members: tuple[StoredEntry, ...]
+
+    @property
+    def ids(self) -> list[UUID]:
+        """Their ids."""
+        return [one.id for one in self.members]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """What a look found, and whether there was more to see than it could say."""
+
+    same: tuple[Overlap, ...] = ()
+    near: tuple[Overlap, ...] = ()
+    bare: bool = False
+    """Some have no vector yet, and were compared with nothing."""
+    crowded: bool = False
+    """More belonged together than fit one question."""
+
+    def __add__(self, other: Overlaps) -> Overlaps:
+        return Overlaps(
+            self.same + other.same,
+            self.near + other.near,
+            self.bare or other.bare,
+            self.crowded or other.crowded,
+        )
+
+
+async def overlapping(
+    tx: AnchorTransaction,
+    ids: Sequence[UUID],
+    profile_id: UUID,
+    policy: PromotionPolicy,
+    typology: Typology = Typology.SEMANTIC,
+    among: frozenset[UUID] | None = None,
+) -> Overlaps:
+    """The overlaps that some persistent entries take part in: with any other, or only `among`."""
+    edges: set[frozenset[UUID]] = set()
+    bare = False
+    for first in range(0, len(ids), BATCH):
+        known = await tx.stored(ids[first : first + BATCH])
+        mine = [one for one in known if one.vector is not None]
+        bare = bare or len(mine) < len(known)
+        edges |= await _edges(tx, mine, profile_id, typology)
+    wanted = {one for edge in edges for one in edge if among is None or one in among}
+    facts = {one.id: one for one in await tx.stored(wanted) if not one.entry.candidate}
+    pairs = sorted(sorted(edge) for edge in edges if edge <= facts.keys())
+    same = _same(pairs, facts, policy)
+    # What overlaps with one of several equal facts is looked at once only one of them is left.
+    taken = {one for members in same for one in members}
+    near, crowded = _groups([pair for pair in pairs if not taken & set(pair)], MAX_GROUP)
+    return Overlaps(_members(same, facts), _members(near, facts), bare, crowded)
+
+
+async def _edges(
+    tx: AnchorTransaction, mine: Sequence[StoredEntry], profile_id: UUID, typology: Typology
+) -> set[frozenset[UUID]]:
+    """The pairs of near entries that nobody has decided about yet."""
+    if not mine:
+        return set()
+    near = await anchor_scans.near(
+        tx, list(enumerate(one.vector for one in mine)), profile_id, typology
+    )
+    edges = {
+        frozenset((mine[number].id, other))
+        for number, others in near.items()
+        for other, similarity in others
+        if similarity >= OVERLAP and other != mine[number].id
+    }
+    return edges - await anchor_scans.judged_pairs(tx, [one.id for one in mine])
+
+
+def _same(
+    pairs: Iterable[Pair], facts: dict[UUID, StoredEntry], policy: PromotionPolicy
+) -> list[list[UUID]]:
+    """Facts that say the same, all of them at once; a text under two claims stays by itself."""
+    equal = [pair for pair in pairs if _equal(facts[pair[0]], facts[pair[1]], policy)]
+    connected, _ = _groups(equal, len(facts))
+    found = []
+    for ids in connected:
+        numbers = group([statement(facts[one]) for one in ids], policy)
+        found += [[ids[n] for n in members] for members in numbers if len(members) > 1]
+    return found
+
+
+def _equal(one: StoredEntry, other: StoredEntry, policy: PromotionPolicy) -> bool:
+    return compare(statement(one), statement(other), policy).verdict is Sameness.SAME
+
+
+def _groups(pairs: Iterable[Pair], most: int) -> tuple[list[list[UUID]], bool]:
+    """Connected facts, in groups of at most so many; and whether a pair was left out for that."""
+    group_of: dict[UUID, list[UUID]] = {}
+    left = False
+    for one, other in pairs:
+        mine, theirs = group_of.get(one, [one]), group_of.get(other, [other])
+        if mine is theirs:
+            continue
+        if len(mine) + len(theirs) > most:
+            left = True
+            continue
+        joined = [*mine, *theirs]
+        group_of |= dict.fromkeys(joined, joined)
+    distinct = {id(members): sorted(members) for members in group_of.values()}
+    return sorted(distinct.values()), left
+
+
+def _members(groups: Iterable[list[UUID]], facts: dict[UUID, StoredEntry]) -> tuple[Overlap, ...]:
+    return tuple(Overlap(tuple(facts[one] for one in ids)) for ids in groups)
 
 
 @runtime_checkable

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.evidence import TRANSITIONS
-from idetic.lifecycle.entry_lookups import ENTRY_PAGE
+from idetic.lifecycle.entry_evidence import ENTRY_PAGE
 from idetic.model import Capability, Entry, LedgerRecord, Tier, Typology
 from idetic.spec.retention import RetentionState
-from idetic.store import anchor_reports, retention_rows
+from idetic.store import templates
+from idetic.store.anchor_scans import due_part
+from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.backlog import Job, JobState
+from idetic.store.canonical import canonical_names
+from idetic.store.entries import record
 from idetic.store.quarantine_rows import quarantine_links
 from idetic.store.queue import TaskBacklog
+from idetic.store.retention_rows import retention_states
 from idetic.verbs.arguments import Between, Cursor, Limit
 from idetic.verbs.declaration import get, verb
 
@@ -100,34 +105,52 @@ async def overview(
     binding: Binding, *, days: Annotated[int, Between(1, MAX_DAYS)] = 30
 ) -> Overview:
     """Say how memory stands: what it holds, what waits, what was refused. Numbers, no content."""
-    waiting = [status.value for status, after in TRANSITIONS.items() if after]
     jobs = await binding.engine.queue.backlog(binding.scope)
     async with binding.look() as tx:
         today = tx.at.replace(hour=0, minute=0, second=0, microsecond=0)
         since = today - timedelta(days=days - 1)
         cells = [
-            CellCount(Tier(tier), Typology(typology), *rest)
-            for tier, typology, *rest in await anchor_reports.cells(tx)
+            CellCount(Tier(tier), Typology(typology), *counts)
+            for tier, typology, *counts in await tx.ask("overview", "cells")
         ]
-        written = await anchor_reports.written_by_day(tx, since)
-        states = await retention_rows.retention_states(tx)
-        unembedded, unembedded_since = await anchor_reports.unembedded(tx)
-        standing = [one for one in await quarantine_links(tx, _MOST_QUARANTINES) if one[1] is None]
+        written = await tx.ask("overview", "written", since=since)
+        refused = await tx.ask("overview", "refused", since=since)
+        ((unembedded, waits_since),) = await tx.ask("overview", "unembedded", _without_vector())
+        ((due,),) = await tx.ask("overview", "due", due_part(tx), moment=tx.at)
+        states = await retention_states(tx)
+        quarantines = await quarantine_links(tx, _MOST_QUARANTINES)
         return Overview(
             at=tx.at,
             since=since,
             cells=tuple(cells),
             written=tuple(DayCount(d, Tier(t), Typology(y), n) for d, t, y, n in written),
-            refused=tuple(Refusals(*row) for row in await anchor_reports.refused_by_day(tx, since)),
+            refused=tuple(Refusals(*row) for row in refused),
             states={state: sum(tiers.values()) for state, tiers in states.items()},
-            due=await anchor_reports.how_many_due(tx),
-            contradictions=await anchor_reports.how_many_contradictions(tx, waiting),
+            due=due,
+            contradictions=await _open_contradictions(tx),
             candidates=sum(cell.candidates for cell in cells),
-            quarantines=len(standing),
+            quarantines=len([one for one in quarantines if one[1] is None]),
             unembedded=unembedded,
-            unembedded_since=unembedded_since,
+            unembedded_since=waits_since,
             jobs=tuple(jobs),
         )
+
+
+async def _open_contradictions(tx: AnchorTransaction) -> int:
+    """How many contradictions wait for somebody."""
+    waiting = [status.value for status, after in TRANSITIONS.items() if after]
+    total = 0
+    for canonical in tx.spec.references.canonical:
+        if canonical.contradictions:
+            names = canonical_names(tx.family, canonical)
+            ((count,),) = await tx.ask("overview", "contradicted", names, status=waiting)
+            total += count
+    return total
+
+
+def _without_vector() -> dict[str, str]:
+    """The condition that an entry called m waits for a vector."""
+    return {"without_vector": templates.query("queries/overview.sql", "without_vector")}
 
 
 @verb(capability=Capability.READ, http=get("/kept", "overseeing", page=ENTRY_PAGE))
@@ -136,7 +159,8 @@ async def kept(
 ) -> list[Entry]:
     """List the entries in one retention state, newest first; `before` is a page's last id."""
     async with binding.look() as tx:
-        return await anchor_reports.entries_in_state(tx, state, limit, before)
+        page: dict[str, Any] = {"limit": limit, "before": before}
+        return await tx.plain_entries("listing", "kept", state=state.value, **page)
 
 
 @verb(capability=Capability.READ, http=get("/written", "overseeing", page=ENTRY_PAGE))
@@ -151,16 +175,25 @@ async def written(
     before: Cursor = None,
 ) -> list[Entry]:
     """List the entries that were written from one moment up to another, whatever became of them."""
-    cell = (tier, typology)
     async with binding.look() as tx:
-        return await anchor_reports.entries_written(tx, since, until, *cell, limit, before)
+        return await tx.plain_entries(
+            "listing",
+            "written",
+            since=since,
+            until=until,
+            tier=None if tier is None else tier.value,
+            typology=None if typology is None else typology.value,
+            limit=limit,
+            before=before,
+        )
 
 
 @verb(capability=Capability.READ, http=get("/unembedded", "overseeing", page=ENTRY_PAGE))
 async def unembedded(binding: Binding, *, limit: Limit = 100, before: Cursor = None) -> list[Entry]:
     """List the entries that wait for a vector, newest first; `before` is a page's last id."""
     async with binding.look() as tx:
-        return await anchor_reports.entries_without_vector(tx, limit, before)
+        page: dict[str, Any] = {"limit": limit, "before": before}
+        return await tx.plain_entries("listing", "unembedded", _without_vector(), **page)
 
 
 @verb(capability=Capability.READ, http=get("/refusals", "overseeing"))
@@ -173,14 +206,15 @@ async def refusals(
 ) -> list[LedgerRecord]:
     """List what the guard refused, newest first: who tried, when, over which canonical row."""
     async with binding.look() as tx:
-        return await anchor_reports.refusals(tx, since, until, limit)
+        rows = await tx.ask("listing", "refusals", since=since, until=until, limit=limit)
+    return [record(row) for row in rows]
 
 
 @verb(capability=Capability.READ, http=get("/sessions", "overseeing"))
 async def sessions(binding: Binding, *, limit: Limit = 100) -> list[OpenSession]:
     """List the sessions that are open, with their open interactions, the newest first."""
     async with binding.look() as tx:
-        rows = await anchor_reports.open_sessions(tx, limit)
+        rows = await tx.ask("listing", "sessions", limit=limit)
     return [OpenSession(id_, at, by, tuple(inner)) for id_, at, by, inner in rows]
 
 

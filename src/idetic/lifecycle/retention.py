@@ -96,14 +96,14 @@ async def reconcile(binding: Binding) -> Reconciled:
             tier: tx.at - timedelta(minutes=tx.spec.tiers.at(tier).lease_minutes)
             for tier in (Tier.SESSION, Tier.INTERACTION)
         }
-        orphaned = await retention_rows.orphaned(tx, LISTED + 1)
+        orphaned = await tx.ids("retention", "orphaned", limit=LISTED + 1)
         dangling = await retention_rows.dangling(tx, LISTED + 1)
         scopes = await retention_rows.overdue_scopes(tx, since, LISTED + 1)
         return Reconciled(
             states=await retention_rows.retention_states(tx),
             orphaned=tuple(orphaned[:LISTED]),
             dangling=tuple(dangling[:LISTED]),
-            unused_vectors=await retention_rows.unused_vectors(tx),
+            unused_vectors=dict(await tx.ask("retention", "unused_vectors")),
             overdue_scopes=scopes,
             more=max(len(orphaned), len(dangling), scopes) > LISTED,
         )
@@ -121,12 +121,15 @@ async def _expired(typology: Typology, tx: AnchorTransaction) -> list[Step]:
 async def _stripped(typology: Typology, tx: AnchorTransaction) -> list[Step]:
     policy = _policy(tx.spec, typology)
     before = tx.at - timedelta(days=policy.tombstone_grace_days)
-    ids = await retention_rows.disposable(tx, typology, before, BATCH)
+    ids = await tx.ids(
+        "retention", "disposable", typology=typology.value, before=before, limit=BATCH
+    )
     if not ids:
         return []
     stored = await tx.stored(ids)
     keep = policy.disposal is Disposal.RETAIN_METADATA
-    await retention_rows.strip(tx, ids, before, keep_envelope=keep)
+    # Refused for anything but tombstones from before that moment.
+    await tx.ask("retention", "strip", ids=ids, before=before, keep_envelope=keep)
     why, told = f"its grace of {policy.tombstone_grace_days} days is over", policy.disposal.value
     return [
         LinkStep("disposed", why, decision=Decision.DELETE, entry=one.entry,

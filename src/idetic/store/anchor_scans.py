@@ -90,7 +90,7 @@ async def due(tx: AnchorTransaction, limit: int) -> list[Disposition]:
         "columns": tx.entry_columns.columns(tx.scope),
         "cause": decay.cause(tx.spec),
         "pressure": decay.pressure(tx.family, tx.scope, "%(moment)s"),
-        "due": decay.due(tx.family, tx.scope),
+        **due_part(tx),
     }
     rows = await tx.rows("due", parts, moment=tx.at, limit=limit)
     made = tx.entry_columns.entry
@@ -100,10 +100,14 @@ async def due(tx: AnchorTransaction, limit: int) -> list[Disposition]:
     ]
 
 
+def due_part(tx: AnchorTransaction) -> dict[str, str]:
+    """The condition that an entry is due for a disposition."""
+    return {"due": decay.due(tx.family, tx.scope)}
+
+
 async def due_unmarked(tx: AnchorTransaction, limit: int) -> list[UUID]:
     """Entries that fell due and whose history does not say so yet."""
-    parts = {"due": decay.due(tx.family, tx.scope)}
-    return await tx.ids(LIFECYCLE, "due_unmarked", parts, moment=tx.at, limit=limit)
+    return await tx.ids(LIFECYCLE, "due_unmarked", due_part(tx), moment=tx.at, limit=limit)
 
 
 async def outdated(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -48,32 +48,12 @@ async def expired(
     return await tx.ids(_FILE, "expired", _keeping(tx), **given)
 
 
-async def disposable(
-    tx: AnchorTransaction, typology: Typology, before: datetime, limit: int
-) -> list[UUID]:
-    """Tombstones from before a moment that still have their payload."""
-    given = {"typology": typology.value, "before": before, "limit": limit}
-    return await tx.ids(_FILE, "disposable", **given)
-
-
-async def strip(
-    tx: AnchorTransaction, ids: Sequence[UUID], before: datetime, *, keep_envelope: bool
-) -> None:
-    """Take away what tombstones from before a moment say; refused for anything else."""
-    await tx.ask(_FILE, "strip", ids=list(ids), before=before, keep_envelope=keep_envelope)
-
-
 async def retention_states(tx: AnchorTransaction) -> dict[RetentionState, dict[Tier, int]]:
     """How many entries are in each retention state, by tier; every state is told."""
     counts: dict[RetentionState, dict[Tier, int]] = {state: {} for state in RetentionState}
     for state, tier, count in await tx.ask(_FILE, "states"):
         counts[RetentionState(state)][Tier(tier)] = count
     return counts
-
-
-async def unused_vectors(tx: AnchorTransaction) -> dict[UUID, int]:
-    """How many vectors there are of each profile that recalls do not use."""
-    return dict(await tx.ask(_FILE, "unused_vectors"))
 
 
 async def overdue_scopes(tx: AnchorTransaction, since: Mapping[Tier, datetime], most: int) -> int:
@@ -85,11 +65,6 @@ async def overdue_scopes(tx: AnchorTransaction, since: Mapping[Tier, datetime], 
         ((more,),) = await tx.ask(_FILE, "how_many", found, **given)
         count += more
     return count
-
-
-async def orphaned(tx: AnchorTransaction, limit: int) -> list[UUID]:
-    """Transient entries that should have gone with their scope."""
-    return await tx.ids(_FILE, "orphaned", limit=limit)
 
 
 async def dangling(tx: AnchorTransaction, limit: int) -> list[UUID]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idetic import Subject, errors
-from idetic.lifecycle.mentions import Mentions
+from idetic.lifecycle.erasure import Mentions
 
 WIDE = "".join(chr(ord(c) + 0xFEE0) if c != " " else "\u3000" for c in "Zora Quell")
 NAMED = [
