@@ -43,6 +43,13 @@ def test_a_page_at_the_root_names_only_targets_that_exist(page: str) -> None:
     assert typed <= targets()
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "SECURITY.md", "docs/how-to/release.md"])
+def test_a_page_for_developers_names_only_files_that_exist(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    named = re.findall(r"`((?:src|tests|docs|bench)/[\w./-]+|[\w-]+\.(?:toml|lock|md))", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 # --- the workflow and the hooks -----------------------------------------------------------------
 
 
