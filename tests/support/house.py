@@ -25,6 +25,9 @@ MOST_PLACES_OF_A_STEM = 3
 # Every package has the first, every surface may have the others.
 _STEMS_OF_ALL = {"__init__", "__main__", "app"}
 
+# So many identical lines of logic are one function that was not written.
+RUN = 6
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Documented = ast.Module | ast.ClassDef | _Function
 
@@ -134,6 +137,34 @@ def _places(named: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
     return places
 
 
+def repeated_runs(root: Path = ROOT) -> list[str]:
+    """Where six lines of a function stand in another place, to the letter but for their indent.
+
+    Blank lines, comments and docstrings are no logic; nor are signatures and declarations.
+    """
+    places: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for path in _python(root):
+        for body in _bodies(path.read_text("utf-8")):
+            for first in range(len(body) - RUN + 1):
+                run = tuple(line for _, line in body[first : first + RUN])
+                places[run].append(f"{path.relative_to(root).as_posix()}:{body[first][0]}")
+    return [" ~ ".join(found) for found in places.values() if len(found) > 1]
+
+
+def _bodies(text: str) -> Iterator[list[tuple[int, str]]]:
+    """The logic of each function, with what is nested in it: numbered lines."""
+    lines = [line.strip() for line in text.splitlines()]
+    waiting: list[ast.AST] = [ast.parse(text)]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, _Function):
+            waiting += ast.iter_child_nodes(node)
+            continue
+        body = node.body[1:] if _has_docstring(node) else node.body
+        numbers = sorted(_lines_of(body))
+        yield [(n, lines[n - 1]) for n in numbers if lines[n - 1][:1] not in ("", "#")]
+
+
 # --- the table ----------------------------------------------------------------------------------
 
 _COLUMNS = ("files", "lines", "doc", "comment", "blank", "import", "code")
@@ -177,6 +208,7 @@ def main(root: Path) -> None:
     """Print the table."""
     counted = files(root)
     print(*table(counted), "", *summary(counted), sep="\n")
+    print(f"runs of {RUN} lines in several places: {repeated_runs(root) or 'none'}")
 
 
 if __name__ == "__main__":

@@ -85,6 +85,21 @@ def test_control_each_line_is_counted_as_what_it_is(tmp_path: Path) -> None:
     assert file.room == "surfaces/http"
 
 
+def test_no_run_of_logic_stands_in_two_places() -> None:
+    assert house.repeated_runs() == []
+
+
+def test_control_a_repeated_run_is_found_whatever_stands_around_it(tmp_path: Path) -> None:
+    run = "".join(f"{{0}}value_{n} = {n}\n" for n in range(house.RUN))
+    texts = {
+        "one.py": f'def one():\n    """One."""\n{run.format("    ")}',
+        "two.py": f"class Two:\n    def two():\n        # Why.\n\n{run.format('        ')}",
+        "less.py": f"def less():\n{run.format('    ').rpartition('    ')[0]}",
+    }
+    tree(tmp_path, texts)
+    assert house.repeated_runs(tmp_path) == ["one.py:3 ~ two.py:5"]
+
+
 # --- names --------------------------------------------------------------------------------------
 
 
