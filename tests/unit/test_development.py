@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
@@ -20,6 +22,14 @@ WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text("utf-8
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
 
 # --- the Makefile -------------------------------------------------------------------------------
+
+_NAMES = """
+from typing import Annotated
+from idetic.library.binding import Binding
+from idetic.model import Capability, Entry
+from idetic.verbs.arguments import Between
+from idetic.verbs.declaration import VERBS, McpTool, get, verb
+"""
 
 # What others need first; nobody types them to see something.
 STEPS = {"help", "setup", "model", "browser", "pooler"}
@@ -48,6 +58,19 @@ def test_a_page_for_developers_names_only_files_that_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     named = re.findall(r"`((?:src|tests|docs|bench)/[\w./-]+|[\w-]+\.(?:toml|lock|md))", text)
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_example_of_a_verb_is_one() -> None:
+    """In a process of its own: a verb is declared for everybody in it."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## How to add a verb", 1)[1]
+    example = "\n".join(re.findall(r"^    (.*)", text.partition("\n1. ")[0], re.MULTILINE))
+    code = (
+        f"{_NAMES}\n{example}\nprint(VERBS['newest'].summary, newest.parameters['limit'].default)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stdout == "List the newest current entries. 10\n", done.stderr
 
 
 # --- the workflow and the hooks -----------------------------------------------------------------
