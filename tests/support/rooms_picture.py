@@ -26,7 +26,7 @@ _HEAD = (
     'orient="auto"><path d="M0 0L8 4L0 8z"/></marker>'
 )
 
-# The files beside the rooms: what everybody speaks of.
+# The files below all rooms: what everybody speaks of.
 NOUNS = "nouns"
 
 Edges = Mapping[str, frozenset[str]]
@@ -40,8 +40,9 @@ def layers(project: Path = ROOT / "pyproject.toml") -> list[list[str]]:
         [name.strip().removeprefix("idetic.") for name in layer.split("|")]
         for layer in layered["layers"]
     ]
-    rows = [[room for room in row if (PACKAGE / room).is_dir()] for row in named]
-    return [*filter(None, rows), [NOUNS]]
+    # What lies below the last folder are the nouns; a file above it is a room as well.
+    last = max(n for n, row in enumerate(named) if any((PACKAGE / r).is_dir() for r in row))
+    return [*named[: last + 1], [NOUNS]]
 
 
 def imports(package: Path, rooms: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -51,7 +52,8 @@ def imports(package: Path, rooms: Iterable[str]) -> dict[str, frozenset[str]]:
         parts = path.relative_to(package).parts
         # The package's own names come from everywhere.
         if parts[0] not in ("__init__.py", "__main__.py"):
-            room = parts[0] if parts[0] in found else NOUNS
+            own = parts[0].removesuffix(".py")
+            room = own if own in found else NOUNS
             found[room] |= {n if n in found else NOUNS for n in _imported(path, package.name)}
     return {room: frozenset(others - {room}) for room, others in found.items()}
 

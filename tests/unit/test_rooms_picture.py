@@ -25,7 +25,7 @@ def test_the_picture_of_the_rooms_is_what_the_imports_say() -> None:
 def test_every_room_is_in_the_picture() -> None:
     rooms = {room for row in layers() for room in row}
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert rooms == folders | {NOUNS}
+    assert rooms >= folders | {NOUNS}
 
 
 def test_control_another_import_is_another_picture() -> None:
