@@ -1,4 +1,4 @@
-"""Verbs that ask: recall, the context of a prompt, and an answer for those outside."""
+"""Questions to memory: recall, and the context of a prompt."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Annotated, Any
 
 from idetic.engine import Binding
 from idetic.gateway.content import question_envelope
-from idetic.library.answering import Answered, answer
 from idetic.model import Capability, Entry, Origin, Place, Tier, Typology
 from idetic.recall.context import Context, assemble
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import IN_PROCESS, MAX_HITS, MAX_QUERY, Between, check_text
-from idetic.verbs.declaration import AUDIENCE, McpTool, post, verb
+from idetic.verbs.declaration import McpTool, post, verb
 
 MAX_TRANSIENT = 500
 
@@ -122,25 +121,6 @@ async def context(
         place = Place() if preview else binding.place
         await engine.embeddings.read(scope, place, read, engine.clock.now())
     return made
-
-
-@verb(
-    placed=True,
-    http=post("/ask", "asking"),
-    tool=McpTool(
-        "Ask for an answer that may be passed on",
-        'A hedged answer with its evidence, behind the gate of whoever asks, or "I don\'t know". '
-        "For operators and customers; it is all that a customer can do.",
-        kinds=AUDIENCE,
-    ),
-    examples=('idetic ask "When do wires go out?" {scope}',),
-)
-async def ask(binding: Binding, question: str) -> Answered:
-    """Give a hedged answer with its evidence, behind the gate of whoever asks; or "I don't know".
-
-    For operators and customers.
-    """
-    return await answer(binding, question)
 
 
 async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
