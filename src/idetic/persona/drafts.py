@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.gates.gate import Change, Pipeline
+from idetic.gates.gate import Pipeline, Redaction
 from idetic.gateway.content import check_uuid
 from idetic.gateway.items import check_moment
 from idetic.ids import random_bytes, uuid7
@@ -148,7 +148,7 @@ def as_item(event: Event, step: Mapping[str, Any] | None) -> dict[str, Any]:
     return {**item, "step": dict(step)} if step else item
 
 
-def _counted(changes: tuple[Change, ...]) -> dict[str, int]:
+def _counted(changes: tuple[Redaction, ...]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for change in changes:
         counts[change.kind] += change.count
