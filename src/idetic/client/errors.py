@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 # Imported for the errors they define: a problem's code must find its class.
-import idetic.embed.errors
+import idetic.embed.port
 import idetic.reason.errors
 import idetic.recall.errors
 import idetic.spec.problems

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from idetic.embed.errors import EmbedderHangs
+from idetic.embed.port import EmbedderHangs
 from idetic.persona.compactor import COMPACT_MAX
 from idetic.persona.coverage import Coverage, cover
 from idetic.persona.events import EventKind, Visibility

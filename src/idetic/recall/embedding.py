@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from idetic.embed.errors import EmbedderHangs
+from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError, Refused
 from idetic.model import Scope, Tier, Typology
 from idetic.ports import Clock

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from anyio import to_thread
 
-from idetic.embed.errors import EmbedderHangs
+from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError
 from idetic.model import Origin, Scope, Tier, Typology
 from idetic.ports import Clock

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from anyio import Lock, to_thread
 
-from idetic.embed.errors import EmbedderHangs, EmbeddingFailed, ModelMissing
+from idetic.embed.port import EmbedderHangs, EmbeddingFailed, ModelMissing
 from idetic.errors import IdeticError
 from idetic.store.asked import DIMENSIONS
 
