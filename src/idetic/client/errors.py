@@ -8,7 +8,7 @@ from typing import Any
 
 # Imported for the errors they define: a problem's code must find its class.
 import idetic.embed.port
-import idetic.reason.errors
+import idetic.reason.port
 import idetic.recall.errors
 import idetic.spec.problems
 import idetic.surfaces.http.errors  # noqa: F401 - as those above

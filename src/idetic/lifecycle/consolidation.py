@@ -25,17 +25,15 @@ from idetic.lifecycle.reading import Reader
 from idetic.model import Capability, EntryState, Receipt, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.reason.caps import Meter
-from idetic.reason.errors import (
+from idetic.reason.port import (
+    ConflictAsked,
+    MergeAsked,
+    Reasoner,
     ReasonerCapped,
     ReasonerError,
     ReasonerLied,
     ReasonerUnavailable,
-)
-from idetic.reason.port import (
-    ConflictAsked,
-    Evidence,
-    MergeAsked,
-    Reasoner,
+    ShownEntry,
     SummaryAsked,
     Usage,
 )
@@ -280,6 +278,6 @@ def _since(before: Usage, now: Usage) -> Usage:
     )
 
 
-def _evidence(known: Known) -> Evidence:
+def _evidence(known: Known) -> ShownEntry:
     entry = known.entry
-    return Evidence(entry.id, entry.body_text, entry.claim, entry.valid_at)
+    return ShownEntry(entry.id, entry.body_text, entry.claim, entry.valid_at)

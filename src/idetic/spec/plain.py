@@ -49,7 +49,7 @@ class _Reader:
         data: dict[str, Any] = {}
         for key, value in mapping.items():
             name = key.value if isinstance(key, Enum) else key
-            if not isinstance(name, str) or _unstorable(name):
+            if not isinstance(name, str) or not storable(name):
                 self._refuse(steps, f"The key {ascii(key)[:40]} is not plain text.")
                 continue
             data[name] = self.value(value, (*steps, name))
@@ -58,7 +58,7 @@ class _Reader:
     def _scalar(self, value: Any, steps: Steps) -> Any:
         wrong = None
         if isinstance(value, str):
-            wrong = "The text holds NUL or a lone surrogate." if _unstorable(value) else None
+            wrong = None if storable(value) else "The text holds NUL or a lone surrogate."
         elif isinstance(value, int):  # true and false among them
             wrong = "The number is far too large." if abs(value) >= MAX_INTEGER else None
         elif isinstance(value, float):
@@ -79,8 +79,9 @@ class _Reader:
             self.findings.append(finding)
 
 
-def _unstorable(text: str) -> bool:
-    return "\x00" in text or any("\ud800" <= c <= "\udfff" for c in text)
+def storable(text: str) -> bool:
+    """Whether PostgreSQL can hold the text: no NUL, no lone surrogate."""
+    return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def plain(data: Mapping[Any, Any] | BaseModel) -> tuple[dict[str, Any], list[Finding]]:
