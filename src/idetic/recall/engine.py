@@ -18,8 +18,7 @@ from idetic.recall.hits import Hit, NotUsed, Recall, SignalScore
 from idetic.recall.model import PATIENCE, Model, Vector, fingerprint
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Reranker as RerankerKind
-from idetic.spec.primitives import Signal, SourceStrength
+from idetic.spec.primitives import RerankerKind, Signal, SourceStrength
 from idetic.store.asked import Asked
 from idetic.store.embeddings import Embeddings
 from idetic.store.recall_statement import EXACT_BELOW
