@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from idetic.model import Tier, Typology
-from idetic.spec.interview import InterviewQuestion, build, next_question, objection, questions
+from idetic.spec.interview import build, next_question, objection, questions
+from idetic.spec.interview_questions import InterviewQuestion
 from idetic.spec.loader import parse
 from idetic.spec.problems import PRIMITIVES, SpecInvalid
 

@@ -160,15 +160,12 @@ def random_looking(text: str) -> Iterator[Detection]:
     for found in _CANDIDATE.finditer(text):
         before = text[max(0, found.start() - _LOOK_BACK) : found.start()]
         # The steps of a path add up to something that looks random; each is taken alone.
-        steps = _STEP if _in_url(text, found.start()) else _WHOLE
+        scheme = text.rfind("://", 0, found.start())
+        in_url = scheme >= 0 and _BLANK.search(text, scheme, found.start()) is None
+        steps = _STEP if in_url else _WHOLE
         for step in steps.finditer(text, *found.span()):
             if _is_key(step[0], before):
                 yield Detection(*step.span(), SECRET)
-
-
-def _in_url(text: str, at: int) -> bool:
-    scheme = text.rfind("://", 0, at)
-    return scheme >= 0 and _BLANK.search(text, scheme, at) is None
 
 
 def _is_key(candidate: str, before: str) -> bool:

@@ -39,9 +39,10 @@ _HOST = re.compile(
 )
 
 
-def _hosts(text: str) -> Iterable[Detection]:
+def _hosts(text: str) -> Iterator[Detection]:
     """Host names; the ending is looked for first, because few texts have one."""
-    return each(_HOST, "hostname")(text) if _HOST_ENDS.search(text) else ()
+    if _HOST_ENDS.search(text):
+        yield from each(_HOST, "hostname")(text)
 
 
 # Words that hold a digit, hyphens included. Everything below is looked for in these alone,
@@ -132,19 +133,10 @@ def _as_identifier(recogniser: Recogniser) -> Recogniser:
     return lambda text: (one._replace(identifier=True) for one in recogniser(text))
 
 
+_urls = when(("://", "www.", "WWW."), each(_URL, "url"))
+_paths = when(("/", "\\"), each(_PATH, "path"))
 IDENTIFIERS: tuple[Recogniser, ...] = tuple(
-    map(
-        _as_identifier,
-        (
-            when(("://", "www.", "WWW."), each(_URL, "url")),
-            _hosts,
-            when(("/", "\\"), each(_PATH, "path")),
-            emails,
-            addresses,
-            codes,
-            numbered,
-        ),
-    )
+    map(_as_identifier, (_urls, _hosts, _paths, emails, addresses, codes, numbered))
 )
 
 

@@ -82,16 +82,16 @@ def labelled_secrets(text: str) -> Iterator[Detection]:
     """Values that the words before them call a secret."""
     low = text.lower()
     if any(piece in low for piece in _PIECES):
-        for found in _LABELLED.finditer(text):
-            if span := _value(found):
-                yield span
+        yield from filter(None, map(_value, _LABELLED.finditer(text)))
 
 
 def _value(found: re.Match[str]) -> Detection | None:
     if _ABOUT.fullmatch(found["suffix"]) or _goes_on(found):
         return None
-    if found["quote"]:
-        hidden = ELSEWHERE.fullmatch(found["quoted"]) is None and _quoted_secret(found)
+    if value := found["quoted"]:
+        # Passwords may be anything; of the rest, one word or a mixture.
+        secret = found["password"] or " " not in value.strip() or mixed(value)
+        hidden = secret and ELSEWHERE.fullmatch(value) is None
         return Detection(*found.span("quoted"), SECRET) if hidden else None
     bare = found["bare"].rstrip(_TRAILING)
     if len(bare) < 4 or ELSEWHERE.fullmatch(found["bare"]) or not _bare_secret(found, bare):
@@ -107,12 +107,6 @@ def _goes_on(found: re.Match[str]) -> bool:
         return False
     last = found.string[found.start("suffix") - 1]
     return suffix[0].islower() or last.isupper()
-
-
-def _quoted_secret(found: re.Match[str]) -> bool:
-    """Passwords may be anything; of the rest, one word or a mixture."""
-    value = found["quoted"]
-    return bool(found["password"]) or " " not in value.strip() or mixed(value)
 
 
 def _bare_secret(found: re.Match[str], value: str) -> bool:

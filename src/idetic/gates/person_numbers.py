@@ -94,16 +94,10 @@ class DigitRun:
 def runs(text: str) -> Iterator[DigitRun]:
     """The runs of a text, but for those inside a UUID."""
     for found in _RUN.finditer(text):
-        if not _in_uuid(text, found):
+        start, end = found.span()
+        near = _UUID.finditer(text, max(0, start - 36), min(len(text), end + 36))
+        if not any(uuid.start() < end and start < uuid.end() for uuid in near):
             yield DigitRun(text, found)
-
-
-def _in_uuid(text: str, found: re.Match[str]) -> bool:
-    near = max(0, found.start() - 36), min(len(text), found.end() + 36)
-    return any(
-        uuid.start() < found.end() and found.start() < uuid.end()
-        for uuid in _UUID.finditer(text, *near)
-    )
 
 
 def said_before(text: str, start: int, label: re.Pattern[str]) -> bool:

@@ -17,7 +17,7 @@ from idetic.gates.person_numbers import (
     said_before,
     tax_codes,
 )
-from idetic.gates.redaction import Detection, Recogniser
+from idetic.gates.redaction import Detection, Recogniser, each
 
 # --- e-mail -------------------------------------------------------------------------------
 
@@ -43,8 +43,7 @@ def emails(text: str) -> Iterator[Detection]:
             if not _REPOSITORY.match(text, found.start()):
                 yield Detection(*found.span(), "email")
     if _AT.search(text):
-        for found in _SPELT_OUT.finditer(text):
-            yield Detection(*found.span(), "email")
+        yield from each(_SPELT_OUT, "email")(text)
 
 
 # --- telephone ----------------------------------------------------------------------------
@@ -62,53 +61,37 @@ _SAID = re.compile(rf"(?<![a-z])(?:{_PHONE}{_MARK}|{_USED}{_PLAIN})[\s.:=#(+\-]{
 _PHONE_SHAPED = re.compile(r"\+?\(?\d(?:[ .()\-/]{0,3}\d){6,14}\Z")
 
 
-class Phones:
-    """Telephone numbers, by the numbering plans that `phonenumbers` knows.
+def phones(text: str, run: DigitRun, regions: tuple[str, ...]) -> Iterator[Detection]:
+    """Telephone numbers in one run of digits, by the numbering plans that `phonenumbers` knows.
 
     With a `+` a number says its country. Without, it is tried in the given regions, and must be
     written as a number is written there: ten digits in a row are an order number more often
     than a telephone. Where the words before say that it is one, any plausible number is.
     """
-
-    def __init__(self, regions: tuple[str, ...]) -> None:
-        self._regions = regions
-
-    def of(self, text: str, run: DigitRun) -> Iterator[Detection]:
-        """The telephone numbers in one run of digits."""
-        if run.digits < 7 or run.is_date:
-            return
-        said = said_before(text, run.start, _SAID)
-        if said and self._is_plausible(text, run):
-            yield Detection(run.start, run.end, "phone")
-        elif said or "+" in run.text or self._is_written_so(text, run):
-            # Three characters more on each side: the matcher looks at what a number touches.
-            shift = max(0, run.start - 3)
-            window = text[shift : run.end + 3]
-            for found in self._matches(window, international="+" in run.text):
-                yield Detection(shift + found.start, shift + found.end, "phone")
-
-    @staticmethod
-    def _is_plausible(text: str, run: DigitRun) -> bool:
-        """After a label: `called 1200000 times` is none, `tel: 1200000` is."""
+    if run.digits < 7 or run.is_date:
+        return
+    said = said_before(text, run.start, _SAID)
+    if said:
+        # `called 1200000 times` is none, `tel: 1200000` is.
         marked = run.digits > 8 or run.is_grouped or said_before(text, run.start, _MARKED)
-        return marked and _PHONE_SHAPED.match(text, run.start, run.end) is not None
-
-    @staticmethod
-    def _is_written_so(text: str, run: DigitRun) -> bool:
-        return run.digits > 8 and not run.is_ordinary and run.is_grouped and run.is_alone(text)
-
-    def _matches(self, window: str, *, international: bool) -> Iterator[PhoneNumberMatch]:
-        if international:
-            yield from PhoneNumberMatcher(window, None, leniency=Leniency.VALID)
+        if marked and _PHONE_SHAPED.match(text, run.start, run.end):
+            yield Detection(run.start, run.end, "phone")
             return
-        for region in self._regions:
-            for found in PhoneNumberMatcher(window, region, leniency=Leniency.VALID):
-                if found.raw_string[0] in "0(" or _grouped_as_usual(window, region):
-                    yield found
+    written_so = run.digits > 8 and not run.is_ordinary and run.is_grouped and run.is_alone(text)
+    if said or "+" in run.text or written_so:
+        # Three characters more on each side: the matcher looks at what a number touches.
+        shift = max(0, run.start - 3)
+        window = text[shift : run.end + 3]
+        for found in _phone_matches(window, (None,) if "+" in run.text else regions):
+            yield Detection(shift + found.start, shift + found.end, "phone")
 
 
-def _grouped_as_usual(window: str, region: str) -> bool:
-    return PhoneNumberMatcher(window, region, leniency=Leniency.STRICT_GROUPING).has_next()
+def _phone_matches(window: str, regions: tuple[str | None, ...]) -> Iterator[PhoneNumberMatch]:
+    for region in regions:
+        usual = PhoneNumberMatcher(window, region, leniency=Leniency.STRICT_GROUPING)
+        for found in PhoneNumberMatcher(window, region, leniency=Leniency.VALID):
+            if region is None or found.raw_string[0] in "0(" or usual.has_next():
+                yield found
 
 
 # --- internet addresses: they lead to a household -----------------------------------------
@@ -251,12 +234,11 @@ def _address(text: str, label: re.Match[str]) -> Detection | None:
 
 def personal_data(regions: tuple[str, ...]) -> tuple[Recogniser, ...]:
     """The recognisers of personal data; telephone numbers without a `+` are of these regions."""
-    phones = Phones(regions)
 
     def numbers(text: str) -> Iterator[Detection]:
         for run in runs(text):
             yield from cards(text, run)
             yield from national_ids(text, run)
-            yield from phones.of(text, run)
+            yield from phones(text, run, regions)
 
     return (emails, ibans, numbers, tax_codes, addresses, labelled)

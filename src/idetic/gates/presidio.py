@@ -58,13 +58,10 @@ class PresidioRecogniser:
         """The personal data that Presidio sees in this text."""
         for result in self._analyzer.analyze(text=text, language=self._language):
             if result.entity_type not in _ORDINARY and result.start < result.end:
-                kind = _KINDS.get(result.entity_type, _own_name(result.entity_type))
+                # As a kind is written here, whatever a custom recogniser calls what it finds.
+                own = re.sub(r"[^a-z]+", "_", result.entity_type.lower()).strip("_") or "personal"
+                kind = _KINDS.get(result.entity_type, own)
                 yield Detection(result.start, result.end, kind)
-
-
-def _own_name(entity_type: str) -> str:
-    """As a kind is written here, whatever a custom recogniser calls what it finds."""
-    return re.sub(r"[^a-z]+", "_", entity_type.lower()).strip("_") or "personal"
 
 
 def _engine() -> Analyzer:

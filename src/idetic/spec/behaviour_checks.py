@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from idetic.model import Tier, Typology
 from idetic.spec.plain import SpecNode
@@ -18,7 +17,12 @@ _TYPOLOGY_OF = {entity: typology for typology, entity in MEMORY.items()}
 
 def deviations(spec: SpecNode) -> Iterator[Finding]:
     """Each deviation changes something that exists, once, in a cell the agent produces."""
-    produced = _produced(spec["typology"])
+    produced = {
+        cell_of(tier, Typology(name))
+        for tier in Tier
+        for name in spec["typology"][tier].texts()
+        if name in set(Typology)
+    }
     for section, table in DEFAULTS.items():
         seen: set[tuple[Cell, str]] = set()
         for deviation in spec[section]["deviations"].each():
@@ -40,15 +44,6 @@ def deviations(spec: SpecNode) -> Iterator[Finding]:
                 seen.add((cell, key))
 
 
-def _produced(mix: SpecNode) -> set[Cell]:
-    return {
-        cell_of(tier, Typology(name))
-        for tier in Tier
-        for name in mix[tier].texts()
-        if name in set(Typology)
-    }
-
-
 def _cell(view: SpecNode) -> Cell | None:
     return Cell(view.text) if view.text in set(Cell) else None
 
@@ -67,22 +62,20 @@ def _changed(value: SpecNode, key: str, default: SpecPart, cell: Cell) -> Iterat
         keys = ", ".join(standing)
         for found in policy:
             yield Finding(found.steps, found.message, f"{found.remedy} The policy's keys: {keys}.")
-    elif _same(getattr(policy, key), getattr(default, key)):
+        return
+    now, before = getattr(policy, key), getattr(default, key)
+    # Causes have no order.
+    if set(now) == set(before) if isinstance(now, tuple) else now == before:
         yield value.finding(
             f"This equals the default for `{cell}`, so it deviates from nothing.",
             "Remove it: defaults are accepted by saying nothing.",
         )
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return set(one) == set(other)  # causes have no order
-    return bool(one == other)
-
-
 def persistent_stays(spec: SpecNode) -> Iterator[Finding]:
     """The audit posture allows no deletion of persistent memory, whatever the reason given."""
-    transient = {name for tier in (Tier.INTERACTION, Tier.SESSION) for name in _names(spec, tier)}
+    mix = spec["typology"]
+    transient = {*mix[Tier.INTERACTION].texts(), *mix[Tier.SESSION].texts()}
     for deviation in spec["lifecycle"]["deviations"].each():
         cell = _cell(deviation["cell"])
         end = deviation["set"]["at_scope_end"]
@@ -93,10 +86,6 @@ def persistent_stays(spec: SpecNode) -> Iterator[Finding]:
                 f"`{cell}` memory is persistent here, and persistent memory is never dropped.",
                 "Set `at_scope_end: keep`; archive what should no longer be recalled.",
             )
-
-
-def _names(spec: SpecNode, tier: Tier) -> list[str]:
-    return spec["typology"][tier].texts()
 
 
 def injection_budgets(spec: SpecNode) -> Iterator[Finding]:
@@ -159,7 +148,9 @@ def retention(spec: SpecNode) -> Iterator[Finding]:
             yield override["disposal"].finding(
                 f"`{entity}` is never deleted: what an action or an answer rested on would be "
                 "gone from beneath it.",
-                _stays(entity),
+                "Write `disposal: STRIP_PAYLOAD`: what it says goes, the row and its history stay."
+                if entity in _TYPOLOGY_OF
+                else "Remove it: these rows hold no content, and they stay.",
             )
         elif entity not in _TYPOLOGY_OF:
             yield override.finding(
@@ -169,12 +160,6 @@ def retention(spec: SpecNode) -> Iterator[Finding]:
             )
         else:
             yield from _memory(spec, entity, override)
-
-
-def _stays(entity: RetainedEntity) -> str:
-    if entity in _TYPOLOGY_OF:
-        return "Write `disposal: STRIP_PAYLOAD`: what it says goes, the row and its history stay."
-    return "Remove it: these rows hold no content, and they stay."
 
 
 def _memory(spec: SpecNode, entity: RetainedEntity, override: SpecNode) -> Iterator[Finding]:

@@ -82,8 +82,8 @@ def canonical_columns(spec: SpecNode) -> Iterator[Finding]:
             )
 
 
-def corroborations(spec: SpecNode) -> Iterator[Finding]:
-    """Semantic memory only comes about by corroboration, which has to be kept somewhere."""
+def kept(spec: SpecNode) -> Iterator[Finding]:
+    """Corroborations, by which semantic memory comes about, are kept; documents are not guarded."""
     semantic = any(Typology.SEMANTIC in spec["typology"][tier].texts() for tier in Tier)
     direct = any(
         d["cell"].text == Cell.SEMANTIC
@@ -91,17 +91,13 @@ def corroborations(spec: SpecNode) -> Iterator[Finding]:
         for d in spec["writes"]["deviations"].each()
     )
     references = spec["references"]
-    kept = references["corroborations"].data not in (None, False)
-    if semantic and not direct and references.present and not kept:
+    lacking = references["corroborations"].data in (None, False)
+    if semantic and not direct and references.present and lacking:
         yield references["corroborations"].finding(
             "Semantic memory is promoted by corroboration, but none is kept.",
             "Set `corroborations: true`, or take `semantic` out of `typology`.",
         )
-
-
-def documents(spec: SpecNode) -> Iterator[Finding]:
-    """Where a guard compares notes with canonical bodies, no value is safe from being refused."""
-    references = spec["references"]
+    # Where a guard compares notes with canonical bodies, no value is safe from being refused.
     guarded = [c for c in references["canonical"].each() if c["body"].data is not None]
     if references["documents"].data is True and guarded:
         yield references["documents"].finding(
@@ -147,9 +143,10 @@ def gates(spec: SpecNode) -> Iterator[Finding]:
             )
 
 
-def principals(spec: SpecNode) -> Iterator[Finding]:
-    """Every kind of principal is answered for, and those who look do not touch."""
-    section = spec["visibility"]["principals"]
+def visibility(spec: SpecNode) -> Iterator[Finding]:
+    """Every principal, origin and source strength is answered for; those who look do not touch."""
+    visibility = spec["visibility"]
+    section = visibility["principals"]
     yield from section.unanswered(PrincipalKind, "principal", _GRANT)
     for kind, most in _READ_ONLY.items():
         for granted in section[kind].each():
@@ -160,11 +157,6 @@ def principals(spec: SpecNode) -> Iterator[Finding]:
                     f"`{granted.text}` goes beyond that.",
                     f"Remove it; at most [{allowed}] can be granted to the {kind}.",
                 )
-
-
-def trust_and_hedges(spec: SpecNode) -> Iterator[Finding]:
-    """Every origin has a starting trust, every source strength its words."""
-    visibility = spec["visibility"]
     trust, hedges = "Write `{key}: 50`: a number of 0 to 100.", "Write `{key}: As observed only`."
     yield from visibility["trust"].unanswered(Origin, "origin", trust)
     yield from visibility["hedges"].unanswered(SourceStrength, "source strength", hedges)
@@ -196,11 +188,9 @@ def leak_defence(spec: SpecNode) -> Iterator[Finding]:
 CHECKS = (
     canonical_tables,
     canonical_columns,
-    corroborations,
-    documents,
+    kept,
     listed_once,
     gates,
-    principals,
-    trust_and_hedges,
+    visibility,
     leak_defence,
 )

@@ -157,7 +157,7 @@ class _NodeReader:
             return node.value
         if isinstance(node, ScalarNode) and node.tag in _PLAIN_TAGS:
             try:
-                return self.loader.construct_object(node)  # type: ignore[no-untyped-call]
+                return self.loader.construct_object(node)
             except (ValueError, KeyError, IndexError):
                 pass  # an explicit `!!int abc`, or a number of thousands of digits: said below
         tag = node.tag.replace(_TAG, "!!")

@@ -15,21 +15,17 @@ from idetic.spec.problems import Finding
 from idetic.spec.shape import known_keys, unknown_key
 
 
-def anchor_keys(spec: SpecNode) -> Iterator[Finding]:
-    """The tenant is never open, and each key has a name of its own."""
-    keys = spec["anchor"]["keys"]
-    if keys[0]["nullable_for_queries"].data is True:
-        yield keys[0]["nullable_for_queries"].finding(
+def anchor(spec: SpecNode) -> Iterator[Finding]:
+    """The tenant is never open; keys, the root's key and provenance are columns of one table."""
+    anchor = spec["anchor"]
+    tenant_is_open = anchor["keys"][0]["nullable_for_queries"]
+    if tenant_is_open.data is True:
+        yield tenant_is_open.finding(
             "The first key is the tenant; no query may leave it open.",
             "Set `nullable_for_queries: false`, or put the tenant key first.",
         )
-    yield from repeated((key["name"] for key in keys.each()), "anchor key")
-
-
-def anchor_columns(spec: SpecNode) -> Iterator[Finding]:
-    """Anchor keys, the root's key and provenance are columns of one table."""
-    anchor = spec["anchor"]
     keys = [key["name"] for key in anchor["keys"].each()]
+    yield from repeated(keys, "anchor key")
     root, provenance = anchor["root"]["key"], list(anchor["provenance"].each())
     for name in (*keys, root, *provenance):
         if name.text in reserved.COLUMNS:
@@ -45,13 +41,12 @@ def anchor_columns(spec: SpecNode) -> Iterator[Finding]:
                 f"`{name.text}` is an anchor key already.",
                 "Remove it here, or rename the anchor key: each is a column of its own.",
             )
-    if root.text is not None:
-        for name in provenance:
-            if name.text == root.text:
-                yield name.finding(
-                    f"`{name.text}` is the anchor root's key already.",
-                    "Remove it from `provenance`; every entry carries it.",
-                )
+    for name in provenance if root.text is not None else ():
+        if name.text == root.text:
+            yield name.finding(
+                f"`{name.text}` is the anchor root's key already.",
+                "Remove it from `provenance`; every entry carries it.",
+            )
 
 
 def typology_mix(spec: SpecNode) -> Iterator[Finding]:
@@ -127,8 +122,8 @@ def canonical_is_elsewhere(spec: SpecNode) -> Iterator[Finding]:
             )
 
 
-def retrieval_weights(spec: SpecNode) -> Iterator[Finding]:
-    """Something has to score, and every tier says how much it counts."""
+def retrieval(spec: SpecNode) -> Iterator[Finding]:
+    """Something has to score, every tier says how much it counts, and `claim` is never declared."""
     retrieval = spec["retrieval"]
     for section, example in ((retrieval["signals"], "semantic"), (retrieval["tiers"], "session")):
         weights = [weight.number for _, weight in section.fields()]
@@ -138,11 +133,7 @@ def retrieval_weights(spec: SpecNode) -> Iterator[Finding]:
                 f"Give at least one a weight above 0, for example `{example}: 1.0`.",
             )
     yield from retrieval["tiers"].unanswered(Tier, "weight of the tier", "Write `{key}: 1.0`.")
-
-
-def envelope_keys(spec: SpecNode) -> Iterator[Finding]:
-    """`claim` has a fixed meaning and is never declared."""
-    for key, value in spec["retrieval"]["envelope"].fields():
+    for key, value in retrieval["envelope"].fields():
         if key in reserved.ENVELOPE_KEYS:
             yield value.finding(
                 f"`{key}` is the envelope's reserved part: subject, attribute and value.",
@@ -221,14 +212,12 @@ def short_term(spec: SpecNode) -> Iterator[Finding]:
 
 
 CHECKS = (
-    anchor_keys,
-    anchor_columns,
+    anchor,
     typology_mix,
     backend_schemas,
     family_leaves_room,
     canonical_is_elsewhere,
-    retrieval_weights,
-    envelope_keys,
+    retrieval,
     log,
     short_term,
 )

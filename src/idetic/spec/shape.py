@@ -204,5 +204,5 @@ def _bare(annotation: Any) -> Any:
 
 def _element(annotation: Any) -> Any:
     """What a list or the values of a mapping hold; anything else is its own element."""
-    position = {tuple: 0, dict: 1}.get(get_origin(annotation))  # type: ignore[call-overload]
+    position = {tuple: 0, dict: 1}.get(get_origin(annotation))
     return annotation if position is None else _bare(get_args(annotation)[position])

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from idetic.errors import InputError
 from idetic.spec.document import read
-from idetic.spec.interview import InterviewQuestion, build, next_question, objection, questions
+from idetic.spec.interview import build, next_question, objection, questions
+from idetic.spec.interview_questions import InterviewQuestion
 from idetic.spec.loader import parse
 from idetic.spec.problems import SpecInvalid, SpecProblem
 from idetic.surfaces.cli import failures, output
