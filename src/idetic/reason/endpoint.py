@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from idetic.errors import InputError
 
@@ -236,29 +236,24 @@ def _seconds(said: str | None) -> float | None:
     return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
-class _Function(BaseModel):
-    name: str
-    arguments: str | dict[str, Any] | None = None
-
-
 class _ToolCall(BaseModel):
     id: str | None = None
-    function: _Function
+    name: str = Field(validation_alias=AliasPath("function", "name"))
+    arguments: str | dict[str, Any] | None = Field(
+        None, validation_alias=AliasPath("function", "arguments")
+    )
 
 
-class _Message(BaseModel):
-    content: str | None = None
-    refusal: str | None = None
-    tool_calls: list[_ToolCall] | None = None
-
-
-class _Choice(BaseModel):
-    message: _Message
-    finish_reason: str | None = None
+def _first(*path: str) -> AliasPath:
+    return AliasPath("choices", 0, *path)
 
 
 class _Completion(BaseModel):
-    choices: list[_Choice] = Field(min_length=1)
+    message: dict[str, Any] = Field(validation_alias=_first("message"))
+    content: str | None = Field(None, validation_alias=_first("message", "content"))
+    refusal: str | None = Field(None, validation_alias=_first("message", "refusal"))
+    calls: list[_ToolCall] | None = Field(None, validation_alias=_first("message", "tool_calls"))
+    finish_reason: str | None = Field(None, validation_alias=_first("finish_reason"))
     usage: Any = None
 
 
@@ -274,21 +269,21 @@ def by_body(host: str, body: bytes, content_type: str) -> ChatReply | Failed:
             return Failed(said, _CHECK_ADDRESS)
         said = f"What the reasoner at {host} answered is not a chat completion."
         return Failed(said, _CHECK_ADDRESS, spent=True, error=ReasonerMalformed)
-    choice = completion.choices[0]
     return ChatReply(
-        content=choice.message.content or "",
-        refused=bool(choice.message.refusal) or choice.finish_reason == "content_filter",
-        cut=choice.finish_reason == "length",
+        content=completion.content or "",
+        refused=bool(completion.refusal) or completion.finish_reason == "content_filter",
+        cut=completion.finish_reason == "length",
         tokens=_counted(completion.usage),
-        calls=tuple(map(_called, range(1, 1_000), choice.message.tool_calls or ())),
+        calls=tuple(
+            # Some servers give a call no id, others its arguments as an object.
+            ToolCall(call.id or f"call_{place}", call.name, _as_json(call.arguments))
+            for place, call in enumerate(completion.calls or (), start=1)
+        ),
     )
 
 
-def _called(place: int, call: _ToolCall) -> ToolCall:
-    """A call as we read it: some servers give it no id, others the arguments as an object."""
-    arguments = call.function.arguments
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-    return ToolCall(call.id or f"call_{place}", call.function.name, text)
+def _as_json(arguments: str | dict[str, Any] | None) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
 def _counted(usage: object) -> tuple[int, int] | None:
@@ -296,9 +291,8 @@ def _counted(usage: object) -> tuple[int, int] | None:
     if not isinstance(usage, dict):
         return None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
-    if type(prompt) is not int or type(completion) is not int or prompt < 1 or completion < 0:
-        return None
-    return prompt, completion
+    whole = type(prompt) is int and type(completion) is int
+    return (prompt, completion) if whole and prompt >= 1 and completion >= 0 else None
 
 
 # A refusal in prose, where JSON was asked for. Only its beginning is looked at: an answer in

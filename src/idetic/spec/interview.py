@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -28,7 +28,7 @@ from idetic.spec.loader import parse
 from idetic.spec.memory_spec import GuardRole, Reasons
 from idetic.spec.primitives import Injection, SourceStrength
 from idetic.spec.problems import PRIMITIVES, WHOLE, SpecInvalid, SpecProblem
-from idetic.spec.shape import nearest
+from idetic.spec.shape import meant, nearest
 from idetic.spec.typology import DEFAULTS, Cell
 
 Data = dict[str, Any]
@@ -52,7 +52,7 @@ _NOTES = {
 }
 
 
-def questions(answers: Mapping[str, str] | None = None) -> tuple[InterviewQuestion, ...]:
+def questions(answers: Answers | None = None) -> tuple[InterviewQuestion, ...]:
     """Every question that these answers lead to; defaults follow from what was said before.
 
     A default that follows from something not yet said is None.
@@ -60,7 +60,7 @@ def questions(answers: Mapping[str, str] | None = None) -> tuple[InterviewQuesti
     return tuple(question for question, _ in _walk(answers or {}))
 
 
-def next_question(answers: Mapping[str, str]) -> InterviewQuestion | None:
+def next_question(answers: Answers) -> InterviewQuestion | None:
     """The first question that has no answer yet, or None when all are answered."""
     return next((question for question, _ in _walk(answers) if question.key not in answers), None)
 
@@ -77,14 +77,22 @@ def objection(question: InterviewQuestion, answer: str) -> str | None:
     if not wrong:
         return None
     close = nearest(wrong[0], question.choices)
-    meant = f"Did you mean {close}? " if close else ""
-    return f"{wrong[0]!r} is not a choice. {meant}Choose from: {', '.join(question.choices)}."
+    aid = f"Did you mean {close}? " if close else ""
+    return f"{wrong[0]!r} is not a choice. {aid}Choose from: {', '.join(question.choices)}."
 
 
-def build(answers: Mapping[str, str]) -> str:
+def build(answers: Answers) -> str:
     """The spec as commented YAML, known to be valid; raises `SpecInvalid` where it is not."""
     said = {question.key: answer for question, answer in _walk(answers)}
-    problems = [*_unanswered(answers), *_unasked(answers, said)]
+    problems = [
+        SpecProblem(question.primitive, question.key, "No answer is given.", question.explanation)
+        for question, answer in _walk(answers)
+        if not answer and question.default is None
+    ]
+    for key in answers:
+        if key not in said:
+            remedy = meant(key, said).strip() or "Remove it."
+            problems.append(SpecProblem(WHOLE, key, "No question asks for this.", remedy))
     if problems:
         raise SpecInvalid(problems, source="The interview")
     text = _commented_yaml(_spec_data(said))
@@ -92,29 +100,13 @@ def build(answers: Mapping[str, str]) -> str:
     return text
 
 
-def _walk(answers: Mapping[str, str]) -> Iterator[tuple[InterviewQuestion, str]]:
+def _walk(answers: Answers) -> Iterator[tuple[InterviewQuestion, str]]:
     said: dict[str, str] = {}
     for question in questions_after(said):
         # Set before the next question is made: its default may follow from this answer.
         given = answers.get(question.key, "").strip()
         said[question.key] = given or question.default or ""
         yield question, said[question.key]
-
-
-def _unanswered(answers: Mapping[str, str]) -> Iterator[SpecProblem]:
-    for question, answer in _walk(answers):
-        if not answer and question.default is None:
-            yield SpecProblem(
-                question.primitive, question.key, "No answer is given.", question.explanation
-            )
-
-
-def _unasked(answers: Mapping[str, str], said: Mapping[str, str]) -> Iterator[SpecProblem]:
-    for key in answers:
-        if key not in said:
-            close = nearest(key, said)
-            remedy = f"Did you mean `{close}`?" if close else "Remove it."
-            yield SpecProblem(WHOLE, key, "No question asks for this.", remedy)
 
 
 # --- answers to YAML ----------------------------------------------------------------------
@@ -133,8 +125,12 @@ def _spec_data(said: Answers) -> Data:
         part: said[f"backend.{part}"] for part in ("schema", "family", "checkpointer")
     }
     data["retrieval"] = _retrieval(said)
-    data.update(_behaviour(said))
-    data.update(_injection(said))
+    for section in DEFAULTS:
+        if said[section] != ACCEPT:
+            texts = _NEXT_DEVIATION.split(said[section])
+            data[section] = {"deviations": [_deviation(text) for text in texts]}
+    if "injection.justification" in said:
+        data["injection"] = _injection(said)
     data["references"] = _references(said)
     data["gates"] = [
         {"boundary": boundary.value, "apply": _words(said[f"gates.{boundary}"]), "because": why}
@@ -162,11 +158,12 @@ def _commented_yaml(data: Data) -> str:
     """The data as YAML, each primitive under a comment; accepted defaults are comments too."""
     blocks = [_dump({key: data[key] for key in ("agent", "title", "purpose")})]
     for key, primitive in PRIMITIVES.items():
+        note = f"{primitive}: the defaults, accepted by saying nothing."
         if key in data:
             note = _NOTES.get(key, "Deviations from the typology defaults, each with its reason.")
-            blocks.append(_comment(f"{primitive}. {note}") + _dump({key: data[key]}))
-        else:
-            blocks.append(_comment(f"{primitive}: the defaults, accepted by saying nothing."))
+            note = f"{primitive}. {note}"
+        comment = "".join(f"# {line}\n" for line in textwrap.wrap(note, 96))
+        blocks.append(comment + (_dump({key: data[key]}) if key in data else ""))
     return "\n".join(blocks)
 
 
@@ -186,10 +183,6 @@ class _Dumper(yaml.SafeDumper):
 
 def _dump(data: Data) -> str:
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=96)
-
-
-def _comment(text: str) -> str:
-    return "".join(f"# {line}\n" for line in textwrap.wrap(text, 96))
 
 
 def _anchor(said: Answers) -> Data:
@@ -223,17 +216,6 @@ def _retrieval(said: Answers) -> Data:
     }
 
 
-def _behaviour(said: Answers) -> Data:
-    data: Data = {}
-    for section in DEFAULTS:
-        if said[section] == ACCEPT:
-            continue
-        data[section] = {
-            "deviations": [_deviation(text) for text in _NEXT_DEVIATION.split(said[section])]
-        }
-    return data
-
-
 def _deviation(text: str) -> Data | str:
     match = _DEVIATION.fullmatch(text.strip())
     if match is None:
@@ -244,14 +226,11 @@ def _deviation(text: str) -> Data | str:
 
 
 def _injection(said: Answers) -> Data:
-    if "injection.justification" not in said:
-        return {}
-    static = Injection()
     blocks: Data = {"ceiling": _plain(said["injection.ceiling"])}
     for tier in Tier:
-        block = static.at(tier).model_dump(mode="json")
+        block = Injection().at(tier).model_dump(mode="json")
         blocks[tier.value] = {**block, "budget": _plain(said[f"injection.{tier}"])}
-    return {"injection": {**blocks, "justification": said["injection.justification"]}}
+    return {**blocks, "justification": said["injection.justification"]}
 
 
 def _references(said: Answers) -> Data:

@@ -134,14 +134,10 @@ def _from_file(path: Path) -> MemorySpec:
             f"`{path}` is not a YAML file.",
             remedy=f"Name it .yaml or .yml. Shipped specs: {', '.join(shipped())}.",
         )
-    return parse(_decoded(_bytes(path), path), str(path))
-
-
-def _bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             # One byte more than allowed is enough to see that it is too much.
-            return file.read(MAX_BYTES + 1)
+            raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
         raise SpecNotFound(
             f"There is no file `{path}`.",
@@ -152,6 +148,7 @@ def _bytes(path: Path) -> bytes:
             f"The file `{str(path)[:200]!r}` cannot be read: {error}.",
             remedy="Check that it is a file and that you may read it.",
         ) from error
+    return parse(_decoded(raw, path), str(path))
 
 
 def _decoded(raw: bytes, path: Path) -> str:
