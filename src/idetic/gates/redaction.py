@@ -1,4 +1,4 @@
-"""Redaction: what the recognisers detect is taken out of a text until nothing is left to take.
+"""Redaction: what the recognisers detect is removed from a text until they detect nothing more.
 
 Recognisers see the text folded, as a reader sees it: a zero-width space inside a card number,
 full-width digits or a no-break hyphen change nothing for a person and everything for a pattern.

@@ -1,4 +1,4 @@
-"""What a reasoner said, read strictly: the form it must have, then whether it tells the truth.
+"""Reading a reasoner's answer strictly: first its form, then whether it is true to the entries.
 
 A wrong form is `ReasonerMalformed` and may be repaired by asking again. An answer that rests on
 what it was not given is `ReasonerLied` and is not asked for again. The figures that a text states
@@ -142,11 +142,8 @@ def supported(text: str) -> frozenset[str]:
 def _found(text: str) -> Iterator[re.Match[str]]:
     # Compatibility forms and the digits of every script become the plain ones.
     folded = unicodedata.normalize("NFKC", text)
-    return _FIGURE.finditer("".join(map(_plain_digit, folded)))
-
-
-def _plain_digit(character: str) -> str:
-    return str(unicodedata.decimal(character)) if character.isdecimal() else character
+    plain = (str(unicodedata.decimal(c)) if c.isdecimal() else c for c in folded)
+    return _FIGURE.finditer("".join(plain))
 
 
 def _value(found: re.Match[str]) -> str:

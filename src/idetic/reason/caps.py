@@ -81,7 +81,7 @@ class Caps:
 
 
 class MeteredCall:
-    """One call under way. Until it is told otherwise, it has used all that it may."""
+    """One call under way. It counts as having used its most until `counted` or `free` is called."""
 
     def __init__(self, most: Usage, prices: Prices | None):
         self.usage = most
@@ -103,8 +103,10 @@ def spent(prices: Prices | None, prompt_tokens: int, completion_tokens: int) -> 
 
 
 class Meter:
-    """Counts one run. Refuses a call that could exceed a cap; what calls may take is held
-    back while they are under way, so that several at once stay within the caps too.
+    """Counts what one run uses, and refuses a call that could exceed a cap.
+
+    The most that a call may use is reserved while it is under way, so that several calls at once
+    stay within the caps too.
 
     The bound rests on the estimate of the prompt. Where a server counts more than that, the
     run may end above a cap by the difference, and the next call is refused.

@@ -179,7 +179,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What a model said."""
+    """The reply of a model."""
 
     content: str = field(repr=False)
     refused: bool

@@ -123,8 +123,7 @@ class ChatServer:
             failures += 1
 
     async def _send(self, request: Mapping[str, Any]) -> ChatReply | Failed:
-        """One request. Nothing is raised, so that no error of the SDK's, which carries the
-        request, hangs on to one of ours."""
+        """Send one request. It raises nothing: an error of the SDK carries the request along."""
         openai, host = self._openai, self._endpoint.host
         try:
             with _quietly(), anyio.fail_after(self._seconds):

@@ -70,7 +70,7 @@ class ReasonerCapped(ReasonerError):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What answers took. Usages add up; an unknown cost makes the sum's cost unknown."""
+    """Tokens, cost and time that answers used. Usages add up; an unknown cost stays unknown."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -82,8 +82,8 @@ def canonical_columns(spec: SpecNode) -> Iterator[Finding]:
             )
 
 
-def kept(spec: SpecNode) -> Iterator[Finding]:
-    """Corroborations, by which semantic memory comes about, are kept; documents are not guarded."""
+def corroborations_and_documents(spec: SpecNode) -> Iterator[Finding]:
+    """Semantic memory needs its corroborations kept; documents need a memory without a guard."""
     semantic = any(Typology.SEMANTIC in spec["typology"][tier].texts() for tier in Tier)
     direct = any(
         d["cell"].text == Cell.SEMANTIC
@@ -107,7 +107,7 @@ def kept(spec: SpecNode) -> Iterator[Finding]:
 
 
 def listed_once(spec: SpecNode) -> Iterator[Finding]:
-    """What a list says twice it says by mistake."""
+    """No list names anything twice."""
     references, audit = spec["references"], spec["audit"]
     yield from repeated(references["non_mirror"].each(), "non-mirror category")
     yield from repeated(audit["action_kinds"].each(), "action kind")
@@ -144,7 +144,7 @@ def gates(spec: SpecNode) -> Iterator[Finding]:
 
 
 def visibility(spec: SpecNode) -> Iterator[Finding]:
-    """Every principal, origin and source strength is answered for; those who look do not touch."""
+    """Every principal, origin and source strength has an answer; readers are granted no writes."""
     visibility = spec["visibility"]
     section = visibility["principals"]
     yield from section.unanswered(PrincipalKind, "principal", _GRANT)
@@ -188,7 +188,7 @@ def leak_defence(spec: SpecNode) -> Iterator[Finding]:
 CHECKS = (
     canonical_tables,
     canonical_columns,
-    kept,
+    corroborations_and_documents,
     listed_once,
     gates,
     visibility,

@@ -42,7 +42,7 @@ class YamlDocument:
 
 
 class _NodeRefused(yaml.YAMLError):
-    """The line, the message and the remedy of what a spec does not need."""
+    """A node that a spec does not need; its arguments are the message, the remedy and the line."""
 
 
 class _SpecLoader(yaml.SafeLoader):

@@ -1,4 +1,4 @@
-"""Where specs come from: shipped with Idetic, a file, YAML text, a mapping, or made in Python.
+"""Loading specs: shipped with Idetic, from a file, YAML text or a mapping, or made in Python.
 
 Each becomes a `MemorySpec`, or every problem at once. Three looks, none of which stops the next:
 can the data be read (`document`, `plain`), have they the shape of a spec (`shape`), do the answers

@@ -1,4 +1,4 @@
-"""Whatever a caller hands over, as plain data: text, numbers, truth values, lists, mappings.
+"""A caller's data as plain data: text, numbers, truth values, lists, mappings.
 
 `SpecNode` then reads plain data without ever failing: checks look at what is there and skip what
 is not, so that one misshapen answer hides no other problem.

@@ -116,7 +116,7 @@ class Tiers(PerTier[TierModel]):
 
 # --- 4. Backend ---------------------------------------------------------------------------
 class Persona(StrEnum):
-    """Who of an agent's two: the one that acts, or the one that maintains."""
+    """One of an agent's two personas: the one that acts, or the one that maintains."""
 
     ACTOR = "actor"
     SUBCONSCIOUS = "subconscious"
@@ -151,8 +151,7 @@ class Backend(SpecPart):
 
     @property
     def personas(self) -> tuple[Persona | None, ...]:
-        """The personas that have a family of their own; one family that is nobody's in particular,
-        where there are not two."""
+        """The personas with a family of their own; `(None,)` where one family serves them all."""
         return self.log.personas if self.log and len(self.log.personas) > 1 else (None,)
 
 

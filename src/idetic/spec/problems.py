@@ -1,4 +1,4 @@
-"""What is wrong with a spec, said so that its author can put it right."""
+"""Problems of a spec, worded so that its author can put them right."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def path_of(steps: Steps) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong at a place, before it is known which line of a file that is."""
+    """A problem at a path of the data, before its line in a file is known."""
 
     steps: Steps
     message: str
