@@ -54,7 +54,15 @@ def when(pieces: tuple[str, ...], recogniser: Recogniser) -> Recogniser:
 
     A look for a piece costs less than 1 us in 300 characters, a regular expression 2 to 40.
     """
-    return lambda text: recogniser(text) if any(piece in text for piece in pieces) else ()
+
+    def asked(text: str) -> Iterable[Detection]:
+        # A plain loop: `any` with a generator takes twice as long.
+        for piece in pieces:
+            if piece in text:
+                return recogniser(text)
+        return ()
+
+    return asked
 
 
 def each(pattern: re.Pattern[str], kind: str) -> Recogniser:

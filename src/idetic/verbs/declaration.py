@@ -17,6 +17,7 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import UnionType
 from typing import (
     Annotated,
     Any,
@@ -25,6 +26,7 @@ from typing import (
     ParamSpec,
     Self,
     TypeVar,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -104,11 +106,53 @@ class Parameter:
     keyword: bool
     check: Check | None
     wire: Wire | None
+    description: str
+
+    @property
+    def wire_name(self) -> str:
+        """What it is called over HTTP."""
+        return self.wire.name if self.wire is not None else self.name
+
+    @property
+    def travels(self) -> bool:
+        """Whether a body or a query carries it."""
+        local = self.wire is not None and self.wire.kind is None
+        return not local and self.name not in (KEY, PROGRESS)
 
     @property
     def required(self) -> bool:
         """Whether a caller must pass it."""
         return self.default is REQUIRED
+
+
+_COMMON = {
+    "query": "The question, as you would ask a person.",
+    "question": "The question, as you would ask a person.",
+    "envelope": "What it is about: the envelope keys that the spec declares.",
+    "where": "Only entries whose envelope matches every key of it.",
+    "refs": "The canonical rows it refers to, instead of copying them.",
+    "claim": "What it asserts, in a form that can be compared.",
+    "provenance": "Where it comes from: the keys that the spec declares.",
+    "valid_at": "Since when it holds; ISO 8601 with a time zone.",
+    "heard_from": "If you relay it: a weaker origin than your own.",
+    "typology": "The kind of memory.",
+    "tier": "Only this tier.",
+    "tiers": "Only these tiers.",
+    "limit": "How many at most.",
+    "before": "The next page: the last id of this one.",
+    "after": "The next page: the last id of this one.",
+    "min_trust": "From 0 to 100.",
+    "as_of": "What held then; ISO 8601 with a time zone.",
+    "moment": "ISO 8601 with a time zone.",
+    "since": "From then on; ISO 8601 with a time zone.",
+    "until": "Up to then; ISO 8601 with a time zone.",
+    "budget": "At most so many tokens.",
+    "reason": "Why; kept for good.",
+    "notes": "What was found out; kept for good.",
+    "entry_id": "An entry's id.",
+    "session_id": "A session's id.",
+    "idempotency_key": "Any text of your own: a repeat with the same one is written once.",
+}
 
 
 class Verb(Generic[P, R]):
@@ -128,6 +172,7 @@ class Verb(Generic[P, R]):
         tool: McpTool | None = None,
         command: str | None = "",
         examples: tuple[str, ...] = (),
+        describes: Mapping[str, str] | None = None,
     ):
         self.function = function
         self.name = function.__name__.rstrip("_")
@@ -143,6 +188,8 @@ class Verb(Generic[P, R]):
         # The command's name; None for what a shell has no use for.
         self.command = self.name.replace("_", "-") if command == "" else command
         self.examples = examples
+        # What each argument is, for OpenAPI, MCP and --help; the common ones are below.
+        self.describes = describes or {}
         self._repeatable = repeatable
 
     @cached_property
@@ -164,6 +211,7 @@ class Verb(Generic[P, R]):
                 each.kind is each.KEYWORD_ONLY,
                 check_for(hints[each.name]),
                 _wire(hints[each.name]),
+                self.describes.get(each.name, _COMMON.get(each.name, "")),
             )
             for each in self.signature.parameters.values()
         }
@@ -265,5 +313,8 @@ def _registered(made: V) -> V:
 
 
 def _wire(hint: Any) -> Wire | None:
-    notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    return next((note for note in notes if isinstance(note, Wire)), None)
+    """The note about its form on the wire, of a hint or of what it may be besides None."""
+    if get_origin(hint) is Annotated:
+        return next((note for note in get_args(hint)[1:] if isinstance(note, Wire)), None)
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else ()
+    return next((found for part in parts if (found := _wire(part)) is not None), None)

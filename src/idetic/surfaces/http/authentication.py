@@ -1,0 +1,170 @@
+"""Authentication: every request passes here before anything else looks at it.
+
+In this order: who asks (the key, and so the scope), how often, how much. Whatever goes wrong
+behind it is answered as a problem; an error that nobody foresaw is answered by its id alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from idetic.errors import IdeticError, KeyRefused
+from idetic.library.idetic import Idetic
+from idetic.surfaces.http import problems
+from idetic.surfaces.http.request_errors import BodyTooLarge, RateLimited
+
+GUARDED = "/v1/"
+log = logging.getLogger("idetic.http")
+_NO_STORE = (b"cache-control", b"no-store")
+
+
+# Keys that were never made take a place too, so there must be an end to them.
+_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a server takes. `rate` is requests per second for each key, after `burst` at once."""
+
+    body_bytes: int = 4 << 20
+    rate: float = 200.0
+    burst: int = 400
+
+
+class Rates:
+    """A bucket of requests for each key, refilled as time passes.
+
+    A bucket belongs to the whole key as it was sent, secret included: who knows only a key's id
+    cannot use it up. It is asked before the database is, and knows nothing of what keys exist.
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic):
+        self._limits = limits
+        self._clock = clock
+        self._buckets: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
+
+    def take(self, key: bytes) -> None:
+        """Count one request; raises RateLimited when the bucket is empty."""
+        now, name = self._clock(), hashlib.sha256(key).digest()
+        left, since = self._buckets.pop(name, (float(self._limits.burst), now))
+        left = min(self._limits.burst, left + (now - since) * self._limits.rate)
+        self._buckets[name] = (left - 1 if left >= 1 else left, now)
+        if len(self._buckets) > _REMEMBERED:
+            self._buckets.popitem(last=False)
+        if left < 1:
+            wait = math.ceil((1 - left) / self._limits.rate)
+            raise RateLimited(retry_after=max(1, wait))
+
+
+class Authentication:
+    """Lets a request in with the memory that its key stands for, in `scope["state"]`."""
+
+    def __init__(self, app: ASGIApp, db: Idetic, limits: Limits):
+        self._app = app
+        self._db = db
+        self._limits = limits
+        self._rates = Rates(limits)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whatever happens."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answered = _Answered(send)
+        begun = time.perf_counter()
+        try:
+            await self._enter(scope, receive, answered)
+        except IdeticError as error:
+            await problems.response(error)(scope, receive, answered)
+        except Exception as error:  # noqa: BLE001 - the outermost place; a traceback must not leave
+            # The framework answers what its routes did not foresee, and raises it once more.
+            if answered.status is None:
+                refusal = problems.response(problems.unexpected(error))
+                await refusal(scope, receive, answered)
+        finally:
+            # The route as declared: an address as sent may hold what somebody typed by mistake.
+            route = getattr(scope.get("route"), "path", "-")
+            taken = (time.perf_counter() - begun) * 1000
+            # A page of the console brings a dozen files along, which say nothing.
+            level = logging.DEBUG if answered.kept else logging.INFO
+            log.log(level, "%s %s %s %.1f ms", scope["method"], route, answered.status, taken)
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith(GUARDED):
+            key = _key(scope)
+            self._rates.take(key.encode("latin-1"))
+            scope.setdefault("state", {})["memory"] = await self._db.authenticate(key)
+        body = await _body(scope, receive, self._limits.body_bytes)
+        if body is not None:
+            await self._app(scope, _replaying(body, receive), send)
+
+
+class _Answered:
+    """Sends on, remembers the status, and asks that nothing be kept on the way."""
+
+    def __init__(self, send: Send):
+        self._send = send
+        self.status: int | None = None
+        self.kept = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            given = [*message.get("headers", ())]
+            # What says itself how long it may be kept is no answer of memory: the console's files.
+            self.kept = any(
+                name == b"cache-control" and value != b"no-store" for name, value in given
+            )
+            if not any(name == b"cache-control" for name, _ in given):
+                message = {**message, "headers": [*given, _NO_STORE]}
+        await self._send(message)
+
+
+def _key(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            kind, _, key = value.decode("latin-1").partition(" ")
+            if kind.lower() == "bearer":
+                return str(key.strip())
+    raise KeyRefused(
+        "This request carries no API key.", remedy="Send it as `Authorization: Bearer idk_…`."
+    )
+
+
+async def _body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    """The whole body, within its bound; None if the caller went away meanwhile."""
+    declared = next((v for n, v in scope["headers"] if n == b"content-length"), b"0")
+    if declared.isdigit() and int(declared) > limit:
+        raise _too_large(limit)
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        size, more = size + len(parts[-1]), message.get("more_body", False)
+        if size > limit:
+            raise _too_large(limit)
+    return b"".join(parts)
+
+
+def _too_large(limit: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is larger than {limit:,} bytes.", limit=limit)
+
+
+def _replaying(body: bytes, receive: Receive) -> Receive:
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again
