@@ -291,8 +291,9 @@ def _counted(usage: object) -> tuple[int, int] | None:
     if not isinstance(usage, dict):
         return None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
-    whole = type(prompt) is int and type(completion) is int
-    return (prompt, completion) if whole and prompt >= 1 and completion >= 0 else None
+    if type(prompt) is not int or type(completion) is not int or prompt < 1 or completion < 0:
+        return None
+    return prompt, completion
 
 
 # A refusal in prose, where JSON was asked for. Only its beginning is looked at: an answer in
