@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from idetic.embed.status import status
+from idetic.embed import status
 from idetic.errors import DatabaseError
 from idetic.library.idetic import Idetic
 from idetic.library.persona_access import is_persona

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from psycopg import sql
 
-from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Canonical, GuardRole
+from idetic.spec.memory_spec import GuardRole, MemorySpec
+from idetic.spec.primitives import Canonical
 from idetic.store.family import Family
 from idetic.store.scope import quoted
 

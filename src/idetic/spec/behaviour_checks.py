@@ -1,34 +1,28 @@
-"""Primitives 6 to 12: deviations from the typology defaults, and the prompt's budget."""
+"""Checks of primitives 6 to 12: deviations from the defaults, retention, the prompt's budget."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Iterator
 
 from idetic.model import Tier, Typology
-from idetic.spec import typology as defaults
-from idetic.spec.plain import View
+from idetic.spec.plain import SpecNode
 from idetic.spec.primitives import Injection, Presence
 from idetic.spec.problems import Finding
-from idetic.spec.shape import fit, nearest
-from idetic.spec.typology import Cell, Policy, ScopeEnd, cell_of
+from idetic.spec.retention import MEMORY, NEVER_DELETED, RETENTION, Disposal, RetainedEntity
+from idetic.spec.shape import fit, meant
+from idetic.spec.typology import DEFAULTS, Cell, ScopeEnd, SpecPart, cell_of
 
-DEFAULTS: Mapping[str, Mapping[Cell, Policy]] = MappingProxyType(
-    {
-        "lifecycle": defaults.LIFECYCLE,
-        "decay": defaults.DECAY,
-        "writes": defaults.WRITES,
-        "promotion": defaults.PROMOTION,
-        "conflict": defaults.CONFLICT,
-        "consolidation": defaults.CONSOLIDATION,
-    }
-)
+_TYPOLOGY_OF = {entity: typology for typology, entity in MEMORY.items()}
 
 
-def deviations(spec: View) -> Iterator[Finding]:
+def deviations(spec: SpecNode) -> Iterator[Finding]:
     """Each deviation changes something that exists, once, in a cell the agent produces."""
-    produced = _produced(spec["typology"])
+    produced = {
+        cell_of(tier, Typology(name))
+        for tier in Tier
+        for name in spec["typology"][tier].texts()
+        if name in set(Typology)
+    }
     for section, table in DEFAULTS.items():
         seen: set[tuple[Cell, str]] = set()
         for deviation in spec[section]["deviations"].each():
@@ -50,50 +44,38 @@ def deviations(spec: View) -> Iterator[Finding]:
                 seen.add((cell, key))
 
 
-def _produced(mix: View) -> set[Cell]:
-    return {
-        cell_of(tier, Typology(name))
-        for tier in Tier
-        for name in mix[tier].texts()
-        if name in set(Typology)
-    }
-
-
-def _cell(view: View) -> Cell | None:
+def _cell(view: SpecNode) -> Cell | None:
     return Cell(view.text) if view.text in set(Cell) else None
 
 
-def _changed(value: View, key: str, default: Policy, cell: Cell) -> Iterator[Finding]:
+def _changed(value: SpecNode, key: str, default: SpecPart, cell: Cell) -> Iterator[Finding]:
     standing = default.model_dump(mode="json")
     if key not in standing:
-        close = nearest(key, standing)
-        aid = f"Did you mean `{close}`? " if close else ""
         yield value.finding(
-            f"`{key[:60]}` is not a key of this policy.", f"{aid}Its keys: {', '.join(standing)}."
+            f"`{key[:60]}` is not a key of this policy.",
+            f"{meant(key, standing)}Its keys: {', '.join(standing)}.",
         )
         return
     policy = fit(type(default), {**standing, key: value.data}, value.steps[:-1])
-    if not isinstance(policy, Policy):
+    if not isinstance(policy, SpecPart):
         # With the keys named, a wrong value is also an occasion to see what else there is.
         keys = ", ".join(standing)
         for found in policy:
             yield Finding(found.steps, found.message, f"{found.remedy} The policy's keys: {keys}.")
-    elif _same(getattr(policy, key), getattr(default, key)):
+        return
+    now, before = getattr(policy, key), getattr(default, key)
+    # Causes have no order.
+    if set(now) == set(before) if isinstance(now, tuple) else now == before:
         yield value.finding(
             f"This equals the default for `{cell}`, so it deviates from nothing.",
             "Remove it: defaults are accepted by saying nothing.",
         )
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return set(one) == set(other)  # causes have no order
-    return bool(one == other)
-
-
-def persistent_stays(spec: View) -> Iterator[Finding]:
+def persistent_stays(spec: SpecNode) -> Iterator[Finding]:
     """The audit posture allows no deletion of persistent memory, whatever the reason given."""
-    transient = {name for tier in (Tier.INTERACTION, Tier.SESSION) for name in _names(spec, tier)}
+    mix = spec["typology"]
+    transient = {*mix[Tier.INTERACTION].texts(), *mix[Tier.SESSION].texts()}
     for deviation in spec["lifecycle"]["deviations"].each():
         cell = _cell(deviation["cell"])
         end = deviation["set"]["at_scope_end"]
@@ -106,11 +88,7 @@ def persistent_stays(spec: View) -> Iterator[Finding]:
             )
 
 
-def _names(spec: View, tier: Tier) -> list[str]:
-    return spec["typology"][tier].texts()
-
-
-def injection_budgets(spec: View) -> Iterator[Finding]:
+def injection_budgets(spec: SpecNode) -> Iterator[Finding]:
     """Every block fits under the ceiling, and what is always present fits together."""
     section, static = spec["injection"], Injection()
     ceiling = section["ceiling"].number if section["ceiling"].present else static.ceiling
@@ -139,7 +117,7 @@ def injection_budgets(spec: View) -> Iterator[Finding]:
         )
 
 
-def injection_reason(spec: View) -> Iterator[Finding]:
+def injection_reason(spec: SpecNode) -> Iterator[Finding]:
     """Static budgets are the default; tuning them is a deviation like any other."""
     section, static = spec["injection"], Injection().model_dump(mode="json")
     changed = [
@@ -159,4 +137,52 @@ def injection_reason(spec: View) -> Iterator[Finding]:
         )
 
 
-CHECKS = (deviations, persistent_stays, injection_budgets, injection_reason)
+def retention(spec: SpecNode) -> Iterator[Finding]:
+    """Each override is about memory that the agent has, changes something, and deletes nothing."""
+    for name, override in spec["lifecycle"]["retention"].fields():
+        if name not in set(RetainedEntity):
+            continue  # the shape says so
+        entity = RetainedEntity(name)
+        deleted = override["disposal"].text == Disposal.HARD_DELETE
+        if deleted and entity in NEVER_DELETED:
+            yield override["disposal"].finding(
+                f"`{entity}` is never deleted: what an action or an answer rested on would be "
+                "gone from beneath it.",
+                "Write `disposal: STRIP_PAYLOAD`: what it says goes, the row and its history stay."
+                if entity in _TYPOLOGY_OF
+                else "Remove it: these rows hold no content, and they stay.",
+            )
+        elif entity not in _TYPOLOGY_OF:
+            yield override.finding(
+                f"`{entity}` has no retention of its own: its rows go the way of the entry they "
+                "belong to, or stay for the audit.",
+                f"Remove it, or set the retention of memory: {', '.join(_TYPOLOGY_OF)}.",
+            )
+        else:
+            yield from _memory(spec, entity, override)
+
+
+def _memory(spec: SpecNode, entity: RetainedEntity, override: SpecNode) -> Iterator[Finding]:
+    mix = spec["typology"]["persistent"].texts()
+    if mix and _TYPOLOGY_OF[entity] not in mix:
+        kept = ", ".join(e for t, e in MEMORY.items() if t in mix)
+        yield override.finding(
+            f"The persistent tier holds no {_TYPOLOGY_OF[entity]} memory.",
+            f"Remove it, or use one of: {kept}.",
+        )
+    standing = RETENTION[entity].model_dump(mode="json")
+    given = {key: value for key, value in override.fields() if key in standing and value.present}
+    for key, value in given.items():
+        if value.data == standing[key]:
+            yield value.finding(
+                f"This equals the default for `{entity}`, so it changes nothing.",
+                "Remove it: defaults are accepted by saying nothing.",
+            )
+    if not given and isinstance(override.data, dict):
+        yield override.finding(
+            f"Nothing about `{entity}` is changed.",
+            f"Set one of {', '.join(standing)}, or remove it.",
+        )
+
+
+CHECKS = (deviations, persistent_stays, injection_budgets, injection_reason, retention)

@@ -1,4 +1,4 @@
-"""Secrets known by what stands before them: `password = …`.
+"""Secrets known by what stands before them: `password = …`, `Authorization: Bearer …`, `--token …`.
 
 The words are those of detect-secrets' keyword plugin and some more languages. Its expressions
 are made for lines of code: a value without quotes reaches to the end of the line, and only the
@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 from detect_secrets.plugins.keyword import DENYLIST
 
-from idetic.gates.spans import SECRET, Span
-from idetic.gates.words import wordiness
+from idetic.gates.redaction import SECRET, Detection
 
 _PASSWORDS = (
     *(word for word in DENYLIST if "pass" in word or "pwd" in word),
@@ -79,26 +78,26 @@ _STATES = frozenset(
 )
 
 
-def labelled_secrets(text: str) -> Iterator[Span]:
+def labelled_secrets(text: str) -> Iterator[Detection]:
     """Values that the words before them call a secret."""
     low = text.lower()
     if any(piece in low for piece in _PIECES):
-        for found in _LABELLED.finditer(text):
-            if span := _value(found):
-                yield span
+        yield from filter(None, map(_value, _LABELLED.finditer(text)))
 
 
-def _value(found: re.Match[str]) -> Span | None:
+def _value(found: re.Match[str]) -> Detection | None:
     if _ABOUT.fullmatch(found["suffix"]) or _goes_on(found):
         return None
-    if found["quote"]:
-        hidden = ELSEWHERE.fullmatch(found["quoted"]) is None and _quoted_secret(found)
-        return Span(*found.span("quoted"), SECRET) if hidden else None
+    if value := found["quoted"]:
+        # Passwords may be anything; of the rest, one word or a mixture.
+        secret = found["password"] or " " not in value.strip() or mixed(value)
+        hidden = secret and ELSEWHERE.fullmatch(value) is None
+        return Detection(*found.span("quoted"), SECRET) if hidden else None
     bare = found["bare"].rstrip(_TRAILING)
     if len(bare) < 4 or ELSEWHERE.fullmatch(found["bare"]) or not _bare_secret(found, bare):
         return None
     start = found.start("bare")
-    return Span(start, start + len(bare), SECRET)
+    return Detection(start, start + len(bare), SECRET)
 
 
 def _goes_on(found: re.Match[str]) -> bool:
@@ -108,12 +107,6 @@ def _goes_on(found: re.Match[str]) -> bool:
         return False
     last = found.string[found.start("suffix") - 1]
     return suffix[0].islower() or last.isupper()
-
-
-def _quoted_secret(found: re.Match[str]) -> bool:
-    """Passwords may be anything; of the rest, one word or a mixture."""
-    value = found["quoted"]
-    return bool(found["password"]) or " " not in value.strip() or mixed(value)
 
 
 def _bare_secret(found: re.Match[str], value: str) -> bool:
@@ -141,3 +134,45 @@ def mixed(value: str) -> bool:
         or any(sign in value for sign in "!@#$%^&*+=~\\")
         or (inner.lower() != inner and value.upper() != value and wordiness(value) < 0.5)
     )
+
+
+# The words inside a name such as `getUserById`; a random string has hardly any.
+_PART = re.compile(r"[A-Z]?[a-z]*[aeiouy][a-z]*")
+
+
+def wordiness(name: str) -> float:
+    """The share of a name that reads as words: 0.1 for random base64, 0.8 for names in code."""
+    return sum(len(part) for part in _PART.findall(name) if len(part) > 3) / max(1, len(name))
+
+
+# --- handed to a program ------------------------------------------------------------------
+
+_HEADER = re.compile(
+    r"\b(?:bearer|basic|token)[ \t]+(?P<value>[\w\-.~+/]{16,}=*)", re.ASCII | re.IGNORECASE
+)
+_OPTION = re.compile(
+    r"(?:--?(?:pass(?:word|wd|phrase)?|token|secret|api-?key)[ \t]+|-u[ \t]+[^\s:]+:)"
+    r"(?P<value>[^\s\"'-][^\s\"']{3,200})",
+    re.IGNORECASE,
+)
+_CODE = re.compile(
+    r"(?<![a-z])(?:pin|otp|cvv|cvc)(?:[ \-]?(?:code|number|no\.?))?[ \t]*(?:is|was|:|=)[ \t]*"
+    r"(?P<value>\d{3,8})(?![\d.,]*\d)",
+    re.IGNORECASE,
+)
+
+
+def handed_over(text: str) -> Iterator[Detection]:
+    """Values after an authorization scheme, a command's option, or the name of a code."""
+    low = text.lower()
+    if any(piece in low for piece in ("bearer ", "basic ", "token ")):
+        for found in _HEADER.finditer(text):
+            if mixed(found["value"]):
+                yield Detection(*found.span("value"), SECRET)
+    if " -" in text or text.startswith("-"):
+        for found in _OPTION.finditer(text):
+            if not ELSEWHERE.fullmatch(found["value"]):
+                yield Detection(*found.span("value"), SECRET)
+    if any(piece in low for piece in ("pin", "otp", "cvv", "cvc")):
+        for found in _CODE.finditer(text):
+            yield Detection(*found.span("value"), SECRET)

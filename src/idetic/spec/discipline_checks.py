@@ -1,4 +1,4 @@
-"""Primitives 13 to 15 and the leak-defence calibration."""
+"""Checks of primitives 13 to 15, the audit posture and the leak-defence calibration."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
 from idetic.spec import reserved
-from idetic.spec.checks.common import repeated, unanswered
-from idetic.spec.checks.foundational import longest_family
-from idetic.spec.plain import View
-from idetic.spec.primitives import Boundary, GateKind, GuardRole, Reasons, SourceStrength
+from idetic.spec.foundation_checks import longest_family
+from idetic.spec.memory_spec import GuardRole, Reasons
+from idetic.spec.plain import SpecNode, repeated
+from idetic.spec.primitives import Boundary, GateKind, SourceStrength
 from idetic.spec.problems import Finding
 from idetic.spec.typology import Cell, WriteMode
 
@@ -34,7 +34,7 @@ _GRANT = "Write `{key}: []` for nothing, or list its capabilities: `{key}: [read
 _GUARD_FOR = {Reasons.OVER: GuardRole.PRIMARY, Reasons.WITH: GuardRole.BACKSTOP}
 
 
-def canonical_tables(spec: View) -> Iterator[Finding]:
+def canonical_tables(spec: SpecNode) -> Iterator[Finding]:
     """Each noun once; a version pin needs its table and its column; a scope needs a root."""
     canonical = list(spec["references"]["canonical"].each())
     yield from repeated((c["noun"] for c in canonical), "canonical noun")
@@ -54,7 +54,7 @@ def canonical_tables(spec: View) -> Iterator[Finding]:
             )
 
 
-def canonical_columns(spec: View) -> Iterator[Finding]:
+def canonical_columns(spec: SpecNode) -> Iterator[Finding]:
     """A junction carries the anchor, provenance and the canonical key: all in one table."""
     anchor = spec["anchor"]
     taken = {key["name"].text for key in anchor["keys"].each()} | set(anchor["provenance"].texts())
@@ -82,8 +82,8 @@ def canonical_columns(spec: View) -> Iterator[Finding]:
             )
 
 
-def corroborations(spec: View) -> Iterator[Finding]:
-    """Semantic memory only comes about by corroboration, which has to be kept somewhere."""
+def corroborations_and_documents(spec: SpecNode) -> Iterator[Finding]:
+    """Semantic memory needs its corroborations kept; documents need a memory without a guard."""
     semantic = any(Typology.SEMANTIC in spec["typology"][tier].texts() for tier in Tier)
     direct = any(
         d["cell"].text == Cell.SEMANTIC
@@ -91,17 +91,13 @@ def corroborations(spec: View) -> Iterator[Finding]:
         for d in spec["writes"]["deviations"].each()
     )
     references = spec["references"]
-    kept = references["corroborations"].data not in (None, False)
-    if semantic and not direct and references.present and not kept:
+    lacking = references["corroborations"].data in (None, False)
+    if semantic and not direct and references.present and lacking:
         yield references["corroborations"].finding(
             "Semantic memory is promoted by corroboration, but none is kept.",
             "Set `corroborations: true`, or take `semantic` out of `typology`.",
         )
-
-
-def documents(spec: View) -> Iterator[Finding]:
-    """Where a guard compares notes with canonical bodies, no value is safe from being refused."""
-    references = spec["references"]
+    # Where a guard compares notes with canonical bodies, no value is safe from being refused.
     guarded = [c for c in references["canonical"].each() if c["body"].data is not None]
     if references["documents"].data is True and guarded:
         yield references["documents"].finding(
@@ -110,8 +106,8 @@ def documents(spec: View) -> Iterator[Finding]:
         )
 
 
-def listed_once(spec: View) -> Iterator[Finding]:
-    """What a list says twice it says by mistake."""
+def listed_once(spec: SpecNode) -> Iterator[Finding]:
+    """No list names anything twice."""
     references, audit = spec["references"], spec["audit"]
     yield from repeated(references["non_mirror"].each(), "non-mirror category")
     yield from repeated(audit["action_kinds"].each(), "action kind")
@@ -121,7 +117,7 @@ def listed_once(spec: View) -> Iterator[Finding]:
         yield from repeated(granted.each(), "capability")
 
 
-def gates(spec: View) -> Iterator[Finding]:
+def gates(spec: SpecNode) -> Iterator[Finding]:
     """One gate per boundary, and one before every audience that reads."""
     section = spec["gates"]
     yield from repeated((gate["boundary"] for gate in section.each()), "boundary")
@@ -147,10 +143,11 @@ def gates(spec: View) -> Iterator[Finding]:
             )
 
 
-def principals(spec: View) -> Iterator[Finding]:
-    """Every kind of principal is answered for, and those who look do not touch."""
-    section = spec["visibility"]["principals"]
-    yield from unanswered(section, PrincipalKind, "principal", _GRANT)
+def visibility(spec: SpecNode) -> Iterator[Finding]:
+    """Every principal, origin and source strength has an answer; readers are granted no writes."""
+    visibility = spec["visibility"]
+    section = visibility["principals"]
+    yield from section.unanswered(PrincipalKind, "principal", _GRANT)
     for kind, most in _READ_ONLY.items():
         for granted in section[kind].each():
             if granted.text in set(Capability) and granted.text not in most:
@@ -160,17 +157,12 @@ def principals(spec: View) -> Iterator[Finding]:
                     f"`{granted.text}` goes beyond that.",
                     f"Remove it; at most [{allowed}] can be granted to the {kind}.",
                 )
-
-
-def trust_and_hedges(spec: View) -> Iterator[Finding]:
-    """Every origin has a starting trust, every source strength its words."""
-    visibility = spec["visibility"]
     trust, hedges = "Write `{key}: 50`: a number of 0 to 100.", "Write `{key}: As observed only`."
-    yield from unanswered(visibility["trust"], Origin, "origin", trust)
-    yield from unanswered(visibility["hedges"], SourceStrength, "source strength", hedges)
+    yield from visibility["trust"].unanswered(Origin, "origin", trust)
+    yield from visibility["hedges"].unanswered(SourceStrength, "source strength", hedges)
 
 
-def leak_defence(spec: View) -> Iterator[Finding]:
+def leak_defence(spec: SpecNode) -> Iterator[Finding]:
     """The guard's role follows from how the agent reasons, and a guard needs something to guard."""
     section = spec["leak_defence"]
     if section["reasons"].text not in set(Reasons):
@@ -196,11 +188,9 @@ def leak_defence(spec: View) -> Iterator[Finding]:
 CHECKS = (
     canonical_tables,
     canonical_columns,
-    corroborations,
-    documents,
+    corroborations_and_documents,
     listed_once,
     gates,
-    principals,
-    trust_and_hedges,
+    visibility,
     leak_defence,
 )

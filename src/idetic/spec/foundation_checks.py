@@ -1,4 +1,7 @@
-"""Primitives 1 to 5: anchor, typology, backend, retrieval."""
+"""Checks of primitives 1 to 5: whether anchor, typology, tiers, backend and retrieval fit together.
+
+Each check reads what is there and skips the rest.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,23 @@ from collections.abc import Iterator
 
 from idetic.model import Tier, Typology
 from idetic.spec import reserved
-from idetic.spec.anatomy import known_keys
-from idetic.spec.checks.common import repeated, unanswered
-from idetic.spec.plain import View
+from idetic.spec.plain import SpecNode, repeated
 from idetic.spec.primitives import DERIVATION, LOGGED_KEYS, Backend, EnvelopeType, Persona
 from idetic.spec.problems import Finding
-from idetic.spec.shape import unknown_key
+from idetic.spec.shape import known_keys, unknown_key
 
 
-def anchor_keys(spec: View) -> Iterator[Finding]:
-    """The tenant is never open, and each key has a name of its own."""
-    keys = spec["anchor"]["keys"]
-    if keys[0]["nullable_for_queries"].data is True:
-        yield keys[0]["nullable_for_queries"].finding(
+def anchor(spec: SpecNode) -> Iterator[Finding]:
+    """The tenant is never open; keys, the root's key and provenance are columns of one table."""
+    anchor = spec["anchor"]
+    tenant_is_open = anchor["keys"][0]["nullable_for_queries"]
+    if tenant_is_open.data is True:
+        yield tenant_is_open.finding(
             "The first key is the tenant; no query may leave it open.",
             "Set `nullable_for_queries: false`, or put the tenant key first.",
         )
-    yield from repeated((key["name"] for key in keys.each()), "anchor key")
-
-
-def anchor_columns(spec: View) -> Iterator[Finding]:
-    """Anchor keys, the root's key and provenance are columns of one table."""
-    anchor = spec["anchor"]
     keys = [key["name"] for key in anchor["keys"].each()]
+    yield from repeated(keys, "anchor key")
     root, provenance = anchor["root"]["key"], list(anchor["provenance"].each())
     for name in (*keys, root, *provenance):
         if name.text in reserved.COLUMNS:
@@ -44,16 +41,15 @@ def anchor_columns(spec: View) -> Iterator[Finding]:
                 f"`{name.text}` is an anchor key already.",
                 "Remove it here, or rename the anchor key: each is a column of its own.",
             )
-    if root.text is not None:
-        for name in provenance:
-            if name.text == root.text:
-                yield name.finding(
-                    f"`{name.text}` is the anchor root's key already.",
-                    "Remove it from `provenance`; every entry carries it.",
-                )
+    for name in provenance if root.text is not None else ():
+        if name.text == root.text:
+            yield name.finding(
+                f"`{name.text}` is the anchor root's key already.",
+                "Remove it from `provenance`; every entry carries it.",
+            )
 
 
-def typology_mix(spec: View) -> Iterator[Finding]:
+def typology_mix(spec: SpecNode) -> Iterator[Finding]:
     """The persistent tier is where memory is; it holds something, and nothing twice."""
     mix = spec["typology"]
     persistent = mix["persistent"]
@@ -66,7 +62,7 @@ def typology_mix(spec: View) -> Iterator[Finding]:
         yield from repeated(mix[tier].each(), "typology")
 
 
-def backend_schemas(spec: View) -> Iterator[Finding]:
+def backend_schemas(spec: SpecNode) -> Iterator[Finding]:
     """Memory has a schema of its owning context; checkpointer state has another."""
     backend = spec["backend"]
     schema, checkpointer = backend["schema"], backend["checkpointer"]
@@ -86,14 +82,14 @@ def backend_schemas(spec: View) -> Iterator[Finding]:
         yield unknown_key(backend["schema_"].steps, known_keys(Backend))
 
 
-def longest_family(spec: View) -> str:
+def longest_family(spec: SpecNode) -> str:
     """The family's name; with two personas, that of the one with the longer name."""
     family = spec["backend"]["family"].text or ""
     both = len(list(spec["backend"]["log"]["personas"].each())) > 1
     return f"{family}_{Persona.SUBCONSCIOUS}" if both else family
 
 
-def family_leaves_room(spec: View) -> Iterator[Finding]:
+def family_leaves_room(spec: SpecNode) -> Iterator[Finding]:
     """Names made of the family stay under what PostgreSQL keeps of a name."""
     family = spec["backend"]["family"]
     made = [
@@ -112,7 +108,7 @@ def family_leaves_room(spec: View) -> Iterator[Finding]:
         )
 
 
-def canonical_is_elsewhere(spec: View) -> Iterator[Finding]:
+def canonical_is_elsewhere(spec: SpecNode) -> Iterator[Finding]:
     """Memory cannot be its own canon: that would be the copy the invariant forbids."""
     schema, family = spec["backend"]["schema"].text, spec["backend"]["family"].text
     if schema is None or family is None:
@@ -126,8 +122,8 @@ def canonical_is_elsewhere(spec: View) -> Iterator[Finding]:
             )
 
 
-def retrieval_weights(spec: View) -> Iterator[Finding]:
-    """Something has to score, and every tier says how much it counts."""
+def retrieval(spec: SpecNode) -> Iterator[Finding]:
+    """Something has to score, every tier says how much it counts, and `claim` is never declared."""
     retrieval = spec["retrieval"]
     for section, example in ((retrieval["signals"], "semantic"), (retrieval["tiers"], "session")):
         weights = [weight.number for _, weight in section.fields()]
@@ -136,12 +132,8 @@ def retrieval_weights(spec: View) -> Iterator[Finding]:
                 "No weight is above zero, so nothing could ever be recalled.",
                 f"Give at least one a weight above 0, for example `{example}: 1.0`.",
             )
-    yield from unanswered(retrieval["tiers"], Tier, "weight of the tier", "Write `{key}: 1.0`.")
-
-
-def envelope_keys(spec: View) -> Iterator[Finding]:
-    """`claim` has a fixed meaning and is never declared."""
-    for key, value in spec["retrieval"]["envelope"].fields():
+    yield from retrieval["tiers"].unanswered(Tier, "weight of the tier", "Write `{key}: 1.0`.")
+    for key, value in retrieval["envelope"].fields():
         if key in reserved.ENVELOPE_KEYS:
             yield value.finding(
                 f"`{key}` is the envelope's reserved part: subject, attribute and value.",
@@ -149,7 +141,7 @@ def envelope_keys(spec: View) -> Iterator[Finding]:
             )
 
 
-def log(spec: View) -> Iterator[Finding]:
+def log(spec: SpecNode) -> Iterator[Finding]:
     """A log's events become entries, and those need a cell, an envelope and a provenance."""
     section = spec["backend"]["log"]
     if not section.present:
@@ -184,7 +176,7 @@ def log(spec: View) -> Iterator[Finding]:
         )
 
 
-def short_term(spec: View) -> Iterator[Finding]:
+def short_term(spec: SpecNode) -> Iterator[Finding]:
     """Short-term memory is kept per persona of a log, and its score must be able to rank."""
     section, log = spec["retrieval"]["short_term"], spec["backend"]["log"]
     personas = {persona.text for persona in log["personas"].each()}
@@ -220,14 +212,12 @@ def short_term(spec: View) -> Iterator[Finding]:
 
 
 CHECKS = (
-    anchor_keys,
-    anchor_columns,
+    anchor,
     typology_mix,
     backend_schemas,
     family_leaves_room,
     canonical_is_elsewhere,
-    retrieval_weights,
-    envelope_keys,
+    retrieval,
     log,
     short_term,
 )
