@@ -10,7 +10,7 @@ from idetic.ports import Clock
 from idetic.store import templates
 from idetic.store.database import Database
 from idetic.store.queue import enqueue_statement
-from idetic.store.statement import Call, statement
+from idetic.store.statement import BoundStatement, statement
 
 CURATOR_ROLE = "idetic_curator"
 
@@ -57,5 +57,7 @@ class Curation:
         rows = await self._opened.database.run_all(scope, calls, role=CURATOR_ROLE)
         return rows[0][0]
 
-    def _call(self, query: str, values: dict[str, Any]) -> Call:
-        return Call(statement(templates.query("queries.sql", query, self._package)), values)
+    def _call(self, query: str, values: dict[str, Any]) -> BoundStatement:
+        return BoundStatement(
+            statement(templates.query("queries.sql", query, self._package)), values
+        )

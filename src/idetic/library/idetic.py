@@ -36,11 +36,10 @@ from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.administration import Administration
 from idetic.store.apply import check_upgraded
 from idetic.store.catalog import close_catalog
 from idetic.store.connect import Opened, open_database, open_role
-from idetic.store.database import Database
+from idetic.store.database import Administration, Database
 from idetic.store.distribution import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan

@@ -14,12 +14,17 @@ from psycopg.rows import DictRow, dict_row
 from idetic.errors import Busy, CapabilityRefused, DatabaseUnsupported, InputError, SpecChanged
 from idetic.spec import reserved
 from idetic.store import templates
-from idetic.store.administration import Administration
-from idetic.store.database import APP_ROLE, Connection, Database
-from idetic.store.role_pool import RolePool, is_direct
+from idetic.store.database import (
+    APP_ROLE,
+    Administration,
+    Connection,
+    Database,
+    RolePool,
+    is_direct,
+)
 from idetic.store.scope import quoted
 from idetic.store.sqlstate import translated
-from idetic.store.statement import Call, Statement, filled, statement
+from idetic.store.statement import BoundStatement, Statement, filled, statement
 from idetic.store.templates import raw
 
 CheckpointPool = RolePool[AsyncConnection[DictRow]]
@@ -39,7 +44,9 @@ class Checkpoints:
     async def is_current(self, newest: int) -> bool:
         """Whether the framework's tables are there and have its newest migration."""
         try:
-            rows = await self._database.run_all(None, [Call(self._statement("newest"), {})])
+            rows = await self._database.run_all(
+                None, [BoundStatement(self._statement("newest"), {})]
+            )
         except (SpecChanged, CapabilityRefused):
             return False
         return bool(rows[0][0] is not None and rows[0][0] >= newest)
@@ -98,7 +105,7 @@ class Checkpoints:
 
     async def silent_since(self, moment: datetime) -> list[str]:
         """The threads of which nothing was saved since a moment."""
-        call = Call(self._statement("silent"), {"moment": moment})
+        call = BoundStatement(self._statement("silent"), {"moment": moment})
         return [thread for (thread,) in await self._database.run_all(None, [call])]
 
     def _statement(self, query: str) -> Statement:

@@ -12,14 +12,13 @@ from anyio import to_thread
 from psycopg.conninfo import conninfo_to_dict
 
 from idetic.errors import CapabilityRefused, DatabaseUnavailable, DatabaseUnsupported, IdeticError
-from idetic.store.administration import Administration
-from idetic.store.database import APP_ROLE, Connection, Database
+from idetic.store.database import APP_ROLE, Administration, Connection, Database
 from idetic.store.embedded import EmbeddedServer
 from idetic.store.migrator import is_current, migrate
 from idetic.store.sqlstate import translated
-from idetic.store.statement import Call, Statement
+from idetic.store.statement import BoundStatement, Statement
 
-_WHO = Call(
+_WHO = BoundStatement(
     Statement(
         """SELECT session_user, login.rolsuper OR login.rolbypassrls,
                   acting.rolsuper OR acting.rolbypassrls

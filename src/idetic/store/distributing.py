@@ -9,8 +9,7 @@ from psycopg import errors as pg
 
 from idetic.errors import DatabaseUnsupported, DistributionRefused
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.administration import Administration
-from idetic.store.database import Connection
+from idetic.store.database import Administration, Connection
 from idetic.store.distribution import SETTINGS, Distribution, bare, composed
 from idetic.store.distribution_plan import plan_distribution
 from idetic.store.migrator import LOCK

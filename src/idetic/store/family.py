@@ -13,7 +13,7 @@ from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import APP_ROLE
 from idetic.store.scope import quoted
-from idetic.store.statement import Call, Names, Statement, filled, statement
+from idetic.store.statement import BoundStatement, Names, Statement, filled, statement
 
 if TYPE_CHECKING:
     from idetic.model import Scope
@@ -189,10 +189,10 @@ class Family:
 
     def call(
         self, file: str, query: str, scope: Scope, parts: Mapping[str, str], **values: Any
-    ) -> Call:
+    ) -> BoundStatement:
         """A named query with its values; the scope brings its own."""
         made = self.statement(file, query, scope, parts)
-        return Call(made, scoping.bound(scope) | values)
+        return BoundStatement(made, scoping.bound(scope) | values)
 
 
 def families(spec: MemorySpec) -> list[Family]:

@@ -9,7 +9,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store.database import Database
 from idetic.store.family import families
 from idetic.store.pipeline import Rows
-from idetic.store.statement import Call, named_query
+from idetic.store.statement import BoundStatement, named_query
 
 _PATH = "queries/health.sql"
 ROLES = ("idetic_owner", "idetic_app", "idetic_guard", "idetic_curator", "idetic_auditor",
@@ -51,4 +51,4 @@ async def facts(database: Database, specs: list[MemorySpec]) -> ServerFacts:
 
 
 async def _rows(database: Database, query: str, **values: Any) -> Rows:
-    return await database.run_all(None, [Call(named_query(_PATH, query), values)])
+    return await database.run_all(None, [BoundStatement(named_query(_PATH, query), values)])

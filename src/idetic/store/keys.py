@@ -15,9 +15,8 @@ from idetic.errors import CapabilityRefused, NotFound, TransitionRefused
 from idetic.keys import ApiKey, CreatedKey, hash_of
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.store import templates
-from idetic.store.administration import Administration
-from idetic.store.database import Connection, Database
-from idetic.store.statement import Call, named_query
+from idetic.store.database import Administration, Connection, Database
+from idetic.store.statement import BoundStatement, named_query
 from idetic.store.templates import raw
 
 _FILE = "queries/keys.sql"
@@ -44,7 +43,7 @@ class KeyStore:
     async def proven(self, key_id: UUID, key_hash: bytes, at: datetime) -> Proven | None:
         """What a key stands for, or None, whatever the reason."""
         given = {"id": key_id, "hash": key_hash, "at": at}
-        asked = Call(named_query(_FILE, "authenticate"), given)
+        asked = BoundStatement(named_query(_FILE, "authenticate"), given)
         rows = await self._database.run_all(None, [asked])
         if not rows:
             return None

@@ -16,7 +16,7 @@ from idetic.store import templates
 from idetic.store.database import Connection, Database
 from idetic.store.node_rules import NodeFinding, finding
 from idetic.store.pipeline import Rows
-from idetic.store.statement import Call, Statement
+from idetic.store.statement import BoundStatement, Statement
 from idetic.store.templates import raw
 
 FILE = "queries/nodes.sql"
@@ -137,7 +137,7 @@ def through(database: Database) -> Ask:
     """As the application: whoever cannot get to a node finds out that way."""
 
     async def ask(text: str) -> Rows:
-        return await database.run_all(None, [Call(Statement(text), {})])
+        return await database.run_all(None, [BoundStatement(Statement(text), {})])
 
     return ask
 

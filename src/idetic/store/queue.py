@@ -20,7 +20,7 @@ from idetic.store.database import Database
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.statement import Call, Names, filled, named_query, statement
+from idetic.store.statement import BoundStatement, Names, filled, named_query, statement
 
 WORKER_ROLE = "idetic_worker"
 _FILE = "queries/queue.sql"
@@ -119,7 +119,7 @@ class Queue:
     async def _as_worker(self, query: str, names: Names, values: dict[str, Any]) -> Rows:
         """Run one query over all tenants."""
         made = statement(filled(templates.query(_FILE, query), names))
-        return await self._database.run_all(None, [Call(made, values)], role=WORKER_ROLE)
+        return await self._database.run_all(None, [BoundStatement(made, values)], role=WORKER_ROLE)
 
 
 class Marks:
@@ -144,7 +144,9 @@ class Marks:
         await self._database.run_all(scope, [call])
 
 
-def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **ids: Any) -> Call:
+def enqueue_statement(
+    scope: Scope, task: str, *, at: datetime | None = None, **ids: Any
+) -> BoundStatement:
     """The call that enqueues; in a write's transaction it commits with the write."""
     _check_task(task)
     refused = [name for name, value in ids.items() if not _is_id(value)]
@@ -155,7 +157,7 @@ def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **
         )
     args = {**ids, "agent": scope.agent, "anchor": dict(scope.anchor)}
     values = {"task": task, "args": _as_json(args), "at": at}
-    return Call(named_query(_FILE, "enqueue"), values)
+    return BoundStatement(named_query(_FILE, "enqueue"), values)
 
 
 def _check_task(task: object) -> None:

@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.administration import Administration
 from idetic.store.apply import apply_spec
-from idetic.store.database import Database
+from idetic.store.database import Administration, Database
 from idetic.store.plan import Context, Plan, make_plan
 
 

@@ -17,7 +17,7 @@ from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.recall_statement import EXACT_BELOW
 from idetic.store.scope import quoted
-from idetic.store.statement import Call
+from idetic.store.statement import BoundStatement
 
 FILE = "lifecycle"
 # An entry itself and candidates take places too.
@@ -61,7 +61,7 @@ class Scans:
         call = self.family.call(file, query, self.scope, parts, **values)
         return await self._run(call.statement, call.values)
 
-    def _call(self, query: str, parts: Mapping[str, str], **values: Any) -> Call:
+    def _call(self, query: str, parts: Mapping[str, str], **values: Any) -> BoundStatement:
         return self.family.call(FILE, query, self.scope, {**self._parts, **parts}, **values)
 
     async def near(
