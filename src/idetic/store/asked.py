@@ -11,7 +11,7 @@ from uuid import UUID
 from idetic.model import Origin, Scope, Tier, Typology
 from idetic.spec.primitives import Signal
 from idetic.store import scope as scoping
-from idetic.store.envelope import texts
+from idetic.store.entry_sql import texts
 
 DIMENSIONS = 384
 # What narrows a question where it is asked for, and is no part of its text otherwise.

@@ -11,9 +11,9 @@ from datetime import datetime
 from uuid import UUID
 
 from idetic.model import Entry, LedgerRecord, Scope
-from idetic.store.access import STATE
-from idetic.store.canonical import canonical_names
+from idetic.store.compiler import STATE
 from idetic.store.entries import record
+from idetic.store.family import canonical_names
 from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.pipeline import Rows

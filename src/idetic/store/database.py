@@ -246,7 +246,7 @@ async def fetch(
     connection: psycopg.AsyncConnection[Any], path: str, title: str, **values: Any
 ) -> Rows:
     """Run a named query of ours on a connection as it is; its rows, if it gives any."""
-    cursor = await connection.execute(raw(templates.query(path, title)), values)
+    cursor = await connection.execute(raw(templates.query(path, title)), values or None)
     return await cursor.fetchall() if cursor.description else []
 
 

@@ -11,11 +11,10 @@ from psycopg import sql
 
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
-from idetic.store.canonical import pointed_at
 from idetic.store.database import Connection
 from idetic.store.distribution import ALONE, FILE, BrokenRule, Distribution, Place, Placement
 from idetic.store.distribution_rules import breach
-from idetic.store.family import families
+from idetic.store.family import families, tables_outside
 from idetic.store.nodes import look, over
 from idetic.store.pipeline import Rows
 from idetic.store.plan import extensions_of
@@ -89,7 +88,7 @@ async def _together(
 
 
 def _wanted(spec: MemorySpec) -> dict[str, str]:
-    canonical = dict.fromkeys(pointed_at(spec), f"{spec.agent} refers to it")
+    canonical = dict.fromkeys(tables_outside(spec), f"{spec.agent} refers to it")
     return canonical | dict.fromkeys(sorted(_family(spec)), f"memory of {spec.agent}")
 
 

@@ -11,11 +11,10 @@ from uuid import UUID
 from idetic.evidence import Contradiction, Corroboration, Lineage, Referenced
 from idetic.model import Decision, LedgerRecord, Receipt, Ref, Scope, Tier
 from idetic.spec.primitives import Canonical, Persona
-from idetic.store.canonical import canonical_names
 from idetic.store.compiler import Extensions
 from idetic.store.database import Transaction
 from idetic.store.entries import Entries, record
-from idetic.store.family import Family
+from idetic.store.family import Family, canonical_names
 from idetic.store.known import (
     Known,
     Resolution,

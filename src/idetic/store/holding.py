@@ -10,7 +10,7 @@ from uuid import UUID
 
 from idetic.evidence import Disposition, DispositionCause
 from idetic.model import Scope
-from idetic.store import decay
+from idetic.store import entry_sql
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
 from idetic.store.entries import Entries
@@ -52,9 +52,9 @@ class Holding:
         """The disposition queue of the scope, the hardest pressed first."""
         parts = {
             "columns": self._entries.columns(scope),
-            "cause": decay.cause(self._family.spec),
-            "pressure": decay.pressure(self._family, scope, "%(moment)s"),
-            "due": decay.due(self._family, scope),
+            "cause": entry_sql.cause(self._family.spec),
+            "pressure": entry_sql.pressure(self._family, scope, "%(moment)s"),
+            "due": entry_sql.due(self._family, scope),
         }
         rows = await self.rows(scope, "due", parts, moment=moment, limit=limit)
         return [

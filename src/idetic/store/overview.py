@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from idetic.model import Scope
-from idetic.store import decay, templates
-from idetic.store.canonical import canonical_names
+from idetic.store import entry_sql, templates
+from idetic.store.family import canonical_names
 from idetic.store.pipeline import Rows
 from idetic.store.retention import Retained, Retaining
 
@@ -41,7 +41,7 @@ class Overseen(Retained):
 
     async def due(self) -> int:
         """How many entries wait for a disposition."""
-        parts = {"due": decay.due(self.family, self.scope)}
+        parts = {"due": entry_sql.due(self.family, self.scope)}
         return await self._number("due", parts, moment=self.at)
 
     async def contradicted(self, status: Sequence[str]) -> int:

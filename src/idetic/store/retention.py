@@ -12,8 +12,8 @@ from idetic.model import Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import RetentionState, entities
 from idetic.store import templates
-from idetic.store.canonical import canonical_names
 from idetic.store.database import Connection
+from idetic.store.family import canonical_names
 from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.scans import text_of

@@ -9,11 +9,10 @@ from uuid import UUID
 
 from idetic.model import Scope, Tier, Typology
 from idetic.spec.primitives import Canonical
-from idetic.store import decay, templates
-from idetic.store.canonical import canonical_names
+from idetic.store import entry_sql, templates
 from idetic.store.compiler import Extensions
 from idetic.store.database import Transaction
-from idetic.store.family import Family
+from idetic.store.family import Family, canonical_names
 from idetic.store.pipeline import Rows
 from idetic.store.recall_statement import EXACT_BELOW
 from idetic.store.scope import quoted
@@ -114,7 +113,7 @@ class Scans:
 
     async def due_unmarked(self, limit: int) -> list[UUID]:
         """Entries that fell due and whose history does not say so yet."""
-        parts = {"due": decay.due(self.family, self.scope)}
+        parts = {"due": entry_sql.due(self.family, self.scope)}
         rows = await self.rows("due_unmarked", parts, moment=self.at, limit=limit)
         return [row[0] for row in rows]
 
