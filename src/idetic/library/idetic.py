@@ -36,14 +36,13 @@ from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.apply import check_upgraded
 from idetic.store.catalog import close_catalog
 from idetic.store.connect import Opened, open_database, open_role
 from idetic.store.database import Administration, Database
 from idetic.store.distribution import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan
-from idetic.store.registry import Registry, SpecVersion
+from idetic.store.registry import Registry, SpecVersion, check_upgraded
 
 SpecSource = str | Path | Mapping[str, Any] | MemorySpec
 
