@@ -14,7 +14,7 @@ from anyio import Lock, to_thread
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
 from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
-from idetic.library.distributing import distribute, stay_distributed
+from idetic.library.distribution import distribute, stay_distributed
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
 from idetic.library.persona import SPEC as PERSONA_SPEC
@@ -39,7 +39,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store.catalog import close_catalog
 from idetic.store.connect import Opened, open_database, open_role
 from idetic.store.database import Administration, Database
-from idetic.store.distribution import Distribution
+from idetic.store.distribution_plan import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan
 from idetic.store.registry import Registry, SpecVersion, check_upgraded

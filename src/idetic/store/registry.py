@@ -17,7 +17,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
 from idetic.store.compiler import DatabaseObject
 from idetic.store.database import Administration, Connection, Database
-from idetic.store.distribution import SETTINGS, bare
+from idetic.store.distribution_plan import SETTINGS, bare
 from idetic.store.family import families
 from idetic.store.family_migration import record_all, record_object
 from idetic.store.migrator import OWNER, hand_over, hand_over_one, locked

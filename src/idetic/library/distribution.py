@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from idetic.errors import InputError, SpecNotFound
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.distributing import Distributor, check
-from idetic.store.distribution import Distribution
+from idetic.store.distribution import Distributor, check_distribution
+from idetic.store.distribution_plan import Distribution
 
 if TYPE_CHECKING:
     from idetic.library.idetic import Idetic
@@ -27,7 +27,7 @@ async def distribute(db: Idetic, agent: str, *, dry_run: bool) -> Distribution:
     plan = await distributor.plan()
     if dry_run:
         return plan
-    check(plan)
+    check_distribution(plan)
     for name in plan.agents:
         await db.apply(specs[name])
     return await distributor.distribute()
