@@ -33,9 +33,10 @@ from idetic.jobs.sweeps import pending_embeddings
 from idetic.jobs.worker import Pace, Worker
 from idetic.library.handles import Agent
 from idetic.store import queue_schema
+from idetic.store.backlog import TaskBacklog
 from idetic.store.database import Transaction
 from idetic.store.pipeline import Rows
-from idetic.store.queue import Queue, TaskBacklog, enqueue_statement
+from idetic.store.queue import Queue, enqueue_statement
 from idetic.store.statement import BoundStatement, Statement
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.children import child

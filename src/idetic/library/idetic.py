@@ -37,7 +37,7 @@ from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.catalog import close_catalog
-from idetic.store.connect import Opened, open_database, open_role
+from idetic.store.connect import OpenedDatabase, open_database, open_role
 from idetic.store.database import Administration, Database
 from idetic.store.distribution_plan import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
@@ -72,7 +72,7 @@ class Idetic:
         self.clock = clock
         self.model = Model(embedder)
         self.keys = Keys(self)
-        self._opened: Opened | None = None
+        self._opened: OpenedDatabase | None = None
         self._personas: PersonaPools | None = None
         self._opening = Lock()
         # Where a view of another one gets its persona pools; it owns none.
@@ -160,7 +160,7 @@ class Idetic:
         return self._there.administration
 
     @property
-    def _there(self) -> Opened:
+    def _there(self) -> OpenedDatabase:
         if self._opened is None:
             raise DatabaseClosed(
                 "This database is not open yet.", remedy="Use `async with Idetic.open() as db`."

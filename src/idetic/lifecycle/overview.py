@@ -13,9 +13,10 @@ from idetic.model import Capability, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import RetentionState
+from idetic.store.backlog import TaskBacklog
 from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
-from idetic.store.queue import Queue, TaskBacklog
+from idetic.store.queue import Queue
 
 MAX_DAYS = 366
 # Far more quarantines than anybody keeps standing.

@@ -22,9 +22,10 @@ from idetic.store.database import (
     RolePool,
     is_direct,
 )
+from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
 from idetic.store.sqlstate import translated
-from idetic.store.statement import BoundStatement, Statement, filled, statement
+from idetic.store.statement import BoundStatement, Values, filled, statement
 from idetic.store.templates import raw
 
 CheckpointPool = RolePool[AsyncConnection[DictRow]]
@@ -44,12 +45,18 @@ class Checkpoints:
     async def is_current(self, newest: int) -> bool:
         """Whether the framework's tables are there and have its newest migration."""
         try:
-            rows = await self._database.run_all(
-                None, [BoundStatement(self._statement("newest"), {})]
-            )
+            ((held,),) = await self._ask("newest", {})
         except (SpecChanged, CapabilityRefused):
             return False
-        return bool(rows[0][0] is not None and rows[0][0] >= newest)
+        return bool(held is not None and held >= newest)
+
+    async def silent_since(self, moment: datetime) -> list[str]:
+        """The threads of which nothing was saved since a moment."""
+        return [thread for (thread,) in await self._ask("silent", {"moment": moment})]
+
+    async def _ask(self, query: str, values: Values) -> Rows:
+        text = filled(templates.query(_FILE, query), {"schema": quoted(self._schema)})
+        return await self._database.run_all(None, [BoundStatement(statement(text), values)])
 
     @asynccontextmanager
     async def preparing(self, administration: Administration) -> AsyncIterator[Connection]:
@@ -80,6 +87,10 @@ class Checkpoints:
             await anyio.sleep(_PAUSE)
         raise Busy("Another process is setting the checkpointer up.")
 
+    def _composed(self, query: str) -> sql.Composed:
+        names = {"schema": sql.Identifier(self._schema), "schema_text": sql.Literal(self._schema)}
+        return raw(templates.query(_FILE, query)).format(**names)
+
     @asynccontextmanager
     async def pool(self, size: int, *, snapshot: bool = False) -> AsyncIterator[CheckpointPool]:
         """A pool for the framework's statements, as the application role.
@@ -102,16 +113,3 @@ class Checkpoints:
             yield pool
         finally:
             await pool.close()
-
-    async def silent_since(self, moment: datetime) -> list[str]:
-        """The threads of which nothing was saved since a moment."""
-        call = BoundStatement(self._statement("silent"), {"moment": moment})
-        return [thread for (thread,) in await self._database.run_all(None, [call])]
-
-    def _statement(self, query: str) -> Statement:
-        text = templates.query(_FILE, query)
-        return statement(filled(text, {"schema": quoted(self._schema)}))
-
-    def _composed(self, query: str) -> sql.Composed:
-        names = {"schema": sql.Identifier(self._schema), "schema_text": sql.Literal(self._schema)}
-        return raw(templates.query(_FILE, query)).format(**names)

@@ -8,7 +8,7 @@ to anybody afterwards.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -174,11 +174,18 @@ class Database:
                 await _rolled_back(connection)
             await anyio.sleep(pause)
 
-    @asynccontextmanager
-    async def transaction(
-        self, scope: Scope | None, *, begin: BoundStatement = _BEGIN
-    ) -> AsyncIterator[Transaction]:
+    def transaction(self, scope: Scope | None) -> AbstractAsyncContextManager[Transaction]:
         """Several statements within a scope, all or none."""
+        return self._within(scope, _BEGIN)
+
+    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
+        """Several statements within a scope that all read the same moment; none can write."""
+        return self._within(scope, _BEGIN_SNAPSHOT)
+
+    @asynccontextmanager
+    async def _within(
+        self, scope: Scope | None, begin: BoundStatement
+    ) -> AsyncIterator[Transaction]:
         entering = scoping.entering(scoping.settings(scope), self.role, citus=self.citus)
         async with self._borrowed() as connection:
             transaction = Transaction(self, connection, (begin, *entering))
@@ -187,12 +194,6 @@ class Database:
                 await transaction.end()
             finally:
                 await _rolled_back(connection)
-
-    @asynccontextmanager
-    async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
-        """Several statements within a scope that all read the same moment; none can write."""
-        async with self.transaction(scope, begin=_BEGIN_SNAPSHOT) as transaction:
-            yield transaction
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:

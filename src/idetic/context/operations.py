@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from idetic.context.curation import Curation, Opened
+from idetic.context import ContextHost, Curation
 from idetic.ids import uuid7
 from idetic.model import Ref
 from idetic.spec.primitives import SourceStrength
@@ -13,8 +13,8 @@ from idetic.spec.primitives import SourceStrength
 class Runbooks:
     """The reference canonical context of one operator's procedures."""
 
-    def __init__(self, opened: Opened):
-        self._curation = Curation(opened, "operations", "operator_id")
+    def __init__(self, host: ContextHost):
+        self._curation = Curation(host, "operations", "operator_id")
 
     async def put_runbook(
         self,

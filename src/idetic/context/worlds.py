@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from idetic.context.curation import Curation, Opened
+from idetic.context import ContextHost, Curation
 from idetic.ids import uuid7
 from idetic.model import Ref, Rule
 from idetic.spec.primitives import SourceStrength
@@ -13,8 +13,8 @@ from idetic.spec.primitives import SourceStrength
 class Worlds:
     """The reference canonical context. Agents read it; only this writes it."""
 
-    def __init__(self, opened: Opened):
-        self._curation = Curation(opened, "worlds", "org_id")
+    def __init__(self, host: ContextHost):
+        self._curation = Curation(host, "worlds", "org_id")
 
     async def register(self, org_id: UUID, domain_id: UUID, name: str) -> UUID:
         """The world of an (org, domain), made if it is not there yet."""
