@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg import errors as pg
-
-from idetic.errors import DatabaseUnsupported
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.database import Connection, Database, fetch
 from idetic.store.family import families
 from idetic.store.pipeline import Rows
+from idetic.store.sqlstate import privilege_needed
 from idetic.store.statement import BoundStatement, named_query
 from idetic.store.templates import raw
 
@@ -90,15 +88,12 @@ async def close_catalog(connection: Connection) -> list[str]:
                 f"GRANT SELECT ({', '.join(others)}) ON pg_catalog.pg_class TO PUBLIC",
                 "GRANT SELECT ON pg_catalog.pg_class TO pg_monitor",
             ]
-        try:
+        with privilege_needed(
+            "This login may not close the catalogs.",
+            "Only a superuser may: give its address as IDETIC_ADMIN_DSN. Nothing was changed.",
+        ):
             for change in changes:
                 await connection.execute(raw(change))
-        except pg.InsufficientPrivilege:
-            raise DatabaseUnsupported(
-                "This login may not close the catalogs.",
-                remedy="Only a superuser may: give its address as IDETIC_ADMIN_DSN. Nothing was "
-                "changed.",
-            ) from None
     return [*functions, *(f"pg_class.{column}" for column in columns)]
 
 

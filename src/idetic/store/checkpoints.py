@@ -8,7 +8,6 @@ from datetime import datetime
 
 import anyio
 from psycopg import AsyncConnection, sql
-from psycopg import errors as pg
 from psycopg.rows import DictRow, dict_row
 
 from idetic.errors import Busy, CapabilityRefused, DatabaseUnsupported, InputError, SpecChanged
@@ -24,7 +23,7 @@ from idetic.store.database import (
 )
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.sqlstate import translated
+from idetic.store.sqlstate import privilege_needed, translated
 from idetic.store.statement import BoundStatement, Values, filled, statement
 from idetic.store.templates import raw
 
@@ -68,13 +67,11 @@ class Checkpoints:
                     remedy="Open once with an `admin_dsn` that leads to the server itself.",
                 )
             await self._lock(connection)
-            try:
+            with privilege_needed(
+                "This login may not make the checkpointer's tables.",
+                "Open once with an admin login: `Idetic.open(dsn, admin_dsn=…)`.",
+            ):
                 await connection.execute(self._composed("schema"))
-            except pg.InsufficientPrivilege:
-                raise DatabaseUnsupported(
-                    "This login may not make the checkpointer's tables.",
-                    remedy="Open once with an admin login: `Idetic.open(dsn, admin_dsn=…)`.",
-                ) from None
             yield connection
             # The lock goes with the connection.
             await connection.execute(self._composed("grants"))

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import psycopg
-from psycopg import errors as pg
 
 from idetic.errors import DatabaseUnsupported, DistributionRefused
 from idetic.spec.memory_spec import MemorySpec
@@ -14,6 +13,7 @@ from idetic.store.database import Administration, Connection
 from idetic.store.distribution_plan import SETTINGS, Distribution, bare, plan_distribution
 from idetic.store.migrator import locked
 from idetic.store.nodes import look, mending, over
+from idetic.store.sqlstate import privilege_needed
 from idetic.store.templates import composed, raw
 
 # Whom Citus goes to the workers as: the roles of statements, that of the keys, which are on every
@@ -72,14 +72,12 @@ class Distributor:
                 await _run(connection, "what a node lacks", statement, _LEFT)
 
     async def _plan(self, connection: Connection) -> Distribution:
-        try:
+        with privilege_needed(
+            "This login may not see every row of every table, so it cannot plan this.",
+            "Use an admin login that row-level security does not bind: "
+            "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. Nothing was changed.",
+        ):
             return await plan_distribution(connection, self.agent, self.specs)
-        except pg.InsufficientPrivilege:
-            raise DatabaseUnsupported(
-                "This login may not see every row of every table, so it cannot plan this.",
-                remedy="Use an admin login that row-level security does not bind: "
-                "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. Nothing was changed.",
-            ) from None
 
 
 def check_distribution(plan: Distribution) -> None:
@@ -136,13 +134,12 @@ async def _spread_functions(connection: Connection, plan: Distribution) -> None:
 
 async def _run(connection: Connection, table: str, statement: str, left: str) -> None:
     try:
-        await connection.execute(raw(statement))
-    except pg.InsufficientPrivilege:
-        raise DatabaseUnsupported(
+        with privilege_needed(
             f"This login may not distribute {table}.",
-            remedy="Use an admin login that owns the tables or is a superuser: "
+            "Use an admin login that owns the tables or is a superuser: "
             f"`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. {left}",
-        ) from None
+        ):
+            await connection.execute(raw(statement))
     except psycopg.Error as error:
         # A worker that does not answer is told in the same class as a server that went away.
         a_worker = not connection.broken and (error.sqlstate or "").startswith("08")

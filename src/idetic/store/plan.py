@@ -8,10 +8,11 @@ from enum import StrEnum
 
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.compiler import DatabaseObject, Extensions, compile_spec
-from idetic.store.database import Connection
+from idetic.store.database import Connection, fetch
 from idetic.store.family import tables_outside
 from idetic.store.family_migration import DEPENDENT, STRUCTURAL, FamilyMigration, pending
 
+FILE = "queries/registry.sql"
 CONTEXT_OWNER = "@context"
 _ANY_TYPE = "of any type"
 
@@ -89,7 +90,8 @@ async def make_plan(
 ) -> Plan:
     """Compare a spec with what the database holds."""
     known = await _known(connection, spec.agent)
-    version, digest = await _latest_version(connection, spec.agent)
+    latest = await fetch(connection, FILE, "latest", agent=spec.agent)
+    version, digest = latest[0] if latest else (None, None)
     extensions = await extensions_of(connection)
     new_contexts = await _context_steps(connection, spec, contexts)
     provided = {step.name for step in new_contexts}
@@ -166,7 +168,7 @@ async def _misfits(
     for table, columns in _needed_columns(spec):
         if table.split(".", 1)[0] in provided:
             continue
-        have = await _columns(connection, table)
+        have: dict[str, str] = dict(await fetch(connection, FILE, "columns", table=table))
         lacking = ", ".join(f"{c} {t}" for c, t in columns.items() if c not in have)
         wrong = [c for c, t in columns.items() if c in have and t not in (have[c], _ANY_TYPE)]
         if not have:
@@ -201,57 +203,27 @@ def _needed_columns(spec: MemorySpec) -> Iterator[tuple[str, dict[str, str]]]:
         yield canonical.table, columns
 
 
-async def _columns(connection: Connection, table: str) -> dict[str, str]:
-    cursor = await connection.execute(
-        # By name and not with to_regclass, which needs rights on a schema that is not ours.
-        """SELECT a.attname, format_type(a.atttypid, NULL) FROM pg_attribute a
-           JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-           WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped""",
-        table.split(".", 1),
-    )
-    columns: dict[str, str] = dict(await cursor.fetchall())
-    return columns
-
-
 async def _foreign_family(connection: Connection, spec: MemorySpec) -> list[PlanStep]:
     """Another agent's tables are not ours to replace, even if the names would be the same."""
-    cursor = await connection.execute(
-        """SELECT agent FROM idetic.spec_versions
-           WHERE agent <> %s AND spec -> 'backend' ->> 'schema' = %s
-             AND spec -> 'backend' ->> 'family' = %s LIMIT 1""",
-        (spec.agent, spec.backend.schema_, spec.backend.family),
-    )
-    row = await cursor.fetchone()
-    if row is None:
-        return []
-    why = f"this family belongs to the agent {row[0]!r}; choose another `backend.family`"
-    return [PlanStep(PlanAction.REFUSE, "family", spec.backend.family, why)]
+    schema, family = spec.backend.schema_, spec.backend.family
+    given = {"agent": spec.agent, "schema": schema, "family": family}
+    return [
+        PlanStep(
+            PlanAction.REFUSE,
+            "family",
+            family,
+            f"this family belongs to the agent {agent!r}; choose another `backend.family`",
+        )
+        for (agent,) in await fetch(connection, FILE, "family_owner", **given)
+    ]
 
 
 async def _known(connection: Connection, agent: str) -> dict[tuple[str, str], str]:
-    cursor = await connection.execute(
-        "SELECT kind, name, digest FROM idetic.compiled_objects WHERE agent = %s", (agent,)
-    )
-    return {(kind, name): digest for kind, name, digest in await cursor.fetchall()}
-
-
-async def _latest_version(connection: Connection, agent: str) -> tuple[int | None, str | None]:
-    """The newest stored version of an agent's spec and its digest, or nothing."""
-    cursor = await connection.execute(
-        """SELECT version, digest FROM idetic.spec_versions WHERE agent = %s
-           ORDER BY version DESC LIMIT 1""",
-        (agent,),
-    )
-    row = await cursor.fetchone()
-    return (row[0], row[1]) if row else (None, None)
+    rows = await fetch(connection, FILE, "known", agent=agent)
+    return {(kind, name): digest for kind, name, digest in rows}
 
 
 async def extensions_of(connection: Connection) -> Extensions:
     """Where this database keeps the extensions that we name."""
-    cursor = await connection.execute(
-        """SELECT e.extname, n.nspname FROM pg_extension e
-           JOIN pg_namespace n ON n.oid = e.extnamespace
-           WHERE e.extname IN ('citus', 'pg_trgm', 'vector')"""
-    )
-    found: dict[str, str] = dict(await cursor.fetchall())
+    found: dict[str, str] = dict(await fetch(connection, FILE, "extensions"))
     return Extensions(trgm=found["pg_trgm"], vector=found["vector"], citus="citus" in found)

@@ -9,20 +9,20 @@ from typing import Any
 
 from psycopg import errors as pg
 from psycopg import sql
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from idetic.errors import DatabaseUnsupported, PlanRefused, UpgradeNeeded
+from idetic.errors import PlanRefused, UpgradeNeeded
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
 from idetic.store.compiler import DatabaseObject
-from idetic.store.database import Administration, Connection, Database
+from idetic.store.database import Administration, Connection, Database, fetch
 from idetic.store.distribution_plan import SETTINGS, bare
 from idetic.store.family import families
 from idetic.store.family_migration import record_all, record_object
 from idetic.store.migrator import OWNER, hand_over, hand_over_one, locked
-from idetic.store.plan import Plan, PlanStep, ReferenceContext, make_plan
+from idetic.store.plan import FILE, Plan, PlanStep, ReferenceContext, make_plan
 from idetic.store.retention import register_policies
+from idetic.store.sqlstate import privilege_needed
 from idetic.store.templates import raw
 
 
@@ -58,17 +58,9 @@ class Registry:
 
     async def versions(self, agent: str | None = None) -> list[SpecVersion]:
         """Every stored version, oldest first, of one agent or of all."""
-        async with (
-            self.database.reading() as connection,
-            connection.cursor(row_factory=class_row(SpecVersion)) as cursor,
-        ):
-            await cursor.execute(
-                """SELECT agent, version, digest, spec, applied_at, applied_by
-                   FROM idetic.spec_versions WHERE %(agent)s::text IS NULL OR agent = %(agent)s
-                   ORDER BY agent, version""",
-                {"agent": agent},
-            )
-            return await cursor.fetchall()
+        async with self.database.reading() as connection:
+            rows = await fetch(connection, FILE, "versions", agent=agent)
+        return [SpecVersion(*row) for row in rows]
 
 
 async def apply_spec(
@@ -103,12 +95,9 @@ async def apply_spec(
         if plan.from_version is None:
             await record_all(connection, spec.agent)
         if plan.from_version != plan.to_version:
-            await connection.execute(
-                """INSERT INTO idetic.spec_versions
-                       (agent, version, digest, spec, applied_at, applied_by)
-                   VALUES (%s, %s, %s, %s, %s, %s)""",
-                (spec.agent, plan.to_version, spec.digest, Jsonb(spec.as_data()), at, by),
-            )
+            row = {"agent": spec.agent, "version": plan.to_version, "digest": spec.digest}
+            row |= {"spec": Jsonb(spec.as_data()), "at": at, "by": by}
+            await fetch(connection, FILE, "store_version", **row)
         if not plan.empty:
             await register_policies(connection, spec, plan.to_version, at)
         return plan
@@ -127,15 +116,12 @@ async def _prepare(connection: Connection, plan: Plan) -> None:
     """What the steps need that a copied database or an odd schema does not have."""
     trgm, vector = map(sql.Identifier, (plan.extensions.trgm, plan.extensions.vector))
     database = sql.Identifier(connection.info.dbname)
-    try:
-        await connection.execute(
-            raw("GRANT CREATE ON DATABASE {} TO idetic_owner").format(database)
-        )
-    except pg.InsufficientPrivilege:
-        raise DatabaseUnsupported(
-            "This login may not apply a spec.",
-            remedy="Use an admin login: `Idetic.open(dsn, admin_dsn=…)`. Nothing was changed.",
-        ) from None
+    with privilege_needed(
+        "This login may not apply a spec.",
+        "Use an admin login: `Idetic.open(dsn, admin_dsn=…)`. Nothing was changed.",
+    ):
+        grant = raw("GRANT CREATE ON DATABASE {} TO idetic_owner").format(database)
+        await connection.execute(grant)
     acting = (role for family in families(plan.spec) for role in family.writers + family.readers)
     needed = ", ".join(dict.fromkeys((OWNER, "idetic_guard", *acting)))
     for schema in (trgm, vector):
@@ -153,13 +139,12 @@ async def _run(connection: Connection, step: PlanStep, spec: MemorySpec, version
     if item is None:
         return
     try:
-        await _make(connection, item)
-    except pg.InsufficientPrivilege:
-        raise DatabaseUnsupported(
+        with privilege_needed(
             f"This login may not make {item.kind} {item.name}.",
-            remedy="Apply the spec with an admin login (`Idetic.open(dsn, admin_dsn=…)`) that is a "
+            "Apply the spec with an admin login (`Idetic.open(dsn, admin_dsn=…)`) that is a "
             "member of idetic_owner and owns the canonical tables the spec points at.",
-        ) from None
+        ):
+            await _make(connection, item)
     except (pg.CheckViolation, pg.InvalidForeignKey) as error:
         long = "Stored notes are longer than the new `body_text_max`. Nothing was changed."
         raise PlanRefused(
@@ -190,8 +175,7 @@ async def _fill(connection: Connection, item: DatabaseObject) -> None:
 
     A superuser is not bound by it, and on Citus must not change roles within a transaction.
     """
-    cursor = await connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
-    if await cursor.fetchone() != (True,):
+    if await fetch(connection, FILE, "superuser") != [(True,)]:
         await connection.execute(raw(f"SET LOCAL ROLE idetic_{item.runs_as}"))
     await connection.execute(raw(item.ddl))
     await connection.execute("RESET ROLE")
@@ -199,8 +183,7 @@ async def _fill(connection: Connection, item: DatabaseObject) -> None:
 
 async def _make_schema(connection: Connection, item: DatabaseObject) -> None:
     """A schema is ours if it was not there before."""
-    cursor = await connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (item.name,))
-    known = await cursor.fetchone() is not None
+    known = await fetch(connection, FILE, "schema", name=item.name)
     await connection.execute(raw(item.ddl))
     if not known:
         named = sql.Identifier(item.name)

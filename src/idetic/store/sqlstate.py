@@ -67,6 +67,15 @@ def translated() -> Iterator[None]:
         raise translate(error) from None
 
 
+@contextmanager
+def privilege_needed(message: str, remedy: str) -> Iterator[None]:
+    """Tell a login that lacks a right what it may not do, and what to do instead."""
+    try:
+        yield
+    except pg.InsufficientPrivilege:
+        raise errors.DatabaseUnsupported(message, remedy=remedy) from None
+
+
 def translate(error: psycopg.Error) -> errors.IdeticError:
     """The Idetic error that says what a driver error means."""
     message = error.diag.message_primary or ""
