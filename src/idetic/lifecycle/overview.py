@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from idetic.errors import InputError
 from idetic.evidence import TRANSITIONS
-from idetic.gateway.binding import require
 from idetic.model import Capability, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
@@ -17,6 +16,7 @@ from idetic.store.backlog import TaskBacklog
 from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
 from idetic.store.queue import Queue
+from idetic.verbs.authorization import require
 
 MAX_DAYS = 366
 # Far more quarantines than anybody keeps standing.
