@@ -16,7 +16,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from idetic import Idetic, Observation, Principal, errors, open_sync
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.spec.loader import load, shipped
 from idetic.store import templates
 from idetic.store.connect import set_up
