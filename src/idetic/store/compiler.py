@@ -17,10 +17,10 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ScopeEnd
 from idetic.store import scope, templates
-from idetic.store.disposal import PAYLOAD, noted_names, notes, noun
 from idetic.store.family import Family, canonical_names, families, qualified, tables_outside
+from idetic.store.import_tables import moved
+from idetic.store.payload_stripping import PAYLOAD, note_columns, noted_names, noun
 from idetic.store.scope import quoted
-from idetic.store.taking import moved
 from idetic.store.templates import Lists, Names
 
 # In an order that can be executed: what others name comes first.
@@ -179,7 +179,7 @@ def _lists(family: Family) -> Lists:
         "contradicted noun": [names for names in nouns if "contradictions" in names],
         "table": tables,
         "belonging": [names for names in tables if names["table_name"] in own],
-        "noted": [noted_names(family, table) for table in notes(family)],
+        "noted": [noted_names(family, table) for table in note_columns(family)],
         "moved": [_moved_names(family, table) for table in moved(family)],
         "pointed at": [
             {
@@ -287,14 +287,16 @@ def _definer_grants(family: Family, table: str) -> Names:
         found["mover_grants"] = f"SELECT, INSERT{replaced}"
     touched = map(family.table_name, ("memory", "actions", "reads", "receipts"))
     emptied = (family.log_table, family.notes_table)
-    if table in (*touched, *emptied, *_belongings(family), *notes(family)):
+    if table in (*touched, *emptied, *_belongings(family), *note_columns(family)):
         found["keeper_grants"] = _keeper_grants(family, table)
     return found
 
 
 def _keeper_grants(family: Family, table: str) -> str:
     """What the keeper's functions may do with a table: drop with a scope, empty, never rewrite."""
-    emptied = {table: f"UPDATE ({', '.join(columns)})" for table, columns in notes(family).items()}
+    emptied = {
+        table: f"UPDATE ({', '.join(columns)})" for table, columns in note_columns(family).items()
+    }
     grants: dict[str | None, str] = {
         **{table: f"SELECT, {updates}" for table, updates in emptied.items()},
         family.table_name("memory"): f"SELECT, DELETE, UPDATE ({', '.join(PAYLOAD)})",
