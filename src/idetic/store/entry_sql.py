@@ -1,22 +1,27 @@
-"""How fresh an entry is, as SQL: one expression for recall's ranking and for disposition's."""
+"""SQL over a memory row called m: how fresh it is, when it falls due, whether its envelope fits.
+
+Recall ranks by freshness and envelope, disposition by freshness; `where` excludes by envelope.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from psycopg import sql
 
 from idetic.evidence import DispositionCause
 from idetic.model import Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import EnvelopeType
 from idetic.spec.typology import DecayModel
 from idetic.store import templates
 from idetic.store.family import Family
 from idetic.store.statement import filled
 
-_PATH = "queries/decay.sql"
-
 
 def freshness(family: Family, scope: Scope, moment: str) -> str:
-    """From 1, just seen, towards 0, by each cell's decay model, of a memory row called m.
+    """From 1, just seen, towards 0, by each cell's decay model.
 
     Recall favours it; disposition presses by what is missing from 1, `1 - 0.5 ^ (age / half-life)`.
     `moment` is where the time is bound, such as `%(moment)s`.
@@ -49,7 +54,7 @@ def _confirmed(family: Family, scope: Scope) -> str:
     if not family.spec.references.corroborations:
         return "m.valid_at"
     names = {**family.names(), **family.scope_names(scope)}
-    return filled(templates.query(_PATH, "confirmed"), names)
+    return filled(templates.query("queries/decay.sql", "confirmed"), names)
 
 
 def due(family: Family, scope: Scope) -> str:
@@ -105,3 +110,35 @@ def _when(tier: Tier, typology: Typology, value: str) -> str:
 def _literal(value: float | str | None) -> str:
     """A constant of the spec's as SQL."""
     return sql.Literal(value).as_string(None)
+
+
+def matches(kind: EnvelopeType, name: str, values: str) -> str:
+    """Whether an entry's envelope satisfies one asked key: exact, any-of, or ancestor-of.
+
+    `values` is where the asked texts are bound, such as `%(where_0)s`.
+    """
+    key, asked = _literal(name), f"{values}::text[]"
+    if kind is EnvelopeType.LIST:
+        return f"coalesce(m.envelope -> {key} ?| {asked}, false)"
+    if kind is EnvelopeType.HIERARCHY:
+        value = f"m.envelope ->> {key}"
+        same = f"{value} = v OR starts_with({value}, v || '/')"
+        return f"EXISTS (SELECT FROM unnest({asked}) v WHERE {same})"
+    return f"coalesce(m.envelope ->> {key} = ANY ({asked}), false)"
+
+
+def within(spec: MemorySpec, where: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The condition that an entry's envelope satisfies every asked key, and its values."""
+    declared = spec.retrieval.envelope
+    conditions = [
+        matches(declared[name].type, name, f"%(where_{number})s")
+        for number, name in enumerate(where)
+    ]
+    values = {f"where_{number}": texts(value) for number, value in enumerate(where.values())}
+    return " AND ".join(conditions) or "true", values
+
+
+def texts(value: Any) -> list[str]:
+    """A question's value or values, as jsonb gives them back in text."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return [str(v).lower() if isinstance(v, bool) else str(v) for v in values]

@@ -15,16 +15,15 @@ from idetic.errors import CapabilityRefused, NotFound, TransitionRefused
 from idetic.keys import ApiKey, CreatedKey, hash_of
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.store import templates
-from idetic.store.administration import Administration
-from idetic.store.database import Connection, Database
-from idetic.store.statement import Call, named_query
+from idetic.store.database import Administration, Connection, Database, fetch
+from idetic.store.statement import BoundStatement, named_query
 from idetic.store.templates import raw
 
 _FILE = "queries/keys.sql"
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
+class ProvenKey:
     """What a key that holds stands for, and the newest version of its agent's spec."""
 
     agent: str
@@ -34,33 +33,31 @@ class Proven:
     capabilities: frozenset[Capability] | None
 
 
+@dataclass(frozen=True, slots=True)
 class KeyStore:
     """The table of keys. Only `proven` runs as the application role."""
 
-    def __init__(self, database: Database, administration: Administration):
-        self._database = database
-        self._administration = administration
+    database: Database
+    administration: Administration
 
-    async def proven(self, key_id: UUID, key_hash: bytes, at: datetime) -> Proven | None:
+    async def proven(self, key_id: UUID, key_hash: bytes, at: datetime) -> ProvenKey | None:
         """What a key stands for, or None, whatever the reason."""
         given = {"id": key_id, "hash": key_hash, "at": at}
-        asked = Call(named_query(_FILE, "authenticate"), given)
-        rows = await self._database.run_all(None, [asked])
-        if not rows:
-            return None
-        agent, version, anchor, kind, name, capabilities = rows[0]
-        principal = Principal(PrincipalKind(kind), name)
-        return Proven(agent, version, anchor, principal, _capabilities(capabilities))
+        asked = BoundStatement(named_query(_FILE, "authenticate"), given)
+        for agent, version, anchor, *held in await self.database.run_all(None, [asked]):
+            return ProvenKey(agent, version, anchor, *_holder(*held))
+        return None
 
     async def create(
         self, made: CreatedKey, scope: Scope, *, at: datetime, by: str, expires_at: datetime | None
     ) -> None:
         """Store a new key by its hash."""
         only = scope.capabilities
+        anchor = {k: str(v) if isinstance(v, UUID) else v for k, v in scope.anchor.items()}
         row = {
             "id": made.id,
             "agent": scope.agent,
-            "anchor": Jsonb({key: _plain(value) for key, value in scope.anchor.items()}),
+            "anchor": Jsonb(anchor),
             "kind": scope.principal.kind.value,
             "name": scope.principal.name,
             "capabilities": None if only is None else sorted(each.value for each in only),
@@ -70,13 +67,16 @@ class KeyStore:
             "expires_at": expires_at,
         }
         async with self._as_owner() as connection:
-            await connection.execute(_query("create"), row)
+            await fetch(connection, _FILE, "create", **row)
 
     async def list(self, *, agent: str | None = None, key_id: UUID | None = None) -> list[ApiKey]:
         """What is known of keys, oldest first."""
         async with self._as_owner() as connection:
-            cursor = await connection.execute(_query("list"), {"agent": agent, "id": key_id})
-            return [_api_key(row) for row in await cursor.fetchall()]
+            rows = await fetch(connection, _FILE, "list", agent=agent, id=key_id)
+        return [
+            ApiKey(found, whose, anchor, *_holder(kind, name, only), *times)
+            for found, whose, anchor, kind, name, only, *times in rows
+        ]
 
     async def rotate(
         self,
@@ -92,30 +92,30 @@ class KeyStore:
         given = {"id": key_id, "new": made.id, "hash": hash_of(made.key), "at": at, "by": by}
         given |= {"until": until, "expires_at": expires_at}
         async with self._as_owner() as connection:
-            cursor = await connection.execute(_query("hold"), given)
-            row = await cursor.fetchone()
-            if row is None:
+            rows = await fetch(connection, _FILE, "hold", **given)
+            if not rows:
                 raise _missing()
-            if not row[0]:
+            if rows[0] != (True,):
                 raise TransitionRefused(
                     "The key is revoked, has expired or was rotated already.",
                     remedy="Rotate its successor, or create a new key.",
                 )
-            await connection.execute(_query("succeed"), given)
-            await connection.execute(_query("end"), given)
+            await fetch(connection, _FILE, "succeed", **given)
+            await fetch(connection, _FILE, "end", **given)
 
     async def revoke(self, key_id: UUID, at: datetime) -> None:
         """End a key now."""
+        query = raw(templates.query(_FILE, "revoke"))
         async with self._as_owner() as connection:
-            cursor = await connection.execute(_query("revoke"), {"id": key_id, "at": at})
+            cursor = await connection.execute(query, {"id": key_id, "at": at})
             if not cursor.rowcount:
                 raise _missing()
 
     @asynccontextmanager
     async def _as_owner(self) -> AsyncIterator[Connection]:
         try:
-            async with self._administration.connection() as connection, connection.transaction():
-                await connection.execute(_query("become_owner"))
+            async with self.administration.connection() as connection, connection.transaction():
+                await fetch(connection, _FILE, "become_owner")
                 yield connection
         except CapabilityRefused:
             raise CapabilityRefused(
@@ -125,25 +125,15 @@ class KeyStore:
             ) from None
 
 
-def _query(title: str) -> Any:
-    return raw(templates.query(_FILE, title))
-
-
 def _missing() -> NotFound:
     return NotFound("There is no such key.", remedy="`idetic keys list` shows every key's id.")
 
 
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, UUID) else value
-
-
-def _capabilities(stored: list[str] | None) -> frozenset[Capability] | None:
-    """What is stored, without words that this release does not know: it can only be less."""
-    known = set(Capability)
-    return None if stored is None else frozenset(Capability(s) for s in stored if s in known)
-
-
-def _api_key(row: tuple[Any, ...]) -> ApiKey:
-    key_id, agent, anchor, kind, name, capabilities, *times = row
-    principal = Principal(PrincipalKind(kind), name)
-    return ApiKey(key_id, agent, anchor, principal, _capabilities(capabilities), *times)
+def _holder(
+    kind: str, name: str, stored: list[str] | None
+) -> tuple[Principal, frozenset[Capability] | None]:
+    """Whom a key stands for, without capabilities that this release does not know."""
+    principal, known = Principal(PrincipalKind(kind), name), set(Capability)
+    if stored is None:
+        return principal, None
+    return principal, frozenset(Capability(each) for each in stored if each in known)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from idetic.errors import InputError, SpecNotFound
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.distributing import Distributor, check
-from idetic.store.distribution import Distribution
+from idetic.store.distribution import Distributor, check_distribution
+from idetic.store.distribution_plan import Distribution
 
 if TYPE_CHECKING:
     from idetic.library.idetic import Idetic
@@ -23,35 +23,35 @@ async def distribute(db: Idetic, agent: str, *, dry_run: bool) -> Distribution:
     there. What it leaves runs with or without distributed tables, so an interruption between the
     two harms nothing, and the next call goes on.
     """
-    distributor, specs = await _distributor(db, agent)
+    distributor = await _distributor(db, agent)
     plan = await distributor.plan()
     if dry_run:
         return plan
-    check(plan)
+    check_distribution(plan)
     for name in plan.agents:
-        await db.apply(specs[name])
+        await db.apply(distributor.specs[name])
     return await distributor.distribute()
 
 
 async def stay_distributed(db: Idetic, agent: str) -> None:
-    """After a change of a spec whose tables are distributed: what is new joins the others.
+    """Let what is new join the others, after a change of a spec whose tables are distributed.
 
     Until then it would run on the coordinator, by roles that the workers do not let in.
     """
-    distributor, _ = await _distributor(db, agent)
+    distributor = await _distributor(db, agent)
     if any(each.tenant and each.done for each in (await distributor.plan()).tables):
         await distributor.distribute()
 
 
-async def _distributor(db: Idetic, agent: str) -> tuple[Distributor, dict[str, MemorySpec]]:
+async def _distributor(db: Idetic, agent: str) -> Distributor:
     if not isinstance(agent, str):
         raise InputError("agent is the name of an agent that this database holds.")
     # Oldest first, so the newest version of each stays.
-    specs = {each.agent: each.spec for each in await db.spec_versions()}
-    if agent not in specs:
+    stored = {each.agent: each.spec for each in await db.spec_versions()}
+    if agent not in stored:
         raise SpecNotFound(
             f"This database holds no agent {agent[:_SHOWN]!r}.",
             remedy="`idetic spec list` shows what it holds; `idetic spec apply` adds one.",
         )
-    loaded = {name: load(spec) for name, spec in specs.items()}
-    return Distributor(db.administration, agent, loaded), loaded
+    specs: dict[str, MemorySpec] = {name: load(spec) for name, spec in stored.items()}
+    return Distributor(db.administration, agent, specs)
