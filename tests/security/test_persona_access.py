@@ -8,12 +8,7 @@ import pytest
 
 from idetic import Identity, Idetic, Principal, errors
 from idetic.library.handles import Memory
-from idetic.library.persona_access import (
-    PersonaAccess,
-    is_persona,
-    persona_access,
-    spec_behind,
-)
+from idetic.library.persona import PersonaAccess, is_persona, persona_access, spec_behind
 from idetic.model import Capability
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.views import ActorMemoryView

@@ -7,16 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from idetic.ids import uuid7
-from idetic.persona.events import (
-    Event,
-    EventKind,
-    LtmEntry,
-    LtmHit,
-    Persona,
-    StmEntry,
-    Visibility,
-)
-from idetic.persona.scoring import Scored
+from idetic.persona.events import Event, EventKind, LtmEntry, Persona, StmEntry, Visibility
+from idetic.persona.retrieval import LtmHit, Scored
 
 AGENT = "help-desk"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

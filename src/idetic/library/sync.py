@@ -19,9 +19,9 @@ from idetic.errors import DatabaseClosed, IdeticError
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
-from idetic.library.persona import PersonaMemory
 from idetic.persona.agent import PersonaAgent
 from idetic.persona.loops import Loop
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 
 

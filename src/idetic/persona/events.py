@@ -1,13 +1,11 @@
-"""The nouns of persona memory: events of the log, and what is derived from them.
+"""Nouns of persona memory: events of the log, and the entries derived from them.
 
-Kinds and visibilities are those of the spec; here they get their doors: `kind_of` refuses what
-is unknown, `imported_kind` keeps it. Nothing is dropped, and nothing relabelled as user input.
+`kind_of`, `persona_of` and `visibility_of` read what a caller names, and refuse the unknown.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -15,47 +13,31 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from idetic.persona.errors import EventRefused, KindUnknown, MetadataReserved
-from idetic.spec.primitives import EventKind, Persona
-from idetic.spec.primitives import EventVisibility as Visibility
+from idetic.persona.persona_errors import EventRefused, KindUnknown
+from idetic.spec.primitives import EventKind, EventVisibility, Persona
 
 __all__ = [
-    "IMPORTED",
-    "ORIGINAL_KIND",
-    "RESERVED",
     "EmbedStatus",
     "Event",
     "EventKind",
     "LtmEntry",
-    "LtmHit",
     "Persona",
+    "Progress",
     "StmEntry",
     "Visibility",
-    "checked_metadata",
-    "imported_kind",
     "kind_of",
     "persona_of",
-    "plain_metadata",
     "visibility_of",
 ]
 
-METADATA_MAX_BYTES = 16_384
+Visibility = EventVisibility
 
-ORIGINAL_KIND = "original_kind"
-"""Where an import keeps the kind that it did not know."""
-
-IMPORTED = "imported"
-"""Where an import keeps whatever else it could not take over as it was."""
-
-RESERVED = frozenset(
-    "id ts agent_id persona loop_id kind visibility content metadata position digest "
-    "event_id ltm_id ltm_ids collection importance erased".split()
-) | {ORIGINAL_KIND, IMPORTED}
-"""Metadata keys that only Idetic writes: each would pass for a field of the event."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and of how much."""
 
 
 class EmbedStatus(StrEnum):
-    """Whether a long-term entry has its vector; all but `embedded` are tried again by a dream."""
+    """Whether a long-term entry has its vector; a dream retries all but `embedded`."""
 
     PENDING = "pending"
     EMBEDDED = "embedded"
@@ -64,7 +46,7 @@ class EmbedStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of the perfect log, as it was written. Its representation keeps the content back.
+    """One event of the perfect log, as it was written. Its repr leaves the content out.
 
     `position` has no gaps per agent and persona; `digest` is the hash that chains it.
     """
@@ -87,9 +69,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class LtmEntry:
-    """The long-term entry of one event: compacted, graded, and with a vector sooner or later.
+    """The long-term entry of one event: its compacted text, its grade, the state of its vector.
 
-    `agent_id` and `persona` say whose it is, as the row it was read from says it.
+    `agent_id` and `persona` are those of the row it was read from.
     """
 
     agent_id: str = field(kw_only=True)
@@ -113,7 +95,7 @@ class StmEntry:
 
     `ltm_ids`, `kinds` and `visibilities` have one item per event, in the loop's order: a boost
     is an event's kind times its visibility, so the two must stay paired. `agent_id` and
-    `persona` say whose it is, as the row it was read from says it.
+    `persona` are those of the row it was read from.
     """
 
     agent_id: str = field(kw_only=True)
@@ -126,16 +108,8 @@ class StmEntry:
     visibilities: tuple[Visibility, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LtmHit:
-    """A long-term entry that answers a query, and how well: the larger, the better."""
-
-    entry: LtmEntry
-    score: float
-
-
 def kind_of(value: object) -> EventKind:
-    """The kind that a caller named; an unknown one is refused."""
+    """The kind of event that a caller named."""
     try:
         return EventKind(value)  # type: ignore[arg-type]  # to be refused
     except ValueError:
@@ -160,48 +134,3 @@ def visibility_of(value: object) -> Visibility:
         return Visibility(value)  # type: ignore[arg-type]  # to be refused
     except ValueError:
         raise EventRefused(f"A visibility is one of {', '.join(Visibility)}.") from None
-
-
-def imported_kind(
-    kind: str, metadata: Mapping[str, Any] | None = None
-) -> tuple[EventKind, dict[str, Any]]:
-    """The kind of an imported event and its metadata: an unknown kind becomes `system_event`.
-
-    What the event was called then stands in its metadata, under `original_kind`.
-    """
-    kept = dict(metadata or {})
-    try:
-        return EventKind(kind), kept
-    except ValueError:
-        return EventKind.SYSTEM_EVENT, {**kept, ORIGINAL_KIND: kind}
-
-
-def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A caller's metadata, as plain JSON: bounded, storable, and without a reserved key."""
-    if metadata is None:
-        return {}
-    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
-        raise EventRefused("Metadata are a mapping from text to values.")
-    if taken := sorted(RESERVED & metadata.keys()):
-        raise MetadataReserved(f"`{taken[0]}` is a key that only Idetic writes.")
-    return plain_metadata(metadata)
-
-
-def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata as plain JSON: bounded and storable."""
-    try:
-        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        raise EventRefused(
-            "The metadata cannot be written as JSON.",
-            remedy="Use text, finite numbers, true, false, null, lists and mappings.",
-        ) from None
-    if "\\u0000" in text or any("\ud800" <= c <= "\udfff" for c in text):
-        raise EventRefused("The metadata hold NUL or a lone surrogate.")
-    if len(text.encode()) > METADATA_MAX_BYTES:
-        raise EventRefused(
-            f"The metadata take more than {METADATA_MAX_BYTES:,} bytes.",
-            remedy="Keep metadata small; what was said belongs into `content`.",
-        )
-    plain: dict[str, Any] = json.loads(text)
-    return plain

@@ -10,7 +10,7 @@ from idetic.errors import CapabilityRefused, InputError, NotFound
 from idetic.gateway.binding import require
 from idetic.gateway.content import check_uuid
 from idetic.library.handles import Memory
-from idetic.library.persona_access import is_actor, spec_behind
+from idetic.library.persona import is_actor, spec_behind
 from idetic.model import Capability, Entry
 from idetic.recall.evidence import HEADER, short_id, visible
 from idetic.spec.render import render

@@ -1,0 +1,271 @@
+"""Import of events into logs from a file of JSON Lines: ids, moments and loops stay as they were.
+
+Each line is one event; docs/how-to/import-events.md has the format. A batch looks first at what
+the log has, so an interrupted import is simply run again. A log is not rewritten: an event that is
+there with another content is reported, and one that was erased since stays empty. Each persona's
+events go through that persona's own stores and role.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import fstat
+from pathlib import Path
+from typing import IO, Any
+from uuid import UUID
+
+from anyio import to_thread
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from idetic.errors import InputError
+from idetic.persona.event_validation import (
+    IMPORTED,
+    ORIGINAL_KIND,
+    REDACTED,
+    RESERVED,
+    EventDraft,
+    imported_kind,
+)
+from idetic.persona.events import Event, Persona, Progress, Visibility
+from idetic.persona.persona_errors import (
+    EventRefused,
+    EventsUnreadable,
+    IdentityError,
+    IdentityInvalid,
+)
+from idetic.persona.persona_stores import TRANSACTION_MAX, PersonaStores, is_emptied
+
+# The longest content, as JSON with every character escaped, and room for the rest.
+LINE_MAX = 16_000_000
+PROBLEMS_KEPT = 20
+
+OpenStores = Callable[[str], Awaitable[Mapping[Persona, PersonaStores]]]
+"""The stores of an agent by its id."""
+
+
+class EventLine(BaseModel):
+    """One line of the file: an event. `agent_id` may be left out where the import names the agent.
+
+    A `kind` that Idetic does not know is kept as `system_event`, with the original in the metadata.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: UUID
+    ts: AwareDatetime
+    loop_id: UUID
+    kind: str = Field(max_length=200)
+    content: str
+    persona: Persona = Persona.ACTOR
+    visibility: Visibility = Visibility.EXTERNAL
+    metadata: dict[str, Any] = {}
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did; in a dry run, what it would do.
+
+    `read` is the sum of `written`, `there`, `erased`, `differing`, `refused` and `skipped`.
+    """
+
+    dry_run: bool
+    read: int
+    written: int
+    there: int
+    """Events that the log had already."""
+    erased: int
+    """Events that were erased since they were imported; they stay empty."""
+    differing: int
+    """Events whose id the log has with another content; they were not written."""
+    refused: int
+    """Lines that are no event that the log can hold."""
+    skipped: int
+    """Events of other agents than the one that was asked for."""
+    unknown_kinds: int
+    """Events of an unknown kind, kept as `system_event`."""
+    redacted: int
+    """Events from which the ingest gate removed something."""
+    loops: int
+    """Loops that got their short-term entry."""
+    personas: Mapping[str, int] = field(default_factory=dict)
+    """Events read of each `agent/persona`."""
+    problems: tuple[str, ...] = ()
+    """The first lines that were refused or differ, each with its number."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the log has every event that was asked for."""
+        return not self.refused and not self.differing
+
+
+@dataclass(slots=True)
+class LogImport:
+    """One import; it can be interrupted and run again.
+
+    All that it keeps in memory, beside one batch, is which loops there are.
+    """
+
+    open_stores: OpenStores
+    agent: str | None = None
+    dry_run: bool = False
+    progress: Progress | None = None
+    _counts: Counter[str] = field(default_factory=Counter)
+    _personas: Counter[str] = field(default_factory=Counter)
+    _problems: list[str] = field(default_factory=list)
+    _agents: dict[str, Mapping[Persona, PersonaStores]] = field(default_factory=dict)
+    _loops: dict[tuple[str, Persona], set[UUID]] = field(default_factory=dict)
+
+    async def run(self, path: str | Path) -> ImportReport:
+        """Read the whole file, write what the log has not, and close the loops."""
+        if self.agent is not None:
+            self._agents[self.agent] = await self.open_stores(self.agent)
+        file = await to_thread.run_sync(_opened, Path(path))
+        with file:
+            size, number = fstat(file.fileno()).st_size, 0
+            while lines := await to_thread.run_sync(_next_lines, file, number):
+                await self._batch(lines, number)
+                number += len(lines)
+                self._report("bytes", file.tell(), size)
+        await self._close_loops()
+        counted = {name: self._counts[name] for name in _COUNTED}
+        return ImportReport(
+            self.dry_run, **counted, personas=self._personas, problems=tuple(self._problems)
+        )
+
+    async def _batch(self, lines: Sequence[bytes], before: int) -> None:
+        events: dict[tuple[str, Persona], list[tuple[int, Event]]] = {}
+        for number, line in enumerate(lines, start=before + 1):
+            if not line.strip():
+                continue
+            self._counts["read"] += 1
+            try:
+                if (event := await self._event(line)) is not None:
+                    events.setdefault((event.agent_id, event.persona), []).append((number, event))
+            except EventRefused as error:
+                self._problem("refused", number, error.message)
+        for (agent_id, persona), found in events.items():
+            self._personas[f"{agent_id}/{persona}"] += len(found)
+            await self._write(self._agents[agent_id][persona], found)
+
+    async def _event(self, line: bytes) -> Event | None:
+        """The event of a line, checked and past the ingest gate; None if it is not asked for."""
+        try:
+            read = EventLine.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise EventRefused(f"{where}: {first['msg']}" if where else first["msg"]) from None
+        agent_id = read.agent_id or self.agent
+        if agent_id is None:
+            raise EventRefused("agent_id: The line names no agent, and neither does the import.")
+        if self.agent is not None and agent_id != self.agent:
+            self._counts["skipped"] += 1
+            return None
+        stores = (await self._stores(agent_id)).get(read.persona)
+        if stores is None:
+            raise EventRefused(f"persona: The log of this agent has no {read.persona}.")
+        kind, own = imported_kind(read.kind)
+        taken = {key: read.metadata[key] for key in sorted(read.metadata.keys() & _TAKEN)}
+        if taken:
+            own[IMPORTED] = {"metadata": taken}
+        free = {key: value for key, value in read.metadata.items() if key not in taken}
+        draft = EventDraft(kind, read.content, read.visibility, free, read.ts, read.id)
+        try:
+            event = stores.validation.event(draft, read.loop_id, read.ts, own)
+        except InputError as error:
+            raise EventRefused(error.message) from None
+        self._counts["unknown_kinds"] += ORIGINAL_KIND in own
+        self._counts["redacted"] += REDACTED in event.metadata
+        return event
+
+    async def _stores(self, agent_id: str) -> Mapping[Persona, PersonaStores]:
+        if agent_id not in self._agents:
+            try:
+                self._agents[agent_id] = await self.open_stores(agent_id)
+            except (IdentityError, IdentityInvalid):
+                raise EventRefused("agent_id: An agent cannot have this name.") from None
+        return self._agents[agent_id]
+
+    async def _write(self, stores: PersonaStores, found: Sequence[tuple[int, Event]]) -> None:
+        """Write those events of a batch that the log has not, in one transaction."""
+        known = await stores.events([event.id for _, event in found])
+        new: list[Event] = []
+        for number, event in found:
+            there = known.get(event.id)
+            if there is None:
+                known[event.id] = event
+                new.append(event)
+            elif is_emptied(there):
+                self._counts["erased"] += 1
+            elif _said(there) == _said(event):
+                self._counts["there"] += 1
+            else:
+                what = f"The log has the event {event.id} with another content."
+                self._problem("differing", number, what)
+                continue
+            key = (event.agent_id, event.persona)
+            self._loops.setdefault(key, set()).add(event.loop_id)
+        if new and not self.dry_run:
+            await stores.record(new)
+        self._counts["written"] += len(new)
+
+    async def _close_loops(self) -> None:
+        """Give each loop of the file its short-term entry; a dream gives the vectors."""
+        for (agent_id, persona), loops in self._loops.items():
+            stores = self._agents[agent_id][persona]
+            strays = [one for one in await stores.store.stray_loops() if one in loops]
+            for done, loop_id in enumerate([] if self.dry_run else strays, start=1):
+                await stores.close_loop(loop_id)
+                self._counts["loops"] += 1
+                self._report(f"{agent_id}/{persona} loops", done, len(strays))
+
+    def _problem(self, what: str, number: int, why: str) -> None:
+        self._counts[what] += 1
+        if len(self._problems) < PROBLEMS_KEPT:
+            self._problems.append(f"line {number}: {why}")
+
+    def _report(self, what: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+
+_COUNTED = (
+    *("read", "written", "there", "erased", "differing", "refused", "skipped"),
+    *("unknown_kinds", "redacted", "loops"),
+)
+# Metadata keys that only Idetic writes; an import keeps a caller's under `imported`.
+_TAKEN = RESERVED | {REDACTED}
+
+
+def _said(event: Event) -> tuple[object, ...]:
+    """What an event says, as the record function compares it."""
+    known = (event.loop_id, event.kind, event.visibility, event.content)
+    return (*known, dict(event.metadata))
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except (OSError, ValueError):
+        shown = str(path)[:200]
+        raise EventsUnreadable(f"The file {shown!r} cannot be found or read.") from None
+
+
+def _next_lines(file: IO[bytes], before: int) -> list[bytes]:
+    """The lines of the next batch; none at the end of the file."""
+    lines: list[bytes] = []
+    while len(lines) < TRANSACTION_MAX:
+        try:
+            line = file.readline(LINE_MAX + 1)
+        except OSError as error:
+            raise EventsUnreadable(f"The file cannot be read: {error.strerror}.") from None
+        if len(line) > LINE_MAX:
+            number = before + len(lines) + 1
+            raise EventsUnreadable(f"line {number}: The line has more than {LINE_MAX:,} bytes.")
+        if not line:
+            break
+        lines.append(line)
+    return lines
