@@ -249,7 +249,9 @@ async def test_the_subconscious_role_reads_both_and_writes_its_own_and_notes(
         "persona_agent_actor_visible_v1",
     }
     with pytest.raises(CapabilityRefused):
-        await memory.stores[Persona.ACTOR].store.put_note(uuid4(), START, "to itself")
+        await memory.stores[Persona.ACTOR].store.rows(
+            "put_note", note_id=uuid4(), ts=START, body="to itself"
+        )
 
 
 async def test_the_application_role_itself_reaches_neither(

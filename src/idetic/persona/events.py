@@ -110,27 +110,24 @@ class StmEntry:
 
 def kind_of(value: object) -> EventKind:
     """The kind of event that a caller named."""
-    try:
-        return EventKind(value)  # type: ignore[arg-type]  # to be refused
-    except ValueError:
+    if not isinstance(value, str) or value not in tuple(EventKind):
         shown = f"`{value[:40]}`" if isinstance(value, str) else f"A `{type(value).__name__}`"
         raise KindUnknown(
             f"{shown} is no kind of event.",
             remedy=f"Use one of {', '.join(EventKind)}; nothing was written.",
-        ) from None
+        )
+    return EventKind(value)
 
 
 def persona_of(value: object) -> Persona:
     """The persona that a caller named."""
-    try:
-        return Persona(value)  # type: ignore[arg-type]  # to be refused
-    except ValueError:
-        raise EventRefused(f"A persona is one of {', '.join(Persona)}.") from None
+    if not isinstance(value, str) or value not in tuple(Persona):
+        raise EventRefused(f"A persona is one of {', '.join(Persona)}.")
+    return Persona(value)
 
 
 def visibility_of(value: object) -> Visibility:
     """The visibility that a caller named."""
-    try:
-        return Visibility(value)  # type: ignore[arg-type]  # to be refused
-    except ValueError:
-        raise EventRefused(f"A visibility is one of {', '.join(Visibility)}.") from None
+    if not isinstance(value, str) or value not in tuple(Visibility):
+        raise EventRefused(f"A visibility is one of {', '.join(Visibility)}.")
+    return Visibility(value)

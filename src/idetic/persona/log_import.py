@@ -132,7 +132,7 @@ class LogImport:
         await self._close_loops()
         counted = {name: self._counts[name] for name in _COUNTED}
         return ImportReport(
-            self.dry_run, **counted, personas=self._personas, problems=tuple(self._problems)
+            self.dry_run, **counted, personas=dict(self._personas), problems=tuple(self._problems)
         )
 
     async def _batch(self, lines: Sequence[bytes], before: int) -> None:
@@ -191,7 +191,8 @@ class LogImport:
 
     async def _write(self, stores: PersonaStores, found: Sequence[tuple[int, Event]]) -> None:
         """Write those events of a batch that the log has not, in one transaction."""
-        known = await stores.events([event.id for _, event in found])
+        ids = [event.id for _, event in found]
+        known = {event.id: event for event in await stores.events("events", ids=ids)}
         new: list[Event] = []
         for number, event in found:
             there = known.get(event.id)
@@ -216,7 +217,7 @@ class LogImport:
         """Give each loop of the file its short-term entry; a dream gives the vectors."""
         for (agent_id, persona), loops in self._loops.items():
             stores = self._agents[agent_id][persona]
-            strays = [one for one in await stores.store.stray_loops() if one in loops]
+            strays = [one for one in await stores.store.ids("stray_loops") if one in loops]
             for done, loop_id in enumerate([] if self.dry_run else strays, start=1):
                 await stores.close_loop(loop_id)
                 self._counts["loops"] += 1

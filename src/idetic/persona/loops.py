@@ -171,8 +171,7 @@ class Dream:
     async def _derive(self, stores: PersonaStores) -> int:
         """Derive entries of events that have none, or one of another derivation."""
         deriver, after, done = stores.common.deriver, 0, 0
-        while found := await stores.store.underived(deriver.settled, after, _BATCH):
-            events = [stores.event(row) for row in found]
+        while events := await stores.underived(after, _BATCH):
             made = [step for event in events if (step := deriver.entry(event)) is not None]
             done += await stores.put_entries(made) if made else 0
             after = events[-1].position
@@ -188,10 +187,9 @@ class Dream:
         async with self.reasoner() as reasoner:
             for stores in personas:
                 deriver, after = stores.common.deriver, 0
-                while found := await stores.store.unreasoned(
-                    deriver.name, COMPACT_MAX, after, _BATCH
-                ):
-                    for event in map(stores.event, found):
+                asked = {"derivation": deriver.name, "longer_than": COMPACT_MAX, "limit": _BATCH}
+                while found := await stores.events("unreasoned", after=after, **asked):
+                    for event in found:
                         after = event.position
                         shown = Evidence(event.id, event.content)
                         try:
@@ -222,7 +220,8 @@ class Dream:
 
     async def _summarise(self, stores: PersonaStores, own_loop: UUID | None) -> int:
         """Summarise loops that have no entry, or one from before their entries were whole."""
-        strays = [loop_id for loop_id in await stores.store.stray_loops() if loop_id != own_loop]
+        found = await stores.store.ids("stray_loops")
+        strays = [loop_id for loop_id in found if loop_id != own_loop]
         for done, loop_id in enumerate(strays, start=1):
             await stores.close_loop(loop_id)
             self._report(f"{stores.persona} loops", done, len(strays))

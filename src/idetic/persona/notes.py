@@ -54,7 +54,7 @@ async def leave_note(own: PersonaStores, actors: PersonaStores, text: str) -> Op
             # Not with what: whoever reads the error need not be allowed to know.
             raise NoteRefused
     note = OperationalNote(uuid7(), own.common.clock.now(), passed.text)
-    await actors.store.put_note(note.id, note.ts, note.text)
+    await actors.store.rows("put_note", note_id=note.id, ts=note.ts, body=note.text)
     return note
 
 

@@ -93,7 +93,7 @@ class ModelMalformed(IdeticError):
     """What the model replied is not a reply."""
 
     code = "model_malformed"
-    remedy = "Return text, or a `Reply` with text or tool calls, from the `llm` callable."
+    remedy = "Return text, or a `ModelReply` with text or tool calls, from the `llm` callable."
     http_status = 502
     exit_code = 8
 

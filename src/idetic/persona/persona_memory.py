@@ -97,8 +97,9 @@ class PersonaMemory:
         for persona, stores in self.stores.items():
             scope = replace(stores.store.scope, principal=Principal.maintenance("erasure"))
             receipts[persona] = erased = await self._erase(persona, scope, whom, reason)
-            emptied = await stores.events([UUID(one) for one in erased.removed.get("log", ())])
-            for loop_id in dict.fromkeys(event.loop_id for event in emptied.values()):
+            ids = [UUID(one) for one in erased.removed.get("log", ())]
+            emptied = await stores.events("events", ids=ids) if ids else []
+            for loop_id in dict.fromkeys(event.loop_id for event in emptied):
                 await stores.close_loop(loop_id)
         removed = {
             f"{persona}.{table}": ids

@@ -136,10 +136,9 @@ class PersonaStores:
             bytes(digest),
         )
 
-    async def events(self, ids: Sequence[UUID]) -> dict[UUID, Event]:
-        """Those of these events that the log has, by id."""
-        rows = await self.store.events(ids) if ids else []
-        return {event.id: event for event in map(self.event, rows)}
+    async def events(self, query: str, **values: Any) -> list[Event]:
+        """The events that a named query finds: event, events, range, tail, loop, underived, …"""
+        return [self.event(row) for row in await self.store.rows(query, **values)]
 
     async def append(self, loop_id: UUID, drafts: Iterable[EventDraft]) -> list[Event]:
         """Write events of one loop; they are committed when this returns.
@@ -198,9 +197,9 @@ class PersonaStores:
             mirrors = await held.mirrors([event.id for event in events])
             parts = [_loop_part(event, mirrors.get(event.id)) for event in events]
             summary, ended = deriver.summary(events), max(event.ts for event in events)
-            sources = frozenset(part.entry_id for part in parts if part.entry_id is not None)
+            sources = {part.entry_id for part in parts if part.entry_id is not None}
             known = await held.loop_summary(loop_id)
-            if known and (known.ts, known.text, known.sources) == (ended, summary, sources):
+            if known and (known.ts, known.text, set(known.sources)) == (ended, summary, sources):
                 return
             archived = await _archived(held, [known.entry_id] if known else [])
             step = deriver.loop(loop_id, ended, summary, parts)
@@ -208,13 +207,20 @@ class PersonaStores:
 
     async def coverage(self) -> Coverage:
         """Count and compare. Vectors are those of the model at hand; without one there are none."""
-        profile_id = await self.engine.profile()
-        counts = await self.store.coverage(profile_id)
-        underived = await self.store.underived(self.common.deriver.settled, 0, LISTED)
-        waiting = await self.store.waiting(profile_id, LISTED)
-        strays = await self.store.stray_loops()
-        without_ltm = tuple(self.event(row).id for row in underived)
-        return Coverage(self.persona, *counts, without_ltm, tuple(waiting), tuple(strays[:LISTED]))
+        profile = await self.engine.profile()
+        (counts,) = await self.store.rows("coverage", profile=profile)
+        return Coverage(
+            self.persona,
+            *counts,
+            without_ltm=tuple(event.id for event in await self.underived(0, LISTED)),
+            without_vector=tuple(await self.store.ids("waiting", profile=profile, limit=LISTED)),
+            without_stm=tuple((await self.store.ids("stray_loops"))[:LISTED]),
+        )
+
+    async def underived(self, after: int, limit: int) -> list[Event]:
+        """Events whose long-term entry is missing, or of another derivation."""
+        settled = list(self.common.deriver.settled)
+        return await self.events("underived", derivations=settled, after=after, limit=limit)
 
 
 def is_emptied(event: Event) -> bool:

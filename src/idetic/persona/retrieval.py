@@ -163,13 +163,11 @@ def rank(
     """
     wanted = normalised(query)
     scored = (_score(wanted, entry, heuristics, now) for entry in entries)
-    found = sorted((one for one in scored if one is not None), key=by_score)
+    found = sorted(
+        (one for one in scored if one is not None),
+        key=lambda one: (-one.score, one.entry.ts, one.entry.loop_id),
+    )
     return found[: heuristics.top_k]
-
-
-def by_score(scored: Scored) -> tuple[float, datetime, UUID]:
-    """The sort key of scored loops: best first, then oldest, then by id."""
-    return (-scored.score, scored.entry.ts, scored.entry.loop_id)
 
 
 def score(query: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetime) -> Scored | None:

@@ -31,11 +31,12 @@ from idetic.persona.events import (
 from idetic.persona.identity import Identity
 from idetic.persona.notes import OperationalNote
 from idetic.persona.persona_stores import Coverage, PersonaStores
-from idetic.persona.retrieval import LtmHit, RagAnswer, RagFilters, Scored, by_score, merged, rank
+from idetic.persona.retrieval import LtmHit, RagAnswer, RagFilters, Scored, merged, rank
 from idetic.spec.primitives import FuzzyHeuristics
 
 QUERY_MAX = 4_000
 LIMIT_MAX = 10_000
+_BEFORE_ALL = ("-infinity", -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,8 @@ class PersonaView:
 
     async def get_by_id(self, event_id: UUID) -> Event | None:
         """One event, literally; None if this persona wrote no such event."""
-        rows = await self._stores.store.event(check_uuid(event_id, "id"))
-        return self._stores.event(rows[0]) if rows else None
+        found = await self._stores.events("event", event_id=check_uuid(event_id, "id"))
+        return found[0] if found else None
 
     async def get_range(
         self,
@@ -85,8 +86,15 @@ class PersonaView:
                 raise InputError("after is the `next` of a page.")
             check_moment(after[0], "after")
         most = _checked_limit(limit)
-        rows = await self._stores.store.range(start_ts, end_ts, after, most + 1)
-        found = [self._stores.event(row) for row in rows]
+        after_ts, position = after or _BEFORE_ALL
+        found = await self._stores.events(
+            "range",
+            start=start_ts,
+            until=end_ts,
+            after_ts=after_ts,
+            after=position,
+            limit=most + 1,
+        )
         more = found[most - 1] if len(found) > most else None
         return EventPage(tuple(found[:most]), (more.ts, more.position) if more else None)
 
@@ -94,22 +102,21 @@ class PersonaView:
         """The events after a position, in the order of their commits, none of them twice."""
         if type(after) is not int or not 0 <= after < 2**63:
             raise InputError("after is a position: a whole number, 0 for the beginning.")
-        rows = await self._stores.store.tail(after, _checked_limit(limit))
-        return [self._stores.event(row) for row in rows]
+        return await self._stores.events("tail", after=after, limit=_checked_limit(limit))
 
     async def loop(self, loop_id: UUID) -> list[Event]:
         """The events of a loop, in order."""
-        rows = await self._stores.store.loop(check_uuid(loop_id, "loop_id"))
-        return [self._stores.event(row) for row in rows]
+        return await self._stores.events("loop", loop_id=check_uuid(loop_id, "loop_id"))
 
     async def entry(self, ltm_id: UUID) -> LtmEntry | None:
         """One long-term entry; None if there is none."""
-        rows = await self._stores.store.ltm([check_uuid(ltm_id, "ltm_id")])
-        return self._ltm_entry(rows[ltm_id]) if ltm_id in rows else None
+        rows = await self._stores.store.rows("ltm", ids=[check_uuid(ltm_id, "ltm_id")])
+        return self._ltm_entry(rows[0]) if rows else None
 
     async def entry_of(self, event_id: UUID) -> LtmEntry | None:
         """The long-term entry of an event; None if there is none."""
-        rows = await self._stores.store.ltm_of_event(check_uuid(event_id, "event_id"))
+        event_id = check_uuid(event_id, "event_id")
+        rows = await self._stores.store.rows("ltm_of_event", event_id=event_id)
         return self._ltm_entry(rows[0]) if rows else None
 
     async def rag_query(
@@ -125,13 +132,11 @@ class PersonaView:
         found = await self._stores.engine.recall(
             store.scope, text, limit=most, envelope={}, filters=narrowed
         )
-        rows = await store.ltm([hit.entry.id for hit in found.hits])
+        rows = await store.rows("ltm", ids=[hit.entry.id for hit in found.hits])
+        entries = {entry.id: entry for entry in map(self._ltm_entry, rows)}
         return RagAnswer(
             text,
-            tuple(
-                LtmHit(self._ltm_entry(rows[hit.entry.id]), hit.score, hit.signals)
-                for hit in found.hits
-            ),
+            tuple(LtmHit(entries[hit.entry.id], hit.score, hit.signals) for hit in found.hits),
             (self.collection,),
             found.considered,
             found.candidates,
@@ -147,17 +152,15 @@ class PersonaView:
         The heuristics are the identity's, unless others are given.
         """
         chosen = heuristics or self._identity.heuristics(self.persona)
-        return await self.ranked(text, chosen, chosen.window)
-
-    async def ranked(self, text: str, heuristics: FuzzyHeuristics, window: int) -> list[Scored]:
-        """The loops of a window of some length that resemble a text, best first."""
         check_text(text, QUERY_MAX, "text")
-        return rank(text, await self.window(window), heuristics, self._stores.common.clock.now())
+        return rank(text, await self.window(chosen.window), chosen, self._stores.common.clock.now())
 
     async def window(self, limit: int | None = None) -> list[StmEntry]:
         """The last loops, newest first; as many as the identity's window, unless said."""
         chosen = _checked_limit(limit or self._identity.heuristics(self.persona).window)
-        return [self._stm_entry(row) for row in await self._stores.store.window(chosen)]
+        return [
+            self._stm_entry(row) for row in await self._stores.store.rows("window", limit=chosen)
+        ]
 
     async def coverage(self) -> Coverage:
         """Whether what is derived covers the log."""
@@ -215,7 +218,7 @@ class ActorMemoryView(PersonaView):
 
     async def operational_notes(self, *, limit: int = 20) -> list[OperationalNote]:
         """What the Subconscious told the Actor, newest first."""
-        rows = await self._stores.store.notes(_checked_limit(limit))
+        rows = await self._stores.store.rows("notes", limit=_checked_limit(limit))
         return [OperationalNote(*row) for row in rows]
 
 
@@ -227,6 +230,7 @@ class SubconsciousMemoryView:
     def __init__(self, own: PersonaStores, actors: PersonaStores, identity: Identity):
         self.agent_id = identity.agent_id
         self._identity = identity
+        self._clock = own.common.clock
         self._views = {
             Persona.SUBCONSCIOUS: PersonaView(own, identity),
             Persona.ACTOR: PersonaView(actors, identity),
@@ -284,13 +288,10 @@ class SubconsciousMemoryView:
 
         One set of heuristics scores both, so that scores compare; each window is its persona's.
         """
+        check_text(text, QUERY_MAX, "text")
+        loops = [loop for view in self._views.values() for loop in await view.window()]
         chosen = heuristics or self._identity.subconscious
-        found = [
-            scored
-            for persona, view in self._views.items()
-            for scored in await view.ranked(text, chosen, self._identity.heuristics(persona).window)
-        ]
-        return sorted(found, key=by_score)[: chosen.top_k]
+        return rank(text, loops, chosen, self._clock.now())
 
     async def window(
         self, persona: Persona = Persona.SUBCONSCIOUS, limit: int | None = None

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from idetic.errors import IdeticError, SpecError
+from idetic.surfaces.cli import failures, output
 from idetic.surfaces.cli.commands import help_if_alone
 from idetic.surfaces.cli.options import Dsn, Json, examples
 
@@ -54,9 +56,6 @@ def check(
     json: Json = False,
 ) -> None:
     """Check identity files: every problem with its place and its remedy."""
-    from idetic.errors import SpecError
-    from idetic.surfaces.cli import output
-
     found = [_checked(file) for file in files]
     output.answer({"identities": found}, json, lambda console: _show_checked(console, found))
     if not all(each["valid"] for each in found):
@@ -64,9 +63,7 @@ def check(
 
 
 def _checked(file: str) -> dict[str, Any]:
-    from idetic.errors import SpecError
     from idetic.persona.identity import Identity
-    from idetic.surfaces.cli import failures
 
     try:
         identity = Identity.load(file)
@@ -77,8 +74,6 @@ def _checked(file: str) -> dict[str, Any]:
 
 
 def _show_checked(console: Console, found: Sequence[dict[str, Any]]) -> None:
-    from idetic.surfaces.cli import failures, output
-
     for each in found:
         if each["valid"]:
             good = output.literal(f"{each['file']}: ", "bold") + output.literal("valid", "green")
@@ -127,8 +122,6 @@ def import_events(
     Progress is on stderr. Ends with 1 if a line is not in the log, and says which and why. Dream
     afterwards, for vectors.
     """
-    from idetic.errors import IdeticError
-    from idetic.surfaces.cli import output
     from idetic.surfaces.cli.sources import with_database
 
     async def run(db: Idetic) -> ImportReport:
@@ -144,8 +137,6 @@ def import_events(
 
 
 def _show_imported(console: Console, done: ImportReport) -> None:
-    from idetic.surfaces.cli import output
-
     wrote = "would be written" if done.dry_run else "written"
     console.print(
         f"{done.read} events read, {done.written} {wrote}, {done.there} there already, "
@@ -184,7 +175,6 @@ def close_catalog(dsn: Dsn = None, json: Json = False) -> None:
     PUBLIC, in this database, and gives it to pg_monitor. It needs a superuser's login
     (IDETIC_ADMIN_DSN); the embedded server's is closed already. Twice is once.
     """
-    from idetic.surfaces.cli import output
     from idetic.surfaces.cli.sources import with_database
 
     closed = with_database(dsn, lambda db: db.close_catalog())
@@ -205,9 +195,7 @@ def dream(
     Can be stopped and run again: it takes up what is missing. Progress is on stderr. Ends with 1
     if something is still not covered, and says what.
     """
-    from idetic.errors import IdeticError
     from idetic.persona.identity import Identity
-    from idetic.surfaces.cli import output
     from idetic.surfaces.cli.sources import with_database
 
     known = Identity.load(identity)
@@ -231,8 +219,6 @@ def _progress(what: str, done: int, total: int) -> None:
 
 
 def _show_dreamed(console: Console, done: Dreamed) -> None:
-    from idetic.surfaces.cli import output
-
     console.print(
         f"{done.derived} entries derived, {done.embedded} embedded, {done.summarised} loops "
         "summarised."
