@@ -14,8 +14,6 @@ from uuid import UUID
 from idetic.erasure import Erased, Subject
 from idetic.errors import AnchorRefused, CapabilityRefused, InputError, TextRefused
 from idetic.gates.gate import Gates
-from idetic.gateway.binding import allows, require
-from idetic.gateway.content import SHORT, check_text
 from idetic.library.rooms import compose
 from idetic.model import Capability, Scope
 from idetic.persona.events import Persona
@@ -30,6 +28,8 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.store.database import Database
 from idetic.store.plan import Plan
+from idetic.verbs.arguments import SHORT, check_text
+from idetic.verbs.authorization import allows, require
 
 if TYPE_CHECKING:
     from idetic.library.handles import Memory

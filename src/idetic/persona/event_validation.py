@@ -11,11 +11,10 @@ from typing import Any
 from uuid import UUID
 
 from idetic.gates.gate import Pipeline
-from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
 from idetic.persona.events import Event, EventKind, Persona, Visibility, kind_of, visibility_of
 from idetic.persona.persona_errors import EventRefused, MetadataReserved
+from idetic.verbs.arguments import check_moment, check_uuid
 
 CONTENT_MAX = 1_000_000
 METADATA_MAX_BYTES = 16_384

@@ -13,11 +13,11 @@ from datetime import datetime
 from uuid import UUID
 
 from idetic.errors import GateRefused
-from idetic.gateway.content import check_text
 from idetic.ids import uuid7
 from idetic.persona.compactor import normalised
 from idetic.persona.persona_errors import NoteRefused
 from idetic.persona.persona_stores import PersonaStores
+from idetic.verbs.arguments import check_text
 
 NOTE_MAX = 2_000
 SHINGLE = 4

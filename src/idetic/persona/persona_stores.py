@@ -208,10 +208,14 @@ class PersonaStores:
     async def coverage(self) -> Coverage:
         """Count and compare. Vectors are those of the model at hand; without one there are none."""
         profile = await self.engine.profile()
-        (counts,) = await self.store.rows("coverage", profile=profile)
+        ((events, ltm, vectors, loops, stm),) = await self.store.rows("coverage", profile=profile)
         return Coverage(
             self.persona,
-            *counts,
+            events,
+            ltm,
+            vectors,
+            loops,
+            stm,
             without_ltm=tuple(event.id for event in await self.underived(0, LISTED)),
             without_vector=tuple(await self.store.ids("waiting", profile=profile, limit=LISTED)),
             without_stm=tuple((await self.store.ids("stray_loops"))[:LISTED]),

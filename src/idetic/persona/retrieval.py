@@ -20,8 +20,6 @@ from uuid import UUID
 from rapidfuzz import fuzz
 
 from idetic.errors import InputError
-from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
 from idetic.model import Tier
 from idetic.persona.compactor import normalised
 from idetic.persona.events import (
@@ -35,6 +33,7 @@ from idetic.persona.events import (
 from idetic.recall.engine import Filters
 from idetic.recall.hits import NotUsed, SignalScore
 from idetic.spec.primitives import FuzzyHeuristics, Signal
+from idetic.verbs.arguments import check_moment, check_uuid
 
 
 @dataclass(frozen=True, slots=True)

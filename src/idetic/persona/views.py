@@ -16,8 +16,6 @@ from uuid import UUID
 from idetic.audit.chain import genesis_hash
 from idetic.audit.log_chain import LogHead, LogVerified, walk_log
 from idetic.errors import InputError
-from idetic.gateway.content import check_text, check_uuid
-from idetic.gateway.items import check_moment
 from idetic.persona.events import (
     EmbedStatus,
     Event,
@@ -33,6 +31,7 @@ from idetic.persona.notes import OperationalNote
 from idetic.persona.persona_stores import Coverage, PersonaStores
 from idetic.persona.retrieval import LtmHit, RagAnswer, RagFilters, Scored, merged, rank
 from idetic.spec.primitives import FuzzyHeuristics
+from idetic.verbs.arguments import check_moment, check_text, check_uuid
 
 QUERY_MAX = 4_000
 LIMIT_MAX = 10_000
