@@ -53,7 +53,7 @@ async def test_two_thousand_events_of_two_agents_come_as_they_were(db: Idetic, p
     seen: list[tuple[str, int, int]] = []
     report = await imported(db, path, progress=lambda *told: seen.append(told))
     assert (report.read, report.written, report.there) == (2_000, 2_000, 0)
-    assert (report.loops, report.complete, report.problems) == (500, True, ())
+    assert (report.loops, report.complete, report.problems) == (500, True, [])
     assert sum(report.personas.values()) == 2_000
     assert ("bytes", size, size) in seen
     for agent in ("till", "desk"):

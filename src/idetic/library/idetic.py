@@ -296,7 +296,8 @@ class Idetic:
         async def stores(agent_id: str) -> Mapping[Persona, PersonaStores]:
             return (await self.persona(Identity(agent_id), tenant=tenant, spec=spec)).stores
 
-        return await LogImport(stores, agent, dry_run, progress).run(file)
+        run = LogImport(stores, agent=agent, dry_run=dry_run, progress=progress)
+        return await run.run(file)
 
     async def _persona_pools(self) -> PersonaPools:
         """A pool for each persona's role, opened when persona memory is first asked for."""

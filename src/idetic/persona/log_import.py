@@ -8,7 +8,6 @@ events go through that persona's own stores and role.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import fstat
@@ -64,90 +63,92 @@ class EventLine(BaseModel):
     agent_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ImportReport:
     """What an import did; in a dry run, what it would do.
 
-    `read` is the sum of `written`, `there`, `erased`, `differing`, `refused` and `skipped`.
+    `read` is the sum of `written`, `there` (the log had them), `erased` (since; they stay empty),
+    `differing` (the log has the id with another content), `refused` (no event that the log can
+    hold) and `skipped` (another agent's). `unknown_kinds` were kept as `system_event`, `redacted`
+    lost something at the ingest gate, `loops` got their short-term entry. `personas` counts the
+    events of each `agent/persona`; `problems` are the first lines that were refused or differ.
     """
 
-    dry_run: bool
-    read: int
-    written: int
-    there: int
-    """Events that the log had already."""
-    erased: int
-    """Events that were erased since they were imported; they stay empty."""
-    differing: int
-    """Events whose id the log has with another content; they were not written."""
-    refused: int
-    """Lines that are no event that the log can hold."""
-    skipped: int
-    """Events of other agents than the one that was asked for."""
-    unknown_kinds: int
-    """Events of an unknown kind, kept as `system_event`."""
-    redacted: int
-    """Events from which the ingest gate removed something."""
-    loops: int
-    """Loops that got their short-term entry."""
-    personas: Mapping[str, int] = field(default_factory=dict)
-    """Events read of each `agent/persona`."""
-    problems: tuple[str, ...] = ()
-    """The first lines that were refused or differ, each with its number."""
+    dry_run: bool = False
+    read: int = 0
+    written: int = 0
+    there: int = 0
+    erased: int = 0
+    differing: int = 0
+    refused: int = 0
+    skipped: int = 0
+    unknown_kinds: int = 0
+    redacted: int = 0
+    loops: int = 0
+    personas: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
         """Whether the log has every event that was asked for."""
         return not self.refused and not self.differing
 
+    def add_problem(self, number: int, why: str) -> None:
+        """Keep a problem with the number of its line; after the first ones, it only counts."""
+        if len(self.problems) < PROBLEMS_KEPT:
+            self.problems.append(f"line {number}: {why}")
 
-@dataclass(slots=True)
+
 class LogImport:
     """One import; it can be interrupted and run again.
 
     All that it keeps in memory, beside one batch, is which loops there are.
     """
 
-    open_stores: OpenStores
-    agent: str | None = None
-    dry_run: bool = False
-    progress: Progress | None = None
-    _counts: Counter[str] = field(default_factory=Counter)
-    _personas: Counter[str] = field(default_factory=Counter)
-    _problems: list[str] = field(default_factory=list)
-    _agents: dict[str, Mapping[Persona, PersonaStores]] = field(default_factory=dict)
-    _loops: dict[tuple[str, Persona], set[UUID]] = field(default_factory=dict)
+    def __init__(
+        self,
+        open_stores: OpenStores,
+        *,
+        agent: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ):
+        self.report = ImportReport(dry_run)
+        self._open_stores = open_stores
+        self._agent = agent
+        self._progress = progress or (lambda _what, _done, _total: None)
+        self._agents: dict[str, Mapping[Persona, PersonaStores]] = {}
+        self._loops: dict[tuple[str, Persona], set[UUID]] = {}
 
     async def run(self, path: str | Path) -> ImportReport:
         """Read the whole file, write what the log has not, and close the loops."""
-        if self.agent is not None:
-            self._agents[self.agent] = await self.open_stores(self.agent)
-        file = await to_thread.run_sync(_opened, Path(path))
-        with file:
+        if self._agent is not None:
+            self._agents[self._agent] = await self._open_stores(self._agent)
+        with await to_thread.run_sync(_opened, Path(path)) as file:
             size, number = fstat(file.fileno()).st_size, 0
             while lines := await to_thread.run_sync(_next_lines, file, number):
                 await self._batch(lines, number)
                 number += len(lines)
-                self._report("bytes", file.tell(), size)
-        await self._close_loops()
-        counted = {name: self._counts[name] for name in _COUNTED}
-        return ImportReport(
-            self.dry_run, **counted, personas=dict(self._personas), problems=tuple(self._problems)
-        )
+                self._progress("bytes", file.tell(), size)
+        if not self.report.dry_run:
+            await self._close_loops()
+        return self.report
 
     async def _batch(self, lines: Sequence[bytes], before: int) -> None:
         events: dict[tuple[str, Persona], list[tuple[int, Event]]] = {}
         for number, line in enumerate(lines, start=before + 1):
             if not line.strip():
                 continue
-            self._counts["read"] += 1
+            self.report.read += 1
             try:
                 if (event := await self._event(line)) is not None:
                     events.setdefault((event.agent_id, event.persona), []).append((number, event))
             except EventRefused as error:
-                self._problem("refused", number, error.message)
+                self.report.refused += 1
+                self.report.add_problem(number, error.message)
         for (agent_id, persona), found in events.items():
-            self._personas[f"{agent_id}/{persona}"] += len(found)
+            whose = f"{agent_id}/{persona}"
+            self.report.personas[whose] = self.report.personas.get(whose, 0) + len(found)
             await self._write(self._agents[agent_id][persona], found)
 
     async def _event(self, line: bytes) -> Event | None:
@@ -158,11 +159,11 @@ class LogImport:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
             raise EventRefused(f"{where}: {first['msg']}" if where else first["msg"]) from None
-        agent_id = read.agent_id or self.agent
+        agent_id = read.agent_id or self._agent
         if agent_id is None:
             raise EventRefused("agent_id: The line names no agent, and neither does the import.")
-        if self.agent is not None and agent_id != self.agent:
-            self._counts["skipped"] += 1
+        if self._agent is not None and agent_id != self._agent:
+            self.report.skipped += 1
             return None
         stores = (await self._stores(agent_id)).get(read.persona)
         if stores is None:
@@ -177,14 +178,14 @@ class LogImport:
             event = stores.validation.event(draft, read.loop_id, read.ts, own)
         except InputError as error:
             raise EventRefused(error.message) from None
-        self._counts["unknown_kinds"] += ORIGINAL_KIND in own
-        self._counts["redacted"] += REDACTED in event.metadata
+        self.report.unknown_kinds += ORIGINAL_KIND in own
+        self.report.redacted += REDACTED in event.metadata
         return event
 
     async def _stores(self, agent_id: str) -> Mapping[Persona, PersonaStores]:
         if agent_id not in self._agents:
             try:
-                self._agents[agent_id] = await self.open_stores(agent_id)
+                self._agents[agent_id] = await self._open_stores(agent_id)
             except (IdentityError, IdentityInvalid):
                 raise EventRefused("agent_id: An agent cannot have this name.") from None
         return self._agents[agent_id]
@@ -200,43 +201,31 @@ class LogImport:
                 known[event.id] = event
                 new.append(event)
             elif is_emptied(there):
-                self._counts["erased"] += 1
+                self.report.erased += 1
             elif _said(there) == _said(event):
-                self._counts["there"] += 1
+                self.report.there += 1
             else:
+                self.report.differing += 1
                 what = f"The log has the event {event.id} with another content."
-                self._problem("differing", number, what)
+                self.report.add_problem(number, what)
                 continue
             key = (event.agent_id, event.persona)
             self._loops.setdefault(key, set()).add(event.loop_id)
-        if new and not self.dry_run:
+        if new and not self.report.dry_run:
             await stores.record(new)
-        self._counts["written"] += len(new)
+        self.report.written += len(new)
 
     async def _close_loops(self) -> None:
         """Give each loop of the file its short-term entry; a dream gives the vectors."""
         for (agent_id, persona), loops in self._loops.items():
             stores = self._agents[agent_id][persona]
             strays = [one for one in await stores.store.ids("stray_loops") if one in loops]
-            for done, loop_id in enumerate([] if self.dry_run else strays, start=1):
+            for done, loop_id in enumerate(strays, start=1):
                 await stores.close_loop(loop_id)
-                self._counts["loops"] += 1
-                self._report(f"{agent_id}/{persona} loops", done, len(strays))
-
-    def _problem(self, what: str, number: int, why: str) -> None:
-        self._counts[what] += 1
-        if len(self._problems) < PROBLEMS_KEPT:
-            self._problems.append(f"line {number}: {why}")
-
-    def _report(self, what: str, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(what, done, total)
+                self.report.loops += 1
+                self._progress(f"{agent_id}/{persona} loops", done, len(strays))
 
 
-_COUNTED = (
-    *("read", "written", "there", "erased", "differing", "refused", "skipped"),
-    *("unknown_kinds", "redacted", "loops"),
-)
 # Metadata keys that only Idetic writes; an import keeps a caller's under `imported`.
 _TAKEN = RESERVED | {REDACTED}
 
