@@ -21,7 +21,8 @@ def event(
     persona: Persona = Persona.ACTOR,
     **metadata: Any,
 ) -> Event:
-    return Event(uuid7(), NOW, AGENT, persona, uuid7(), kind, visibility, content, metadata)
+    said = (kind, visibility, content, metadata)
+    return Event(uuid7(), NOW, uuid7(), *said, agent_id=AGENT, persona=persona)
 
 
 def stm(

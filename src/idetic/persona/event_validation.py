@@ -86,13 +86,13 @@ class EventValidation:
         return Event(
             uuid7() if draft.id is None else check_uuid(draft.id, "id"),
             draft.ts or now,
-            self.agent_id,
-            self.persona,
             loop_id,
             kind,
             visibility_of(draft.visibility),
             content,
             metadata,
+            agent_id=self.agent_id,
+            persona=self.persona,
         )
 
     def _gated(self, content: str, metadata: dict[str, Any]) -> tuple[str, dict[str, Any]]:

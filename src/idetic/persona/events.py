@@ -48,13 +48,14 @@ class EmbedStatus(StrEnum):
 class Event:
     """One event of the perfect log, as it was written. Its repr leaves the content out.
 
-    `position` has no gaps per agent and persona; `digest` is the hash that chains it.
+    `position` has no gaps per agent and persona; `digest` is the hash that chains it. The fields
+    stand in the order of the log's columns.
     """
 
+    agent_id: str = field(kw_only=True)
+    persona: Persona = field(kw_only=True)
     id: UUID
     ts: datetime
-    agent_id: str
-    persona: Persona
     loop_id: UUID
     kind: EventKind
     visibility: Visibility
@@ -64,7 +65,8 @@ class Event:
     digest: bytes = b""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+        _become(self, kind=EventKind(self.kind), visibility=Visibility(self.visibility))
+        _become(self, metadata=MappingProxyType(dict(self.metadata)), digest=bytes(self.digest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,10 @@ class LtmEntry:
     attempts: int = 0
     last_error: str | None = None
 
+    def __post_init__(self) -> None:
+        _become(self, kind=EventKind(self.kind), visibility=Visibility(self.visibility))
+        _become(self, status=EmbedStatus(self.status))
+
 
 @dataclass(frozen=True, slots=True)
 class StmEntry:
@@ -106,6 +112,16 @@ class StmEntry:
     ltm_ids: tuple[UUID, ...] = ()
     kinds: tuple[EventKind, ...] = ()
     visibilities: tuple[Visibility, ...] = ()
+
+    def __post_init__(self) -> None:
+        _become(self, ltm_ids=tuple(self.ltm_ids), kinds=tuple(map(EventKind, self.kinds)))
+        _become(self, visibilities=tuple(map(Visibility, self.visibilities)))
+
+
+def _become(noun: Event | LtmEntry | StmEntry, **values: object) -> None:
+    """Give a frozen noun the types that its fields declare: a row has texts and lists."""
+    for name, value in values.items():
+        object.__setattr__(noun, name, value)
 
 
 def kind_of(value: object) -> EventKind:

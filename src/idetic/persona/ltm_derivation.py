@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from idetic.evidence import Lineage, Relation
+from idetic.evidence import Lineage
 from idetic.gateway import steps
 from idetic.gateway.steps import Step
 from idetic.model import Origin, Tier, Typology
@@ -37,16 +37,6 @@ class Derivation:
     compact: Callable[[Event], str] = compact
     grade: Callable[[Event], float] = importance
     summarise: Callable[[Sequence[Event]], str] = summarise_loop
-
-
-@dataclass(frozen=True, slots=True)
-class LoopPart:
-    """One event of a loop, and its long-term entry if it has one."""
-
-    event: Event
-    entry_id: UUID | None = None
-    origin: Origin | None = None
-    trust: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +94,8 @@ class Deriver:
             made = ""
         return made if self._storable(made) else summarise_loop(events)
 
-    def loop(self, loop_id: UUID, ended: datetime, text: str, parts: Sequence[LoopPart]) -> Step:
-        """The step that adds a loop's short-term entry, made of its long-term entries."""
-        lineage = [
-            Lineage(p.entry_id, Relation.SUMMARISED, p.origin, p.trust, p.event.ts, loop_id)
-            for p in parts
-            if p.entry_id is not None and p.origin is not None and p.trust is not None
-        ]
+    def loop(self, loop_id: UUID, ended: datetime, text: str, lineage: Sequence[Lineage]) -> Step:
+        """The step that adds a loop's short-term entry; `lineage` are its long-term entries."""
         own = self.spec.trust_of(Origin.AGENT)
         draft = steps.Draft(
             tier=Tier.SESSION,

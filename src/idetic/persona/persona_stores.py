@@ -6,7 +6,7 @@ cannot pass each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -14,14 +14,15 @@ from uuid import UUID
 
 from idetic.audit.log_chain import EMPTIED
 from idetic.errors import InputError
+from idetic.evidence import Lineage, Relation
 from idetic.gates.gate import Pipeline
 from idetic.gateway import steps
 from idetic.gateway.steps import Step
 from idetic.ids import random_bytes
 from idetic.model import Origin, Principal, Scope
 from idetic.persona.event_validation import EventDraft, EventValidation
-from idetic.persona.events import Event, EventKind, Persona, Visibility
-from idetic.persona.ltm_derivation import Deriver, LoopPart
+from idetic.persona.events import Event, Persona
+from idetic.persona.ltm_derivation import Deriver
 from idetic.ports import Clock
 from idetic.recall.embedding import EmbeddingRun
 from idetic.recall.engine import RecallEngine
@@ -121,20 +122,7 @@ class PersonaStores:
 
     def event(self, row: tuple[Any, ...]) -> Event:
         """The event that a row of the log holds."""
-        event_id, ts, loop_id, kind, visibility, content, metadata, position, digest = row
-        return Event(
-            event_id,
-            ts,
-            self.common.agent_id,
-            self.persona,
-            loop_id,
-            EventKind(kind),
-            Visibility(visibility),
-            content,
-            metadata,
-            position,
-            bytes(digest),
-        )
+        return Event(*row, agent_id=self.common.agent_id, persona=self.persona)
 
     async def events(self, query: str, **values: Any) -> list[Event]:
         """The events that a named query finds: event, events, range, tail, loop, underived, …"""
@@ -195,13 +183,17 @@ class PersonaStores:
             if not events:
                 return
             mirrors = await held.mirrors([event.id for event in events])
-            parts = [_loop_part(event, mirrors.get(event.id)) for event in events]
             summary, ended = deriver.summary(events), max(event.ts for event in events)
-            sources = {part.entry_id for part in parts if part.entry_id is not None}
+            sources = {mirror.entry_id for mirror in mirrors.values()}
             known = await held.loop_summary(loop_id)
             if known and (known.ts, known.text, set(known.sources)) == (ended, summary, sources):
                 return
             archived = await _archived(held, [known.entry_id] if known else [])
+            parts = [
+                Lineage(m.entry_id, Relation.SUMMARISED, Origin(m.origin), m.trust, e.ts, loop_id)
+                for e in events
+                if (m := mirrors.get(e.id)) is not None
+            ]
             step = deriver.loop(loop_id, ended, summary, parts)
             await held.settle(self.common.version, [*archived, step])
 
@@ -234,7 +226,7 @@ def is_emptied(event: Event) -> bool:
 
 def _record_item(event: Event, step: Step | None) -> dict[str, Any]:
     """An event as the database's record function takes it, with its long-term entry."""
-    item: Mapping[str, Any] = {
+    item: dict[str, Any] = {
         "id": str(event.id),
         "ts": event.ts.isoformat(),
         "loop_id": str(event.loop_id),
@@ -244,7 +236,7 @@ def _record_item(event: Event, step: Step | None) -> dict[str, Any]:
         "metadata": dict(event.metadata),
         "salt": random_bytes(16).hex(),
     }
-    return {**item, "step": dict(step)} if step else dict(item)
+    return item | {"step": step} if step else item
 
 
 def _changes(known: Mirror | None, step: Step) -> bool:
@@ -252,12 +244,6 @@ def _changes(known: Mirror | None, step: Step) -> bool:
     if known is None:
         return True
     return not known.erased and known.derivation != step["provenance"]["derivation"]
-
-
-def _loop_part(event: Event, mirror: Mirror | None) -> LoopPart:
-    if mirror is None:
-        return LoopPart(event)
-    return LoopPart(event, mirror.entry_id, Origin(mirror.origin), mirror.trust)
 
 
 async def _archived(held: HeldLog, ids: Sequence[UUID]) -> list[Step]:

@@ -17,14 +17,11 @@ from idetic.audit.chain import genesis_hash
 from idetic.audit.log_chain import LogHead, LogVerified, walk_log
 from idetic.errors import InputError
 from idetic.persona.events import (
-    EmbedStatus,
     Event,
-    EventKind,
     LtmEntry,
     Persona,
     Progress,
     StmEntry,
-    Visibility,
 )
 from idetic.persona.identity import Identity
 from idetic.persona.notes import OperationalNote
@@ -157,9 +154,8 @@ class PersonaView:
     async def window(self, limit: int | None = None) -> list[StmEntry]:
         """The last loops, newest first; as many as the identity's window, unless said."""
         chosen = _checked_limit(limit or self._identity.heuristics(self.persona).window)
-        return [
-            self._stm_entry(row) for row in await self._stores.store.rows("window", limit=chosen)
-        ]
+        rows = await self._stores.store.rows("window", limit=chosen)
+        return [StmEntry(*row, agent_id=self.agent_id, persona=self.persona) for row in rows]
 
     async def coverage(self) -> Coverage:
         """Whether what is derived covers the log."""
@@ -182,34 +178,7 @@ class PersonaView:
         return genesis_hash(f"{family.schema}.{family.name}_log", anchor.values())
 
     def _ltm_entry(self, row: tuple[Any, ...]) -> LtmEntry:
-        ltm_id, event_id, loop_id, ts, kind, visibility, summary, grade, status, *tried = row
-        return LtmEntry(
-            ltm_id,
-            event_id,
-            loop_id,
-            ts,
-            EventKind(kind),
-            Visibility(visibility),
-            summary,
-            grade,
-            EmbedStatus(status),
-            *tried,
-            agent_id=self.agent_id,
-            persona=self.persona,
-        )
-
-    def _stm_entry(self, row: tuple[Any, ...]) -> StmEntry:
-        loop_id, ts, summary, ltm_ids, kinds, visibilities = row
-        return StmEntry(
-            loop_id,
-            ts,
-            summary,
-            tuple(ltm_ids),
-            tuple(map(EventKind, kinds)),
-            tuple(map(Visibility, visibilities)),
-            agent_id=self.agent_id,
-            persona=self.persona,
-        )
+        return LtmEntry(*row, agent_id=self.agent_id, persona=self.persona)
 
 
 class ActorMemoryView(PersonaView):
