@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from idetic.engine import Binding
 from idetic.erasure import Erased, Subject
-from idetic.errors import AnchorRefused, CapabilityRefused, InputError, TextRefused
+from idetic.errors import AnchorRefused, InputError, TextRefused
 from idetic.gates.gate import Gates
-from idetic.library.rooms import compose
+from idetic.library.composition import compose
+from idetic.lifecycle import erasure
 from idetic.model import Capability, Scope
 from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
@@ -23,13 +25,13 @@ from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.persona_stores import Common, PersonaStores
 from idetic.persona.views import ActorMemoryView
 from idetic.ports import Clock
-from idetic.recall.model import Model
+from idetic.recall.embedding import Model
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.store.database import Database
 from idetic.store.plan import Plan
 from idetic.verbs.arguments import SHORT, check_text
-from idetic.verbs.authorization import allows, require
+from idetic.verbs.authorization import allows, check_authorized, reads_spec, require
 
 if TYPE_CHECKING:
     from idetic.library.handles import Memory
@@ -86,7 +88,7 @@ def compose_persona(
 
     async def erase(persona: Persona, scope: Scope, subject: Subject, reason: str) -> Erased:
         """Erase with the steward's rights."""
-        rooms = compose(
+        engine = compose(
             spec,
             plan.to_version,
             pools.steward,
@@ -97,7 +99,11 @@ def compose_persona(
             None,
             persona=persona,
         )
-        return await rooms.erasure.erase(scope, subject, reason=reason, key=None)
+        check_authorized(spec, scope, erasure.erase)
+        erased: Erased = await erasure.erase.function(
+            Binding(engine, scope), subject, reason=reason
+        )
+        return erased
 
     databases = {Persona.ACTOR: pools.actor, Persona.SUBCONSCIOUS: pools.subconscious}
     stores = {p: PersonaStores.through(databases[p], common, p) for p in personas}
@@ -143,17 +149,7 @@ def is_persona(spec: MemorySpec) -> bool:
 
 def is_actor(spec: MemorySpec, scope: Scope) -> bool:
     """Whether a scope of persona memory is not to know of more than the Actor's."""
-    return is_persona(spec) and not allows(spec, scope, Capability.READ_ACROSS)
-
-
-def spec_behind(memory: Memory) -> MemorySpec:
-    """The spec behind a key, for whoever is to know of all that it speaks of."""
-    if is_actor(memory.agent.spec, memory.scope):
-        raise CapabilityRefused(
-            "This key does not read the spec behind it.",
-            remedy="Ask an operator, whose key does.",
-        )
-    return memory.agent.spec
+    return not reads_spec(spec, scope)
 
 
 async def persona_access(db: Idetic, memory: Memory) -> PersonaAccess:

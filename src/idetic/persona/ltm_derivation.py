@@ -12,14 +12,13 @@ from datetime import datetime
 from uuid import UUID
 
 from idetic.evidence import Lineage
-from idetic.gateway import steps
-from idetic.gateway.steps import Step
 from idetic.model import Origin, Tier, Typology
 from idetic.persona.compactor import compact, importance, summarise_loop
 from idetic.persona.event_validation import unstorable
 from idetic.persona.events import Event, EventKind
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import DERIVATION
+from idetic.store.steps import AddStep
 
 # Origin of an event by its kind; all others are the agent's own.
 _ORIGINS = {
@@ -56,7 +55,7 @@ class Deriver:
         """The derivations whose entries need not be derived again: plain and reasoned."""
         return (self.name, f"{self.name}+reasoned")
 
-    def entry(self, event: Event, reasoned: str | None = None) -> Step | None:
+    def entry(self, event: Event, reasoned: str | None = None) -> AddStep | None:
         """The step that adds an event's long-term entry; None if deriving it failed.
 
         `reasoned` is a reasoner's text, in the place of the compactor's.
@@ -70,7 +69,12 @@ class Deriver:
         if not self._storable(summary) or not 0.0 <= grade <= 1.0:
             return None
         origin = _ORIGINS.get(event.kind, Origin.AGENT)
-        draft = steps.Draft(
+        return AddStep(
+            "derived",
+            "one entry per event",
+            detail={"event": str(event.id)},
+            event=event.id,
+            importance=grade,
             tier=Tier.PERSISTENT,
             typology=Typology.EPISODIC,
             text=summary,
@@ -78,13 +82,9 @@ class Deriver:
             origin=origin,
             trust=self.spec.trust_of(origin),
             valid_at=event.ts,
-            lineage=(),
             provenance={DERIVATION: plain_name if reasoned is None else reasoned_name},
             session_id=event.loop_id,
         )
-        told = {"event": str(event.id)}
-        made = steps.add(draft, "derived", "one entry per event", detail=told)
-        return made | told | {"importance": grade}
 
     def summary(self, events: Sequence[Event]) -> str:
         """The summary of a loop; the shipped compactor's where the derivation's own fails."""
@@ -94,10 +94,16 @@ class Deriver:
             made = ""
         return made if self._storable(made) else summarise_loop(events)
 
-    def loop(self, loop_id: UUID, ended: datetime, text: str, lineage: Sequence[Lineage]) -> Step:
+    def loop(
+        self, loop_id: UUID, ended: datetime, text: str, lineage: Sequence[Lineage]
+    ) -> AddStep:
         """The step that adds a loop's short-term entry; `lineage` are its long-term entries."""
         own = self.spec.trust_of(Origin.AGENT)
-        draft = steps.Draft(
+        return AddStep(
+            "summarised",
+            "one entry per loop",
+            detail={"loop": str(loop_id)},
+            loop_id=loop_id,
             tier=Tier.SESSION,
             typology=Typology.EPISODIC,
             text=text,
@@ -109,9 +115,6 @@ class Deriver:
             provenance={DERIVATION: self.name},
             session_id=loop_id,
         )
-        told = {"loop": str(loop_id)}
-        made = steps.add(draft, "summarised", "one entry per loop", detail=told)
-        return made | {"loop_id": str(loop_id)}
 
     def _storable(self, text: object) -> bool:
         """Whether the database can hold a text as an entry's body."""

@@ -12,29 +12,28 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.log_chain import EMPTIED
+from idetic.audit.chain import EMPTIED
 from idetic.errors import InputError
 from idetic.evidence import Lineage, Relation
 from idetic.gates.gate import Pipeline
-from idetic.gateway import steps
-from idetic.gateway.steps import Step
 from idetic.ids import random_bytes
 from idetic.model import Origin, Principal, Scope
 from idetic.persona.event_validation import EventDraft, EventValidation
 from idetic.persona.events import Event, Persona
 from idetic.persona.ltm_derivation import Deriver
 from idetic.ports import Clock
-from idetic.recall.embedding import EmbeddingRun
+from idetic.recall.embedding import EmbeddingRun, Model
 from idetic.recall.engine import RecallEngine
-from idetic.recall.model import Model
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import DERIVATION
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
 from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
 from idetic.store.family import Family
 from idetic.store.log import HeldLog, LogStore, Mirror
-from idetic.store.recalls import Recalls
+from idetic.store.recall_query import Recalls
+from idetic.store.steps import AddStep, Step, TurnStep
 
 APPEND_MAX = 10_000
 TRANSACTION_MAX = 1_000
@@ -153,20 +152,20 @@ class PersonaStores:
             for event, where in zip(events, recorded, strict=True)
         ]
 
-    async def put_entries(self, made: Sequence[Step]) -> int:
+    async def put_entries(self, made: Sequence[AddStep]) -> int:
         """Write long-term entries of events that are in the log; how many were written.
 
         An entry of an older derivation is replaced; what was erased meanwhile stays erased.
         """
         async with self.store.hold(self.common.clock.now()) as held:
-            ids = [UUID(step["event"]) for step in made]
+            ids = [step.event for step in made if step.event is not None]
             emptied, known = await held.emptied(ids), await held.mirrors(ids)
             wanted = [
                 step
                 for event_id, step in zip(ids, made, strict=True)
                 if not emptied.get(event_id, True) and _changes(known.get(event_id), step)
             ]
-            replaced = [known[one].entry_id for s in wanted if (one := UUID(s["event"])) in known]
+            replaced = [known[s.event].entry_id for s in wanted if s.event in known]
             archived = await _archived(held, replaced)
             await held.settle(self.common.version, [*archived, *wanted])
         return len(wanted)
@@ -224,7 +223,7 @@ def is_emptied(event: Event) -> bool:
     return event.content == EMPTIED and not event.metadata
 
 
-def _record_item(event: Event, step: Step | None) -> dict[str, Any]:
+def _record_item(event: Event, step: AddStep | None) -> dict[str, Any]:
     """An event as the database's record function takes it, with its long-term entry."""
     item: dict[str, Any] = {
         "id": str(event.id),
@@ -236,20 +235,20 @@ def _record_item(event: Event, step: Step | None) -> dict[str, Any]:
         "metadata": dict(event.metadata),
         "salt": random_bytes(16).hex(),
     }
-    return item | {"step": step} if step else item
+    return item if step is None else item | {"step": step.encoded()}
 
 
-def _changes(known: Mirror | None, step: Step) -> bool:
+def _changes(known: Mirror | None, step: AddStep) -> bool:
     """Whether an entry is to be written: none is there, or one of another derivation."""
     if known is None:
         return True
-    return not known.erased and known.derivation != step["provenance"]["derivation"]
+    return not known.erased and known.derivation != step.provenance[DERIVATION]
 
 
 async def _archived(held: HeldLog, ids: Sequence[UUID]) -> list[Step]:
     """Steps that archive entries which new ones replace."""
-    known = await held.known("named", ids=list(ids)) if ids else []
+    changes = {"archived_at": held.at}
     return [
-        steps.turn(one.entry, {"archived_at": held.at}, "archived", "derived anew", to="archived")
-        for one in known
+        TurnStep("archived", "derived anew", changes, entry=one.entry)
+        for one in await held.stored(ids)
     ]

@@ -30,9 +30,9 @@ from idetic.persona.events import (
     kind_of,
     visibility_of,
 )
-from idetic.recall.engine import Filters
 from idetic.recall.hits import NotUsed, SignalScore
 from idetic.spec.primitives import FuzzyHeuristics, Signal
+from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import check_moment, check_uuid
 
 

@@ -13,8 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.chain import genesis_hash
-from idetic.audit.log_chain import LogHead, LogVerified, walk_log
+from idetic.audit.chain import LogHead, LogVerified, genesis_hash, walk_log
 from idetic.errors import InputError
 from idetic.persona.events import (
     Event,
