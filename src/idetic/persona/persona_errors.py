@@ -1,4 +1,4 @@
-"""What can go wrong with persona memory, each with the way out."""
+"""Errors of persona memory, each with its remedy."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class MetadataReserved(EventRefused):
     remedy = "Name the key differently; nothing was written."
 
 
-class LayoutUnusable(InputError):
-    """The file is not a CHAOS layout that can be read."""
+class EventsUnreadable(InputError):
+    """The file of events cannot be read."""
 
-    code = "layout_unusable"
+    code = "events_unreadable"
     remedy = (
-        "Give a SQLite file with the table `idetic_events`; what was imported before stays, and "
-        "importing again goes on from there."
+        "Give a file of JSON Lines, as docs/how-to/import-events.md describes it; events that were "
+        "imported before stay, and importing again goes on from there."
     )
 
 
@@ -93,7 +93,7 @@ class ModelMalformed(IdeticError):
     """What the model replied is not a reply."""
 
     code = "model_malformed"
-    remedy = "Return text, or a `Reply` with text or tool calls, from the `llm` callable."
+    remedy = "Return text, or a `ModelReply` with text or tool calls, from the `llm` callable."
     http_status = 502
     exit_code = 8
 
