@@ -14,6 +14,7 @@ BASE = "/console"
 LOGIN = f"{BASE}/login"
 # Before anything was written; a moment of the year 1 has no time zone west of it.
 _BEGINNING = date(1970, 1, 1)
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -30,10 +31,10 @@ def inside(address: str | None) -> str:
     return address if ours and address and "\\" not in address and "//" not in address else at("/")
 
 
-def parsed(given: str, kind: Callable[[str], T], wrong: str, remedy: str) -> T | None:
-    """Convert a value of an address; None if it is empty, InputError if `kind` refuses it."""
+def parsed(given: S, kind: Callable[[S], T], wrong: str, remedy: str) -> T:
+    """Convert something that was typed; raises InputError if `kind` refuses it."""
     try:
-        return kind(given) if given else None
+        return kind(given)
     except ValueError:
         raise InputError(wrong, remedy=remedy) from None
 
@@ -54,7 +55,7 @@ class Days:
     def read(cls, since: str, until: str) -> Days:
         """Read the two days of an address."""
         wrong = ("This address names a day that is none.", "Write days as 2026-11-16.")
-        return cls(*(parsed(given, _day, *wrong) for given in (since, until)))
+        return cls(*(parsed(day, _day, *wrong) if day else None for day in (since, until)))
 
     def __bool__(self) -> bool:
         return self.since is not None or self.until is not None
@@ -62,7 +63,8 @@ class Days:
     def moments(self, now: datetime) -> tuple[datetime, datetime]:
         """Return the first moment of these days, and the first after them."""
         first, last = self.since or _BEGINNING, self.until or now.astimezone(UTC).date()
-        return _midnight(first), _midnight(last + timedelta(days=1))
+        midnights = (datetime.combine(day, time(), UTC) for day in (first, last))
+        return next(midnights), next(midnights) + timedelta(days=1)
 
     def __str__(self) -> str:
         if self.since == self.until:
@@ -76,7 +78,3 @@ def _day(given: str) -> date:
     if not 1 < day.year < 9998:
         raise ValueError(given)
     return day
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)

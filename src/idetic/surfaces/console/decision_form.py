@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,8 +14,6 @@ from idetic.model import Capability, Receipt
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.page_context import PageContext
 
-# The values of a form by the names of its fields.
-Given = Mapping[str, str]
 Changed = Callable[[], Awaitable[None]]
 _UNDO_REASON = "taken back at the console"
 _LONGEST_REASON = 500
@@ -23,10 +21,10 @@ _LONGEST_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One possible decision: its button, the call to memory, and what to say afterwards."""
+    """One possible decision: its button, the call with its reason, and what to say afterwards."""
 
     label: str
-    decide: Callable[[Memory, Given], Awaitable[Receipt]]
+    decide: Callable[[Memory, str], Awaitable[Receipt]]
     done: str
     cls: str = ""
 
@@ -55,7 +53,7 @@ class DecisionForm:
 
     async def _decide(self, choice: Choice, event: events.GenericEventArguments) -> None:
         with self._working():
-            receipt = await choice.decide(await self._context.memory(), dict(event.args))
+            receipt = await choice.decide(await self._context.memory(), event.args["reason"])
         # The pressed button goes with the form, so the outcome is told from the place around it.
         with self._place:
             self._place.clear()

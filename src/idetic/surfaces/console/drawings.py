@@ -94,7 +94,9 @@ def timeline(entries: Sequence[Entry], now: datetime) -> None:
     first = min(begins(entry) for entry in entries)
     whole = max(now - first, timedelta(seconds=1))
     with el.text("ol", cls="timeline"):
-        for entry in sorted(entries, key=_order):
+        # Entries without a claim stand last: "~" sorts behind letters.
+        subjects = {each.id: " ".join(each.claim.key) if each.claim else "~" for each in entries}
+        for entry in sorted(entries, key=lambda each: (subjects[each.id], begins(each))):
             _lane(entry, first, whole, now)
     with el.text("div", cls="timeline-axis", aria_hidden="true"):
         el.text("span", f"{first.astimezone(UTC):%Y-%m-%d %H:%M}")
@@ -116,10 +118,6 @@ def ends(entry: Entry) -> datetime | None:
         entry.deleted_at,
     )
     return min((each for each in ended if each is not None), default=None)
-
-
-def _order(entry: Entry) -> tuple[str, datetime]:
-    return (" ".join(entry.claim.key) if entry.claim else "~", begins(entry))
 
 
 def _lane(entry: Entry, first: datetime, whole: timedelta, now: datetime) -> None:

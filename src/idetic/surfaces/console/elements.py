@@ -6,7 +6,8 @@ by letter, whatever it says. Pages import this module as `el`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -53,6 +54,18 @@ def link(said: str, address: str, cls: str = "", **attributes: Any) -> TextEleme
 def button(said: str, click: Handler, cls: str = "") -> TextElement:
     """Make a button that acts on this page; a link leads to another one."""
     return text("button", said, f"button {cls}", type="button").on("click", click)
+
+
+@contextmanager
+def disabled(made: TextElement) -> Iterator[None]:
+    """Disable a button while something runs."""
+    made.props["disabled"] = True
+    made.update()
+    try:
+        yield
+    finally:
+        made.props.pop("disabled", None)
+        made.update()
 
 
 def submit(said: str, cls: str = "primary") -> TextElement:

@@ -5,7 +5,6 @@ A browser holds a random token in a cookie. The key behind the token stays in th
 
 from __future__ import annotations
 
-import html
 import secrets
 import time
 from collections import OrderedDict
@@ -13,6 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
+from jinja2 import Environment, FileSystemLoader
 from starlette.responses import HTMLResponse, RedirectResponse
 
 import idetic
@@ -104,22 +104,11 @@ def login_routes(logins: Logins) -> APIRouter:
 
 
 def _form(following: str, error: IdeticError | None = None) -> Response:
-    """Fill in the form. What it says about an error is escaped, and is never the key."""
-    notice, status = "", 200
-    if error is not None:
-        told, status = described(error), error.http_status
-        notice = (
-            '<div class="notice bad" role="alert">'
-            f"<p><strong>{html.escape(told['detail'])}</strong></p>"
-            f"<p>{html.escape(told['remedy'])}</p></div>"
-        )
-    page = (ASSETS / "login.html").read_text("utf-8")
-    filled = {
-        "{{base}}": BASE,
-        "{{version}}": idetic.__version__,
-        "{{next}}": html.escape(following),
-        "{{notice}}": notice,
-    }
-    for name, value in filled.items():
-        page = page.replace(name, value)
+    """Fill in the form, escaped. What it says about an error is never the key."""
+    told = None if error is None else described(error)
+    pages = Environment(loader=FileSystemLoader(ASSETS), autoescape=True)
+    page = pages.get_template("login.html").render(
+        base=BASE, version=idetic.__version__, next=following, told=told
+    )
+    status = 200 if error is None else error.http_status
     return HTMLResponse(page, status, {"Cache-Control": "no-store"})

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from idetic.errors import InputError
 from idetic.gateway.binding import allows
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
@@ -23,25 +22,24 @@ from idetic.surfaces.console.login import COOKIE, Logins
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PageContext:
     """One login at one page, made anew whenever a page is loaded.
 
-    `scope`, `spec` and `version` are as they were when the page was loaded. Whatever reads or
-    writes asks for `memory()` first: there a key that was revoked meanwhile is refused.
+    Everything in it is as it was when the page was loaded. Whatever reads or writes asks for
+    `memory()` first: there a key that was revoked meanwhile is refused. An `actor` is shown its
+    own memory and nothing beside it; a `customer` asks and is shown nothing else.
     """
 
+    db: Idetic
     scope: Scope
     spec: MemorySpec
     version: int
+    actor: bool
+    customer: bool
     request: Request = field(repr=False)
     logins: Logins = field(repr=False)
     token: str = field(repr=False)
-
-    @property
-    def db(self) -> Idetic:
-        """The open database."""
-        return self.logins.db
 
     async def memory(self) -> Memory:
         """Return the memory of the login's key; raises KeyRefused when the login has ended."""
@@ -55,30 +53,22 @@ class PageContext:
         """Whether this login has a capability; a page has no control for what it lacks."""
         return allows(self.spec, self.scope, capability)
 
-    @property
-    def actor(self) -> bool:
-        """Whether this is an Actor's login, which sees its own memory and nothing beside it."""
-        return is_actor(self.spec, self.scope)
-
-    @property
-    def customer(self) -> bool:
-        """Whether this is a customer's login, who asks and sees nothing else."""
-        return self.scope.principal.kind is PrincipalKind.CUSTOMER
-
     def asked(self, name: str) -> str:
         """Return a value of the address's query; "" if it has none."""
         return self.request.query_params.get(name, "").strip()
 
     def parsed(self, name: str, kind: Callable[[str], T], wrong: str, remedy: str) -> T | None:
-        """Return a value of the query converted; raises InputError if `kind` refuses it."""
-        return addresses.parsed(self.asked(name), kind, wrong, remedy)
+        """Return a value of the query converted; None if it is empty, InputError if refused."""
+        given = self.asked(name)
+        return addresses.parsed(given, kind, wrong, remedy) if given else None
 
     def path_id(self, name: str, wrong: str, remedy: str) -> UUID:
         """Return an id of the address's path; raises InputError if it is none."""
-        found = addresses.parsed(self.request.path_params[name], UUID, wrong, remedy)
-        if found is None:
-            raise InputError(wrong, remedy=remedy)
-        return found
+        return addresses.parsed(self.request.path_params[name], UUID, wrong, remedy)
+
+    def again(self, path: str, **changed: object) -> str:
+        """Write an address with the values of this one, some of them changed."""
+        return addresses.at(path, **dict(self.request.query_params) | changed)
 
     def days(self) -> addresses.Days:
         """Return the days that the address names."""
@@ -87,7 +77,17 @@ class PageContext:
 
 async def open_context(logins: Logins, request: Request) -> PageContext:
     """Open the context of a request; raises KeyRefused when nobody is logged in with its token."""
-    token = request.cookies.get(COOKIE)
+    token = request.cookies.get(COOKIE, "")
     memory = await logins.memory(token)
-    agent = memory.agent
-    return PageContext(memory.scope, agent.spec, agent.version, request, logins, token or "")
+    spec, scope = memory.agent.spec, memory.scope
+    return PageContext(
+        db=logins.db,
+        scope=scope,
+        spec=spec,
+        version=memory.agent.version,
+        actor=is_actor(spec, scope),
+        customer=scope.principal.kind is PrincipalKind.CUSTOMER,
+        request=request,
+        logins=logins,
+        token=token,
+    )

@@ -45,11 +45,6 @@ def tail(id: UUID | None) -> str:  # noqa: A002 - reads as a noun
     return "-" if id is None else f"…{str(id)[-8:]}"
 
 
-def count_of(count: int, one: str, many: str) -> str:
-    """Write a count with its noun: "1 entry", "2 entries"."""
-    return f"{count} {one if count == 1 else many}"
-
-
 def titled(entry: Entry) -> str:
     """Return an entry's subject in one line: its claim, or how its text begins."""
     claim = entry.claim

@@ -25,20 +25,13 @@ STAFF = frozenset(PrincipalKind) - {PrincipalKind.CUSTOMER}
 AUDIENCES = frozenset({PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER})
 
 
-def _not_actor(context: PageContext) -> bool:
-    return not context.actor
-
-
-def _both_personas(context: PageContext) -> bool:
-    return is_persona(context.spec) and not context.actor
-
-
 @dataclass(frozen=True, slots=True)
 class ConsolePage:
     """One page of the console. `build` makes its elements.
 
     `needs` is the capability without which there is no such page, `kinds` are the principals that
-    have it, and `who` narrows it to some logins. A page that is not `listed` is no menu item.
+    have it, and `who` narrows it to some logins: to all but Actors unless said otherwise. A page
+    that is not `listed` is no item of the menu.
     """
 
     path: str
@@ -48,12 +41,16 @@ class ConsolePage:
     needs: Capability = Capability.READ
     kinds: frozenset[PrincipalKind] = STAFF
     listed: bool = True
-    who: Callable[[PageContext], bool] = _not_actor
+    who: Callable[[PageContext], bool] = lambda context: not context.actor
 
     def open_to(self, context: PageContext) -> bool:
         """Whether this login has the page at all."""
         allowed = context.may(self.needs) and context.scope.principal.kind in self.kinds
         return allowed and self.who(context)
+
+
+def _both_personas(context: PageContext) -> bool:
+    return is_persona(context.spec) and not context.actor
 
 
 # In the order of the menu. The first that a login has is where it begins.

@@ -17,7 +17,7 @@ from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at, parsed
 from idetic.surfaces.console.lineage import action_lineage
 from idetic.surfaces.console.page_context import PageContext
-from idetic.surfaces.console.wording import count_of, shortened, tail, words
+from idetic.surfaces.console.wording import shortened, tail, words
 
 _LISTED = 25
 _PROBLEMS = 50
@@ -34,12 +34,12 @@ async def build(context: PageContext) -> None:
             "the chain says of it.",
             "quiet",
         )
-        _Verification(context)
+        _verification(context)
     found = await (await context.memory()).actions(limit=_LISTED, before=before)
     rows = []
     for each in found:
         name, address = f"{words(each.kind)} {tail(each.action_id)}", at(f"/audit/{each.action_id}")
-        count = count_of(each.entries, "entry", "entries")
+        count = "1 entry" if each.entries == 1 else f"{each.entries} entries"
         rows.append((each.at, partial(el.link, name, address), each.reason, each.by, count))
     with el.card("Actions"):
         if not found:
@@ -55,27 +55,17 @@ async def build(context: PageContext) -> None:
                 el.link("Older", at("/audit", before=found[-1].action_id), "button")
 
 
-class _Verification:
-    """A button that verifies the ledger, its progress, and what was found."""
+def _verification(context: PageContext) -> None:
+    """Show a button that verifies the ledger, its progress, and what was found."""
 
-    def __init__(self, context: PageContext):
-        self._context = context
-        with el.socket_form():
-            hint = '{"position": …}'
-            label = "A head that you kept (optional)"
-            el.field(label, wide=True, tag="textarea", name="head", rows="1", placeholder=hint)
-            self._button = el.socket_button("Verify", self._run, "primary")
-        self._place = el.text("div", cls="stack", aria_live="polite")
-
-    async def _run(self, event: events.GenericEventArguments) -> None:
+    async def verify(event: events.GenericEventArguments) -> None:
         wrong = ("This head is no JSON.", "Paste the whole file that was saved here.")
-        data = parsed(event.args["head"].strip(), json.loads, *wrong)
-        head = None if data is None else ChainHead.from_data(data)
-        memory = await self._context.memory()
+        given = event.args["head"].strip()
+        head = ChainHead.from_data(parsed(given, json.loads, *wrong)) if given else None
+        memory = await context.memory()
         el.clear_notices()
-        self._place.clear()
-        self._button.props["disabled"] = True
-        with self._place:
+        place.clear()
+        with place:
             said = el.text("p", "Reading the chain…", "quiet")
             bar = el.text("progress", max="1", value="0", aria_label="Links verified")
 
@@ -84,14 +74,17 @@ class _Verification:
             bar.update()
             said.set_text(f"{done:,} of {total:,} links")
 
-        try:
+        with el.disabled(button):
             found = await memory.verify(head, progress)
-        finally:
-            self._button.props.pop("disabled", None)
-            self._button.update()
         said.set_text(f"{found.links:,} links and {found.entries:,} entries were checked.")
-        with self._place:
+        with place:
             _verified(found)
+
+    with el.socket_form():
+        label, hint = "A head that you kept (optional)", '{"position": …}'
+        el.field(label, wide=True, tag="textarea", name="head", rows="1", placeholder=hint)
+        button = el.socket_button("Verify", verify, "primary")
+    place = el.text("div", cls="stack", aria_live="polite")
 
 
 def _verified(found: Verified) -> None:

@@ -8,15 +8,14 @@ from itertools import cycle
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, PlainSerializer, ValidationError
+from pydantic import BaseModel, BeforeValidator
 
-from idetic.errors import InputError
 from idetic.library.handles import Memory
 from idetic.model import Entry, Origin, Tier, Typology
 from idetic.recall.hits import Hit, Recall
 from idetic.spec.retention import RetentionState
 from idetic.surfaces.console import elements as el
-from idetic.surfaces.console.addresses import Days, at, utc
+from idetic.surfaces.console.addresses import Days, at, parsed, utc
 from idetic.surfaces.console.drawings import timeline
 from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.wording import not_used, options, summary, words
@@ -24,10 +23,8 @@ from idetic.surfaces.console.wording import not_used, options, summary, words
 _LISTED = 25
 _COLOURS = ("", "second", "third", "fourth")
 # As a browser sends a box that is ticked, and a moment.
-_Ticked = Annotated[bool, BeforeValidator(lambda v: v == "1"), PlainSerializer(lambda _: "1")]
-_Moment = Annotated[
-    datetime, BeforeValidator(utc), PlainSerializer(lambda moment: f"{moment:%Y-%m-%dT%H:%M}")
-]
+_Ticked = Annotated[bool, BeforeValidator(lambda value: value == "1")]
+_Moment = Annotated[datetime, BeforeValidator(utc)]
 
 
 class Search(BaseModel, frozen=True):
@@ -44,6 +41,7 @@ class Search(BaseModel, frozen=True):
     state: RetentionState | None = None
     vectorless: _Ticked = False
     before: UUID | None = None
+    days: Days = Days()
 
     @property
     def narrowed(self) -> bool:
@@ -62,24 +60,19 @@ class Search(BaseModel, frozen=True):
 
 async def build(context: PageContext) -> None:
     """Build the page: a question with its filters, and what was found."""
-    asked = {name: context.asked(name) for name in Search.model_fields}
-    days = context.days()
-    try:
-        search = Search.model_validate({name: value for name, value in asked.items() if value})
-    except ValidationError:
-        raise InputError(
-            "This address asks for something that cannot be.",
-            remedy="Begin again from the Explorer in the menu.",
-        ) from None
-    _form(search, days)
+    given = {name: value for name in Search.model_fields if (value := context.asked(name))}
+    wrong = "This address asks for something that cannot be."
+    again = "Begin again from the Explorer in the menu."
+    search = parsed(given | {"days": context.days()}, Search.model_validate, wrong, again)
+    _form(search)
     memory = await context.memory()
     if search.q:
-        await _recalled(memory, search, days)
+        await _recalled(memory, search)
     else:
-        await _newest(memory, search, days, context.now())
+        await _newest(context, memory, search)
 
 
-def _form(search: Search, days: Days) -> None:
+def _form(search: Search) -> None:
     """Show the question with its filters, as they were asked last."""
     with el.card(cls="filters"), el.address_form(at("/explore"), role="search"):
         label = "What are you looking for?"
@@ -91,16 +84,16 @@ def _form(search: Search, days: Days) -> None:
         el.choice("trust", "Trust", trust, str(search.trust or ""))
         moment = f"{search.as_of:%Y-%m-%dT%H:%M}" if search.as_of else ""
         el.field("As of (UTC)", name="as_of", value=moment, type="datetime-local")
-        el.field("Written from (UTC)", name="since", value=str(days.since or ""), type="date")
-        el.field("Written to", name="until", value=str(days.until or ""), type="date")
+        for name, label in (("since", "Written from (UTC)"), ("until", "Written to")):
+            el.field(label, name=name, value=str(getattr(search.days, name) or ""), type="date")
         el.tick("archived", "with what ended", search.archived)
         el.tick("candidates", "with candidates", search.candidates)
         el.submit("Search")
-        if search.narrowed or days:
+        if search.narrowed:
             el.link("Clear", at("/explore"), "button plain")
 
 
-async def _recalled(memory: Memory, search: Search, days: Days) -> None:
+async def _recalled(memory: Memory, search: Search) -> None:
     """Show what a recall finds, best first, and why each entry was found."""
     found = await memory.recall(
         search.q,
@@ -114,7 +107,7 @@ async def _recalled(memory: Memory, search: Search, days: Days) -> None:
         include_candidates=search.candidates,
     )
     not_used("This search did without", found.not_used)
-    if days or search.vectorless or search.state:
+    if search.days or search.vectorless or search.state:
         el.text("p", "A search looks at all days and states; a list keeps to them.", "quiet")
     if not found.hits:
         el.empty(
@@ -157,11 +150,15 @@ def _explained(hit: Hit, found: Recall) -> None:
             el.bar("reranker", hit.reranked, f"{hit.reranked:.2f}")
 
 
-async def _newest(memory: Memory, search: Search, days: Days, now: datetime) -> None:
+async def _newest(context: PageContext, memory: Memory, search: Search) -> None:
     """Show a list, newest first: without words there is nothing to rank."""
-    title, found = await _listed(memory, search, days, now)
+    now = context.now()
+    title, found = await _listed(memory, search, now)
     if not found:
-        el.empty("There is nothing here.", _remedy(search, days))
+        remedy = (
+            "Take a filter away." if search.narrowed else "What the agent observes appears here."
+        )
+        el.empty("There is nothing here.", "These were all of them." if search.before else remedy)
         return
     shown = [each for each in found if search.fits(each)]
     with el.card(title):
@@ -172,20 +169,18 @@ async def _newest(memory: Memory, search: Search, days: Days, now: datetime) -> 
                 with el.text("li", cls="hit"):
                     summary(entry)
     if len(found) == _LISTED:
-        asked = search.model_dump(exclude_defaults=True) | {"before": found[-1].id}
         with el.row():
-            el.link("Older", at("/explore", since=days.since, until=days.until, **asked), "button")
+            el.link("Older", context.again("/explore", before=found[-1].id), "button")
     _timeline(shown, now)
 
 
-async def _listed(
-    memory: Memory, search: Search, days: Days, now: datetime
-) -> tuple[str, Sequence[Entry]]:
+async def _listed(memory: Memory, search: Search, now: datetime) -> tuple[str, Sequence[Entry]]:
     """Return the title and the entries of the list that was asked for."""
     place: dict[str, Any] = {"limit": _LISTED, "before": search.before}
     cell: dict[str, Any] = {"tier": search.tier, "typology": search.typology}
-    if days:
-        title, (since, until) = f"Written {days}, whatever became of it", days.moments(now)
+    if search.days:
+        since, until = search.days.moments(now)
+        title = f"Written {search.days}, whatever became of it"
         return title, await memory.written(since, until, **cell, **place)
     if search.vectorless:
         return "Waiting for a vector", await memory.unembedded(**place)
@@ -196,10 +191,3 @@ async def _listed(
         title = f"As it stood at {search.as_of:%Y-%m-%d %H:%M} UTC"
         return title, await memory.as_of(search.as_of, **place)
     return "Newest", await memory.list(**cell, **place)
-
-
-def _remedy(search: Search, days: Days) -> str:
-    if search.before is not None:
-        return "These were all of them."
-    narrowed = search.narrowed or days
-    return "Take a filter away." if narrowed else "What the agent observes appears here."

@@ -5,16 +5,15 @@ An Actor's own key has a page that is made of the Actor's view alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from uuid import UUID
 
-from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
 
 from idetic.errors import CapabilityRefused
-from idetic.library.persona import PersonaMemory
-from idetic.library.persona_access import PersonaAccess, persona_access
+from idetic.library.persona_access import persona_access
 from idetic.persona.coverage import Coverage
-from idetic.persona.dream import Dreamed
 from idetic.persona.events import Event, Persona, StmEntry
 from idetic.persona.notes import Note
 from idetic.surfaces.console import elements as el
@@ -32,18 +31,37 @@ _MISSING = {
 
 async def build(context: PageContext) -> None:
     """Build the page of both personas: coverage and the dream, notes, and a timeline for each."""
-    access, whole = await _whole(context, "This key is the Actor's.", "It has a page of its own.")
+    access = await persona_access(context.db, await context.memory())
+    whole = access.whole
+    if whole is None:
+        raise CapabilityRefused("This key is the Actor's.", remedy="It has a page of its own.")
     if (loop_id := _loop_id(context)) is not None:
         _one_loop(await whole.subconscious.loop(loop_id), "/persona")
         return
-    dream = _Dream(context)
+
+    async def draw() -> None:
+        """Show both personas as they are now; a dream changes them."""
+        found = await whole.subconscious.coverage()
+        windows = {each: await whole.subconscious.window(each, _WINDOW) for each in Persona}
+        covered.clear()
+        with covered:
+            for one in found:
+                with el.text("div", cls="stack"):
+                    el.text("h3", one.persona.capitalize())
+                    _coverage(one)
+        timelines.clear()
+        with timelines:
+            for persona, window in windows.items():
+                with el.card(f"Loops of the {persona.capitalize()}"):
+                    _timeline(window, "/persona")
+
     with el.card("Coverage"):
-        dream.covered = el.text("div", cls="columns")
+        covered = el.text("div", cls="columns")
         if access.may_dream:
-            dream.show_button()
+            _DreamButton(context, draw)
     _notes("Notes to the Actor", await access.actor.operational_notes())
-    dream.timelines = el.text("div", cls="columns")
-    await dream.draw(whole)
+    timelines = el.text("div", cls="columns")
+    await draw()
 
 
 async def build_actor(context: PageContext) -> None:
@@ -59,47 +77,17 @@ async def build_actor(context: PageContext) -> None:
         _coverage(await actor.coverage())
 
 
-async def _whole(
-    context: PageContext, wrong: str, remedy: str
-) -> tuple[PersonaAccess, PersonaMemory]:
-    access = await persona_access(context.db, await context.memory())
-    if access.whole is None:
-        raise CapabilityRefused(wrong, remedy=remedy)
-    return access, access.whole
-
-
 def _loop_id(context: PageContext) -> UUID | None:
     wrong = ("This address names no loop.", "Choose one from the timeline.")
     return context.parsed("loop", UUID, *wrong)
 
 
-class _Dream:
-    """The button for a dream, its progress, and everything that a dream changes."""
+class _DreamButton:
+    """The button for a dream, its progress and its outcome; `changed` is called afterwards."""
 
-    covered: ui.element
-    timelines: ui.element
-
-    def __init__(self, context: PageContext):
+    def __init__(self, context: PageContext, changed: Callable[[], Awaitable[None]]):
         self._context = context
-
-    async def draw(self, whole: PersonaMemory) -> None:
-        """Show both personas as they are now."""
-        found = await whole.subconscious.coverage()
-        windows = {each: await whole.subconscious.window(each, _WINDOW) for each in Persona}
-        self.covered.clear()
-        with self.covered:
-            for one in found:
-                with el.text("div", cls="stack"):
-                    el.text("h3", one.persona.capitalize())
-                    _coverage(one)
-        self.timelines.clear()
-        with self.timelines:
-            for persona, window in windows.items():
-                with el.card(f"Loops of the {persona.capitalize()}"):
-                    _timeline(window, "/persona")
-
-    def show_button(self) -> None:
-        """Show the button, for logins that may dream."""
+        self._changed = changed
         with el.row():
             self._button = el.button("Dream", self._run, "primary")
             said = "derives what is missing, gives it vectors, and summarises loops"
@@ -107,31 +95,24 @@ class _Dream:
         self._said = el.text("p", "", "quiet", role="status")
 
     async def _run(self) -> None:
-        wrong = ("This key may not dream.", "It takes `maintain`.")
-        access, whole = await _whole(self._context, *wrong)
-        if not access.may_dream:
-            raise CapabilityRefused(wrong[0], remedy=wrong[1])
+        context = self._context
+        access = await persona_access(context.db, await context.memory())
+        if access.whole is None or not access.may_dream:
+            raise CapabilityRefused("This key may not dream.", remedy="It takes `maintain`.")
         el.clear_notices()
-        self._button.props["disabled"] = True
-        self._button.update()
         self._said.set_text("Dreaming…")
         try:
-            done = await whole.dream(self._progress)
+            with el.disabled(self._button):
+                done = await access.whole.dream(self._progress)
         finally:
-            self._button.props.pop("disabled", None)
-            self._button.update()
             self._said.set_text("")
-        self._said.set_text(_summary(done))
-        await self.draw(whole)
+        counts = f"{done.derived:,}, embedded {done.embedded:,}, summarised {done.summarised:,}"
+        rest = "Everything is covered." if done.equal else "Something is still missing; see above."
+        self._said.set_text(f"Dreamt: derived {counts}. {rest}")
+        await self._changed()
 
     def _progress(self, what: str, done: int, total: int) -> None:
         self._said.set_text(f"Dreaming… {words(what)}: {done:,} of {total:,}")
-
-
-def _summary(done: Dreamed) -> str:
-    told = f"derived {done.derived:,}, embedded {done.embedded:,}, summarised {done.summarised:,}"
-    rest = "Everything is covered." if done.equal else "Something is still missing; see above."
-    return f"Dreamt: {told}. {rest}"
 
 
 def _notes(title: str, found: Sequence[Note]) -> None:
@@ -153,17 +134,22 @@ def _timeline(found: Sequence[StmEntry], path: str) -> None:
         return
     with el.text("ol", cls="loops"):
         for each in found:
-            with el.text("li"):
-                el.moment(each.ts)
-                with el.text("div", cls="stack"):
-                    el.note(each.summary)
-                    with el.row("small"):
-                        for kind in dict.fromkeys(each.kinds):
-                            count = each.kinds.count(kind)
-                            el.badge(f"{words(kind)} {count}" if count > 1 else words(kind))
-                        count = len(each.ltm_ids)
-                        said = "Its event" if count == 1 else f"Its {count} events"
-                        el.link(said, at(path, loop=each.loop_id))
+            with _on_timeline(each.ts, each.summary):
+                for kind in dict.fromkeys(each.kinds):
+                    count = each.kinds.count(kind)
+                    el.badge(f"{words(kind)} {count}" if count > 1 else words(kind))
+                count = len(each.ltm_ids)
+                said = "Its event" if count == 1 else f"Its {count} events"
+                el.link(said, at(path, loop=each.loop_id))
+
+
+def _on_timeline(ts: datetime, content: str) -> TextElement:
+    """Show a moment and what it holds; return the row for details about it."""
+    with el.text("li"):
+        el.moment(ts)
+        with el.text("div", cls="stack"):
+            el.note(content)
+            return el.row("small")
 
 
 def _one_loop(found: Sequence[Event], path: str) -> None:
@@ -175,14 +161,10 @@ def _one_loop(found: Sequence[Event], path: str) -> None:
             return
         with el.text("ol", cls="loops"):
             for each in found:
-                with el.text("li"):
-                    el.moment(each.ts)
-                    with el.text("div", cls="stack"):
-                        el.note(each.content)
-                        with el.row("small"):
-                            el.badge(words(each.kind))
-                            said = f"{words(each.visibility)}, position {each.position}"
-                            el.text("span", said, "quiet")
+                with _on_timeline(each.ts, each.content):
+                    el.badge(words(each.kind))
+                    said = f"{words(each.visibility)}, position {each.position}"
+                    el.text("span", said, "quiet")
 
 
 def _coverage(found: Coverage) -> None:

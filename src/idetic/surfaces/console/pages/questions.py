@@ -12,7 +12,7 @@ from idetic.errors import InputError, NotFound
 from idetic.library.answering import Answered
 from idetic.library.handles import Interaction, Memory, Session
 from idetic.lifecycle.listings import OpenSession
-from idetic.recall.context import Context, Evicted, Eviction, Included
+from idetic.recall.context import Evicted, Eviction, Included
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.page_context import PageContext
@@ -59,7 +59,12 @@ async def build_context(context: PageContext) -> None:
         # The form stays, to be filled in better.
         el.tell_error(error)
         return
-    _fit(found)
+    with el.card("How it fits"):
+        share = found.tokens / found.ceiling if found.ceiling else 0.0
+        el.bar("tokens", share, f"{found.tokens:,} of {found.ceiling:,}")
+        if found.unknown:
+            el.notice("Memory does not know.", found.unknown, "warn")
+        not_used("Recalled without", found.not_used)
     with el.card("The block"):
         el.text("pre", found.text, "block", tabindex="0", aria_label="The block of the prompt")
     included = await _rows(memory, found.included)
@@ -104,27 +109,14 @@ def _form(context: PageContext, places: Mapping[str, str]) -> None:
         el.field(question, wide=True, name="q", value=query, required=True, id="query")
         label = f"Budget in tokens, at most {ceiling:,}"
         budget, limit = context.asked("budget"), context.asked("limit") or str(_LIMIT)
-        most, least = str(ceiling), "1"
-        el.field(
-            label, name="budget", value=budget, type="number", min=least, max=most, placeholder=most
-        )
-        el.field(
-            "Entries at most", name="limit", value=limit, type="number", min=least, max=str(_MOST)
-        )
+        number, most = partial(el.field, type="number", min="1"), str(ceiling)
+        number(label, name="budget", value=budget, max=most, placeholder=most)
+        number("Entries at most", name="limit", value=limit, max=str(_MOST))
         session = {"": "none"} | dict(places)
         el.choice("session", "In the session", session, context.asked("session"))
         el.submit("Preview")
         said = "What is shown is recorded as read by you; to the session, nothing was shown."
         el.text("p", said, "quiet small full")
-
-
-def _fit(found: Context) -> None:
-    with el.card("How it fits"):
-        share = found.tokens / found.ceiling if found.ceiling else 0.0
-        el.bar("tokens", share, f"{found.tokens:,} of {found.ceiling:,}")
-        if found.unknown:
-            el.notice("Memory does not know.", found.unknown, "warn")
-        not_used("Recalled without", found.not_used)
 
 
 async def _rows(memory: Memory, found: Sequence[Included | Evicted]) -> list[el.Row]:
@@ -151,8 +143,8 @@ async def build_ask(context: PageContext) -> None:
             "quiet",
         )
         with el.text("form", cls="asking") as form:
-            bounds = {"autocomplete": "off", "maxlength": "2000"}
-            el.field("Question", wide=True, id="question", **bounds)
+            label, most = "Question", "2000"
+            el.field(label, wide=True, id="question", autocomplete="off", maxlength=most)
             el.submit("Ask")
         place = el.text("div", cls="answer", aria_live="polite")
 
