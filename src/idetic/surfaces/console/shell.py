@@ -21,8 +21,8 @@ from idetic.library.idetic import Idetic
 from idetic.model import Capability
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import BASE, at
-from idetic.surfaces.console.guard import OWNER, Guard
 from idetic.surfaces.console.login import ASSETS, Logins, login_routes
+from idetic.surfaces.console.origin_guard import OWNER, OriginGuard
 from idetic.surfaces.console.page_context import PageContext, open_context
 from idetic.surfaces.console.pages import PAGES, ConsolePage
 
@@ -68,7 +68,7 @@ def mount(api: FastAPI, db: Idetic) -> None:
         tailwind=False,
         show_welcome_message=False,
     )
-    app.add_middleware(Guard, logins=logins)
+    app.add_middleware(OriginGuard, logins=logins)
 
 
 def _behind_login(

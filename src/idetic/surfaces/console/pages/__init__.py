@@ -9,12 +9,12 @@ from idetic.library.persona_access import is_persona
 from idetic.model import Capability, PrincipalKind
 from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.pages import (
+    answers,
     audit,
     entry,
     explorer,
     overview,
     persona,
-    questions,
     queues,
     spec,
 )
@@ -61,13 +61,13 @@ PAGES: tuple[ConsolePage, ...] = (
     ConsolePage("/queues", "Queues", "inbox", queues.build),
     ConsolePage("/jobs", "Background work", "work_history", overview.build_jobs, listed=False),
     ConsolePage("/refusals", "Refusals", "block", overview.build_refusals, listed=False),
-    ConsolePage("/context", "Context", "article", questions.build_context),
+    ConsolePage("/context", "Context", "article", answers.build_context),
     ConsolePage("/audit", "Audit", "verified", audit.build, Capability.AUDIT),
     ConsolePage(
         "/audit/{action_id}", "Action", "bolt", audit.build_action, Capability.AUDIT, listed=False
     ),
     ConsolePage("/persona", "Persona", "psychology", persona.build, who=_both_personas),
     ConsolePage("/spec", "Spec", "description", spec.build),
-    ConsolePage("/ask", "Ask", "question_answer", questions.build_ask, kinds=AUDIENCES),
+    ConsolePage("/ask", "Ask", "question_answer", answers.build_ask, kinds=AUDIENCES),
     ConsolePage("/loops", "Loops", "timeline", persona.build_actor, who=lambda it: it.actor),
 )

@@ -50,12 +50,9 @@ class Search(BaseModel, frozen=True):
 
     def fits(self, entry: Entry) -> bool:
         """Whether an entry passes the filters that a list by time does not apply."""
-        return (
-            (self.tier is None or entry.tier is self.tier)
-            and (self.typology is None or entry.typology is self.typology)
-            and (self.origin is None or entry.origin is self.origin)
-            and entry.trust >= self.trust
-        )
+        names = ("tier", "typology", "origin")
+        same = all(getattr(self, name) in (None, getattr(entry, name)) for name in names)
+        return same and entry.trust >= self.trust
 
 
 async def build(context: PageContext) -> None:

@@ -1,4 +1,4 @@
-"""Questions to memory: the block that a prompt would be given, and an answer with its evidence."""
+"""What memory answers: the block that a prompt would be given, and an answer with its evidence."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _HEADERS = (
 
 
 @dataclass(slots=True)
-class Guard:
+class OriginGuard:
     """Middleware that refuses requests of other sites, and adds the browser's rules to answers."""
 
     app: ASGIApp
