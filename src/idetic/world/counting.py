@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from idetic.evidence import ContradictionStatus
-from idetic.library.handles import MAX_PAGE
 from idetic.model import Entry, EntryState, Tier, Typology
+from idetic.verbs.arguments import MAX_PAGE
 from idetic.world.player import Player
 
 WORDS = {

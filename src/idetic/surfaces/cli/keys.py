@@ -10,13 +10,13 @@ from typing import Any
 
 from rich.console import Console
 
-from idetic.gateway.content import check_uuid
 from idetic.keys import ApiKey, CreatedKey
 from idetic.library.idetic import Idetic
 from idetic.model import Capability
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, anchor_of, held_agent, moment_of, principal_of
 from idetic.surfaces.cli.sources import with_database
+from idetic.verbs.arguments import check_uuid
 
 WARNING = "Keep it now: only its hash is stored, and it cannot be shown again."
 

@@ -9,8 +9,9 @@ from collections import Counter
 from uuid import UUID
 
 from idetic.evidence import ContradictionStatus
-from idetic.library.handles import MAX_PAGE, Memory
+from idetic.library.handles import Memory
 from idetic.model import Entry, EntryState, LedgerRecord, Typology
+from idetic.verbs.arguments import MAX_PAGE
 from idetic.world.book import Book
 
 Row = dict[str, str]

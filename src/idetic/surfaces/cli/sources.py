@@ -12,7 +12,6 @@ from typing import TypeVar
 import anyio
 
 from idetic.errors import InputError, SpecNotFound
-from idetic.gateway.content import check_text
 from idetic.library.idetic import Idetic
 from idetic.ports import Clock
 from idetic.spec.loader import load
@@ -21,6 +20,7 @@ from idetic.store.connect import admin_connection
 from idetic.store.database import Connection
 from idetic.store.registry import SpecVersion
 from idetic.surfaces.cli import config, output
+from idetic.verbs.arguments import check_text
 
 T = TypeVar("T")
 

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from idetic.gateway.binding import allows
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 from idetic.library.persona_access import is_actor
@@ -18,6 +17,7 @@ from idetic.model import Capability, PrincipalKind, Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.surfaces.console import addresses
 from idetic.surfaces.console.login import COOKIE, Logins
+from idetic.verbs.authorization import allows
 
 T = TypeVar("T")
 
