@@ -11,7 +11,7 @@ from nicegui import events, ui
 from idetic.errors import InputError, NotFound
 from idetic.library.answering import Answered
 from idetic.library.handles import Interaction, Memory, Session
-from idetic.lifecycle.listings import OpenSession
+from idetic.lifecycle.overview import OpenSession
 from idetic.recall.context import Evicted, Eviction, Included
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at

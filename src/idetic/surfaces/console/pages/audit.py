@@ -10,9 +10,9 @@ from uuid import UUID
 
 from nicegui import events, ui
 
+from idetic.audit.chain import ChainHead
 from idetic.audit.explanation import ExplainedEntry
-from idetic.audit.findings import Problem, Verified
-from idetic.audit.head import ChainHead
+from idetic.audit.findings import ChainProblem, Verified
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at, parsed
 from idetic.surfaces.console.lineage import action_lineage
@@ -105,7 +105,7 @@ def _verified(found: Verified) -> None:
         el.button("Save this head", partial(_download, name, data), "small")
 
 
-def _about(one: Problem) -> None:
+def _about(one: ChainProblem) -> None:
     el.text("span", f"{one.what} ")
     if one.entry_id is not None:
         el.link(tail(one.entry_id), at(f"/entries/{one.entry_id}"), "mono")

@@ -12,7 +12,7 @@ from nicegui import events, ui
 from idetic.errors import InputError
 from idetic.evidence import TRANSITIONS, Contradiction, ContradictionStatus, Outcome
 from idetic.library.handles import Memory
-from idetic.lifecycle.quarantining import QuarantineRecord
+from idetic.lifecycle.quarantine import QuarantineRecord
 from idetic.model import Capability, Entry, LedgerRecord, Origin, Receipt, Typology
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at, parsed, utc
