@@ -1,12 +1,13 @@
 """The guard before every page, asset and socket of the console.
 
-A browser sends cookies along with what another site makes it send, and any site may open a socket
-to anywhere. So whoever changes something must come from a page of ours: the `Origin` has to name
-the host that was asked, and a socket belongs to the login whose page it was opened by.
+A browser sends our cookies along with a request that another site made it send, and any site may
+open a socket to any host. So a request that changes something must come from a page of ours: its
+`Origin` names the host that was asked, and a socket belongs to the login whose page opened it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 from nicegui import Client
@@ -15,9 +16,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from idetic.errors import KeyRefused
-from idetic.surfaces.console.logins import COOKIE, Logins
+from idetic.surfaces.console.login import COOKIE, Logins
 
-# Where a page keeps the token of the login that it was made for.
+# The key of a page's storage that holds the token of the login it was made for.
 OWNER = "login"
 _SOCKET = "/_nicegui_ws/"
 # Vue compiles templates and NiceGUI writes its start into the page, hence `unsafe-*`; nothing is
@@ -35,36 +36,34 @@ _HEADERS = (
 )
 
 
-class Guard:
-    """Lets in what comes from a page of ours, and sends the browser rules along with answers."""
+@dataclass(slots=True)
+class OriginGuard:
+    """Middleware that refuses requests of other sites, and adds the browser's rules to answers."""
 
-    def __init__(self, app: ASGIApp, logins: Logins):
-        self._app = app
-        self._logins = logins
+    app: ASGIApp
+    logins: Logins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request or socket."""
-        if scope["type"] == "websocket":
-            if not self._owns(HTTPConnection(scope)):
-                await send({"type": "websocket.close", "code": 1008})
-                return
-            await self._app(scope, receive, send)
-        elif scope["type"] == "http":
-            refused = _refusal(HTTPConnection(scope), scope["method"])
-            await (refused or self._app)(scope, receive, _with_rules(send))
-        else:
-            await self._app(scope, receive, send)
+        answer = self.app
+        if scope["type"] == "websocket" and not self._owns(HTTPConnection(scope)):
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] == "http":
+            answer = _refusal(HTTPConnection(scope), scope["method"]) or self.app
+            send = _with_rules(send)
+        await answer(scope, receive, send)
 
     def _owns(self, asked: HTTPConnection) -> bool:
         """Whether a socket comes from a page of the login whose cookie it carries."""
         token = asked.cookies.get(COOKIE)
         try:
-            self._logins.key_of(token)
+            self.logins.key_of(token)
         except KeyRefused:
             return False
         named = parse_qs(asked.url.query).get("client_id", [""])[0]
         client = Client.instances.get(named)
-        # A page that was away for long is forgotten here: NiceGUI has it load itself again.
+        # NiceGUI forgets a page that was away for long, and has the browser load it again.
         owned = bool(named) and (client is None or client.storage.get(OWNER) == token)
         return owned and same_origin(asked)
 
