@@ -20,7 +20,7 @@ from idetic.surfaces.cli import (
     commands,
     config,
     config_commands,
-    demo_commands,
+    demo,
     distribute,
     doctor,
     erase,
@@ -49,7 +49,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-app.add_typer(demo_commands.app, name="demo")
+app.add_typer(demo.app, name="demo")
 app.add_typer(spec_commands.app, name="spec")
 app.add_typer(commands.db, name="db")
 app.add_typer(model_commands.app, name="model")

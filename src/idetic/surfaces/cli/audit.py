@@ -15,7 +15,6 @@ from idetic.gateway.content import check_uuid
 from idetic.library.idetic import Idetic
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, memory_of, principal_of
-from idetic.surfaces.cli.progress import bar
 from idetic.surfaces.cli.sources import read_text, with_database, write_text
 
 # A screenful; `--json` has them all.
@@ -37,7 +36,7 @@ def show_verified(asked: Asked, heads: Heads, dsn: str | None, as_json: bool) ->
 
     async def check(db: Idetic) -> Verified:
         memory = await memory_of(db, asked)
-        with bar("links", quiet=as_json) as report:
+        with output.bar("links", quiet=as_json) as report:
             return await memory.verify(kept, report)
 
     found = with_database(dsn, check)

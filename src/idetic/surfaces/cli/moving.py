@@ -14,7 +14,6 @@ from idetic.surfaces.cli import output
 from idetic.surfaces.cli.audit import read_head
 from idetic.surfaces.cli.failures import UsageRefused
 from idetic.surfaces.cli.memory import Asked, memory_of, principal_of
-from idetic.surfaces.cli.progress import bar
 from idetic.surfaces.cli.sources import with_database
 from idetic.transfer.adopting import Adopted
 from idetic.transfer.exporting import Exported
@@ -45,7 +44,7 @@ def export_anchor(
 
     async def run(db: Idetic) -> Exported | None:
         memory = await memory_of(db, asked)
-        with bar("rows", quiet=as_json or file == "-") as report:
+        with output.bar("rows", quiet=as_json or file == "-") as report:
             if file != "-":
                 return await memory.export_to(file, vectors=vectors, progress=report)
             async for chunk in memory.export(vectors=vectors):
@@ -66,11 +65,11 @@ def import_anchor(taking: Taking, asked: Asked, dsn: str | None, as_json: bool) 
     async def run(db: Idetic) -> tuple[int, Imported, int]:
         applied = await apply_specs(db, taking.file) if taking.apply else 0
         memory = await memory_of(db, asked)
-        with bar("rows", quiet=as_json) as report:
+        with output.bar("rows", quiet=as_json) as report:
             done = await memory.import_from(
                 taking.file, vectors=taking.vectors, head=head, progress=report
             )
-        with bar("entries", quiet=as_json) as report:
+        with output.bar("entries", quiet=as_json) as report:
             embedded = (await memory.embed(report)).embedded if taking.embed else 0
         return applied, done, embedded
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Show = Callable[["Console"], None]
+Report = Callable[..., None]
 
 # These reorder what stands around them: an entry must not rewrite the line it is shown in.
 _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -66,6 +68,26 @@ def facts(rows: Mapping[str, object], title: str | None = None) -> Table:
     for name, value in rows.items():
         made.add_row(literal(name, "bold"), literal(value))
     return made
+
+
+@contextmanager
+def bar(what: str, *, quiet: bool) -> Iterator[Report | None]:
+    """A bar on stderr for long work; hidden beside JSON and without a terminal.
+
+    Call what is given with how much is done, of how much, and what is being done.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    shown = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    hidden = quiet or not shown.is_terminal
+    with Progress(*columns, console=shown, transient=True, disable=hidden) as progress:
+        task = progress.add_task(what, total=None)
+
+        def report(done: int, of: int, what: str = what) -> None:
+            progress.update(task, description=what, completed=done, total=of)
+
+        yield None if quiet else report
 
 
 def moment(at: datetime) -> str:

@@ -10,7 +10,6 @@ from idetic.recall.explanation import as_data
 from idetic.recall.hits import Hit, Recall
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, memory_of
-from idetic.surfaces.cli.progress import bar
 from idetic.surfaces.cli.sources import with_database
 
 
@@ -29,7 +28,7 @@ def embed_pending(asked: Asked, dsn: str | None, as_json: bool) -> None:
 
     async def run(db: Idetic) -> Embedded:
         memory = await memory_of(db, asked)
-        with bar("embedded", quiet=as_json) as report:
+        with output.bar("embedded", quiet=as_json) as report:
             return await memory.embed(report)
 
     done = with_database(dsn, run)

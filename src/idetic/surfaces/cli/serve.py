@@ -16,7 +16,7 @@ from idetic.surfaces.cli.options import Dsn, Json, examples
 
 if TYPE_CHECKING:
     from idetic.library.idetic import Idetic
-    from idetic.surfaces.cli.serve_demo import DemoKey
+    from idetic.surfaces.cli.demo import DemoKey
 
 SERVE = examples("idetic serve --demo", "idetic serve --port 9000 --no-worker")
 
@@ -69,7 +69,7 @@ def serve(
 
 async def _serve(db: Idetic, asked: _Asked) -> None:
     run, limits = _packages(asked.rate)
-    from idetic.surfaces.cli.serve_demo import demo_keys
+    from idetic.surfaces.cli.demo import demo_keys
 
     console = _console() if asked.console else None
     async with demo_keys(db, wanted=asked.demo, quiet=asked.json) as keys:

@@ -1,44 +1,37 @@
-"""Who is who in a story: entries, threads and sources by the names that its script gives them."""
+"""One performance of a story: who is who in it, and what has happened so far."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from idetic.errors import IdeticError
-from idetic.evidence import Closed, Corroboration
-from idetic.library.handles import Memory
-from idetic.model import LedgerRecord, Receipt
+from idetic.evidence import Closed
+from idetic.model import Receipt
+from idetic.world.stage import Cast, Rulebook, StoryClock
+from idetic.world.story import SceneLine, Sections, Story
 
 # What only carries statements from tier to tier.
 _QUIET = ("compounded", "recurred", "corroborated", "proposed", "dropped")
 
 
-@dataclass(frozen=True)
-class Line:
-    """One decision: about what, which, and why."""
-
-    what: str
-    did: str
-    why: str
-
-
 @dataclass
-class Book:
-    """The names of one run. Ids differ from run to run; names do not.
+class Performance:
+    """The names and decisions of one performance. Ids differ from one to the next; names do not.
 
     `observed` are the entries of threads and sessions, `standing` those of persistent memory by
     name, `decided` the last receipt of each kind of decision about a name, `went` what dropped
     entries went into, `actions` the ids of actions by name, `emptied` what was erased, `counts`
-    what was done how often.
+    what was done how often, `looks` what each look at memory found.
     """
 
-    memory: Memory
-    day_of: Callable[[datetime], int]
+    story: Story
+    cast: Cast
+    rules: Rulebook
+    clock: StoryClock
     names: dict[UUID, str] = field(default_factory=dict)
     voices: dict[UUID, str] = field(default_factory=dict)
     observed: list[UUID] = field(default_factory=list)
@@ -48,9 +41,10 @@ class Book:
     actions: dict[str, UUID] = field(default_factory=dict)
     emptied: set[UUID] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
+    looks: dict[str, Sections] = field(default_factory=dict)
 
     def saw(self, receipt: Receipt, what: str) -> UUID:
-        """An entry that was observed or stated under a name."""
+        """Name the entry that an observation made."""
         if receipt.entry_id is None:
             raise IdeticError("A write that was accepted names no entry.")
         if receipt.entry_id not in self.names:
@@ -58,27 +52,32 @@ class Book:
         self.names[receipt.entry_id] = what
         return receipt.entry_id
 
-    async def name(self, entry_id: UUID, told: Mapping[str, Any] | None = None) -> str:
-        """What the script calls an entry: the name of what it was made of.
+    def named(self, source: UUID | None, name: str) -> None:
+        """Name a session, a thread or another source."""
+        if source is not None:
+            self.voices[source] = name
 
-        `told` is what a receipt about it says, which may spare a question.
+    def action(self, name: str) -> UUID:
+        """Name an action, and give it its id."""
+        return self.actions.setdefault(name, self.cast.setting.action_id(name))
+
+    async def name(self, entry_id: UUID, detail: Mapping[str, Any] | None = None) -> str:
+        """What the story calls an entry: the name of what it was made of.
+
+        `detail` is what a receipt about it says, which may spare a question.
         """
         if entry_id not in self.names:
-            made = told or {}
+            made = detail or {}
             if "sources" not in made:
                 # The history, and not the lineage: it also tells of what is gone.
-                made = (await self.memory.history(entry_id))[0].detail
+                made = (await self.cast.explorer.history(entry_id))[0].detail
             sources = map(UUID, made["sources"])
             self.names[entry_id] = next(self.names[s] for s in sources if s in self.names)
         return self.names[entry_id]
 
-    def voice(self, one: Corroboration) -> str:
-        """What the script calls a source; an operator's word in a review has no other name."""
-        return self.voices.get(one.source_ref, "operator")
-
-    async def close(self, closed: Closed) -> list[Line]:
+    async def close(self, closed: Closed) -> list[SceneLine]:
         """What a close decided about persistent memory, and the names of what it made."""
-        lines: list[Line] = []
+        lines: list[SceneLine] = []
         new = set(closed.entries("proposed"))
         weighed = new.union(*map(closed.entries, ("held", "promoted", "meta_promoted")))
         for one in closed.decided:
@@ -94,30 +93,37 @@ class Book:
                 did = "confirmed"
             if did not in _QUIET:
                 gates = [gate.as_data() for gate in one.gates]
-                lines.append(Line(what, did, _why(did, one.receipt.reason, gates)))
+                lines.append(SceneLine(what, did, _why(did, one.receipt.reason, gates)))
         return lines
 
-    async def since(self, entry_id: UUID, position: int) -> list[Line]:
+    async def since(self, entry_id: UUID, position: int) -> list[SceneLine]:
         """What became of an entry from a position of its chain on."""
-        what, history = await self.name(entry_id), await self.memory.history(entry_id)
-        return [told(what, link) for link in history if link.position >= position]
+        what = await self.name(entry_id)
+        history = await self.cast.explorer.history(entry_id)
+        return [
+            SceneLine(
+                what,
+                link.transition,
+                _why(link.transition, link.reason, link.detail.get("gates", ())),
+            )
+            for link in history
+            if link.position >= position
+        ]
 
-    async def about(self, receipts: Iterable[Receipt]) -> list[Line]:
-        """The last word about each entry that some receipts are about."""
-        lines: list[Line] = []
+    async def about(self, receipts: Iterable[Receipt]) -> list[SceneLine]:
+        """The decision that each receipt stands for."""
+        lines: list[SceneLine] = []
         for receipt in receipts:
             if receipt.entry_id is not None:
                 lines += (await self.since(receipt.entry_id, receipt.position))[:1]
         return lines
 
-
-def told(what: str, link: LedgerRecord) -> Line:
-    """A link of a chain as a line."""
-    why = _why(link.transition, link.reason, link.detail.get("gates", ()))
-    return Line(what, link.transition, why)
+    async def lines(self, did: str, entries: Iterable[UUID], why: str) -> list[SceneLine]:
+        """The same decision about several entries."""
+        return [SceneLine(await self.name(entry_id), did, why) for entry_id in entries]
 
 
 def _why(transition: str, reason: str, gates: Sequence[Mapping[str, Any]]) -> str:
-    """A promotion is told by what its gates counted."""
+    """A reason; a promotion also says what its gates counted."""
     counted = [gate["why"] for gate in gates if gate["need"]] if transition == "promoted" else []
     return "; ".join([reason, *counted[1:]])
