@@ -19,25 +19,21 @@ from idetic.surfaces.cli import (
     bench,
     commands,
     config,
-    config_commands,
+    database,
     demo,
-    distribute,
-    doctor,
     erase,
     failures,
-    key_commands,
-    mcp_commands,
-    model_commands,
+    keys,
+    model,
     move_commands,
     persona_commands,
     queue_commands,
+    recall_commands,
     serve,
-    spec_commands,
+    spec,
     turn_commands,
-    upgrade,
-    worker,
 )
-from idetic.surfaces.cli.options import examples
+from idetic.surfaces.cli.options import examples, help_if_alone
 from idetic.telemetry import configure_from_environment
 
 NAME = "idetic"
@@ -49,38 +45,46 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-app.add_typer(demo.app, name="demo")
-app.add_typer(spec_commands.app, name="spec")
-app.add_typer(commands.db, name="db")
-app.add_typer(model_commands.app, name="model")
-app.add_typer(key_commands.app, name="keys")
-app.add_typer(persona_commands.app, name="persona")
-app.command("dream", epilog=persona_commands.DREAM)(persona_commands.dream)
-app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
-app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
-app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)
-app.command("upgrade", epilog=upgrade.UPGRADE)(upgrade.upgrade)
-app.command("distribute", epilog=distribute.DISTRIBUTE)(distribute.distribute)
-app.command("worker", epilog=worker.WORKER)(worker.worker)
-app.command("serve", epilog=serve.SERVE)(serve.serve)
-app.command("list", epilog=commands.LIST)(commands.list_entries)
-app.command("history", epilog=commands.HISTORY)(commands.history)
-app.command("verify", epilog=audit_commands.VERIFY)(audit_commands.verify)
-app.command("explain", epilog=audit_commands.EXPLAIN)(audit_commands.explain)
-app.command("erase", epilog=erase.ERASE)(erase.erase)
-app.command("observe", epilog=turn_commands.OBSERVE)(turn_commands.observe)
-app.command("context", epilog=turn_commands.CONTEXT)(turn_commands.context)
-app.command("close", epilog=turn_commands.CLOSE)(turn_commands.close)
-app.command("contradictions", epilog=queue_commands.LISTED)(queue_commands.contradictions)
-app.command("resolve", epilog=queue_commands.RESOLVE)(queue_commands.resolve)
-app.command("disposition", epilog=queue_commands.DUE)(queue_commands.disposition)
-app.command("dispose", epilog=queue_commands.DISPOSE)(queue_commands.dispose)
-app.command("mcp", epilog=mcp_commands.MCP)(mcp_commands.mcp)
-app.command("bench", epilog=bench.BENCH)(bench.bench)
-app.add_typer(config_commands.app, name="config")
-app.command("export", epilog=move_commands.EXPORT)(move_commands.export)
-app.command("import", epilog=move_commands.IMPORT)(move_commands.import_)
-app.command("adopt", epilog=move_commands.ADOPT)(move_commands.adopt)
+_GROUPS = {
+    "demo": demo.app,
+    "spec": spec.app,
+    "db": database.db,
+    "model": model.app,
+    "keys": keys.app,
+    "persona": persona_commands.app,
+    "config": config.app,
+}
+_COMMANDS = {
+    "dream": (persona_commands.dream, persona_commands.DREAM),
+    "recall": (recall_commands.recall, recall_commands.RECALL),
+    "embed": (recall_commands.embed, recall_commands.EMBED),
+    "doctor": (database.doctor, database.DOCTOR),
+    "upgrade": (database.upgrade, database.UPGRADE),
+    "distribute": (database.distribute, database.DISTRIBUTE),
+    "worker": (serve.worker, serve.WORKER),
+    "serve": (serve.serve, serve.SERVE),
+    "list": (commands.list_entries, commands.LIST),
+    "history": (commands.history, commands.HISTORY),
+    "verify": (audit_commands.verify, audit_commands.VERIFY),
+    "explain": (audit_commands.explain, audit_commands.EXPLAIN),
+    "erase": (erase.erase, erase.ERASE),
+    "observe": (turn_commands.observe, turn_commands.OBSERVE),
+    "context": (turn_commands.context, turn_commands.CONTEXT),
+    "close": (turn_commands.close, turn_commands.CLOSE),
+    "contradictions": (queue_commands.contradictions, queue_commands.LISTED),
+    "resolve": (queue_commands.resolve, queue_commands.RESOLVE),
+    "disposition": (queue_commands.disposition, queue_commands.DUE),
+    "dispose": (queue_commands.dispose, queue_commands.DISPOSE),
+    "mcp": (serve.mcp, serve.MCP),
+    "bench": (bench.bench, bench.BENCH),
+    "export": (move_commands.export, move_commands.EXPORT),
+    "import": (move_commands.import_, move_commands.IMPORT),
+    "adopt": (move_commands.adopt, move_commands.ADOPT),
+}
+for _name, _group in _GROUPS.items():
+    app.add_typer(_group, name=_name)
+for _name, (_run, _examples) in _COMMANDS.items():
+    app.command(_name, epilog=_examples)(_run)
 
 
 def _version(asked: bool) -> None:
@@ -97,7 +101,7 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    commands.help_if_alone(context)
+    help_if_alone(context)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

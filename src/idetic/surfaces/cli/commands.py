@@ -3,28 +3,23 @@
 # ruff: noqa: PLC0415
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from idetic.model import Tier, Typology
-from idetic.surfaces.cli.options import AgentName, Anchor, As, Dsn, Json, examples
-
-SCOPE = "--agent world_agent --anchor org_id=UUID --anchor domain_id=UUID --as operator:ada"
-LIST = examples(f"idetic list {SCOPE}", f"idetic list {SCOPE} --as-of 2026-01-31T12:00:00Z")
-HISTORY = examples(f"idetic history ENTRY_ID {SCOPE}")
-
-db = typer.Typer(
-    help="The embedded PostgreSQL server: start, stop, look.",
-    epilog=examples("idetic db status", "idetic db start"),
+from idetic.surfaces.cli.options import (
+    SCOPE,
+    AgentName,
+    Anchor,
+    As,
+    Dsn,
+    Json,
+    examples,
 )
 
-
-def help_if_alone(context: typer.Context) -> None:
-    """A group called without a command shows what commands it has."""
-    if context.invoked_subcommand is None:
-        sys.stdout.write(context.get_help())
+LIST = examples(f"idetic list {SCOPE}", f"idetic list {SCOPE} --as-of 2026-01-31T12:00:00Z")
+HISTORY = examples(f"idetic history ENTRY_ID {SCOPE}")
 
 
 def list_entries(
@@ -63,32 +58,3 @@ def history(
     from idetic.surfaces.cli.memory import Asked, show_history
 
     show_history(entry_id, Asked(agent, tuple(anchor), as_), dsn, json)
-
-
-@db.callback(invoke_without_command=True)
-def _db(context: typer.Context) -> None:
-    help_if_alone(context)
-
-
-@db.command("start", epilog=examples("idetic db start", "IDETIC_HOME=/srv/idetic idetic db start"))
-def start(json: Json = False) -> None:
-    """Start the embedded server and keep it running until `idetic db stop`."""
-    from idetic.surfaces.cli.server import start_server
-
-    start_server(json)
-
-
-@db.command("stop", epilog=examples("idetic db stop", "idetic db stop --json"))
-def stop(json: Json = False) -> None:
-    """Stop the embedded server, whoever uses it. Committed work is kept."""
-    from idetic.surfaces.cli.server import stop_server
-
-    stop_server(json)
-
-
-@db.command("status", epilog=examples("idetic db status", "idetic db status --json"))
-def status(json: Json = False) -> None:
-    """Show the embedded server: home, process, socket, version. Touches nothing."""
-    from idetic.surfaces.cli.server import show_status
-
-    show_status(json)

@@ -1,126 +1,185 @@
 """`idetic keys …`: API keys from the shell. A key is an answer, and never an argument."""
 
+# ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
+import typer
 
-from idetic.gateway.content import check_uuid
-from idetic.keys import ApiKey, CreatedKey
-from idetic.library.idetic import Idetic
 from idetic.model import Capability
 from idetic.surfaces.cli import output
-from idetic.surfaces.cli.memory import Asked, anchor_of, held_agent, moment_of, principal_of
-from idetic.surfaces.cli.sources import with_database
+from idetic.surfaces.cli.options import SCOPE, AgentName, Anchor, Dsn, Json, examples, group
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from idetic.keys import ApiKey, CreatedKey
+    from idetic.library.idetic import Idetic
 
 WARNING = "Keep it now: only its hash is stored, and it cannot be shown again."
 
+app = group(
+    "API keys: create, list, rotate and revoke. They need an admin login.",
+    "idetic keys list",
+    f"idetic keys create {SCOPE}",
+)
+# Without an environment variable: whom a key stands for is never a setting.
+For = Annotated[
+    str,
+    typer.Option(
+        "--as",
+        metavar="KIND:NAME",
+        help="Whom it stands for: agent, operator, customer, auditor or maintenance, and a name.",
+    ),
+]
+KeyId = Annotated[
+    str,
+    typer.Argument(metavar="KEY_ID", show_default=False, help="The key's id, never the key."),
+]
+ExpiresAt = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", show_default=False, help="ISO 8601 with a time zone."),
+]
 
-def create_key(
-    asked: Asked,
-    capabilities: Sequence[Capability] | None,
-    expires_at: str | None,
-    dsn: str | None,
-    as_json: bool,
+
+@app.command(
+    "create",
+    epilog=examples(
+        f"idetic keys create {SCOPE}", f"idetic keys create {SCOPE} --capability read --json"
+    ),
+)
+def create(
+    agent: AgentName,
+    anchor: Anchor,
+    as_: For,
+    capability: Annotated[
+        list[Capability] | None,
+        typer.Option(show_default=False, help="Only this, of what the spec grants; repeat."),
+    ] = None,
+    expires_at: ExpiresAt = None,
+    dsn: Dsn = None,
+    json: Json = False,
 ) -> None:
-    """A new key, shown once."""
-    principal = principal_of(asked.principal)
+    """Create a key for one anchor and one principal. It is printed once, on stdout."""
+    from idetic.surfaces.cli.sources import (
+        anchor_of,
+        moment_of,
+        principal_of,
+        stored_agent,
+        with_database,
+    )
+
+    principal = principal_of(as_)
     until = moment_of(expires_at, "--expires-at") if expires_at else None
 
-    async def create(db: Idetic) -> CreatedKey:
-        agent = await held_agent(db, asked.agent)
+    async def work(db: Idetic) -> CreatedKey:
+        found = await stored_agent(db, agent)
         return await db.keys.create(
-            agent=asked.agent,
+            agent=agent,
             principal=principal,
-            capabilities=capabilities or None,
+            capabilities=capability or None,
             expires_at=until,
-            anchor=anchor_of(agent.spec, asked.anchor),
+            anchor=anchor_of(found.spec, anchor),
         )
 
-    _show_once(with_database(dsn, create), as_json)
+    _show_once(with_database(dsn, work), json)
 
 
-def list_keys(agent: str | None, dsn: str | None, as_json: bool) -> None:
-    """Every key, oldest first, and whether it holds."""
+@app.command("list", epilog=examples("idetic keys list", "idetic keys list --agent world_agent"))
+def list_(
+    agent: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default=False, help="Only this agent's."),
+    ] = None,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """List keys, oldest first: what each stands for and whether it holds. Never the keys."""
+    from idetic.surfaces.cli.sources import with_database
 
-    async def read(db: Idetic) -> tuple[list[ApiKey], datetime]:
+    async def work(db: Idetic) -> tuple[list[ApiKey], datetime]:
         return await db.keys.list(agent), db.clock.now()
 
-    keys, now = with_database(dsn, read)
-    data = {"keys": [_key_data(each, now) for each in keys]}
-    output.answer(data, as_json, lambda console: _show(console, keys, now))
+    keys, now = with_database(dsn, work)
+
+    def show(console: Console) -> None:
+        table = output.table("id", "state", "stands for", "may", "times", keep=("id",))
+        for key in keys:
+            table.add_row(*_row(key, now))
+        console.print(table if keys else "No keys.")
+
+    output.answer({"keys": [_data(key, now) for key in keys]}, json, show)
 
 
-def rotate_key(
-    key_id: str, grace_hours: int, expires_at: str | None, dsn: str | None, as_json: bool
+@app.command(
+    "rotate",
+    epilog=examples("idetic keys rotate KEY_ID", "idetic keys rotate KEY_ID --grace-hours 0"),
+)
+def rotate(
+    key_id: KeyId,
+    grace_hours: Annotated[
+        int, typer.Option(min=0, max=2160, help="How long the old key still holds.")
+    ] = 24,
+    expires_at: ExpiresAt = None,
+    dsn: Dsn = None,
+    json: Json = False,
 ) -> None:
-    """A successor, shown once."""
+    """Replace a key by one that stands for the same. The new one is printed once, on stdout."""
+    from idetic.gateway.content import check_uuid
+    from idetic.surfaces.cli.sources import moment_of, with_database
+
     wanted = check_uuid(key_id, "KEY_ID")
     until = moment_of(expires_at, "--expires-at") if expires_at else None
     grace = timedelta(hours=grace_hours)
     made = with_database(dsn, lambda db: db.keys.rotate(wanted, grace=grace, expires_at=until))
-    _show_once(made, as_json)
+    _show_once(made, json)
 
 
-def revoke_key(key_id: str, dsn: str | None, as_json: bool) -> None:
-    """The end of a key."""
+@app.command("revoke", epilog=examples("idetic keys revoke KEY_ID"))
+def revoke(key_id: KeyId, dsn: Dsn = None, json: Json = False) -> None:
+    """End a key at once and for good."""
+    from idetic.gateway.content import check_uuid
+    from idetic.surfaces.cli.sources import with_database
+
     wanted = check_uuid(key_id, "KEY_ID")
     with_database(dsn, lambda db: db.keys.revoke(wanted))
-    data = {"id": wanted, "revoked": True}
-    output.answer(data, as_json, lambda console: console.print(f"Key {wanted} is revoked."))
+    output.say(f"Key {wanted} is revoked.", {"id": wanted, "revoked": True}, json)
 
 
 def _show_once(made: CreatedKey, as_json: bool) -> None:
     data = {"id": made.id, "key": made.key, "warning": WARNING}
     # Nothing but the key on stdout, unwrapped, so that it can go straight into a vault.
-    output.answer(data, as_json, lambda _: _write_line(made.key))
+    output.answer(data, as_json, lambda _: output.write(f"{made.key}\n"))
     if not as_json:
         output.console(stderr=True).print(f"Key id {made.id}. {WARNING}", soft_wrap=True)
 
 
-def _write_line(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-
-
-def _key_data(key: ApiKey, now: datetime) -> dict[str, Any]:
+def _data(key: ApiKey, now: datetime) -> dict[str, Any]:
     told = {each.name: getattr(key, each.name) for each in fields(key)}
     only = None if key.capabilities is None else sorted(key.capabilities)
     return {**told, "capabilities": only, "state": key.state(now)}
 
 
-def _show(console: Console, keys: Sequence[ApiKey], now: datetime) -> None:
-    if not keys:
-        console.print("No keys.")
-        return
-    table = output.table("id", "state", "stands for", "may", "times", keep=("id",))
-    for key in keys:
-        anchor = " ".join(f"{name}={value}" for name, value in key.anchor.items())
-        who = f"{key.agent} {key.principal.kind}:{key.principal.name}\n{anchor}"
-        only = "all that the spec grants" if key.capabilities is None else _words(key.capabilities)
-        table.add_row(
-            output.literal(key.id, "cyan"),
-            key.state(now).value,
-            output.literal(who),
-            only,
-            output.literal("\n".join(_times(key))),
-        )
-    console.print(table)
-
-
-def _words(capabilities: frozenset[Capability]) -> str:
-    return ", ".join(sorted(capabilities))
-
-
-def _times(key: ApiKey) -> list[str]:
-    named = {
+def _row(key: ApiKey, now: datetime) -> list[Any]:
+    anchor = " ".join(f"{name}={value}" for name, value in key.anchor.items())
+    who = f"{key.agent} {key.principal.kind}:{key.principal.name}\n{anchor}"
+    may = "all that the spec grants"
+    if key.capabilities is not None:
+        may = ", ".join(sorted(key.capabilities))
+    times = {
         "created": key.created_at,
         "expires": key.expires_at,
         "revoked": key.revoked_at,
         "used": key.last_used_at,
     }
-    return [f"{what} {output.moment(at)}" for what, at in named.items() if at is not None]
+    told = "\n".join(f"{what} {output.moment(at)}" for what, at in times.items() if at is not None)
+    return [
+        output.literal(key.id, "cyan"),
+        key.state(now).value,
+        output.literal(who),
+        may,
+        output.literal(told),
+    ]

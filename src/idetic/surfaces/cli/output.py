@@ -34,6 +34,17 @@ def answer(data: Any, as_json: bool, show: Show) -> None:
         show(console())
 
 
+def say(line: str, data: Any, as_json: bool) -> None:
+    """Give a command's answer that is one line for people."""
+    answer(data, as_json, lambda shown: shown.print(literal(line), soft_wrap=True))
+
+
+def write(text: str) -> None:
+    """A text to stdout as it is: the console would break long lines."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that takes every text literally: content is not markup."""
     from rich.console import Console
@@ -68,6 +79,13 @@ def facts(rows: Mapping[str, object], title: str | None = None) -> Table:
     for name, value in rows.items():
         made.add_row(literal(name, "bold"), literal(value))
     return made
+
+
+def indented(part: Any, by: int) -> Any:
+    """Something to show, moved to the right."""
+    from rich.padding import Padding
+
+    return Padding(part, (0, 0, 0, by))
 
 
 @contextmanager

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from idetic.surfaces.cli.commands import help_if_alone
-from idetic.surfaces.cli.options import Dsn, Json, examples
+from idetic.surfaces.cli.options import Dsn, Json, examples, help_if_alone
 
 DREAM = examples(
     "idetic dream help-desk.yaml --tenant acme", "idetic dream help-desk.yaml --tenant acme --json"

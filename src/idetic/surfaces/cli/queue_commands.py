@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from idetic.evidence import ContradictionStatus, Outcome
-from idetic.surfaces.cli.commands import SCOPE
-from idetic.surfaces.cli.options import AgentName, Anchor, As, Dsn, Json, examples
+from idetic.surfaces.cli.options import SCOPE, AgentName, Anchor, As, Dsn, Json, examples
 
 LISTED = examples(
     f"idetic contradictions {SCOPE}", f"idetic contradictions --status dismissed {SCOPE} --json"

@@ -8,15 +8,13 @@ from typing import Annotated
 import typer
 
 from idetic.model import Origin
-from idetic.surfaces.cli.commands import SCOPE
 from idetic.surfaces.cli.options import (
+    SCOPE,
     AgentName,
     Anchor,
     As,
     Dsn,
-    Envelope,
     Json,
-    SessionId,
     examples,
 )
 
@@ -30,6 +28,19 @@ CONTEXT = examples(
 )
 CLOSE = examples(f"idetic close SESSION_ID {SCOPE}")
 Pairs = list[str] | None
+SessionId = Annotated[
+    str | None,
+    typer.Option("--session", metavar="SESSION_ID", show_default=False, help="A session's id."),
+]
+Envelope = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--envelope",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="What it is about: a declared key; once for each. Lists with commas.",
+    ),
+]
 
 
 def observe(  # noqa: PLR0913, PLR0917 - one for each option

@@ -1,4 +1,4 @@
-"""`idetic spec new`: the interview, asked at the terminal or answered in advance."""
+"""The answers of `idetic spec new`: asked at the terminal, or given in advance."""
 
 from __future__ import annotations
 
@@ -12,43 +12,24 @@ from rich.console import Console
 from idetic.errors import InputError
 from idetic.spec.document import read
 from idetic.spec.interview import Question, build, next_question, objection, questions
-from idetic.spec.loader import parse
 from idetic.spec.problems import Problem, SpecInvalid
 from idetic.surfaces.cli import failures, output
-from idetic.surfaces.cli.sources import pairs, read_text, write_text
+from idetic.surfaces.cli.sources import pairs, read_text
+
+# What stands in for an answer that is yet to come and has no default.
+_STAND_INS = {"agent": "agent", "anchor.keys": "tenant_id"}
 
 
-def new_spec(out: str | None, answers: str | None, given: Sequence[str], as_json: bool) -> None:
-    """Ask, or take the answers as given; the result is valid before it is written."""
-    if answers is None and not given:
-        said = _interview(output.console(stderr=True))
-    else:
-        said = {**(_from_file(answers) if answers else {}), **pairs(given, "--set")}
-    text = build(said)
-    spec = parse(text)
-    if out is not None:
-        write_text(out, text, anew=True)
-    data = {"agent": spec.agent, "digest": spec.digest, "out": out, "yaml": text}
-    output.answer(data, as_json, lambda console: _show(console, text, out))
-
-
-def _show(console: Console, text: str, out: str | None) -> None:
-    if out is None:
-        sys.stdout.write(text)
-        return
-    console.print(output.literal(f"The spec is in {out}."))
-    console.print(output.literal(f"Next: idetic spec plan {out}"))
-
-
-def _interview(console: Console) -> dict[str, str]:
-    """The questions go to stderr: stdout is for the spec alone."""
+def interview() -> dict[str, str]:
+    """Ask every question. They go to stderr: stdout is for the spec alone."""
+    console = output.console(stderr=True)
     said: dict[str, str] = {}
     primitive = None
     while (question := next_question(said)) is not None:
         if question.primitive != primitive:
             primitive = question.primitive
             console.print(output.literal(f"\n{primitive}", "bold cyan"))
-        answered = {**said, question.key: _asked(console, question)}
+        answered = {**said, question.key: _answer(console, question)}
         if wrong := [p for key, p in _problems(answered).items() if key not in _problems(said)]:
             # Told now and asked again: nobody wants to hear it sixty questions later.
             failures.print_problems(console, [asdict(wrong[0])])
@@ -57,8 +38,16 @@ def _interview(console: Console) -> dict[str, str]:
     return said
 
 
-# What stands in for an answer that is yet to come and has no default.
-_STAND_INS = {"agent": "agent", "anchor.keys": "tenant_id"}
+def answers_given(path: str | None, given: Sequence[str]) -> dict[str, str]:
+    """Answers from a file (`anchor.keys: …`, or `keys: …` below `anchor:`) and from options."""
+    said: dict[str, str] = {}
+    if path is not None:
+        document = read(read_text(path), path)
+        if document.findings:
+            first = document.findings[0]
+            raise InputError(f"{path}: {first.message}", remedy=first.remedy)
+        said = dict(_flat(document.data, ""))
+    return {**said, **pairs(given, "--set")}
 
 
 def _problems(said: Mapping[str, str]) -> dict[tuple[str, str], Problem]:
@@ -73,7 +62,7 @@ def _problems(said: Mapping[str, str]) -> dict[tuple[str, str], Problem]:
     return {}
 
 
-def _asked(console: Console, question: Question) -> str:
+def _answer(console: Console, question: Question) -> str:
     """One answer; an empty one takes the default."""
     console.print(output.literal(question.prompt, "bold"))
     console.print(output.literal(question.explanation, "dim"))
@@ -83,30 +72,17 @@ def _asked(console: Console, question: Question) -> str:
     default = "" if question.default is None else f" [{question.default}]"
     while True:
         console.print(output.literal(f"{question.key}{default}: "), end="")
-        answer = _line(question)
+        line = sys.stdin.readline()
+        if not line:
+            raise InputError(
+                f"The input ended at the question `{question.key}`; nothing was written.",
+                remedy="Answer every question (an empty line takes the default), or give the "
+                "answers with --answers or --set.",
+            )
+        answer = line.strip()
         if (wrong := objection(question, answer or question.default or "")) is None:
             return answer
         console.print(output.literal(wrong, "red"))
-
-
-def _line(question: Question) -> str:
-    line = sys.stdin.readline()
-    if not line:
-        raise InputError(
-            f"The input ended at the question `{question.key}`; nothing was written.",
-            remedy="Answer every question (an empty line takes the default), or give the answers "
-            "with --answers or --set.",
-        )
-    return line.strip()
-
-
-def _from_file(path: str) -> dict[str, str]:
-    """Answers as YAML: `anchor.keys: …`, or `keys: …` below `anchor:`."""
-    document = read(read_text(path), path)
-    if document.findings:
-        first = document.findings[0]
-        raise InputError(f"{path}: {first.message}", remedy=first.remedy)
-    return dict(_flat(document.data, ""))
 
 
 def _flat(data: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
@@ -119,12 +95,7 @@ def _flat(data: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
                 f"The answer `{path}` is a list.",
                 remedy="Write it as you would type it: one text, with commas or semicolons.",
             )
+        elif isinstance(value, bool):
+            yield path, "yes" if value else "no"
         else:
-            yield path, _typed(value)
-
-
-def _typed(value: object) -> str:
-    """A YAML scalar as one would have typed it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
+            yield path, "" if value is None else str(value)
