@@ -13,7 +13,6 @@ import pytest
 
 from idetic import Claim, Idetic, Observation, Principal, Tier, errors
 from idetic.embed import BgeSmall
-from idetic.library.transferring import apply_specs
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.databases import copy_of
 from tests.support.moving import (
@@ -302,10 +301,10 @@ async def test_a_spec_that_is_not_the_one_its_digest_names_is_not_applied(
     opened = Idetic.open(empty_database.dsn, admin_dsn=empty_database.admin_dsn)
     async with opened as db:
         with pytest.raises(errors.ExportRefused, match="digest"):
-            await apply_specs(db, written(tmp_path / "f.jsonl", forged))
+            await db.apply_specs(written(tmp_path / "f.jsonl", forged))
         assert await db.spec_versions() == []
-        assert await apply_specs(db, written(tmp_path / "a.jsonl", data)) == 1, "control"
-        assert await apply_specs(db, tmp_path / "a.jsonl") == 0, "it is known by now"
+        assert await db.apply_specs(written(tmp_path / "a.jsonl", data)) == 1, "control"
+        assert await db.apply_specs(tmp_path / "a.jsonl") == 0, "it is known by now"
 
 
 async def test_a_tail_that_was_cut_and_sealed_again_shows_against_a_kept_head(

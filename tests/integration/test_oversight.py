@@ -118,7 +118,7 @@ async def test_what_was_written_and_refused_is_listed_by_its_time(house: House) 
     for wrong in ({"until": "today"}, {"since": start.replace(tzinfo=None)}, {"limit": 0}):
         with pytest.raises(errors.InputError):
             await world.operator.refusals(**wrong)
-    with pytest.raises(errors.InputError, match="two moments"):
+    with pytest.raises(errors.InputError, match="since is not a time zone aware"):
         await world.operator.written(None, later)  # type: ignore[arg-type]
     with pytest.raises(errors.InputError, match="typology is one of"):
         await world.operator.written(start, later, typology="rumour")  # type: ignore[arg-type]

@@ -86,7 +86,7 @@ async def test_a_customers_runner_exposes_nothing_but_the_question(world: World)
 
 async def test_a_runner_only_reads_and_only_if_it_may(world: World) -> None:
     await world.operator.prefer(NOTE)
-    unable = Memory(world.agent, world.operator.scope.narrowed(frozenset({Capability.PREFER})))
+    unable = world.operator.narrowed(Capability.PREFER)
     with pytest.raises(errors.CapabilityRefused):
         await runner(unable).ask(QUESTION, Mode.OPERATOR)
     before = await world.memory.list()

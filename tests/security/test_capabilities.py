@@ -20,6 +20,7 @@ from idetic.library.handles import Interaction, Memory, Session
 from idetic.model import Capability, PrincipalKind
 from idetic.spec.loader import load, shipped
 from idetic.spec.retention import RetentionState
+from idetic.verbs.declaration import Verb
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
@@ -29,8 +30,8 @@ GIVEN: dict[str, Any] = {
     "text": "Said.",
     "query": "what",
     "question": "what",
-    "seen": [],
-    "stated": [],
+    "observations": [],
+    "preferences": [],
     "subjects": ["Zora Quell"],
     "key": "topic",
     "source": "mem0",
@@ -59,8 +60,9 @@ GIVEN: dict[str, Any] = {
 
 
 def verbs(handle: type) -> Iterator[str]:
-    for name, member in inspect.getmembers(handle, inspect.iscoroutinefunction):
-        if not name.startswith("_"):
+    for name, member in inspect.getmembers(handle):
+        verb = isinstance(member, Verb) and not member.streams
+        if verb or (inspect.iscoroutinefunction(member) and not name.startswith("_")):
             assert member.__doc__, name
             yield name
 
@@ -76,7 +78,7 @@ def arguments(verb: Any) -> dict[str, Any]:
 def left(world: World, *capabilities: Capability) -> Memory:
     """Memory for an operator that was left only these capabilities."""
     scope = world.operator.scope.narrowed(frozenset(capabilities))
-    return Memory(world.agent, scope)
+    return world.agent.within(scope)
 
 
 @pytest.mark.parametrize("verb", list(verbs(Memory)))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idetic import Capability, Principal, Scope, errors
-from idetic.gateway.binding import allows, bind, require
 from idetic.model import PrincipalKind
 from idetic.spec.loader import load
+from idetic.verbs.authorization import allows, bind, require
 
 SPEC = load("world_agent")
 ANCHOR = {"org_id": uuid4(), "domain_id": uuid4()}

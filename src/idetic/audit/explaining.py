@@ -20,12 +20,12 @@ from idetic.audit.explanation import (
 from idetic.audit.verify import require_one_chain
 from idetic.errors import EntryNotFound, InputError, NotFound
 from idetic.evidence import Corroboration, Lineage
-from idetic.gateway.binding import require
-from idetic.gateway.content import check_uuid
 from idetic.model import Capability, Entry, LedgerRecord, Ref, Scope
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.audit import Audited, Auditing
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import require
 
 # Far more than any action has behind it; a bound all the same.
 MOST = 10_000

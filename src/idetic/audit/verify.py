@@ -12,11 +12,11 @@ from idetic.audit.head import ChainHead, moment_of
 from idetic.audit.log_chain import walk_log
 from idetic.audit.walk import ChainWalk
 from idetic.errors import AnchorRefused, InputError
-from idetic.gateway.binding import require
 from idetic.model import Capability, Scope
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.audit import Audited, Auditing
+from idetic.verbs.authorization import require
 
 Progress = Callable[[int, int], None]
 BATCH = 2_000

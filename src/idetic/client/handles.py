@@ -17,10 +17,10 @@ from idetic.client.overseeing import RemoteOverseeing
 from idetic.client.questions import Page, RemotePlace
 from idetic.errors import ScopeClosed
 from idetic.evidence import Closed
-from idetic.gateway.content import check_uuid
 from idetic.ids import uuid7
 from idetic.library.answering import Answered
 from idetic.model import Entry, LedgerRecord, Overdue, Place, Receipt
+from idetic.verbs.arguments import check_uuid
 
 
 class RemoteMemory(

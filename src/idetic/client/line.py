@@ -18,7 +18,7 @@ import httpx
 from idetic import wire
 from idetic.client.errors import AnswerUnreadable, ConnectionClosed, ServerUnavailable, told
 from idetic.errors import InputError
-from idetic.gateway.content import check_uuid
+from idetic.verbs.arguments import check_uuid
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

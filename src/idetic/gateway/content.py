@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from idetic.errors import EnvelopeRefused, InputError, TextRefused
+from idetic.errors import EnvelopeRefused, InputError
 from idetic.model import Claim, Ref
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import ENVELOPE_MAX_BYTES, EnvelopeKey, EnvelopeType
+from idetic.verbs.arguments import SHORT, check_text
 
-SHORT = 200
 MAX_REFS = 64
 MAX_LIST = 64
 _BIGINT = 2**63
@@ -27,29 +27,6 @@ _BIGINT = 2**63
 canonical_json = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
 ).encode
-
-
-def check_text(text: object, limit: int, what: str = "body_text") -> str:
-    """A text that PostgreSQL can hold and the spec allows, or an error that says why not."""
-    if not isinstance(text, str):
-        raise TextRefused(f"{what} is a {type(text).__name__}, not a text.")
-    if len(text) > limit:
-        raise TextRefused(
-            f"{what} has {len(text):,} characters; the bound is {limit:,}.",
-            remedy="Write what you concluded, and reference the source instead of copying it.",
-        )
-    if "\x00" in text:
-        raise TextRefused(f"{what} holds a NUL character.", remedy="Remove it and write again.")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise TextRefused(
-            f"{what} holds a lone surrogate, which no UTF-8 text can.",
-            remedy="Decode the source properly, or replace the broken characters.",
-        ) from None
-    if not text.strip():
-        raise TextRefused(f"{what} is empty.")
-    return text
 
 
 def check_envelope(
@@ -176,13 +153,3 @@ def check_provenance(spec: MemorySpec, provenance: Mapping[str, str] | None) -> 
             remedy=f"Declared: {known}. See `anchor.provenance` in the spec.",
         )
     return {k: check_text(v, SHORT, f"provenance.{k}") for k, v in provenance.items()}
-
-
-def check_uuid(value: object, what: str) -> UUID:
-    """A UUID, given as one or as its text."""
-    if isinstance(value, UUID):
-        return value
-    try:
-        return UUID(str(value)) if isinstance(value, str) else UUID(None)
-    except (ValueError, TypeError):
-        raise InputError(f"{what} is not a UUID.") from None

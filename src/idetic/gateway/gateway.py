@@ -10,8 +10,6 @@ from uuid import UUID
 
 from idetic.errors import IdempotencyConflict, IdeticError, InputError, WritePolicyRefused
 from idetic.gates.gate import Gates
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, check_text, check_uuid
 from idetic.gateway.echoes import EchoCheck
 from idetic.gateway.items import ItemMaker, with_key
 from idetic.gateway.refusals import passed
@@ -33,6 +31,8 @@ from idetic.spec.typology import WriteMode
 from idetic.store.held import Held
 from idetic.store.writes import Item, Unjudged, Writes
 from idetic.telemetry import Metric, Name, count, recording, traced
+from idetic.verbs.arguments import SHORT, check_text, check_uuid
+from idetic.verbs.authorization import require, require_whole_anchor
 
 MAX_BATCH = 10_000
 Decide = Callable[[], Awaitable[Sequence[Step]]]

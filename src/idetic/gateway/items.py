@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from idetic.errors import CapabilityRefused, GateRefused, InputError
 from idetic.gates.gate import Pipeline
-from idetic.gateway.content import (
-    SHORT,
-    canonical_json,
-    check_envelope,
-    check_provenance,
-    check_refs,
-    check_text,
-)
+from idetic.gateway.content import canonical_json, check_envelope, check_provenance, check_refs
 from idetic.gateway.records import record_form
 from idetic.gateway.substance import substance
 from idetic.ids import random_bytes, uuid7_text
@@ -24,6 +16,8 @@ from idetic.model import Claim, Observation, Origin, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Signal
 from idetic.spec.typology import ConflictRule
+from idetic.verbs.arguments import SHORT, check_moment, check_text
+from idetic.verbs.authorization import article
 
 # What differs between two makings of the same item.
 _RANDOM = frozenset({"receipt", "salt", "hash", "detail", "memory"})
@@ -74,7 +68,8 @@ class ItemMaker:
         refs = check_refs(spec, seen.refs)
         provenance = check_provenance(spec, seen.provenance)
         origin, trust = self._origin(seen.heard_from)
-        valid_at = check_moment(seen.valid_at, "valid_at")
+        since = check_moment(seen.valid_at, "valid_at")
+        valid_at = None if since is None else since.isoformat()
         salt, digest = content_hash(body, envelope)
         item: dict[str, Any] = {
             **self._fixed,
@@ -136,7 +131,7 @@ class ItemMaker:
             raise InputError(f"heard_from is one of {', '.join(Origin)}.") from None
         if self._spec.trust_of(origin) > own_trust:
             raise CapabilityRefused(
-                f"A {self._own} principal cannot vouch for the origin {origin}.",
+                f"{article(self._own)} {self._own} principal cannot vouch for the origin {origin}.",
                 remedy="Origin comes from who is bound; bind that principal instead.",
             )
         return origin, self._spec.trust_of(origin)
@@ -187,16 +182,3 @@ def with_key(
         chosen["refs"] = [{k: v for k, v in r.items() if k != "ref_id"} for r in chosen["refs"]]
     digest = hashlib.sha256(canonical_json(chosen).encode()).hexdigest()
     return {**call, "key": key, "digest": digest}
-
-
-def check_moment(value: object, what: str) -> str | None:
-    """A time zone aware moment as text, or None."""
-    if value is None:
-        return None
-    # Years at the edges cross them in another time zone, and then nothing can read them back.
-    if not isinstance(value, datetime) or value.utcoffset() is None or not 1 < value.year < 9999:
-        raise InputError(
-            f"{what} is not a time zone aware datetime.",
-            remedy="Use e.g. datetime.now(UTC); nothing was written.",
-        )
-    return value.isoformat()

@@ -9,9 +9,6 @@ from uuid import UUID
 
 from idetic.errors import CapabilityRefused, InputError
 from idetic.gates.gate import Pipeline
-from idetic.gateway.binding import allows, refuse, require_whole_anchor
-from idetic.gateway.content import check_text
-from idetic.library.questions import MAX_QUERY
 from idetic.library.rooms import Rooms
 from idetic.model import Capability, Entry, Place, PrincipalKind, Ref, Scope, Tier
 from idetic.recall.engine import Filters
@@ -19,6 +16,8 @@ from idetic.recall.evidence import QUOTE, hedge_for, visible
 from idetic.recall.hits import Hit
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Signal, SourceStrength
+from idetic.verbs.arguments import MAX_QUERY, check_text
+from idetic.verbs.authorization import allows, refuse, require_whole_anchor
 
 DONT_KNOW = "I don't know."
 LOOKED_AT = 10

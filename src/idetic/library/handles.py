@@ -1,50 +1,34 @@
-"""What a user holds: an agent, its memory within one scope, a session, an interaction."""
+"""What a user holds: an agent, its memory within one scope, a session, an interaction.
+
+The same handles serve in process and over HTTP; only their transport differs. A verb is a method
+here by being named in `PlaceVerbs` or `MemoryVerbs`, for the sync handles too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
-from idetic.errors import CapabilityRefused, EntryNotFound, InputError, ScopeClosed
+from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
-from idetic.gateway.binding import allows, bind, require
-from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
-from idetic.library.answering import Answered, answer
-from idetic.library.auditing import Auditable
-from idetic.library.governing import Governing
-from idetic.library.lookups import Lookups
-from idetic.library.maturing import Maturing
-from idetic.library.overseeing import Overseeable
-from idetic.library.questions import Questions
-from idetic.library.rooms import Rooms
-from idetic.library.transferring import Movable
-from idetic.model import (
-    Capability,
-    Claim,
-    Decision,
-    Entry,
-    LedgerRecord,
-    Observation,
-    Origin,
-    Overdue,
-    Place,
-    Principal,
-    Receipt,
-    Ref,
-    Scope,
-    Tier,
-    Typology,
+from idetic.library import (
+    asking_verbs,
+    audit_verbs,
+    maturing_verbs,
+    reading_verbs,
+    writing_verbs,
 )
-from idetic.recall.embedding import Embedded, Progress
+from idetic.library.binding import Binding
+from idetic.library.rooms import Rooms
+from idetic.model import Capability, Observation, Place, Principal, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-
-MAX_PAGE = 1_000
-_WROTE = (Decision.ADD, Decision.UPDATE)
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import allows, bind, check_authorized
+from idetic.verbs.declaration import Verb
+from idetic.verbs.handle import AsyncHandle, Transport
 
 
 class Agent:
@@ -76,7 +60,7 @@ class Agent:
         A memory holds the rooms of one of them: from the Actor's nothing leads to the steward's.
         """
         if self._steward is None:
-            return Memory(self, scope)
+            return Memory(InProcess(self, scope))
         governs = allows(self.spec, scope, Capability.READ_ACROSS)
         if not governs and self.rooms is self._steward:
             raise CapabilityRefused(
@@ -84,124 +68,158 @@ class Agent:
                 remedy="Leave `persona` out, or bind a principal that may `read_across`.",
             )
         rooms = self._steward if governs else self.rooms
-        return Memory(Agent(self.spec, self.version, rooms, embed_inline=self.embed_inline), scope)
+        alone = Agent(self.spec, self.version, rooms, embed_inline=self.embed_inline)
+        return Memory(InProcess(alone, scope))
+
+    def embedding_inline(self) -> Agent:
+        """The same agent, which gives each entry its vector as it is written."""
+        return Agent(self.spec, self.version, self.rooms, embed_inline=True)
 
     def __repr__(self) -> str:
         return f"Agent({self.spec.agent!r}, version {self.version})"
 
 
-class _Writable(Questions):
-    """What every place can do: observe, ask, read. The tier follows from the place."""
-
-    def __init__(self, agent: Agent, scope: Scope, place: Place):
-        super().__init__(agent.spec, agent.rooms, scope, place)
-        self.agent = agent
-
-    def _check_open(self) -> None:
-        """Persistent memory is always open; sessions and interactions override this."""
-
-    async def observe(
-        self,
-        text: str,
-        *,
-        envelope: Mapping[str, Any] | None = None,
-        refs: Iterable[Ref] = (),
-        claim: Claim | None = None,
-        provenance: Mapping[str, str] | None = None,
-        valid_at: datetime | None = None,
-        heard_from: Origin | None = None,
-        typology: Typology = Typology.EPISODIC,
-        idempotency_key: str | None = None,
-    ) -> Receipt:
-        """Write down what happened. Returns a durable receipt."""
-        seen = Observation(
-            text, envelope, _refs(refs), claim, provenance, valid_at, heard_from, idempotency_key
-        )
-        self._check_open()
-        kind = _typology(typology)
-        receipt = await self.agent.rooms.gateway.observe(self.scope, self.place, seen, kind)
-        await self._embed_inline([(receipt, text)], self.place.tier, kind)
-        return receipt
-
-    async def observe_many(
-        self, seen: Sequence[Observation], *, typology: Typology = Typology.EPISODIC
-    ) -> list[Receipt]:
-        """Write many observations in one transaction: all of them, but for what is refused."""
-        self._check_open()
-        kind, many = _typology(typology), _observations(seen)
-        gateway = self.agent.rooms.gateway
-        receipts = await gateway.observe_many(self.scope, self.place, many, kind)
-        written = [(r, o.text) for r, o in zip(receipts, many, strict=True)]
-        await self._embed_inline(written, self.place.tier, kind)
-        return receipts
-
-    async def prefer(
-        self,
-        text: str,
-        *,
-        claim: Claim | None = None,
-        envelope: Mapping[str, Any] | None = None,
-        refs: Iterable[Ref] = (),
-        provenance: Mapping[str, str] | None = None,
-        idempotency_key: str | None = None,
-    ) -> Receipt:
-        """State how to do things. A preference supersedes the one with the same claim key."""
-        stated = Observation(
-            text, envelope, _refs(refs), claim, provenance, idempotency_key=idempotency_key
-        )
-        self._check_open()
-        receipt = await self.agent.rooms.gateway.prefer(self.scope, self.place, stated)
-        await self._embed_inline([(receipt, text)], Tier.PERSISTENT, Typology.PROCEDURAL)
-        return receipt
-
-    async def prefer_many(self, stated: Sequence[Observation]) -> list[Receipt]:
-        """State many preferences in one transaction: all of them, but for what is refused."""
-        self._check_open()
-        many = _observations(stated)
-        receipts = await self.agent.rooms.gateway.prefer_many(self.scope, self.place, many)
-        written = [(r, o.text) for r, o in zip(receipts, many, strict=True)]
-        await self._embed_inline(written, Tier.PERSISTENT, Typology.PROCEDURAL)
-        return receipts
-
-    async def _embed_inline(
-        self, written: Sequence[tuple[Receipt, str]], tier: Tier, typology: Typology
-    ) -> None:
-        """Embed what was just written, if the agent was opened so. The write stands either way."""
-        if self.agent.embed_inline:
-            new = [(r.entry_id, text) for r, text in written if r.decision in _WROTE]
-            await self.agent.rooms.embedding.written(self.scope, new, tier, typology)
-
-    async def list(
-        self,
-        *,
-        tier: Tier | None = None,
-        typology: Typology | None = None,
-        limit: int = 100,
-        before: UUID | None = None,
-        where: Mapping[str, Any] | None = None,
-    ) -> list[Entry]:
-        """The current view of this place, newest first; `before` is the last id of a page.
-
-        `where` leaves only entries whose envelope matches every key of it, as recall matches.
-        """
-        require(self.agent.spec, self.scope, Capability.READ)
-        return await self.agent.rooms.entries.current(
-            self.scope,
-            tier=None if tier is None else _tier(tier).value,
-            typology=None if typology is None else _typology(typology).value,
-            limit=_limit(limit),
-            where=self._about(where),
-            before=None if before is None else check_uuid(before, "before"),
-            session_id=self.place.session_id,
-            interaction_id=self.place.interaction_id,
-        )
-
-
-class Memory(_Writable, Lookups, Maturing, Overseeable, Governing, Auditable, Movable):
-    """One agent's memory within one scope."""
+class InProcess:
+    """The transport to an engine in this process: checks the scope, then runs the verb."""
 
     def __init__(self, agent: Agent, scope: Scope):
-        super().__init__(agent, scope, Place())
+        self.agent = agent
+        self.scope = scope
+
+    async def perform(
+        self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Run a verb at the place of a handle."""
+        if verb.needs_open:
+            handle.check_open()
+        check_authorized(self.agent.spec, self.scope, verb)
+        values = verb.values(args, kwargs)
+        return await verb.function(self.bound_at(handle.place), **values)
+
+    async def stream(
+        self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any
+    ) -> AsyncIterator[bytes]:
+        """Run a verb whose answer comes in pieces."""
+        check_authorized(self.agent.spec, self.scope, verb)
+        values = verb.values(args, kwargs)
+        async for chunk in verb.function(self.bound_at(handle.place), **values):
+            yield chunk
+
+    def bound_at(self, place: Place) -> Binding:
+        """The agent, bound to this scope and a place."""
+        agent = self.agent
+        return Binding(agent.spec, agent.rooms, self.scope, place, agent.embed_inline)
+
+
+class PlaceVerbs:
+    """The verbs of every place: persistent memory, a session, an interaction."""
+
+    observe = writing_verbs.observe
+    observe_many = writing_verbs.observe_many
+    prefer = writing_verbs.prefer
+    prefer_many = writing_verbs.prefer_many
+    recall = asking_verbs.recall
+    context = asking_verbs.context
+    list = reading_verbs.list_
+
+
+class MemoryVerbs(PlaceVerbs):
+    """The verbs of a whole memory."""
+
+    ask = asking_verbs.ask
+    link_action = writing_verbs.link_action
+    archive = writing_verbs.archive
+    exempt = writing_verbs.exempt
+
+    get = reading_verbs.get_
+    history = reading_verbs.history
+    as_of = reading_verbs.as_of
+    overdue = reading_verbs.overdue
+    about = reading_verbs.about
+    tally = reading_verbs.tally
+    note_read = reading_verbs.note_read
+    last_read = reading_verbs.last_read
+    corroborations = reading_verbs.corroborations
+    lineage = reading_verbs.lineage
+    references = reading_verbs.references
+    gates = reading_verbs.gates
+    candidates = reading_verbs.candidates
+
+    overview = reading_verbs.overview
+    kept = reading_verbs.kept
+    written = reading_verbs.written
+    unembedded = reading_verbs.unembedded
+    refusals = reading_verbs.refusals
+    jobs = reading_verbs.jobs
+    sessions = reading_verbs.sessions
+
+    corroborate = maturing_verbs.corroborate
+    contradict = maturing_verbs.contradict
+    contradictions = maturing_verbs.contradictions
+    resolve = maturing_verbs.resolve
+    disposition = maturing_verbs.disposition
+    dispose = maturing_verbs.dispose
+    undo = maturing_verbs.undo
+    tombstone = maturing_verbs.tombstone
+    dispose_tombstones = maturing_verbs.dispose_tombstones
+    reconcile = maturing_verbs.reconcile
+    recover = maturing_verbs.recover
+    rescan = maturing_verbs.rescan
+    consolidate = maturing_verbs.consolidate
+    promote = maturing_verbs.promote
+    mark_due = maturing_verbs.mark_due
+    embed = maturing_verbs.embed
+    reembed = maturing_verbs.reembed
+    erase = maturing_verbs.erase
+    patterns = maturing_verbs.patterns
+    quarantine = maturing_verbs.quarantine
+    quarantines = maturing_verbs.quarantines
+    release = maturing_verbs.release
+
+    head = audit_verbs.head
+    verify = audit_verbs.verify
+    explain_action = audit_verbs.explain_action
+    actions = audit_verbs.actions
+    readers = audit_verbs.readers
+    export = audit_verbs.export
+    export_to = audit_verbs.export_to
+    import_from = audit_verbs.import_from
+    adopt = audit_verbs.adopt
+
+
+class _Handle(AsyncHandle):
+    """What every handle knows of where it is."""
+
+    @property
+    def agent(self) -> Agent:
+        """The agent whose memory this is, in this process."""
+        return self._local.agent
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory this is, and who asks."""
+        return self._local.scope
+
+    @property
+    def _local(self) -> InProcess:
+        if not isinstance(self.transport, InProcess):
+            raise InputError(
+                "This memory is a server's: its agent and scope are not in this process.",
+                remedy="Ask the server: `await memory.key_scope()`.",
+            )
+        return self.transport
+
+
+class Memory(_Handle, MemoryVerbs):
+    """One agent's memory within one scope: in this process, or behind a server and a key."""
+
+    def __init__(self, transport: Transport):
+        super().__init__(transport, Place())
+
+    def narrowed(self, *capabilities: Capability) -> Memory:
+        """The same memory for somebody who may do no more than this."""
+        scope = self.scope.narrowed(frozenset(capabilities))
+        return Memory(InProcess(self.agent, scope))
 
     def session(self, session_id: UUID | None = None) -> Session:
         """A session: `async with memory.session() as session`. An id resumes an open one."""
@@ -219,100 +237,22 @@ class Memory(_Writable, Lookups, Maturing, Overseeable, Governing, Auditable, Mo
 
         For whoever opens a session for one observation: a bad one then opens none.
         """
-        self.agent.rooms.gateway.check(self.scope, _tier(tier), seen, _typology(typology))
-
-    async def ask(self, question: str) -> Answered:
-        """A hedged answer with its evidence, behind the gate of whoever asks; or "I don't know"."""
-        return await answer(self.agent.spec, self.agent.rooms, self.scope, self.place, question)
-
-    async def get(self, entry_id: UUID) -> Entry:
-        """One entry, whatever became of it; raises EntryNotFound outside this scope."""
-        require(self.agent.spec, self.scope, Capability.READ)
-        entry_id = check_uuid(entry_id, "entry_id")
-        found = await self.agent.rooms.entries.get(self.scope, entry_id)
-        if found is None:
-            raise _missing(await self.agent.rooms.entries.history(self.scope, entry_id))
-        return found
-
-    async def history(self, entry_id: UUID) -> list[LedgerRecord]:
-        """Every transition of one entry, oldest first."""
-        require(self.agent.spec, self.scope, Capability.READ)
-        found = await self.agent.rooms.entries.history(self.scope, check_uuid(entry_id, "entry_id"))
-        if not found:
-            raise EntryNotFound
-        return found
-
-    async def as_of(
-        self, moment: datetime, *, limit: int = 100, before: UUID | None = None
-    ) -> list[Entry]:
-        """What was current at a moment, each entry as it stood then, newest first."""
-        require(self.agent.spec, self.scope, Capability.READ)
-        if check_moment(moment, "moment") is None:
-            raise InputError("as_of needs a moment.")
-        before = None if before is None else check_uuid(before, "before")
-        return await self.agent.rooms.entries.as_of(
-            self.scope, moment, limit=_limit(limit), before=before
-        )
-
-    async def overdue(self, *, limit: int = 50) -> list[Overdue]:
-        """The persistent entries that time presses on most: what waits for a disposition."""
-        require(self.agent.spec, self.scope, Capability.READ)
-        now = self.agent.rooms.clock.now()
-        return await self.agent.rooms.entries.overdue(self.scope, now, limit=_limit(limit))
-
-    async def embed(self, progress: Progress | None = None) -> Embedded:
-        """Give every pending entry of this anchor its vector, in batches that each commit.
-
-        For whoever may write, which it completes, and for upkeep.
-        """
-        if not allows(self.agent.spec, self.scope, Capability.MAINTAIN):
-            require(self.agent.spec, self.scope, Capability.OBSERVE)
-        return await self.agent.rooms.embedding.pending(self.scope, progress)
-
-    async def reembed(self, progress: Progress | None = None) -> Embedded:
-        """Embed the whole tenant with the loaded model, then switch recalls to it."""
-        require(self.agent.spec, self.scope, Capability.MAINTAIN)
-        return await self.agent.rooms.embedding.tenant(self.scope, progress)
-
-    async def link_action(
-        self,
-        action_id: UUID,
-        kind: str,
-        entries: Iterable[UUID],
-        *,
-        reason: str = "the action rested on these entries",
-        idempotency_key: str | None = None,
-    ) -> Receipt:
-        """Record that an action rested on entries; they can then never be removed."""
-        return await self.agent.rooms.gateway.link_action(
-            self.scope, action_id, kind, entries, reason=reason, key=idempotency_key
-        )
-
-    async def archive(
-        self, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
-    ) -> Receipt:
-        """Take an entry out of the current view. The row and its history stay."""
-        return await self.agent.rooms.gateway.archive(
-            self.scope, entry_id, reason=reason, key=idempotency_key
-        )
-
-    async def exempt(
-        self, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
-    ) -> Receipt:
-        """Mark an entry exempt from decay and disposition."""
-        return await self.agent.rooms.gateway.exempt(
-            self.scope, entry_id, reason=reason, key=idempotency_key
-        )
+        self.agent.rooms.gateway.check(self.scope, tier, seen, typology)
 
 
-class _Opened(_Writable):
+class _Opened(_Handle, PlaceVerbs):
     """A place with a beginning and an end."""
 
     _open = False
 
+    def check_open(self) -> None:
+        """Refuse what is not open; whether it still is, the write finds out."""
+        if not self._open:
+            raise ScopeClosed
+
     async def open(self) -> Self:
         """Begin the scope, or resume one that is open; `async with` does this and closes it too."""
-        await self.agent.rooms.gateway.open_scope(self.scope, self.place)
+        await self.bound(writing_verbs.open_scope)()
         self._open = True
         return self
 
@@ -320,6 +260,19 @@ class _Opened(_Writable):
         """Go on with a scope that was opened elsewhere; a write finds out whether it still is."""
         self._open = True
         return self
+
+    async def close(self, reason: str = "closed") -> Closed:
+        """End the scope: what it holds is compounded or promoted, the rest goes.
+
+        It takes no more writes. Closing twice is fine: the second finds nothing to do.
+        """
+        closed: Closed = await self.bound(writing_verbs.close_scope)(reason)
+        self._open = False
+        return closed
+
+    async def renew(self) -> None:
+        """Say that this scope is alive although nothing is written; else its lease runs out."""
+        await self.bound(writing_verbs.renew_scope)()
 
     async def __aenter__(self) -> Self:
         return await self.open()
@@ -333,31 +286,12 @@ class _Opened(_Writable):
         if self._open:
             await self.close("closed" if kind is None else f"closed after {kind.__name__}")
 
-    async def close(self, reason: str = "closed") -> Closed:
-        """End the scope: what it holds is compounded or promoted, the rest goes.
-
-        It takes no more writes. Closing twice is fine: the second finds nothing to do.
-        """
-        reason = self.agent.rooms.gateway.said(reason)
-        closed = await self.agent.rooms.closer.close(self.scope, self.place, reason)
-        self._open = False
-        return closed
-
-    async def renew(self) -> None:
-        """Say that this scope is alive although nothing is written; else its lease runs out."""
-        self._check_open()
-        await self.agent.rooms.recovery.renew(self.scope, self.place)
-
-    def _check_open(self) -> None:
-        if not self._open:
-            raise ScopeClosed
-
 
 class Session(_Opened):
     """One agent session: what its interactions compound into."""
 
     def __init__(self, memory: Memory, place: Place):
-        super().__init__(memory.agent, memory.scope, place)
+        super().__init__(memory.transport, place)
         self.memory = memory
 
     @property
@@ -375,53 +309,10 @@ class Interaction(_Opened):
     """One chat thread or pass: the shortest-lived tier."""
 
     def __init__(self, session: Session, place: Place):
-        super().__init__(session.agent, session.scope, place)
+        super().__init__(session.transport, place)
         self.session = session
 
     @property
     def id(self) -> UUID | None:
         """The interaction's id."""
         return self.place.interaction_id
-
-
-def _missing(history: Sequence[LedgerRecord]) -> EntryNotFound:
-    """Why there is no entry: unknown here, or gone with its scope, and then into what."""
-    if not history or history[-1].transition != "dropped":
-        return EntryNotFound()
-    into = history[-1].detail.get("into")
-    went = f"What it said is in entry {into}." if into else "Nothing was made of it."
-    return EntryNotFound(
-        f"The entry went with its scope on {history[-1].at:%Y-%m-%d %H:%M} UTC.", remedy=went
-    )
-
-
-def _refs(refs: Iterable[Ref]) -> tuple[Ref, ...]:
-    if isinstance(refs, str | bytes) or not isinstance(refs, Iterable):
-        raise InputError(f"refs is a {type(refs).__name__}, not a list of references.")
-    return tuple(refs)
-
-
-def _observations(seen: Sequence[Observation]) -> list[Observation]:
-    if isinstance(seen, str | bytes) or not isinstance(seen, Iterable):
-        raise InputError(f"A {type(seen).__name__} is not a list of observations.")
-    return list(seen)
-
-
-def _tier(value: object) -> Tier:
-    try:
-        return Tier(value)  # type: ignore[arg-type]
-    except ValueError:
-        raise InputError(f"tier is one of {', '.join(Tier)}.") from None
-
-
-def _typology(value: object) -> Typology:
-    try:
-        return Typology(value)  # type: ignore[arg-type]
-    except ValueError:
-        raise InputError(f"typology is one of {', '.join(Typology)}.") from None
-
-
-def _limit(limit: object) -> int:
-    if type(limit) is not int or not 1 <= limit <= MAX_PAGE:
-        raise InputError(f"limit is a whole number from 1 to {MAX_PAGE:,}.")
-    return limit

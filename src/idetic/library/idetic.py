@@ -13,7 +13,7 @@ from anyio import Lock, to_thread
 
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
-from idetic.errors import DatabaseClosed, InputError, SpecChanged, SpecNotFound
+from idetic.errors import DatabaseClosed, ExportRefused, InputError, SpecChanged, SpecNotFound
 from idetic.library.distributing import distribute, stay_distributed
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
@@ -45,6 +45,7 @@ from idetic.store.distribution import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan
 from idetic.store.registry import Registry, SpecVersion
+from idetic.transfer.reading import spec_rows
 
 SpecSource = str | Path | Mapping[str, Any] | MemorySpec
 
@@ -347,6 +348,22 @@ class Idetic:
             await stay_distributed(self, wanted.agent)
             await self._registry.apply(wanted, by=by, at=at)
         return plan
+
+    async def apply_specs(self, path: str | Path) -> int:
+        """Apply the versions of the spec that an export names, if its agent is new here.
+
+        An entry names the version it was written under, so the versions must be the same ones.
+        Not part of an import's transaction: a spec that was applied stays.
+        """
+        agent, rows = spec_rows(path)
+        if await self.spec_versions(agent):
+            return 0
+        specs = [load(row["spec"]) for row in rows]
+        if [spec.digest for spec in specs] != [row["digest"] for row in rows]:
+            raise ExportRefused("A spec in this file is not the one that its digest names.")
+        for spec in specs:
+            await self.apply(spec)
+        return len(specs)
 
     async def spec_versions(self, agent: str | None = None) -> list[SpecVersion]:
         """Every stored spec version, oldest first."""

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from idetic.errors import CapabilityRefused, InputError, KeyRefused, SpecNotFound
-from idetic.gateway.binding import bind
-from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
 from idetic.ids import uuid7
 from idetic.keys import ApiKey, CreatedKey, hash_of, key_id_of, new_key
 from idetic.library.handles import Agent, Memory
@@ -19,6 +16,8 @@ from idetic.model import Capability, Principal
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.keys import KeyStore
+from idetic.verbs.arguments import check_moment, check_uuid
+from idetic.verbs.authorization import bind
 
 if TYPE_CHECKING:
     from idetic.library.idetic import Idetic

@@ -10,7 +10,6 @@ from uuid import UUID
 from idetic.erasure import Subject
 from idetic.errors import AnchorRefused, InputError, TextRefused
 from idetic.gates.gate import Gates
-from idetic.gateway.content import SHORT, check_text
 from idetic.library.persona_erasing import PersonaErased, PersonaErasure
 from idetic.library.rooms import Rooms, compose
 from idetic.persona.deriving import Derivation, Deriver
@@ -27,6 +26,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.store.database import Database
 from idetic.store.plan import Plan
+from idetic.verbs.arguments import SHORT, check_text
 
 SPEC = "persona_agent"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from idetic.errors import AnchorRefused, CapabilityRefused
-from idetic.gateway.binding import allows, require
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 from idetic.library.persona import PersonaMemory
@@ -18,6 +17,7 @@ from idetic.model import Capability, Scope
 from idetic.persona.identity import Identity
 from idetic.persona.views import ActorMemoryView
 from idetic.spec.memory_spec import MemorySpec
+from idetic.verbs.authorization import allows, require
 
 
 @dataclass(frozen=True, slots=True)

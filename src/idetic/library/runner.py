@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from idetic.errors import CapabilityRefused, InputError
-from idetic.gateway.binding import require_whole_anchor
 from idetic.library.answering import Answered, Mode, as_mode, mode_of
 from idetic.library.handles import Memory
 from idetic.model import Capability
+from idetic.verbs.authorization import require_whole_anchor
 
 
 class AgentRunner(Protocol):
@@ -51,8 +51,7 @@ def runner(*memories: Memory) -> AgentRunner:
         if mode in served:
             raise InputError(f"Two memories serve {mode} mode.", remedy="Give one for each mode.")
         require_whole_anchor(memory.scope)
-        reading = memory.scope.narrowed(frozenset({Capability.READ}))
-        served[mode] = Memory(memory.agent, reading)
+        served[mode] = memory.narrowed(Capability.READ)
     if not served:
         raise InputError("A runner needs a memory to answer from.")
 

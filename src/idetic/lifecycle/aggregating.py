@@ -14,8 +14,6 @@ from idetic.errors import EntryNotFound, InputError, WritePolicyRefused
 from idetic.evidence import Aggregated, Pattern
 from idetic.gates.gate import Gates, Passed, Pipeline
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import check_uuid
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
@@ -24,6 +22,8 @@ from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, GateKind
 from idetic.store.holding import Holding
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import require, require_whole_anchor
 
 MOST = 1_000
 _NOT_KNOWN = "only what stands in persistent memory is a pattern; this does not"

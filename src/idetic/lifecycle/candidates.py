@@ -10,7 +10,6 @@ from uuid import UUID
 
 from idetic.evidence import Decided
 from idetic.gates.gate import Gates
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.gateway import Gateway
 from idetic.lifecycle.closing import paired
 from idetic.lifecycle.reading import Reader
@@ -21,6 +20,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.store.held import Held
 from idetic.store.holding import Holding
+from idetic.verbs.authorization import require, require_whole_anchor
 
 BATCH = 200
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.model import Capability, Receipt, Scope, Tier, Typology
@@ -17,6 +16,7 @@ from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ArchiveCause
 from idetic.store.held import Held
 from idetic.store.holding import Holding
+from idetic.verbs.authorization import require, require_whole_anchor
 
 BATCH = 500
 Decide = Callable[[Held], Awaitable[list[Step]]]

@@ -10,7 +10,6 @@ from idetic.errors import ScopeClosed
 from idetic.evidence import Closed, Decided, GateResult, PromotionGate
 from idetic.gates.gate import Gates
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.lifecycle import promotion_gates
@@ -27,6 +26,7 @@ from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.known import ScopeRow
 from idetic.telemetry import traced
+from idetic.verbs.authorization import require, require_whole_anchor
 
 
 class ScopeCloser:

@@ -15,7 +15,6 @@ from uuid import UUID
 
 from idetic.evidence import Decided, DispositionCause
 from idetic.gates.gate import Gates
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.gateway import Gateway
 from idetic.lifecycle.closing import paired
 from idetic.lifecycle.merging import Merging
@@ -46,6 +45,7 @@ from idetic.store.embeddings import Embeddings
 from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.known import Known
+from idetic.verbs.authorization import require, require_whole_anchor
 
 ReasonerFactory = Callable[[], AbstractAsyncContextManager[Reasoner]]
 # Only ids are read of the facts that changed, so a run takes all of them; of episodes that are

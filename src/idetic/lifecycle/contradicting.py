@@ -9,8 +9,7 @@ from uuid import UUID
 from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.evidence import TRANSITIONS, Contradiction, ContradictionStatus
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import check_provenance, check_uuid
+from idetic.gateway.content import check_provenance
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
@@ -21,6 +20,8 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical
 from idetic.store.held import Held
 from idetic.store.holding import Holding
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import require, require_whole_anchor
 
 MAX_QUEUE = 1_000
 MAX_RESOLUTION = 2000

@@ -10,8 +10,6 @@ from idetic.errors import EntryNotFound, InputError, TransitionRefused
 from idetic.evidence import Corroboration, Disposition, Outcome, SourceType
 from idetic.gates.gate import Gates
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import check_uuid
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
@@ -25,6 +23,8 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.store.held import Held
 from idetic.store.holding import Holding
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import require, require_whole_anchor
 
 MAX_BULK = 1_000
 _NEEDS = {

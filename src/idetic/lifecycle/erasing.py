@@ -11,8 +11,6 @@ from uuid import UUID
 from idetic.erasure import Erased, Kept, Subject
 from idetic.errors import InputError
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, check_text
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.items import with_key
 from idetic.gateway.steps import Step
@@ -22,6 +20,8 @@ from idetic.model import Capability, Decision, Receipt, Scope
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.erasing import Going, Searched, Searching
+from idetic.verbs.arguments import SHORT, check_text
+from idetic.verbs.authorization import require, require_whole_anchor
 
 _CHAINED = "the chain is over it: changing it would break every link after it"
 _ACTED = "it says who acted; it is no content, and the ledger vouches for it"

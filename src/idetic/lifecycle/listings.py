@@ -9,9 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from idetic.errors import InputError
-from idetic.gateway.binding import require
-from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
 from idetic.model import Capability, Entry, LedgerRecord, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
@@ -19,6 +16,8 @@ from idetic.spec.retention import RetentionState
 from idetic.store.backlog import Job, JobState
 from idetic.store.listing import Listing
 from idetic.store.queue import Queue
+from idetic.verbs.arguments import check_moment, check_uuid
+from idetic.verbs.authorization import require
 
 MAX_LISTED = 1_000
 MAX_JOB = 2**63 - 1

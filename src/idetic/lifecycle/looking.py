@@ -8,8 +8,6 @@ from uuid import UUID
 from idetic.errors import EntryNotFound, InputError
 from idetic.evidence import Candidate, Corroboration, GateResult, Lineage, Referenced
 from idetic.gates.gate import Gates
-from idetic.gateway.binding import require
-from idetic.gateway.content import check_uuid
 from idetic.lifecycle.reading import Reader
 from idetic.lifecycle.weighing import Weighing
 from idetic.model import Capability, Scope
@@ -19,6 +17,8 @@ from idetic.spec.primitives import Boundary
 from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.known import Known
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import require
 
 # Each is weighed against what stands beside it, with a query of its own.
 MAX_CANDIDATES = 200

@@ -13,7 +13,7 @@ from typing import Any
 
 from idetic.erasure import MAX_IDENTIFIER, Subject
 from idetic.errors import InputError
-from idetic.gateway.content import check_text
+from idetic.verbs.arguments import check_text
 
 SHORTEST = 3
 # Scripts that put no space between words, or join particles to a name: there a neighbour says

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from idetic.errors import InputError
 from idetic.evidence import TRANSITIONS
-from idetic.gateway.binding import require
 from idetic.model import Capability, Scope, Tier, Typology
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
@@ -16,6 +15,7 @@ from idetic.spec.retention import RetentionState
 from idetic.store.overview import Overseeing
 from idetic.store.quarantine import Sourcing
 from idetic.store.queue import Queue, TaskBacklog
+from idetic.verbs.authorization import require
 
 MAX_DAYS = 366
 # Far more quarantines than anybody keeps standing.

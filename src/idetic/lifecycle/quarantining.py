@@ -13,10 +13,7 @@ from uuid import UUID
 
 from idetic.errors import InputError
 from idetic.gates.gate import Gates
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, check_text, check_uuid
 from idetic.gateway.gateway import Gateway
-from idetic.gateway.items import check_moment
 from idetic.gateway.steps import Step
 from idetic.lifecycle.rollback import CAUSE, Rollback
 from idetic.lifecycle.undoing import QUARANTINED, Undoing
@@ -31,6 +28,8 @@ from idetic.model import (
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.quarantine import Source, Sourcing
+from idetic.verbs.arguments import SHORT, check_moment, check_text, check_uuid
+from idetic.verbs.authorization import require, require_whole_anchor
 
 MAX_LISTED = 1_000
 

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from idetic.errors import ScopeClosed
 from idetic.evidence import Closed
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.lifecycle.closing import ScopeCloser
 from idetic.model import Capability, Place, Scope, Tier
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.holding import Holding
+from idetic.verbs.authorization import require, require_whole_anchor
 
 BATCH = 100
 

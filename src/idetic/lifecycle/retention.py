@@ -10,8 +10,6 @@ from uuid import UUID
 
 from idetic.errors import TransitionRefused
 from idetic.gateway import steps
-from idetic.gateway.binding import allows, require, require_whole_anchor
-from idetic.gateway.content import check_uuid
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.lifecycle.testimony import one_entry
@@ -20,6 +18,8 @@ from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import MEMORY, Disposal, RetentionPolicy, RetentionState
 from idetic.store.retention import Retained, Retaining
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import allows, require, require_whole_anchor
 
 BATCH = 500
 LISTED = 1_000

@@ -12,8 +12,7 @@ from idetic.evidence import (
 )
 from idetic.gates.gate import Gates
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import check_provenance, check_uuid
+from idetic.gateway.content import check_provenance
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step
 from idetic.ids import uuid7
@@ -27,6 +26,8 @@ from idetic.spec.primitives import Boundary
 from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.known import Known
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import require, require_whole_anchor
 
 MAX_NOTES = 500
 

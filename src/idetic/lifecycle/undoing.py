@@ -8,7 +8,6 @@ from uuid import UUID
 
 from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.gateway import steps
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.gateway.gateway import Gateway
 from idetic.gateway.steps import Step, state_of
 from idetic.ids import uuid7
@@ -19,6 +18,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store.held import Held
 from idetic.store.holding import Holding
 from idetic.store.known import Known
+from idetic.verbs.authorization import require, require_whole_anchor
 
 QUARANTINED = "quarantined"
 WITHDRAWN = "corroboration_withdrawn"

@@ -10,8 +10,6 @@ from typing import Any
 from uuid import UUID
 
 from idetic.gates.gate import Change, Pipeline
-from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
 from idetic.ids import random_bytes, uuid7
 from idetic.persona.errors import EventRefused, MetadataReserved
 from idetic.persona.events import (
@@ -24,6 +22,7 @@ from idetic.persona.events import (
     plain_metadata,
     visibility_of,
 )
+from idetic.verbs.arguments import check_moment, check_uuid
 
 CONTENT_MAX = 1_000_000
 REDACTED = "redacted"

@@ -12,13 +12,12 @@ from uuid import UUID
 from idetic.audit.chain import genesis_hash
 from idetic.audit.log_chain import LogHead, LogVerified, walk_log
 from idetic.errors import InputError
-from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
 from idetic.persona.deriving import Deriver
 from idetic.persona.drafts import Draft, DraftCheck, as_item
 from idetic.persona.events import Event, EventKind, Persona, Visibility
 from idetic.ports import Clock
 from idetic.store.log import LogStore, Recorded
+from idetic.verbs.arguments import check_moment, check_uuid
 
 MOST = 10_000
 CHUNK = 1_000

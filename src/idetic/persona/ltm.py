@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from idetic.gateway.content import check_text, check_uuid
 from idetic.model import Tier
 from idetic.persona.events import EmbedStatus, EventKind, LtmEntry, Persona, Visibility
 from idetic.persona.log import check_limit
 from idetic.persona.rag import RagAnswer, RagFilters, RagHit
 from idetic.recall.engine import RecallEngine
 from idetic.store.log import LogStore
+from idetic.verbs.arguments import check_text, check_uuid
 
 QUERY_MAX = 4_000
 

@@ -11,12 +11,12 @@ from datetime import datetime
 from uuid import UUID
 
 from idetic.errors import GateRefused
-from idetic.gateway.content import check_text
 from idetic.ids import uuid7
 from idetic.persona.errors import NoteRefused
 from idetic.persona.layers import Layers
 from idetic.persona.note_gate import NoteGate
 from idetic.store.log import LogStore
+from idetic.verbs.arguments import check_text
 
 NOTE_MAX = 2_000
 

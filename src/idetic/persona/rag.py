@@ -9,13 +9,12 @@ from typing import Any, overload
 from uuid import UUID
 
 from idetic.errors import InputError
-from idetic.gateway.content import check_uuid
-from idetic.gateway.items import check_moment
 from idetic.model import Tier
 from idetic.persona.events import EventKind, LtmHit, Visibility, kind_of, visibility_of
 from idetic.recall.engine import Filters
 from idetic.recall.hits import NotUsed, SignalScore
 from idetic.spec.primitives import Signal
+from idetic.verbs.arguments import check_moment, check_uuid
 
 
 @dataclass(frozen=True, slots=True)

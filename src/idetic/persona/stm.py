@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from idetic.gateway.content import check_text
 from idetic.persona.events import EventKind, Persona, StmEntry, Visibility
 from idetic.persona.identity import Heuristics
 from idetic.persona.log import Log, check_limit
@@ -15,6 +14,7 @@ from idetic.persona.mirror import DerivedEntries
 from idetic.persona.scoring import Scored, rank
 from idetic.ports import Clock
 from idetic.store.log import LogStore
+from idetic.verbs.arguments import check_text
 
 
 class Stm:

@@ -13,9 +13,10 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.genai.types import Content, Part
 
 from idetic.errors import EntryNotFound, TransitionRefused
-from idetic.library.handles import MAX_PAGE, Agent, Memory
+from idetic.library.handles import Agent, Memory
 from idetic.model import Entry, Observation, Principal, Typology
 from idetic.surfaces.notes import said
+from idetic.verbs.arguments import MAX_PAGE
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event

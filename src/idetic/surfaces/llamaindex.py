@@ -9,12 +9,12 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import PrivateAttr
 
 from idetic.library.handles import Memory
-from idetic.library.questions import MAX_QUERY
 from idetic.library.sync import Sync
 from idetic.model import Observation
 from idetic.recall.tokens import ConservativeCounter
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.notes import said
+from idetic.verbs.arguments import MAX_QUERY
 
 
 class IdeticMemoryBlock(BaseMemoryBlock[str]):

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from idetic.gateway.content import SHORT
 from idetic.model import Observation, Origin
 from idetic.surfaces.documents.naming import path_of
+from idetic.verbs.arguments import SHORT
 
 
 def said(

@@ -9,8 +9,7 @@ from typing import Any
 
 from idetic.errors import IdeticError
 from idetic.gates.gate import Gates
-from idetic.gateway.binding import require, require_whole_anchor
-from idetic.gateway.content import SHORT, fits
+from idetic.gateway.content import fits
 from idetic.gateway.gateway import MAX_BATCH, Gateway
 from idetic.ids import uuid7
 from idetic.lifecycle.closing import ScopeCloser
@@ -29,6 +28,8 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.transfer.foreign import Foreign, NotTaken
+from idetic.verbs.arguments import SHORT
+from idetic.verbs.authorization import require, require_whole_anchor
 
 # What happens to every entry of a session that closes, and says nothing about this one.
 _ALWAYS = frozenset({"dropped", "held"})

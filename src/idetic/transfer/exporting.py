@@ -12,13 +12,13 @@ from typing import Any
 from anyio import to_thread
 
 from idetic.errors import InputError
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.model import Capability, Scope
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.moving import Kind, Leaving, Moving
 from idetic.telemetry import finished
 from idetic.transfer.format import END, LEDGER, Header, Seal, framed, parsed
+from idetic.verbs.authorization import require, require_whole_anchor
 
 Progress = Callable[[int, int], None]
 

@@ -14,7 +14,6 @@ from idetic.audit.findings import Verified
 from idetic.audit.head import ChainHead
 from idetic.audit.verify import Verifier, check_head
 from idetic.errors import AnchorTaken, ExportRefused, InputError
-from idetic.gateway.binding import require, require_whole_anchor
 from idetic.model import Capability, Scope
 from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
@@ -22,6 +21,7 @@ from idetic.store.moving import PROFILES, SPECS, VECTORS, Landing, Moving
 from idetic.telemetry import traced
 from idetic.transfer.format import Header, plain_anchor
 from idetic.transfer.reading import Batch, ExportFile
+from idetic.verbs.authorization import require, require_whole_anchor
 
 Progress = Callable[[int, int], None]
 

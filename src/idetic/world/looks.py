@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from idetic.evidence import ContradictionStatus
-from idetic.library.handles import MAX_PAGE
 from idetic.model import Entry, EntryState, LedgerRecord, Tier, Typology
+from idetic.verbs.arguments import MAX_PAGE
 from idetic.world.story import Row, Sections
 
 if TYPE_CHECKING:

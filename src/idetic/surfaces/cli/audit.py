@@ -11,11 +11,11 @@ from idetic.audit.explanation import ActionExplanation
 from idetic.audit.findings import Verified
 from idetic.audit.head import ChainHead
 from idetic.errors import ChainBroken, InputError
-from idetic.gateway.content import check_uuid
 from idetic.library.idetic import Idetic
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, memory_of, principal_of
 from idetic.surfaces.cli.sources import read_text, with_database, write_text
+from idetic.verbs.arguments import check_uuid
 
 # A screenful; `--json` has them all.
 _SHOWN = 50

@@ -128,8 +128,8 @@ def rotate(
     json: Json = False,
 ) -> None:
     """Replace a key by one that stands for the same. The new one is printed once, on stdout."""
-    from idetic.gateway.content import check_uuid
     from idetic.surfaces.cli.sources import moment_of, with_database
+    from idetic.verbs.arguments import check_uuid
 
     wanted = check_uuid(key_id, "KEY_ID")
     until = moment_of(expires_at, "--expires-at") if expires_at else None
@@ -141,8 +141,8 @@ def rotate(
 @app.command("revoke", epilog=examples("idetic keys revoke KEY_ID"))
 def revoke(key_id: KeyId, dsn: Dsn = None, json: Json = False) -> None:
     """End a key at once and for good."""
-    from idetic.gateway.content import check_uuid
     from idetic.surfaces.cli.sources import with_database
+    from idetic.verbs.arguments import check_uuid
 
     wanted = check_uuid(key_id, "KEY_ID")
     with_database(dsn, lambda db: db.keys.revoke(wanted))

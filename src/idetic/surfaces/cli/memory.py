@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 
 from idetic.errors import AnchorRefused, InputError, SpecNotFound
-from idetic.gateway.content import check_uuid
 from idetic.library.handles import Agent, Memory
 from idetic.library.idetic import Idetic
 from idetic.library.persona_access import is_persona
@@ -22,6 +21,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import KeyType
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.sources import pairs, with_database
+from idetic.verbs.arguments import check_uuid
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
 

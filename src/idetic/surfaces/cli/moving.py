@@ -9,7 +9,6 @@ from typing import Any
 from rich.console import Console
 
 from idetic.library.idetic import Idetic
-from idetic.library.transferring import apply_specs
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.audit import read_head
 from idetic.surfaces.cli.failures import UsageRefused
@@ -63,7 +62,7 @@ def import_anchor(taking: Taking, asked: Asked, dsn: str | None, as_json: bool) 
     head = None if taking.head is None else read_head(taking.head)
 
     async def run(db: Idetic) -> tuple[int, Imported, int]:
-        applied = await apply_specs(db, taking.file) if taking.apply else 0
+        applied = await db.apply_specs(taking.file) if taking.apply else 0
         memory = await memory_of(db, asked)
         with output.bar("rows", quiet=as_json) as report:
             done = await memory.import_from(

@@ -8,12 +8,12 @@ from typing import Any
 from rich.console import Console
 
 from idetic.evidence import Contradiction, ContradictionStatus, Disposition, Outcome
-from idetic.gateway.content import check_uuid
 from idetic.library.idetic import Idetic
 from idetic.model import Receipt
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, entry_data, memory_of, principal_of
 from idetic.surfaces.cli.sources import with_database
+from idetic.verbs.arguments import check_uuid
 
 
 def show_contradictions(

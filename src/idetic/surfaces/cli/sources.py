@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import anyio
 
 from idetic.errors import AnchorRefused, InputError, SpecNotFound
-from idetic.gateway.content import check_text
 from idetic.library.handles import Agent, Memory
 from idetic.library.idetic import Idetic
 from idetic.library.persona_access import is_persona
@@ -26,6 +25,7 @@ from idetic.store.connect import admin_connection
 from idetic.store.database import Connection
 from idetic.store.registry import SpecVersion
 from idetic.surfaces.cli import config, output
+from idetic.verbs.arguments import check_text
 
 T = TypeVar("T")
 

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from idetic.errors import InputError
 from idetic.evidence import Closed
-from idetic.gateway.content import check_uuid
 from idetic.library.idetic import Idetic
 from idetic.model import Observation, Origin, Receipt, Ref
 from idetic.recall.context import Context
@@ -21,6 +20,7 @@ from idetic.spec.primitives import EnvelopeType
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, memory_of, moment_of, principal_of
 from idetic.surfaces.cli.sources import pairs, with_database
+from idetic.verbs.arguments import check_uuid
 
 # More than any note may have, and little enough to refuse without reading a whole disk.
 _STDIN_LIMIT = 1 << 20

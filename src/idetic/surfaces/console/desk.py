@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idetic.errors import KeyRefused
-from idetic.gateway.binding import allows
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 from idetic.library.persona_access import is_actor, is_persona
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.surfaces.console.logins import Logins
+from idetic.verbs.authorization import allows
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from contextlib import aclosing
 from typing import Any
 
 from idetic.ids import uuid7_text
-from idetic.library.handles import MAX_PAGE
 from idetic.surfaces.documents.document import Document, Put
 from idetic.surfaces.documents.naming import Namespace
 from idetic.surfaces.documents.shelf import Shelf
+from idetic.verbs.arguments import MAX_PAGE
 
 
 class Conversation:

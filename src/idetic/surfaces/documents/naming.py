@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from urllib.parse import unquote
 
 from idetic.errors import InputError
-from idetic.gateway.content import SHORT
+from idetic.verbs.arguments import SHORT
 
 Namespace = tuple[str, ...]
 

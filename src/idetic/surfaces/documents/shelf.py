@@ -10,13 +10,12 @@ from uuid import UUID
 from idetic.errors import SpecError, TransitionRefused
 from idetic.gateway.gateway import MAX_BATCH
 from idetic.gateway.refusals import passed
-from idetic.library.handles import MAX_PAGE, Memory
-from idetic.library.lookups import MAX_LOOKED_UP
-from idetic.library.questions import MAX_HITS
+from idetic.library.handles import Memory
 from idetic.model import Claim, Entry, Observation, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.surfaces.documents.document import Document, Put, document, is_whole, observations
 from idetic.surfaces.documents.naming import Namespace, namespace_of, path_of, subject_of
+from idetic.verbs.arguments import MAX_HITS, MAX_LISTED, MAX_PAGE
 
 T = TypeVar("T")
 Name = tuple[Namespace, str]
@@ -121,7 +120,7 @@ class Shelf:
         """Those of the documents whose time is over."""
         limited = [d for d in documents if d.ttl is not None]
         now, over = self.now(), []
-        for some in chunks(limited, MAX_LOOKED_UP):
+        for some in chunks(limited, MAX_LISTED):
             read = await self._memory.last_read([d.entries[0] for d in some])
             for one in some:
                 end = one.expires_at(read.get(one.entries[0]))
@@ -132,7 +131,7 @@ class Shelf:
     async def touch(self, documents: Iterable[Document]) -> None:
         """Record that documents were read; the time of those that expire begins anew."""
         limited = [d.entries[0] for d in documents if d.ttl is not None]
-        for some in chunks(limited, MAX_LOOKED_UP):
+        for some in chunks(limited, MAX_LISTED):
             await self._memory.note_read(some)
 
     async def _documents(self, entries: Sequence[Entry]) -> list[Document]:
@@ -145,7 +144,7 @@ class Shelf:
 
     async def _held(self, subjects: Sequence[str]) -> dict[str, list[Entry]]:
         held: dict[str, list[Entry]] = {}
-        for some in chunks(subjects, MAX_LOOKED_UP):
+        for some in chunks(subjects, MAX_LISTED):
             for entry in await self._memory.about(some):
                 held.setdefault(_subject(entry), []).append(entry)
         return held

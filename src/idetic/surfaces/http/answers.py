@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, Header, Request, Response, Security
 from fastapi.security import HTTPBearer
 
 from idetic import wire
-from idetic.gateway.content import SHORT
 from idetic.library.handles import Memory
 from idetic.surfaces.http.problems import ProblemDetails
+from idetic.verbs.arguments import SHORT
 
 # Only declares the scheme: the door has looked at the key before a route is found.
 _bearer = HTTPBearer(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from idetic.errors import InputError
-from idetic.gateway.content import check_uuid
-from idetic.library.questions import MAX_HITS
 from idetic.lifecycle.contradicting import MAX_QUEUE
 from idetic.model import Observation, Tier
 from idetic.recall.evidence import FOOTER, HEADER
@@ -14,6 +12,7 @@ from idetic.surfaces.mcp import inputs, telling
 from idetic.surfaces.mcp.holders import Held
 from idetic.surfaces.mcp.paging import paged, start_of
 from idetic.surfaces.mcp.sessions import Sessions
+from idetic.verbs.arguments import MAX_HITS, check_uuid
 
 _AGAIN = "call again with cursor={cursor}."
 # What is said below a context: how much was left out, and why.

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from idetic.errors import KeyRefused
 from idetic.keys import key_id_of
-from idetic.library.handles import Agent, Memory
+from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 
 # Where the HTTP surface leaves what it authenticated, in the request's own ASGI scope.
@@ -71,5 +71,4 @@ class EachRequest:
 
 def _inline(memory: Memory) -> Memory:
     """The same memory, with vectors made as it is written: beside a stdio server no worker runs."""
-    agent = memory.agent
-    return Memory(Agent(agent.spec, agent.version, agent.rooms, embed_inline=True), memory.scope)
+    return memory.agent.embedding_inline().within(memory.scope)

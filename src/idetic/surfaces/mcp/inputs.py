@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from idetic.errors import InputError
 from idetic.evidence import ContradictionStatus
-from idetic.gateway.content import check_uuid
 from idetic.model import Claim, Origin, Ref, Tier
 from idetic.recall.evidence import visible
+from idetic.verbs.arguments import check_uuid
 
 Model = TypeVar("Model", bound="Inputs")
 

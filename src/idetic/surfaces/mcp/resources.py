@@ -7,8 +7,6 @@ from urllib.parse import parse_qsl, urlsplit
 from mcp.types import Resource, ResourceTemplate
 
 from idetic.errors import CapabilityRefused, InputError, NotFound
-from idetic.gateway.binding import require
-from idetic.gateway.content import check_uuid
 from idetic.library.handles import Memory
 from idetic.library.persona_access import is_actor, spec_behind
 from idetic.model import Capability, Entry
@@ -16,6 +14,8 @@ from idetic.recall.evidence import HEADER, short_id, visible
 from idetic.spec.render import render
 from idetic.surfaces.mcp import telling
 from idetic.surfaces.mcp.paging import paged, start_of
+from idetic.verbs.arguments import check_uuid
+from idetic.verbs.authorization import require
 
 SPEC = "idetic://spec"
 ENTRIES = "idetic://entries"

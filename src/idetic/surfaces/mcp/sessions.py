@@ -11,9 +11,9 @@ from anyio import Lock
 
 from idetic.errors import InputError, ScopeClosed
 from idetic.evidence import Closed
-from idetic.gateway.content import check_uuid
 from idetic.library.handles import Memory, Session
 from idetic.surfaces.mcp.holders import Held
+from idetic.verbs.arguments import check_uuid
 
 T = TypeVar("T")
 

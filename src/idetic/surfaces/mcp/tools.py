@@ -8,11 +8,11 @@ from typing import Any
 
 from mcp.types import ToolAnnotations
 
-from idetic.gateway.binding import allows
 from idetic.library.handles import Memory
 from idetic.model import Capability, PrincipalKind
 from idetic.surfaces.mcp import calls, inputs
 from idetic.surfaces.mcp.calls import Desk
+from idetic.verbs.authorization import allows
 
 # A customer only asks, and only operators and customers are an audience.
 _LOOKING = frozenset(PrincipalKind) - {PrincipalKind.CUSTOMER}

@@ -10,13 +10,13 @@ import anyio
 from fastapi import APIRouter, Request, Response
 
 from idetic.errors import DatabaseUnavailable
-from idetic.gateway.binding import allows
 from idetic.library.idetic import Idetic
 from idetic.library.persona_access import spec_behind
 from idetic.model import Capability, Principal
 from idetic.spec.render import render
 from idetic.surfaces.http.answers import Bound, answer, problem_answers, routes
 from idetic.surfaces.http.shapes import shape
+from idetic.verbs.authorization import allows
 
 router = routes("about")
 probes = APIRouter(tags=["health"])

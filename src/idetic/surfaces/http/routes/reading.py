@@ -12,12 +12,12 @@ from fastapi import Query, Response
 
 from idetic.errors import InputError
 from idetic.evidence import Corroboration, GateResult, Lineage, Referenced
-from idetic.library.handles import MAX_PAGE
 from idetic.model import Entry, LedgerRecord, Overdue, Tier, Typology
 from idetic.surfaces.http.answers import Bound, answer, routes
 from idetic.surfaces.http.bodies import Moment
 from idetic.surfaces.http.routes.places import place_of
 from idetic.surfaces.http.shapes import shape
+from idetic.verbs.arguments import MAX_PAGE
 
 router = routes("reading")
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]

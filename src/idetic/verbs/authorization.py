@@ -1,4 +1,4 @@
-"""Binding a scope: anchor values and a principal, checked once against the spec."""
+"""Authorization: a scope is bound once against the spec, and each verb asks what it may do."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from idetic.errors import AnchorRefused, CapabilityRefused, InputError, TextRefused
-from idetic.gateway.content import SHORT, check_text, check_uuid
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import AnchorKey, KeyType
+from idetic.verbs.arguments import SHORT, check_text, check_uuid
+from idetic.verbs.declaration import Verb
 
 
 def bind(
@@ -98,7 +99,7 @@ def refuse(spec: MemorySpec, scope: Scope, capability: Capability) -> NoReturn:
         )
     holders = [k.value for k in PrincipalKind if spec.may(k, capability)]
     raise CapabilityRefused(
-        f"A {kind} principal may not {capability.value.replace('_', ' ')} here.",
+        f"{article(kind)} {kind} principal may not {capability.value.replace('_', ' ')} here.",
         remedy=f"The spec of {spec.agent} grants it to: {', '.join(holders) or 'nobody'}.",
     )
 
@@ -111,3 +112,17 @@ def require_whole_anchor(scope: Scope) -> None:
             f"Writing needs every anchor key; {', '.join(missing)} is open.",
             remedy="Bind again with every key.",
         )
+
+
+def check_authorized(spec: MemorySpec, scope: Scope, verb: Verb[..., Any]) -> None:
+    """Refuse a verb that the scope's principal may not use, or that needs the whole anchor."""
+    if verb.capabilities is not None:
+        granted = (one for one in verb.capabilities if allows(spec, scope, one))
+        require(spec, scope, next(granted, verb.capabilities[-1]))
+    if verb.whole_anchor:
+        require_whole_anchor(scope)
+
+
+def article(word: str) -> str:
+    """The article before a word that begins a sentence: "An agent", "A customer"."""
+    return "An" if word[0] in "aeiou" else "A"
