@@ -15,25 +15,21 @@ from typer.main import get_command
 import idetic
 from idetic.errors import IdeticError
 from idetic.surfaces.cli import (
-    audit_commands,
+    audit,
     bench,
-    commands,
     config,
     database,
     demo,
-    erase,
     failures,
     keys,
     model,
-    move_commands,
     persona_commands,
-    queue_commands,
-    recall_commands,
     serve,
     spec,
-    turn_commands,
+    transfer,
 )
 from idetic.surfaces.cli.options import examples, help_if_alone
+from idetic.surfaces.cli.verb_group import VerbGroup
 from idetic.telemetry import configure_from_environment
 
 NAME = "idetic"
@@ -42,6 +38,7 @@ app = typer.Typer(
     name=NAME,
     help="Governed memory for AI agents, on PostgreSQL.",
     epilog=examples("idetic demo", "idetic spec check my_agent.yaml", "idetic db status"),
+    cls=VerbGroup,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
@@ -55,36 +52,25 @@ _GROUPS = {
     "config": config.app,
 }
 _COMMANDS = {
-    "dream": (persona_commands.dream, persona_commands.DREAM),
-    "recall": (recall_commands.recall, recall_commands.RECALL),
-    "embed": (recall_commands.embed, recall_commands.EMBED),
+    "serve": (serve.serve, serve.SERVE),
+    "worker": (serve.worker, serve.WORKER),
+    "mcp": (serve.mcp, serve.MCP),
     "doctor": (database.doctor, database.DOCTOR),
     "upgrade": (database.upgrade, database.UPGRADE),
     "distribute": (database.distribute, database.DISTRIBUTE),
-    "worker": (serve.worker, serve.WORKER),
-    "serve": (serve.serve, serve.SERVE),
-    "list": (commands.list_entries, commands.LIST),
-    "history": (commands.history, commands.HISTORY),
-    "verify": (audit_commands.verify, audit_commands.VERIFY),
-    "explain": (audit_commands.explain, audit_commands.EXPLAIN),
-    "erase": (erase.erase, erase.ERASE),
-    "observe": (turn_commands.observe, turn_commands.OBSERVE),
-    "context": (turn_commands.context, turn_commands.CONTEXT),
-    "close": (turn_commands.close, turn_commands.CLOSE),
-    "contradictions": (queue_commands.contradictions, queue_commands.LISTED),
-    "resolve": (queue_commands.resolve, queue_commands.RESOLVE),
-    "disposition": (queue_commands.disposition, queue_commands.DUE),
-    "dispose": (queue_commands.dispose, queue_commands.DISPOSE),
-    "mcp": (serve.mcp, serve.MCP),
     "bench": (bench.bench, bench.BENCH),
-    "export": (move_commands.export, move_commands.EXPORT),
-    "import": (move_commands.import_, move_commands.IMPORT),
-    "adopt": (move_commands.adopt, move_commands.ADOPT),
+    "dream": (persona_commands.dream, persona_commands.DREAM),
+    "verify": (audit.verify, audit.VERIFY),
+    "explain": (audit.explain, audit.EXPLAIN),
+    "erase": (audit.erase, audit.ERASE),
+    "export": (transfer.export, transfer.EXPORT),
+    "import": (transfer.import_, transfer.IMPORT),
+    "adopt": (transfer.adopt, transfer.ADOPT),
 }
 for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name)
-for _name, (_run, _examples) in _COMMANDS.items():
-    app.command(_name, epilog=_examples)(_run)
+for _name, (_run, _shown) in _COMMANDS.items():
+    app.command(_name, epilog=_shown)(_run)
 
 
 def _version(asked: bool) -> None:

@@ -11,6 +11,8 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from idetic.model import Entry, Receipt
+
 # Rich is a quarter of a second on a slow machine, and `--json` never needs it.
 # ruff: noqa: PLC0415
 
@@ -129,17 +131,22 @@ def _spelt(character: str) -> str:
 
 def as_text(data: Any) -> str:
     """The data as JSON. ASCII only, so that no locale and no lone surrogate can break it."""
-    return json.dumps(data, default=_plain, indent=2)
+    return json.dumps(data, default=plain, indent=2)
 
 
 def as_line(data: Any) -> str:
     """The data as JSON in one line, for people: their language's letters stay letters."""
-    return json.dumps(data, default=_plain, ensure_ascii=False)
+    return json.dumps(data, default=plain, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: an entry with its state, a receipt under its own id."""
+    if isinstance(value, Receipt):
+        told = ("decision", "reason", "entry_id", "position", "at", "superseded", "replayed")
+        return {"receipt": value.id, **{name: getattr(value, name) for name in told}}
     if is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in fields(value)}
+        found = {each.name: getattr(value, each.name) for each in fields(value)}
+        return {**found, "state": value.state} if isinstance(value, Entry) else found
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, datetime):

@@ -1,0 +1,87 @@
+"""The root of the command tree: its own commands, and one for each of memory's verbs.
+
+The verbs are listed by reading their declarations without importing them: importing memory takes a
+second, and `idetic --help` should not. Modules that declare verbs are called `*_verbs.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+import idetic
+from idetic.surfaces.cli.options import AgentName, Anchor, As, Dsn, Json
+
+PANEL = "Verbs of memory"
+
+
+def declared_commands() -> dict[str, str]:
+    """Every verb that has a command: the command's name, and the first line of its help."""
+    found: dict[str, str] = {}
+    for path in sorted(Path(idetic.__file__).parent.rglob("*_verbs.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.AsyncFunctionDef):
+                found.update(_command(node))
+    # Verbs from outside the package were imported by whoever declares them.
+    known = sys.modules.get("idetic.verbs.declaration")
+    for verb in known.VERBS.values() if known else ():
+        if verb.command is not None:
+            found[verb.command] = verb.summary
+    return found
+
+
+def _command(node: ast.AsyncFunctionDef) -> Iterator[tuple[str, str]]:
+    for call in node.decorator_list:
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("verb", "stream_verb"):
+            said = {word.arg: word.value for word in call.keywords}.get("command")
+            name = node.name.rstrip("_").replace("_", "-")
+            if isinstance(said, ast.Constant):
+                name = said.value
+            if name is not None:
+                yield name, (ast.get_docstring(node) or "").partition("\n")[0]
+
+
+class VerbStub(TyperCommand):
+    """A verb's command before it is called: its name and help, and the options of every verb."""
+
+    def made(self) -> TyperCommand:
+        """The command with all of its options, read from the verb's declaration."""
+        from idetic.surfaces.cli.verbs import command_of  # noqa: PLC0415 - it imports memory
+
+        return command_of(str(self.name))
+
+
+class VerbGroup(TyperGroup):
+    """The root. A command of its own stands before the one of a verb with the same name."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        shared = _shared_options()
+        for name, summary in declared_commands().items():
+            stub = VerbStub(name, help=summary, params=shared, rich_help_panel=PANEL)
+            self.commands.setdefault(name, stub)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is called; a verb's is made now."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.made() if isinstance(command, VerbStub) else command, rest
+
+
+def _shared_options() -> list[Any]:
+    """The options that every verb's command has; a settings file may fill them in."""
+
+    def shared(
+        agent: AgentName, anchor: Anchor, as_: As, dsn: Dsn = None, json: Json = False
+    ) -> None:
+        """Carry the options."""
+
+    app = typer.Typer(add_completion=False)
+    app.command()(shared)
+    return list(get_command(app).params)
