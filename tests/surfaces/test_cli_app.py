@@ -44,7 +44,7 @@ def test_the_tree_has_every_command() -> None:
         "demo world", "demo month", "db start", "db stop", "db status", "spec check",
         "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list",
         "model install", "model status", "model verify", "worker", "doctor", "keys create",
-        "keys list", "keys rotate", "keys revoke", "explain", "dream", "serve",
+        "keys list", "keys rotate", "keys revoke", "dream", "serve",
         "persona check", "persona close-catalog", "persona import", "mcp",
         "bench", "config show", "export", "import", "adopt", "distribute",
         "upgrade",

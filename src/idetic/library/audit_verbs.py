@@ -43,7 +43,10 @@ async def head(binding: Binding) -> ChainHead:
 @verb(
     capability=Capability.AUDIT,
     http=post("/chain/verify", "auditing"),
-    examples=("idetic verify {scope}",),
+    examples=(
+        "idetic verify {scope} --save-head head.json",
+        "idetic verify {scope} --head head.json --json",
+    ),
 )
 async def verify(
     binding: Binding, head: ChainHead | None = None, progress: Progress | None = None
@@ -55,7 +58,8 @@ async def verify(
 @verb(
     capability=Capability.AUDIT,
     http=get("/actions/{action_id}/explanation", "auditing"),
-    command=None,
+    command="explain",
+    examples=("idetic explain ACTION_ID {scope}",),
 )
 async def explain_action(binding: Binding, action_id: UUID) -> ActionExplanation:
     """Say what an action rested on, as it stood then, and everything behind that."""

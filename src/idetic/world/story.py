@@ -35,6 +35,7 @@ FIRST_DAY = -200
 # The day from which the second version of the world model holds.
 _SECOND_VERSION = 16
 _STRICT = ConfigDict(extra="forbid")
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 _PARTS = {"name", "includes", "rules", "sayings", "questions", "days"}
 
 
@@ -192,12 +193,9 @@ def read_event(story: str, one: Mapping[str, Any]) -> StoryEvent:
 
 def _checked(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     """A value of a story, its fields checked by their types; nothing is left over."""
+    adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
     try:
-        return _adapter(kind).validate_python(dict(values))
+        made: T = adapter.validate_python(dict(values))
     except ValidationError as error:
         raise IdeticError(f"{where}: this makes no {kind.__name__}: {error}.") from None
-
-
-@cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(kind)
+    return made

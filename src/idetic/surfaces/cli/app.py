@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -15,7 +15,6 @@ from typer.main import get_command
 import idetic
 from idetic.errors import IdeticError
 from idetic.surfaces.cli import (
-    audit,
     bench,
     config,
     database,
@@ -51,7 +50,7 @@ _GROUPS = {
     "persona": persona_commands.app,
     "config": config.app,
 }
-_COMMANDS = {
+_COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "serve": (serve.serve, serve.SERVE),
     "worker": (serve.worker, serve.WORKER),
     "mcp": (serve.mcp, serve.MCP),
@@ -60,17 +59,14 @@ _COMMANDS = {
     "distribute": (database.distribute, database.DISTRIBUTE),
     "bench": (bench.bench, bench.BENCH),
     "dream": (persona_commands.dream, persona_commands.DREAM),
-    "verify": (audit.verify, audit.VERIFY),
-    "explain": (audit.explain, audit.EXPLAIN),
-    "erase": (audit.erase, audit.ERASE),
     "export": (transfer.export, transfer.EXPORT),
     "import": (transfer.import_, transfer.IMPORT),
     "adopt": (transfer.adopt, transfer.ADOPT),
 }
 for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name)
-for _name, (_run, _shown) in _COMMANDS.items():
-    app.command(_name, epilog=_shown)(_run)
+for _name, (_command, _shown) in _COMMANDS.items():
+    app.command(_name, epilog=_shown)(_command)
 
 
 def _version(asked: bool) -> None:

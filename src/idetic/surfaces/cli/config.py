@@ -141,7 +141,7 @@ app = group(
 
 
 @app.command("show", epilog=examples("idetic config show", "idetic config show --json"))
-def show(
+def show_config(
     context: typer.Context,
     dsn: Dsn = None,
     agent: MaybeAgent = None,
@@ -161,22 +161,26 @@ def show(
         "anchor": anchor,
         "as": as_,
     }
-    settings = [
+    settings: list[dict[str, Any]] = [
         {"name": name, "value": value or None, "source": _source(context, name, value, path)}
         for name, value in given.items()
     ]
 
-    def table(console: Any) -> None:
-        made = output.table("setting", "value", "from")
-        for each in settings:
-            value = each["value"]
-            shown = "\n".join(value) if isinstance(value, list) else value or ""
-            if each["name"] == "dsn" and not shown:
-                shown = "the embedded server"
-            made.add_row(each["name"], output.literal(shown), output.literal(each["source"]))
-        console.print(made)
+    def show(console: Any) -> None:
+        rows = [
+            {"setting": one["name"], "value": _shown(one), "from": one["source"]}
+            for one in settings
+        ]
+        console.print(output.listing(rows))
 
-    output.answer({"file": path and str(path), "settings": settings}, json, table)
+    output.answer({"file": path and str(path), "settings": settings}, json, show)
+
+
+def _shown(setting: Mapping[str, Any]) -> str:
+    value = setting["value"]
+    if value is None:
+        return "the embedded server" if setting["name"] == "dsn" else ""
+    return "\n".join(value) if isinstance(value, list) else str(value)
 
 
 def _source(context: typer.Context, name: str, value: Any, path: Path | None) -> str:

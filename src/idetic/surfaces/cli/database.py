@@ -35,7 +35,6 @@ DISTRIBUTE = examples(
     "idetic distribute world_agent --plan > distribute.sql",
     "idetic distribute world_agent --yes --dsn postgresql://…",
 )
-_VERDICTS = {"good": "green", "warning": "yellow", "bad": "bold red"}
 
 db = group(
     "The embedded PostgreSQL server: start, stop, look.", "idetic db status", "idetic db start"
@@ -98,11 +97,9 @@ def doctor(dsn: Dsn = None, json: Json = False) -> int:
         checks = anyio.run(unreachable, error)
 
     def show(console: Console) -> None:
-        table = output.table("", "check", "found", "what to do")
-        for one in checks:
-            mark = output.literal(one.verdict.value, _VERDICTS[one.verdict])
-            table.add_row(mark, one.name, output.literal(one.found), output.literal(one.remedy))
-        console.print(table)
+        names = {"verdict": "", "name": "check", "found": "found", "remedy": "what to do"}
+        rows = [{said: getattr(one, name) for name, said in names.items()} for one in checks]
+        console.print(output.listing(rows))
 
     output.answer({"checks": checks}, json, show)
     return int(any(one.verdict == "bad" for one in checks))

@@ -47,7 +47,6 @@ _SECTIONS = {
     "dropped": "Notes that left nothing",
     "written": "All notes",
 }
-_KEPT_WHOLE = ("what", "since", "on", "stood", "receipt", "entry")
 _HOW = (
     "s05/2 is the second thread of the fifth session. A thread counts once, however often it says "
     "something; what stands in (brackets) never counts."
@@ -103,12 +102,17 @@ def demo_world(dsn: Dsn = None, json: Json = False) -> None:
             console.print(output.literal(line, "bold cyan"))
         spans = f"From {output.moment(world.begins)} to {output.moment(world.ends)}."
         console.print(output.literal(spans, "dim"))
-        table = output.table("organisation", "domain", "who", "agent", title="Who is who")
-        for one in world.logins:
-            domain = one.domain or world.personas[0].name
-            table.add_row(one.organisation, domain, output.literal(_who(one.principal)), one.agent)
-        console.print(table)
-        console.print(_counts(world))
+        who = [
+            {
+                "organisation": one.organisation,
+                "domain": one.domain or world.personas[0].name,
+                "who": _who(one.principal),
+                "agent": one.agent,
+            }
+            for one in world.logins
+        ]
+        console.print(output.listing(who, "Who is who"))
+        console.print(output.listing(_counts(world), "What there is"))
         _try_next(console, begun, dsn, _in_world(world))
 
     output.answer({**_world_data(world), "seconds": _since(begun)}, json, show)
@@ -171,10 +175,7 @@ class Stage:
     def _tables(self, sections: Sections) -> None:
         for name, rows in sections.items():
             if rows and self._console is not None:
-                table = output.table(*rows[0], title=_SECTIONS.get(name), keep=_KEPT_WHOLE)
-                for row in rows:
-                    table.add_row(*(output.literal(value) for value in row.values()))
-                self._console.print(table)
+                self._console.print(output.listing(rows, _SECTIONS.get(name)))
 
 
 async def loaded_world(db: Idetic, *, quiet: bool) -> World:
@@ -228,19 +229,17 @@ def _world_data(world: World) -> dict[str, Any]:
     return {**vars(world), "organisations": organisations, "logins": logins}
 
 
-def _counts(world: World) -> Any:
+def _counts(world: World) -> list[dict[str, object]]:
     from idetic.world.looks import COUNTED
 
-    names = [one.name for one in world.organisations]
-    found: dict[str, Counter[str]] = {name: Counter() for name in names}
+    found: dict[str, Counter[str]] = {one.name: Counter() for one in world.organisations}
     for where, counts in world.counts.items():
         found[where.partition("/")[0]].update(counts)
-    table = output.table("", *names, title="What there is")
-    for what in COUNTED:
-        if any(found[name][what] for name in names):
-            numbers = (str(found[name][what] or "") for name in names)
-            table.add_row(what.replace("_", " "), *numbers)
-    return table
+    return [
+        {"": what.replace("_", " "), **{name: counts[what] or "" for name, counts in found.items()}}
+        for what in COUNTED
+        if any(counts[what] for counts in found.values())
+    ]
 
 
 def _since(begun: float) -> float:

@@ -106,10 +106,7 @@ def list_(
     keys, now = with_database(dsn, work)
 
     def show(console: Console) -> None:
-        table = output.table("id", "state", "stands for", "may", "times", keep=("id",))
-        for key in keys:
-            table.add_row(*_row(key, now))
-        console.print(table if keys else "No keys.")
+        console.print(output.listing([_row(key, now) for key in keys]) if keys else "No keys.")
 
     output.answer({"keys": [_data(key, now) for key in keys]}, json, show)
 
@@ -163,9 +160,8 @@ def _data(key: ApiKey, now: datetime) -> dict[str, Any]:
     return {**told, "capabilities": only, "state": key.state(now)}
 
 
-def _row(key: ApiKey, now: datetime) -> list[Any]:
+def _row(key: ApiKey, now: datetime) -> dict[str, object]:
     anchor = " ".join(f"{name}={value}" for name, value in key.anchor.items())
-    who = f"{key.agent} {key.principal.kind}:{key.principal.name}\n{anchor}"
     may = "all that the spec grants"
     if key.capabilities is not None:
         may = ", ".join(sorted(key.capabilities))
@@ -175,11 +171,10 @@ def _row(key: ApiKey, now: datetime) -> list[Any]:
         "revoked": key.revoked_at,
         "used": key.last_used_at,
     }
-    told = "\n".join(f"{what} {output.moment(at)}" for what, at in times.items() if at is not None)
-    return [
-        output.literal(key.id, "cyan"),
-        key.state(now).value,
-        output.literal(who),
-        may,
-        output.literal(told),
-    ]
+    return {
+        "id": key.id,
+        "state": key.state(now),
+        "stands for": f"{key.agent} {key.principal.kind}:{key.principal.name}\n{anchor}",
+        "may": may,
+        "times": "\n".join(f"{what} {output.moment(at)}" for what, at in times.items() if at),
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 Show = Callable[["Console"], None]
 Report = Callable[..., None]
+
+# Columns that hold ids and moments, and how some columns look.
+_WHOLE = ("id", "entry", "receipt", "what", "since", "on", "stood")
+_STYLES = {" ": "bold", "id": "cyan", "transition": "bold", "decision": "bold", "hash": "dim"}
 
 # These reorder what stands around them: an entry must not rewrite the line it is shown in.
 _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -61,25 +65,26 @@ def literal(value: object, style: str = "") -> Text:
     return Text(visible(str(value)), style)
 
 
-def table(*columns: str, title: str | None = None, keep: tuple[str, ...] = ()) -> Table:
-    """An empty table; the columns in `keep` hold ids and are never broken."""
+def listing(rows: Sequence[Mapping[str, object]], title: str | None = None) -> Table:
+    """Rows as a table: a column for each name; ids are never broken."""
     from rich import box
     from rich.table import Table
 
     made = Table(
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
-    for column in columns:
-        made.add_column(column, no_wrap=column in keep, overflow="fold")
+    for column in rows[0]:
+        made.add_column(column, no_wrap=column in _WHOLE, overflow="fold")
+    for row in rows:
+        cells = row.items()
+        made.add_row(*(literal("" if v is None else v, _STYLES.get(name, "")) for name, v in cells))
     return made
 
 
 def facts(rows: Mapping[str, object], title: str | None = None) -> Table:
     """A table of names and what holds for them."""
-    made = table("", "", title=title, keep=())
+    made = listing([{" ": name, "": value} for name, value in rows.items()], title)
     made.show_header = False
-    for name, value in rows.items():
-        made.add_row(literal(name, "bold"), literal(value))
     return made
 
 

@@ -50,10 +50,8 @@ def _show(console: Console, done: ImportReport) -> None:
         f"Taken over: {done.ltm_kept} long-term entries, {done.stm_kept} loop summaries; "
         f"{done.stm_derived} loop summaries derived."
     )
-    table = output.table("agent/persona", "events")
-    for whose, events in done.personas.items():
-        table.add_row(output.literal(whose), str(events))
-    console.print(table)
+    rows = [{"agent/persona": whose, "events": events} for whose, events in done.personas.items()]
+    console.print(output.listing(rows or [{"agent/persona": "", "events": ""}]))
     if done.missing:
         lacking = f"The file lacks: {', '.join(done.missing)}"
         console.print(output.literal(lacking, "yellow"), soft_wrap=True)

@@ -5,15 +5,18 @@ A verb whose answer has no form of its own here is shown field by field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from typing import Any, get_args, get_origin
 from uuid import UUID
 
 from rich.console import Console
-from rich.table import Table
 
+from idetic.audit.explanation import ActionExplanation
+from idetic.audit.findings import Verified
+from idetic.erasure import Erased
+from idetic.errors import ChainBroken
 from idetic.evidence import Closed, Contradiction, Decided, Disposition
 from idetic.library.answering import Answered
 from idetic.model import Entry, LedgerRecord, Place, Receipt
@@ -23,6 +26,9 @@ from idetic.recall.explanation import as_data
 from idetic.recall.hits import Hit, Recall
 from idetic.surfaces.cli import output
 from idetic.verbs.declaration import Verb
+
+# A screenful; `--json` has them all.
+_MANY = 50
 
 
 def answer(
@@ -61,12 +67,13 @@ def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
         page = verb.http.page if verb.http is not None else None
         decided = bool(value) and isinstance(value[0], Receipt | Decided)
         return {page.items if page else "decided" if decided else verb.name: value}
-    if isinstance(value, Recall):
-        return as_data(value)
-    if hasattr(value, "as_data"):
-        return dict(value.as_data())
+    if isinstance(value, Erased):
+        kept = [one.as_data() for one in value.kept]
+        told = {"found": value.found, **output.plain(value.receipt), "entries": value.entries}
+        return told | {"removed": value.removed, "kept": kept}
     if is_dataclass(value):
-        return dict(output.plain(value))
+        known = as_data(value) if isinstance(value, Recall) else output.plain(value)
+        return dict(value.as_data() if hasattr(value, "as_data") else known)
     if isinstance(value, Mapping):
         return {verb.name: {str(key): each for key, each in value.items()}}
     return {verb.name: value}
@@ -79,7 +86,8 @@ def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> N
         if not value:
             console.print(_EMPTY.get(kind, f"No {verb.name.replace('_', ' ')}."))
         else:
-            console.print(_TABLES.get(kind, _rows)(value))
+            row = _ROWS.get(kind, _fields)
+            console.print(output.listing([row(each) for each in value]))
         return
     shown = _SHOWN.get(type(value))
     if shown is not None:
@@ -107,77 +115,70 @@ def _cell(value: Any) -> object:
     return output.as_line(value)
 
 
-def _rows(values: Sequence[Any]) -> Table:
-    """Values of any kind, a column for each field."""
-    rows = [_readable(each) if is_dataclass(each) else {"": each} for each in values]
-    table = output.table(*rows[0])
-    for row in rows:
-        table.add_row(*(output.literal(each) for each in row.values()))
-    return table
+def _fields(value: Any) -> dict[str, object]:
+    return _readable(value) if is_dataclass(value) else {"": value}
 
 
-def _entries(entries: Sequence[Entry]) -> Table:
-    table = output.table("id", "created", "kind", "by", "note", keep=("id",))
-    for each in entries:
-        table.add_row(
-            output.literal(each.id, "cyan"),
-            output.moment(each.created_at),
-            f"{each.tier}\n{each.typology}",
-            output.literal(f"{each.created_by}\n{each.origin} {each.trust}"),
-            output.literal(each.body_text),
-        )
-    return table
+def _entry(entry: Entry) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "created": output.moment(entry.created_at),
+        "kind": f"{entry.tier}\n{entry.typology}",
+        "by": f"{entry.created_by}\n{entry.origin} {entry.trust}",
+        "note": entry.body_text,
+    }
 
 
-def _ledger(records: Sequence[LedgerRecord]) -> Table:
-    table = output.table("position", "time", "transition", "actor", "reason", "hash")
-    for each in records:
-        table.add_row(
-            str(each.position),
-            output.moment(each.at),
-            output.literal(each.transition, "bold"),
-            output.literal(f"{each.actor_kind} {each.actor}"),
-            output.literal(each.reason),
-            output.literal(each.hash.hex()[:12], "dim"),
-        )
-    return table
+def _link(link: LedgerRecord) -> dict[str, object]:
+    return {
+        "position": link.position,
+        "time": output.moment(link.at),
+        "transition": link.transition,
+        "actor": f"{link.actor_kind} {link.actor}",
+        "reason": link.reason,
+        "hash": link.hash.hex()[:12],
+    }
 
 
-def _contradictions(found: Sequence[Contradiction]) -> Table:
-    table = output.table("id", "status", "entry", "speaks against", "since", keep=("id", "entry"))
-    for one in found:
-        version = "" if one.ref.version is None else f" v{one.ref.version}"
-        table.add_row(
-            output.literal(one.id, "cyan"),
-            one.status.replace("_", " "),
-            output.literal(one.entry_id),
-            output.literal(f"{one.ref.noun} {one.ref.id}{version}"),
-            output.literal(f"{output.moment(one.observed_at)}\n{one.observed_by}"),
-        )
-    return table
+def _contradiction(one: Contradiction) -> dict[str, object]:
+    version = "" if one.ref.version is None else f" v{one.ref.version}"
+    return {
+        "id": one.id,
+        "status": one.status.replace("_", " "),
+        "entry": one.entry_id,
+        "speaks against": f"{one.ref.noun} {one.ref.id}{version}",
+        "since": f"{output.moment(one.observed_at)}\n{one.observed_by}",
+    }
 
 
-def _dispositions(found: Sequence[Disposition]) -> Table:
-    table = output.table("entry", "because", "pressure", "since", "note", keep=("entry",))
-    for one in found:
-        table.add_row(
-            output.literal(one.entry.id, "cyan"),
-            one.cause.replace("_", " "),
-            f"{one.pressure:.2f}",
-            output.moment(one.due_at),
-            output.literal(one.entry.body_text),
-        )
-    return table
+def _disposition(one: Disposition) -> dict[str, object]:
+    return {
+        "entry": one.entry.id,
+        "because": one.cause.replace("_", " "),
+        "pressure": f"{one.pressure:.2f}",
+        "since": output.moment(one.due_at),
+        "note": one.entry.body_text,
+    }
 
 
-def _decisions(found: Sequence[Receipt | Decided]) -> Table:
-    table = output.table("decision", "entry", "reason", keep=("entry",))
-    for one in found:
-        receipt = one.receipt if isinstance(one, Decided) else one
-        did = one.transition if isinstance(one, Decided) else one.decision
-        entry, reason = output.literal(receipt.entry_id or ""), output.literal(receipt.reason)
-        table.add_row(output.literal(did, "bold"), entry, reason)
-    return table
+def _decision(one: Receipt | Decided) -> dict[str, object]:
+    receipt = one.receipt if isinstance(one, Decided) else one
+    did = one.transition if isinstance(one, Decided) else one.decision
+    return {"decision": did, "entry": receipt.entry_id, "reason": receipt.reason}
+
+
+def _hit(hit: Hit) -> dict[str, object]:
+    signals = [
+        f"{signal.value} {word.rank}, {word.value:.2f}"
+        for signal, word in hit.signals.items()
+        if word.contribution and word.value is not None
+    ]
+    return {
+        "score": f"{hit.score:.4f}",
+        "note": hit.entry.body_text,
+        "signals (rank, value)": "\n".join(signals),
+        "by": f"{hit.entry.created_by}\n{hit.entry.origin} {hit.entry.trust}",
+    }
 
 
 def _show_receipt(console: Console, receipt: Receipt, place: Place) -> None:
@@ -194,26 +195,15 @@ def _show_receipt(console: Console, receipt: Receipt, place: Place) -> None:
 def _show_closed(console: Console, closed: Closed, place: Place) -> None:
     said = f"Session {place.session_id}: {closed.receipt.reason}."
     console.print(output.literal(said), soft_wrap=True)
-    console.print(_decisions(closed.decided) if closed.decided else "Nothing was promoted.")
+    decided = [_decision(one) for one in closed.decided]
+    console.print(output.listing(decided) if decided else "Nothing was promoted.")
 
 
 def _show_recall(console: Console, recall: Recall, _: Place) -> None:
-    table = output.table("score", "note", "signals (rank, value)", "by")
-    for hit in recall.hits:
-        by = output.literal(f"{hit.entry.created_by}\n{hit.entry.origin} {hit.entry.trust}")
-        table.add_row(f"{hit.score:.4f}", output.literal(hit.entry.body_text), _signals(hit), by)
     none = f"Nothing in {recall.considered} entries answers that."
-    console.print(table if recall.hits else none)
+    console.print(output.listing([_hit(hit) for hit in recall.hits]) if recall.hits else none)
     for each in recall.not_used:
         console.print(output.literal(f"Not used: {each.what}: {each.why}. {each.remedy}", "dim"))
-
-
-def _signals(hit: Hit) -> str:
-    return "\n".join(
-        f"{signal.value} {word.rank}, {word.value:.2f}"
-        for signal, word in hit.signals.items()
-        if word.contribution and word.value is not None
-    )
 
 
 def _show_text(_: Console, made: Context | Answered, place: Place) -> None:
@@ -226,6 +216,38 @@ def _show_embedded(console: Console, done: Embedded, _: Place) -> None:
     console.print(f"{done.embedded} entries embedded.")
 
 
+def _show_verified(console: Console, found: Verified, _: Place) -> None:
+    compared = "no head was given, so a tail that was cut off whole would not show"
+    if found.compared is not None:
+        compared = f"compared with the head kept at position {found.compared.position}"
+    count = len(found.problems) + found.more
+    rows = {
+        "Chain": "intact" if found.intact else f"broken: {count} problem(s)",
+        "Checked": f"{found.links} links, {found.entries} entries",
+        "Head": f"{found.head.position}, {found.head.hash.hex()}",
+        "Tail": compared,
+    }
+    console.print(output.facts(rows))
+    if found.problems:
+        columns = {"kind": "kind", "position": "position", "what": "what", "why": "why"}
+        columns["entry_id"] = "entry"
+        shown = found.problems[:_MANY]
+        problems = [{said: getattr(p, name) for name, said in columns.items()} for p in shown]
+        console.print(output.listing(problems))
+        if count > _MANY:
+            console.print(f"and {count - _MANY} more; --json lists up to {len(found.problems)}.")
+        console.print(output.literal(f"What to do: {ChainBroken.remedy}"), soft_wrap=True)
+
+
+def _show_explained(console: Console, found: ActionExplanation, _: Place) -> None:
+    console.print(output.literal(found.explain()), soft_wrap=True)
+
+
+def _show_erased(console: Console, done: Erased, _: Place) -> None:
+    kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in done.kept]
+    console.print(output.literal("\n".join([str(done), *kept])), soft_wrap=True)
+
+
 _SHOWN: dict[type, Callable[[Console, Any, Place], None]] = {
     Receipt: _show_receipt,
     Closed: _show_closed,
@@ -233,14 +255,17 @@ _SHOWN: dict[type, Callable[[Console, Any, Place], None]] = {
     Context: _show_text,
     Answered: _show_text,
     Embedded: _show_embedded,
+    Verified: _show_verified,
+    ActionExplanation: _show_explained,
+    Erased: _show_erased,
 }
-_TABLES: dict[type, Callable[[Sequence[Any]], Table]] = {
-    Entry: _entries,
-    LedgerRecord: _ledger,
-    Contradiction: _contradictions,
-    Disposition: _dispositions,
-    Receipt: _decisions,
-    Decided: _decisions,
+_ROWS: dict[type, Callable[[Any], dict[str, object]]] = {
+    Entry: _entry,
+    LedgerRecord: _link,
+    Contradiction: _contradiction,
+    Disposition: _disposition,
+    Receipt: _decision,
+    Decided: _decision,
 }
 _EMPTY: dict[type, str] = {
     Entry: "No entries.",

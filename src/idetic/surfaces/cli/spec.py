@@ -162,19 +162,19 @@ def list_(dsn: Dsn = None, json: Json = False) -> None:
     }
 
     def show(console: Console) -> None:
-        table = output.table("agent", "title", "digest", title="Shipped with Idetic")
-        for spec in ours:
-            table.add_row(spec.agent, output.literal(spec.title), spec.digest[:12])
-        console.print(table)
-        if not stored:
-            console.print("No version is stored yet.")
-            return
-        heads = ("agent@version", "digest", "applied", "by")
-        table = output.table(*heads, title="Stored in this database")
-        for v in stored:
-            applied, by = output.moment(v.applied_at), output.literal(v.applied_by)
-            table.add_row(f"{v.agent}@{v.version}", v.digest[:12], applied, by)
-        console.print(table)
+        rows = [{"agent": s.agent, "title": s.title, "digest": s.digest[:12]} for s in ours]
+        console.print(output.listing(rows, "Shipped with Idetic"))
+        versions = [
+            {
+                "agent@version": f"{v.agent}@{v.version}",
+                "digest": v.digest[:12],
+                "applied": output.moment(v.applied_at),
+                "by": v.applied_by,
+            }
+            for v in stored
+        ]
+        there = output.listing(versions, "Stored in this database") if versions else None
+        console.print(there or "No version is stored yet.")
 
     output.answer(data, json, show)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from idetic.surfaces.cli import output
-from idetic.surfaces.cli.audit import read_head
 from idetic.surfaces.cli.failures import UsageRefused
 from idetic.surfaces.cli.options import SCOPE, AgentName, Anchor, As, Dsn, Json, examples
 
@@ -99,6 +98,7 @@ def import_(
     Everything is verified before anything stays.
     """
     from idetic.surfaces.cli.sources import memory_of, principal_of, with_database
+    from idetic.surfaces.cli.verbs import read_head
 
     who = principal_of(as_)
     kept = None if head is None else read_head(head)
@@ -154,10 +154,8 @@ def adopt(
         console.print(output.facts(rows))
         if not done.not_taken:
             return
-        table = output.table("not taken", "code", "why")
-        for one in done.not_taken[:_SHOWN]:
-            table.add_row(output.literal(one.id), one.code, output.literal(one.why))
-        console.print(table)
+        lost = [{"not taken": o.id, "code": o.code, "why": o.why} for o in done.not_taken[:_SHOWN]]
+        console.print(output.listing(lost))
         if len(done.not_taken) > _SHOWN:
             console.print(f"and {len(done.not_taken) - _SHOWN} more; --json lists all.")
 

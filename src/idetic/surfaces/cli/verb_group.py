@@ -42,10 +42,9 @@ def _command(node: ast.AsyncFunctionDef) -> Iterator[tuple[str, str]]:
         if isinstance(call, ast.Call) and ast.unparse(call.func) in ("verb", "stream_verb"):
             said = {word.arg: word.value for word in call.keywords}.get("command")
             name = node.name.rstrip("_").replace("_", "-")
-            if isinstance(said, ast.Constant):
-                name = said.value
-            if name is not None:
-                yield name, (ast.get_docstring(node) or "").partition("\n")[0]
+            if not isinstance(said, ast.Constant) or said.value is not None:
+                named = str(said.value) if isinstance(said, ast.Constant) else name
+                yield named, (ast.get_docstring(node) or "").partition("\n")[0]
 
 
 class VerbStub(TyperCommand):

@@ -8,6 +8,7 @@ opened, unless only the agent's spec can say what a value means.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from types import NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from uuid import UUID
 
@@ -23,19 +24,24 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from idetic.errors import InputError
+from idetic.audit.findings import Verified
+from idetic.audit.head import ChainHead
+from idetic.errors import ChainBroken, InputError
 from idetic.library import reading_verbs, writing_verbs
 from idetic.library.handles import Memory
 from idetic.model import Claim, Observation, Ref
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import EnvelopeType
 from idetic.surfaces.cli import output
+from idetic.surfaces.cli.failures import UsageRefused
 from idetic.surfaces.cli.options import SCOPE, AgentName, Anchor, As, Dsn, Json, examples
 from idetic.surfaces.cli.renderers import answer
-from idetic.surfaces.cli.sources import moment_of, pairs, with_memory
+from idetic.surfaces.cli.sources import moment_of, pairs, read_text, with_memory, write_text
 from idetic.verbs.arguments import Between, check_uuid
 from idetic.verbs.declaration import PROGRESS, VERBS, Parameter, Verb
 from idetic.verbs.handle import AsyncHandle
+
+Reader = Callable[[str, str], Any]
 
 # More than any note may have, and little enough to refuse without reading a whole disk.
 _STDIN_LIMIT = 1 << 20
@@ -56,11 +62,26 @@ _HELP = {
     "valid_at": "Since when; ISO 8601 with a zone.",
     "heard_from": "A weaker origin than your own.",
     "idempotency_key": "A repeat is written once.",
+    "subject": "A name, an address or an id; without any, from stdin, one to a line.",
+    "head": "A head kept earlier: a tail cut since then shows.",
     "status": "Only these; without it, those that wait. Repeat.",
 }
-_AS_OF = typer.Option(
-    "--as-of", metavar="TIME", help="What was current then; ISO 8601 with a time zone."
-)
+# What a command has beside its verb's own arguments.
+_EXTRAS: dict[str, tuple[str, Any, Any]] = {
+    "list": (
+        "past",
+        str | None,
+        typer.Option(
+            "--as-of", metavar="TIME", help="What was current then; ISO 8601 with a time zone."
+        ),
+    ),
+    "verify": (
+        "save_head",
+        str | None,
+        typer.Option(metavar="FILE", help="Where to keep the chain's head, if all is well."),
+    ),
+    "erase": ("yes", bool, typer.Option("--yes", help="Do it: it cannot be undone.")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +103,15 @@ class Input:
         return cls(parameter, kind, several) if _typeable(kind) else None
 
     @property
+    def word(self) -> str:
+        """Its name; that of the wire where only the wire's form can be typed."""
+        wire = self.parameter.wire
+        return wire.name if wire and _plain(self.parameter.hint) is None else self.parameter.name
+
+    @property
     def label(self) -> str:
         """What a user types before it, or the word that stands for it in the help."""
-        word = _singular(self.parameter.name) if self.several else self.parameter.name
+        word = _singular(self.word) if self.several else self.word
         if not self.parameter.required or self.parameter.keyword:
             return f"--{word.replace('_', '-')}"
         return f"{word}_id".upper() if self.kind is UUID and "_" not in word else word.upper()
@@ -105,13 +132,17 @@ class Input:
             kind = list[str]
         elif not (isinstance(kind, type) and issubclass(kind, StrEnum | int)):
             kind = str
-        kind = list[kind] if self.several else kind
-        default = inspect.Parameter.empty
-        if not parameter.required:
+        kind = GenericAlias(list, (kind,)) if self.several else kind
+        default: Any = inspect.Parameter.empty
+        if not parameter.required or self.from_stdin:
             plain = type(parameter.default) in (int, bool, str)
             default = parameter.default if plain else None
             kind = kind if plain else kind | None
-        told = {"help": self.help, "metavar": self.metavar, "show_default": type(default) is int}
+        told: dict[str, Any] = {
+            "help": self.help,
+            "metavar": self.metavar,
+            "show_default": type(default) is int,
+        }
         if not self.label.startswith("--"):
             info = typer.Argument(**told)
         elif parameter.default is True:
@@ -134,13 +165,16 @@ class Input:
         if get_origin(self.kind) in _MAPPINGS or self.kind is Claim:
             given = pairs(typed, self.label)
             return given if spec is None else _listed(spec, given)
-        reader = _READERS.get(self.kind)
-        value = typed
-        if reader is not None:
-            value = [reader(one, self.label) for one in typed] if self.several else None
-            value = reader(typed, self.label) if value is None else value
+        reader: Reader = _READERS.get(self.kind, _as_typed)
         check = self.parameter.check
+        several = [reader(one, self.label) for one in typed] if self.several else None
+        value = reader(typed, self.label) if several is None else several
         return value if check is None else check(value, self.label)
+
+    @property
+    def from_stdin(self) -> bool:
+        """Whether it may come from stdin, one to a line: others can read a command's arguments."""
+        return self.several and self.kind is str and self.parameter.required
 
     @property
     def needs_spec(self) -> bool:
@@ -156,8 +190,8 @@ def command_of(name: str) -> TyperCommand:
     # Several of one thing take all the words that are left, so they come last.
     inputs.sort(key=lambda each: each.several and not each.label.startswith("--"))
 
-    def run(**typed: Any) -> None:
-        _run(verb, inputs, typed)
+    def run(**typed: Any) -> int:
+        return _run(verb, inputs, typed)
 
     own = [*_session(verb), *(each.declared() for each in inputs)]
     vars(run).update(__signature__=inspect.Signature([*own, *_shared(verb)]), __annotations__={})
@@ -182,8 +216,9 @@ def _session(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
 
 
 def _shared(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
-    if verb is reading_verbs.list_:
-        yield _keyword("past", Annotated[str | None, _AS_OF], None)
+    if verb.name in _EXTRAS:
+        name, kind, option = _EXTRAS[verb.name]
+        yield _keyword(name, Annotated[kind, option], False if kind is bool else None)
     for name, hint in (("agent", AgentName), ("anchor", Anchor), ("as_", As)):
         yield _keyword(name, hint)
     yield _keyword("dsn", Dsn, None)
@@ -206,15 +241,13 @@ def _examples(verb: Verb[..., Any], inputs: list[Input]) -> list[str]:
     return [" ".join([*words, SCOPE])]
 
 
-def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> None:
+def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> int:
+    _complete(inputs, typed)
     given = {each.parameter.name: each for each in inputs if typed[each.parameter.name] is not None}
-    if typed.get("text") == "-":
-        typed["text"] = sys.stdin.read(_STDIN_LIMIT)
     values = {
         name: each.read(typed[name], None) for name, each in given.items() if not each.needs_spec
     }
-    at_place = verb.http is not None and verb.http.at_place
-    label = "SESSION_ID" if at_place else "--session"
+    label = "SESSION_ID" if verb.http is not None and verb.http.at_place else "--session"
     session = typed.get("session")
     session_id = None if session is None else check_uuid(session, label)
     if typed.get("past") is not None:
@@ -233,7 +266,23 @@ def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> No
 
     scope = (typed["agent"], typed["anchor"], typed["as_"], typed["dsn"])
     value, handle = with_memory(*scope, work)
+    if isinstance(value, Verified) and value.intact and typed["save_head"] is not None:
+        write_text(typed["save_head"], output.as_text(value.head.as_data()) + "\n", anew=False)
     answer(verb, value, values, handle.place, as_json=typed["json"])
+    return ChainBroken.exit_code if isinstance(value, Verified) and not value.intact else 0
+
+
+def _complete(inputs: list[Input], typed: dict[str, Any]) -> None:
+    """Ask for the yes that an erasure needs, and read from stdin what was not typed."""
+    if not typed.get("yes", True):
+        raise UsageRefused(
+            "What is erased cannot come back.", remedy="Say --yes. Nothing was erased."
+        )
+    if typed.get("text") == "-":
+        typed["text"] = sys.stdin.read(_STDIN_LIMIT)
+    for each in inputs:
+        if each.from_stdin and not typed[each.parameter.name]:
+            typed[each.parameter.name] = [line.strip() for line in sys.stdin if line.strip()]
 
 
 def _in_the_past(typed: str, values: Mapping[str, Any]) -> tuple[Verb[..., Any], dict[str, Any]]:
@@ -269,6 +318,11 @@ def _progress(verb: Verb[..., Any], *, quiet: bool) -> Iterator[dict[str, Any]]:
         yield {PROGRESS: report}
 
 
+def _as_typed(text: Any, label: str) -> Any:
+    del label
+    return text
+
+
 def _ref(text: str, label: str) -> Ref:
     """`rule:UUID` or `rule:UUID@3` as a reference."""
     named = _REF.match(text)
@@ -279,6 +333,17 @@ def _ref(text: str, label: str) -> Ref:
     noun, ref_id, version = named.groups()
     # More digits than a version can have are refused by the library, like any other number.
     return Ref(noun, check_uuid(ref_id, label), None if version is None else int(version[:12]))
+
+
+def read_head(path: str, label: str = "--head") -> ChainHead:
+    """A head that was kept in a file."""
+    try:
+        data = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{label}: the file {path!r} is not JSON.", remedy="Give a file that --save-head wrote."
+        ) from None
+    return ChainHead.from_data(data)
 
 
 def _listed(spec: MemorySpec, given: Mapping[str, str]) -> dict[str, Any]:
@@ -292,8 +357,19 @@ def _listed(spec: MemorySpec, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 _SEVERAL = (list, Iterable, Sequence)
-_READERS: dict[Any, Callable[[str, str], Any]] = {UUID: check_uuid, datetime: moment_of, Ref: _ref}
-_METAVARS = {UUID: "ID", datetime: "TIME", Ref: "NOUN:ID[@VERSION]", str: "TEXT"}
+_READERS: dict[Any, Reader] = {
+    UUID: check_uuid,
+    datetime: moment_of,
+    Ref: _ref,
+    ChainHead: read_head,
+}
+_METAVARS = {
+    UUID: "ID",
+    datetime: "TIME",
+    Ref: "NOUN:ID[@VERSION]",
+    ChainHead: "FILE",
+    str: "TEXT",
+}
 _MAPPINGS = (dict, Mapping)
 
 
