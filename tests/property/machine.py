@@ -26,8 +26,8 @@ from psycopg.types.json import set_json_loads
 from idetic import Idetic, IdeticError, Principal, Receipt, Tier, Typology, errors
 from idetic.context.worlds import Worlds
 from idetic.embed.port import Embedder
-from idetic.library.sync import Sync
 from idetic.model import PrincipalKind
+from idetic.verbs.handle import SyncHandle
 from tests.conftest import RULE_TEXT, TestDatabase
 from tests.property import promises
 from tests.property.closing_model import ClosingTenant
@@ -121,7 +121,7 @@ class Ground(RuleBasedStateMachine):
             self.database.dsn, admin_dsn=self.database.admin_dsn, clock=self.clock,
             embedder=self.embedder,
         )  # fmt: skip
-        self.db = Sync(opened, self.portal).__enter__()
+        self.db = SyncHandle(opened, self.portal).__enter__()
         agent = self.db.agent("world_agent")
         self.memories = {
             (number, kind): agent.bind(principal=Principal(kind, kind.value), **anchor)

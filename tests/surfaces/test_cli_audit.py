@@ -54,6 +54,7 @@ def audited(database: TestDatabase) -> Audited:
             org_id=org_id, domain_id=domain_id, principal=Principal.operator("ada")
         )
         stated = operator.prefer(HOSTILE, claim=Claim("output", "style", "full"))
+        assert stated.entry_id is not None
         operator.link_action(action, "rule_promotion", [stated.entry_id], reason="so we act")
         operator.prefer("Be brief.", claim=Claim("output", "style", "brief"))
     return Audited(database, {"org_id": str(org_id), "domain_id": str(domain_id)}, action)

@@ -12,8 +12,8 @@ import pytest
 
 from idetic import Capability, Idetic, Principal
 from idetic.keys import key_id_of, new_key
-from idetic.surfaces.http.errors import RateLimited
-from idetic.surfaces.http.limits import Limits, Rates
+from idetic.surfaces.http.authentication import Limits, Rates
+from idetic.surfaces.http.request_errors import RateLimited
 from tests.support.clock import SettableClock
 from tests.support.http_house import House, serving
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -24,11 +23,17 @@ from idetic import (
     errors,
     explain,
 )
-from idetic.client import RemoteInteraction, RemoteMemory, RemoteSession, connect, connect_sync
-from idetic.client.errors import AnswerUnreadable, ConnectionClosed, ServerUnavailable, told
-from idetic.library.handles import Interaction, Memory, Session
+from idetic.client import connect, connect_sync
+from idetic.client.client_errors import (
+    AnswerUnreadable,
+    ConnectionClosed,
+    ServerUnavailable,
+    error_of,
+)
+from idetic.library.handles import Memory
 from idetic.spec.retention import RetentionState
 from idetic.store.backlog import JobState
+from idetic.verbs.declaration import VERBS
 from tests.conftest import RULE_TEXT
 from tests.support.cutting_proxy import Cutting, cutting
 from tests.support.http_house import House
@@ -37,48 +42,37 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def operator(house: House) -> AsyncIterator[RemoteMemory]:
+async def operator(house: House) -> AsyncIterator[Memory]:
     async with connect(house.address, await house.key()) as memory:
         yield memory
 
 
 @pytest.fixture
-async def auditor(house: House) -> AsyncIterator[RemoteMemory]:
+async def auditor(house: House) -> AsyncIterator[Memory]:
     async with connect(house.address, await house.key(Principal.auditor("ben"))) as memory:
         yield memory
 
 
 @pytest.fixture
-async def keeper(house: House) -> AsyncIterator[RemoteMemory]:
+async def keeper(house: House) -> AsyncIterator[Memory]:
     async with connect(house.address, await house.key(Principal.maintenance("m"))) as memory:
         yield memory
 
 
 # --- the same names -----------------------------------------------------------------------------
 
-PAIRS = [(Memory, RemoteMemory), (Session, RemoteSession), (Interaction, RemoteInteraction)]
+
+async def test_it_is_the_library_s_own_handle(operator: Memory) -> None:
+    assert type(operator) is Memory
+    for name, verb in VERBS.items():
+        assert verb.http is not None or name in ("open_scope", "export_to", "import_from"), name
 
 
-# What is done where the data is: a file of this machine, a check before a session is opened.
-LOCAL = {"check", "export_to", "import_from"}
-
-
-def verbs(kind: type) -> Iterator[tuple[str, Any]]:
-    for name, member in inspect.getmembers(kind, inspect.isroutine):
-        if not name.startswith("_") and name not in LOCAL:
-            yield name, member
-
-
-@pytest.mark.parametrize(("local", "remote"), PAIRS, ids=lambda kind: str(kind.__name__))
-async def test_it_has_every_verb_of_the_library_called_alike(local: type, remote: type) -> None:
-    for name, method in verbs(local):
-        there = getattr(remote, name, None)
-        assert there is not None, name
-        assert inspect.iscoroutinefunction(there) == inspect.iscoroutinefunction(method), name
-        taken = inspect.signature(method).parameters
-        for each in inspect.signature(there).parameters.values():
-            assert each.name in taken, (name, each.name)
-            assert (each.default, each.kind) == (taken[each.name].default, taken[each.name].kind)
+async def test_what_is_done_beside_the_database_says_so(operator: Memory) -> None:
+    with pytest.raises(errors.InputError, match="beside the database"):
+        await operator.export_to("here.jsonl")
+    with pytest.raises(errors.InputError, match="key_scope"):
+        _ = operator.scope
 
 
 # --- the same answers ---------------------------------------------------------------------------
@@ -94,7 +88,7 @@ def _plain(entry: Any) -> Any:
     return {**held, "anchor": {k: str(v) for k, v in entry.anchor.items()}}
 
 
-async def test_writing_and_reading(house: House, operator: RemoteMemory) -> None:
+async def test_writing_and_reading(house: House, operator: Memory) -> None:
     local = house.world.operator
     claim = Claim("findings", "detail", "full")
     first = await operator.prefer("List every sample.", claim=claim)
@@ -141,7 +135,7 @@ async def test_sessions_and_interactions(house: House) -> None:
             await memory.session(session.id).resume().observe("Too late, says the server.")
 
 
-async def test_looking_up(house: House, operator: RemoteMemory) -> None:
+async def test_looking_up(house: House, operator: Memory) -> None:
     local = house.world.operator
     drafts = [
         Observation(
@@ -166,11 +160,12 @@ async def test_looking_up(house: House, operator: RemoteMemory) -> None:
     assert await operator.last_read([first]) == {}
     await operator.note_read([first])
     assert await operator.last_read([first]) == await local.last_read([first])
-    with pytest.raises(errors.InputError, match="JSON object"):
-        await operator._line.read("/v1/entries", dict, {"where": "[]"})
+    async with house.http(await house.key()) as http:
+        answer = await http.get("/v1/entries", params={"where": "[]"})
+    assert (answer.status_code, "JSON object" in answer.text) == (422, True)
 
 
-async def test_moving(house: House, operator: RemoteMemory) -> None:
+async def test_moving(house: House, operator: Memory) -> None:
     local = house.world.operator
     here = b"".join([chunk async for chunk in operator.export()])
     assert here == b"".join([chunk async for chunk in local.export()])
@@ -187,7 +182,7 @@ async def test_moving(house: House, operator: RemoteMemory) -> None:
     assert refused.status_code == 422, "a file of the server's must never be read"
 
 
-async def test_maturing(house: House, operator: RemoteMemory, keeper: RemoteMemory) -> None:
+async def test_maturing(house: House, operator: Memory, keeper: Memory) -> None:
     local = house.world.operator
     made = await operator.prefer("Check twice on Fridays.")
     assert made.entry_id
@@ -222,7 +217,7 @@ async def test_maturing(house: House, operator: RemoteMemory, keeper: RemoteMemo
     assert await keeper.promote() == []
 
 
-async def test_asking_from_outside(house: House, operator: RemoteMemory) -> None:
+async def test_asking_from_outside(house: House, operator: Memory) -> None:
     await operator.prefer("Wire releases on Fridays wait for a second desk.")
     async with connect(house.address, await house.key(Principal.customer("cleo"))) as customer:
         known = await customer.ask("What do wire releases on Fridays wait for?")
@@ -233,7 +228,7 @@ async def test_asking_from_outside(house: House, operator: RemoteMemory) -> None
             await customer.list()
 
 
-async def test_governing(house: House, operator: RemoteMemory) -> None:
+async def test_governing(house: House, operator: Memory) -> None:
     seen = await operator.prefer("Reports begin with a count.")
     assert seen.entry_id
     left = await operator.patterns([seen.entry_id], reason="a proposal")
@@ -253,7 +248,7 @@ async def test_governing(house: House, operator: RemoteMemory) -> None:
     assert liked.entry_id in {entry.id for entry in await operator.list()}
 
 
-async def test_auditing(house: House, operator: RemoteMemory, auditor: RemoteMemory) -> None:
+async def test_auditing(house: House, operator: Memory, auditor: Memory) -> None:
     made = await operator.prefer("Keep the samples.")
     assert made.entry_id
     action = uuid4()
@@ -275,11 +270,11 @@ async def test_auditing(house: House, operator: RemoteMemory, auditor: RemoteMem
     assert (plain.links, plain.intact) == (checked.links, True)
     assert (await auditor.spec())["agent"] == "world_agent"
     scope = await auditor.key_scope()
-    assert scope["principal"] == {"kind": "auditor", "name": "ben", "origin": "external"}
-    assert scope["capabilities"] == ["audit", "read", "read_across"]
+    assert scope.principal == Principal.auditor("ben")
+    assert sorted(scope.capabilities) == ["audit", "read", "read_across"]
 
 
-async def test_overseeing(house: House, operator: RemoteMemory, auditor: RemoteMemory) -> None:
+async def test_overseeing(house: House, operator: Memory, auditor: Memory) -> None:
     local, world = house.world.operator, house.world
     explorer = world.memory
     async with explorer.session() as session:
@@ -333,7 +328,7 @@ async def test_overseeing(house: House, operator: RemoteMemory, auditor: RemoteM
 # --- the same errors ----------------------------------------------------------------------------
 
 
-async def test_errors_come_back_as_what_they_are(house: House, operator: RemoteMemory) -> None:
+async def test_errors_come_back_as_what_they_are(house: House, operator: Memory) -> None:
     local = house.world.operator
     attempts: tuple[Callable[[Any], Awaitable[Any]], ...] = (
         lambda memory: memory.get(uuid4()),
@@ -361,19 +356,21 @@ async def test_a_refusal_by_the_guard_brings_its_receipt(house: House) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["not-a-uuid", "../scope", None, 5])
-async def test_only_ids_can_be_part_of_an_address(operator: RemoteMemory, wrong: Any) -> None:
+async def test_only_ids_can_be_part_of_an_address(operator: Memory, wrong: Any) -> None:
     with pytest.raises(errors.InputError):
         await operator.get(wrong)
 
 
-async def test_arguments_that_json_cannot_hold(operator: RemoteMemory) -> None:
+async def test_arguments_that_json_cannot_hold(operator: Memory) -> None:
     for wrong in (object(), float("nan"), {1, object()}):
         with pytest.raises(errors.InputError):
             await operator.prefer("Fine.", envelope={"topic": wrong})
 
 
 def test_a_code_that_this_release_does_not_know() -> None:
-    made = told({"code": "from_the_future", "detail": "It rains.", "remedy": "Wait.", "id": "x"})
+    made = error_of(
+        {"code": "from_the_future", "detail": "It rains.", "remedy": "Wait.", "id": "x"}
+    )
     assert type(made) is errors.IdeticError
     assert (str(made), made.detail["code"]) == ("It rains. Wait.", "from_the_future")
 
@@ -472,7 +469,8 @@ async def test_the_same_without_await(house: House) -> None:
                 assert len(turn.list()) == 1
             with pytest.raises(errors.EntryNotFound):
                 memory.get(uuid4())
-            text: str = memory.get(made.entry_id).body_text
+            assert made.entry_id is not None
+            text = memory.get(made.entry_id).body_text
         with pytest.raises(ConnectionClosed):
             memory.list()
         return text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from idetic import Idetic
-from idetic.client import RemoteMemory, RemoteSession
+from idetic.library.handles import Memory, Session
 from idetic.surfaces.http.app import create_api
 from tests.support.docs import DOCS, table_rows
 from tests.support.openapi_page import body_rows, operation_rows
@@ -34,11 +34,10 @@ def test_every_body_is_on_the_page_with_its_members(api: dict[str, Any]) -> None
 def test_every_operation_has_a_verb_of_the_client(api: dict[str, Any]) -> None:
     names = {one["operationId"] for path in api["paths"].values() for one in path.values()}
     elsewhere = {
-        "scope": "key_scope",
         **{f"{verb}_{place}": verb for verb in ("open", "renew", "close")
            for place in ("session", "interaction")},
     }  # fmt: skip
     # Pages and probes are for people and for load balancers.
     for name in names - {"spec_page", "healthz", "readyz"}:
         verb = elsewhere.get(name, name)
-        assert hasattr(RemoteMemory, verb) or hasattr(RemoteSession, verb), name
+        assert hasattr(Memory, verb) or hasattr(Session, verb), name

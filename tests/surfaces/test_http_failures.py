@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from idetic import Idetic, Principal, errors
-from idetic.library.handles import Memory
 from idetic.surfaces.http.app import create_app
+from idetic.verbs.declaration import VERBS
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ async def test_what_nobody_foresaw(
 ) -> None:
     caplog.set_level(logging.INFO)
     async with called(db, key) as http:
-        place, name = (Memory, "overdue") if where == "route" else (db, "authenticate")
+        place, name = (VERBS["overdue"], "function") if where == "route" else (db, "authenticate")
         with failing(place, name, RuntimeError(SECRET)):
             problem = told(await http.get("/v1/overdue"), caplog, 500)
     assert problem["code"] == "idetic_error"
@@ -81,7 +81,9 @@ async def test_a_database_that_is_away_is_a_503_without_its_message(
     db: Idetic, key: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with called(db, key) as http:
-        with failing(Memory, "overdue", errors.DatabaseUnavailable(f"host secret: {SECRET}")):
+        with failing(
+            VERBS["overdue"], "function", errors.DatabaseUnavailable(f"host secret: {SECRET}")
+        ):
             answer = await http.get("/v1/overdue")
     assert told(answer, caplog, 503)["code"] == "database_unavailable"
     assert answer.headers["retry-after"] == "1"
@@ -111,13 +113,13 @@ STREAM = {"Accept": "text/event-stream"}
 async def test_work_that_fails_on_the_way_says_so_as_an_event(
     db: Idetic, key: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def halfway(_: Memory, __: Any, progress: Any) -> None:
+    async def halfway(_: Any, progress: Any) -> None:
         progress(1, 2)
         raise RuntimeError(SECRET)
 
     async with called(db, key) as http:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Memory, "verify", halfway)
+            patch.setattr(VERBS["verify"], "function", halfway)
             answer = await http.post("/v1/chain/verify", json={}, headers=STREAM)
     assert [name for name, _ in events(answer)] == ["progress", "failed"]
     problem = events(answer)[-1][1]

@@ -16,7 +16,7 @@ from idetic.recall.engine import Filters
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 from idetic.spec.memory_spec import MemorySpec
-from idetic.verbs.arguments import MAX_HITS, MAX_QUERY, Between, check_text
+from idetic.verbs.arguments import IN_PROCESS, MAX_HITS, MAX_QUERY, Between, check_text
 from idetic.verbs.declaration import AUDIENCE, McpTool, post, verb
 
 MAX_TRANSIENT = 500
@@ -94,7 +94,7 @@ async def context(
     budget: int | None = None,
     limit: Annotated[int, Between(1, MAX_HITS)] = 20,
     envelope: Mapping[str, Any] | None = None,
-    counter: TokenCounter | None = None,
+    counter: Annotated[TokenCounter | None, IN_PROCESS] = None,
     preview: bool = False,
 ) -> Context:
     """Make the prompt block for a question: quoted evidence within one absolute ceiling.

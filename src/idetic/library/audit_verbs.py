@@ -34,6 +34,11 @@ def exported_data(data: Any) -> Any:
     return found
 
 
+KeptHead = Annotated[
+    ChainHead, Wire("head", dict[str, Any], ChainHead.as_data, ChainHead.from_data)
+]
+
+
 @verb(capability=Capability.AUDIT, http=get("/chain/head", "auditing"))
 async def head(binding: Binding) -> ChainHead:
     """Say where the chain of this anchor ends now: keep it elsewhere, for `verify`."""
@@ -49,7 +54,7 @@ async def head(binding: Binding) -> ChainHead:
     ),
 )
 async def verify(
-    binding: Binding, head: ChainHead | None = None, progress: Progress | None = None
+    binding: Binding, head: KeptHead | None = None, progress: Progress | None = None
 ) -> Verified:
     """Check every link of the chain, its end, and that entries say what they said."""
     return await binding.rooms.verifier.verify(binding.scope, head, progress)

@@ -14,6 +14,7 @@ class Binding:
     """One agent within one scope, at one place; verbs are functions of it."""
 
     spec: MemorySpec
+    version: int
     rooms: Rooms
     scope: Scope
     place: Place

@@ -15,6 +15,7 @@ from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.ids import uuid7
 from idetic.library import (
+    about_verbs,
     asking_verbs,
     audit_verbs,
     maturing_verbs,
@@ -105,10 +106,15 @@ class InProcess:
         async for chunk in verb.function(self.bound_at(handle.place), **values):
             yield chunk
 
+    async def close(self) -> None:
+        """The database is its opener's to close."""
+
     def bound_at(self, place: Place) -> Binding:
         """The agent, bound to this scope and a place."""
         agent = self.agent
-        return Binding(agent.spec, agent.rooms, self.scope, place, agent.embed_inline)
+        return Binding(
+            agent.spec, agent.version, agent.rooms, self.scope, place, agent.embed_inline
+        )
 
 
 class PlaceVerbs:
@@ -127,6 +133,8 @@ class MemoryVerbs(PlaceVerbs):
     """The verbs of a whole memory."""
 
     ask = asking_verbs.ask
+    key_scope = about_verbs.key_scope
+    spec = about_verbs.spec
     link_action = writing_verbs.link_action
     archive = writing_verbs.archive
     exempt = writing_verbs.exempt
@@ -215,6 +223,21 @@ class Memory(_Handle, MemoryVerbs):
 
     def __init__(self, transport: Transport):
         super().__init__(transport, Place())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Give back the connections to a server; in process there are none. Twice is fine."""
+        await self.transport.close()
 
     def narrowed(self, *capabilities: Capability) -> Memory:
         """The same memory for somebody who may do no more than this."""

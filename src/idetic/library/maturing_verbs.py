@@ -49,7 +49,9 @@ def identifiers_of(subject: Subject | str | Iterable[str]) -> list[str]:
 
 def author_of(created_by: Principal | str | None) -> str | None:
     """A principal as the ledger names it."""
-    return str(created_by) if isinstance(created_by, Principal) else created_by
+    if isinstance(created_by, Principal):
+        return f"{created_by.kind}:{created_by.name}"
+    return created_by
 
 
 DecisionRef = Annotated[Receipt | LedgerRecord | int, Wire("position", Position, position_of)]

@@ -1,97 +1,287 @@
-"""The sync API: the async core behind a portal. No class is written twice.
+"""The sync API: the async handles behind a portal, typed; no logic is written twice.
 
-`open_sync()` gives the same handles, each behind a proxy that runs coroutines on an event
-loop in a thread of its own and hands everything else through.
+A verb is a plain call on these handles, as `Verb.__get__` says. What is not a verb is named here
+once, with the types of the async method it calls.
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from uuid import UUID
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.from_thread import start_blocking_portal
 
-from idetic.errors import DatabaseClosed, IdeticError
-from idetic.library.handles import Agent, Interaction, Memory, Session
+from idetic.embed.port import Embedder
+from idetic.library.handles import (
+    Agent,
+    Memory,
+    MemoryVerbs,
+    PlaceVerbs,
+    Session,
+)
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
 from idetic.library.persona import PersonaMemory
+from idetic.lifecycle.consolidation import ReasonerFactory
+from idetic.model import Observation, Place, Scope
 from idetic.persona.agent import PersonaAgent
+from idetic.persona.identity import Identity
 from idetic.persona.loops import Loop
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
+from idetic.ports import Clock
+from idetic.recall.rerank import Reranker
+from idetic.spec.memory_spec import MemorySpec
+from idetic.verbs.handle import SyncHandle
+
+P = ParamSpec("P")
+R = TypeVar("R")
+H = TypeVar("H", bound=SyncHandle)
 
 
-class Sync:
-    """A handle seen from synchronous code: same names, no `await`."""
+class Blocking(Generic[P, R]):
+    """A method of an async handle as a sync handle has it; a handle it gives is wrapped."""
 
-    handles: ClassVar[tuple[type, ...]] = (
-        *(Idetic, Keys, Agent, Memory, Session, Interaction),
-        *(PersonaMemory, ActorMemoryView, SubconsciousMemoryView, Loop, PersonaAgent),
-    )
-    closed: ClassVar[type[IdeticError]] = DatabaseClosed
+    def __init__(self, name: str, kind: type[SyncHandle] | None, *, coroutine: bool):
+        self._name = name
+        self._kind = kind
+        self._coroutine = coroutine
 
-    def __init__(self, target: Any, portal: BlockingPortal):
-        self._target = target
-        self._portal = portal
+    @overload
+    def __get__(self, handle: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, handle: SyncHandle, owner: type) -> Callable[P, R]: ...
+    def __get__(self, handle: SyncHandle | None, owner: type) -> Any:
+        if handle is None:
+            return self
+        method = getattr(handle.target, self._name)
 
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._target, name)
-        if inspect.iscoroutinefunction(value):
-            return self._blocking(value)
-        return self._wrapped(value) if not callable(value) else self._calling(value)
-
-    def asynchronous(self) -> tuple[Any, asyncio.AbstractEventLoop]:
-        """The async handle behind this one, and the loop it lives on: for framework adapters."""
-        return self._target, self._portal.call(_running_loop)
-
-    def __repr__(self) -> str:
-        return f"Sync({self._target!r})"
-
-    def __enter__(self) -> Any:
-        return self._run(self._target.__aenter__)
-
-    def __exit__(self, *error: Any) -> None:
-        self._run(self._target.__aexit__, *error)
-
-    def _run(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        try:
-            made = self._portal.call(functools.partial(method, *args, **kwargs))
-        except RuntimeError as error:
-            # The portal ends with the `with` block that opened the database.
-            if "portal is not running" in str(error):
-                raise self.closed from None
-            raise
-        return self._wrapped(made)
-
-    def _blocking(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return self._run(method, *args, **kwargs)
+            waiting = functools.partial(handle.run, method) if self._coroutine else method
+            made = waiting(*args, **kwargs)
+            return made if self._kind is None else handle.beside(self._kind, made)
 
         return call
 
-    def _calling(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(method)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return self._wrapped(method(*args, **kwargs))
 
-        return call
-
-    def _wrapped(self, value: Any) -> Any:
-        handle = isinstance(value, self.handles)
-        return type(self)(value, self._portal) if handle else value
+def blocking(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]],
+) -> Blocking[P, R]:
+    """An async method as a plain call."""
+    return Blocking(method.__name__, None, coroutine=True)
 
 
-async def _running_loop() -> asyncio.AbstractEventLoop:
-    return asyncio.get_running_loop()
+def blocking_as(
+    kind: type[H], method: Callable[Concatenate[Any, P], Coroutine[Any, Any, Any]]
+) -> Blocking[P, H]:
+    """An async method that gives a handle, as a plain call that gives the sync one."""
+    return Blocking(method.__name__, kind, coroutine=True)
+
+
+def passed_as(kind: type[H], method: Callable[Concatenate[Any, P], Any]) -> Blocking[P, H]:
+    """A method that gives a handle without waiting, as one that gives the sync one."""
+    return Blocking(method.__name__, kind, coroutine=False)
+
+
+class Attribute(Generic[R]):
+    """An attribute of the async handle, as it is."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, handle: SyncHandle, owner: type) -> R:
+        found: R = getattr(handle.target, self._name)
+        return found
+
+
+class _SyncPlace(SyncHandle):
+    """What sync sessions and interactions share."""
+
+    id = Attribute[UUID]()
+    place = Attribute[Place]()
+    close = blocking(Session.close)
+    renew = blocking(Session.renew)
+
+    def open(self) -> Self:
+        """Begin the scope, or resume one that is open; `with` does this and closes it too."""
+        self.run(self.target.open)
+        return self
+
+    def resume(self) -> Self:
+        """Go on with a scope that was opened elsewhere."""
+        self.target.resume()
+        return self
+
+
+class SyncInteraction(_SyncPlace, PlaceVerbs):
+    """An interaction, without `await`."""
+
+
+class SyncSession(_SyncPlace, PlaceVerbs):
+    """A session, without `await`."""
+
+    interaction = passed_as(SyncInteraction, Session.interaction)
+
+
+class SyncMemory(SyncHandle, MemoryVerbs):
+    """One agent's memory within one scope, without `await`."""
+
+    scope = Attribute[Scope]()
+    session = passed_as(SyncSession, Memory.session)
+    close = blocking(Memory.close)
+
+    @property
+    def agent(self) -> SyncAgent:
+        """The agent whose memory this is."""
+        return self.beside(SyncAgent, self.target.agent)
+
+    def check(self, seen: Observation, **where: Any) -> None:
+        """Raise what observing this would raise before the database is asked."""
+        self.target.check(seen, **where)
+
+
+class SyncAgent(SyncHandle):
+    """An agent, without `await`."""
+
+    spec = Attribute[MemorySpec]()
+    version = Attribute[int]()
+    bind = passed_as(SyncMemory, Agent.bind)
+    within = passed_as(SyncMemory, Agent.within)
+
+
+class SyncKeys(SyncHandle):
+    """API keys, without `await`."""
+
+    create = blocking(Keys.create)
+    list = blocking(Keys.list)
+    rotate = blocking(Keys.rotate)
+    revoke = blocking(Keys.revoke)
+    authenticate = blocking_as(SyncMemory, Keys.authenticate)
+
+
+class SyncLoop(SyncHandle):
+    """A loop of persona memory, without `await`."""
+
+    id = Attribute[UUID]()
+    append = blocking(Loop.append)
+    append_many = blocking(Loop.append_many)
+    close = blocking(Loop.close)
+
+
+class SyncActorView(SyncHandle):
+    """What the Actor may ask, without `await`."""
+
+    get_by_id = blocking(ActorMemoryView.get_by_id)
+    get_range = blocking(ActorMemoryView.get_range)
+    tail = blocking(ActorMemoryView.tail)
+    loop = blocking(ActorMemoryView.loop)
+    entry = blocking(ActorMemoryView.entry)
+    entry_of = blocking(ActorMemoryView.entry_of)
+    rag_query = blocking(ActorMemoryView.rag_query)
+    fuzzy_query = blocking(ActorMemoryView.fuzzy_query)
+    window = blocking(ActorMemoryView.window)
+    operational_notes = blocking(ActorMemoryView.operational_notes)
+    coverage = blocking(ActorMemoryView.coverage)
+    head = blocking(ActorMemoryView.head)
+    verify = blocking(ActorMemoryView.verify)
+
+
+class SyncSubconsciousView(SyncHandle):
+    """What the Subconscious may ask, without `await`."""
+
+    get_by_id = blocking(SubconsciousMemoryView.get_by_id)
+    get_range = blocking(SubconsciousMemoryView.get_range)
+    tail = blocking(SubconsciousMemoryView.tail)
+    loop = blocking(SubconsciousMemoryView.loop)
+    rag_query = blocking(SubconsciousMemoryView.rag_query)
+    fuzzy_query = blocking(SubconsciousMemoryView.fuzzy_query)
+    window = blocking(SubconsciousMemoryView.window)
+    coverage = blocking(SubconsciousMemoryView.coverage)
+    verify = blocking(SubconsciousMemoryView.verify)
+
+
+class SyncPersonaMemory(SyncHandle):
+    """Persona memory, without `await`."""
+
+    agent_id = Attribute[str]()
+    loop = passed_as(SyncLoop, PersonaMemory.loop)
+    dream = blocking(PersonaMemory.dream)
+    note = blocking(PersonaMemory.note)
+    erase = blocking(PersonaMemory.erase)
+
+    @property
+    def actor(self) -> SyncActorView:
+        """What the Actor may ask."""
+        return self.beside(SyncActorView, self.target.actor)
+
+    @property
+    def subconscious(self) -> SyncSubconsciousView:
+        """What the Subconscious may ask: all of both personas."""
+        return self.beside(SyncSubconsciousView, self.target.subconscious)
+
+
+class SyncPersonaAgent(SyncHandle):
+    """An agent with persona memory, without `await`."""
+
+    identity = Attribute[Identity]()
+    do = blocking(PersonaAgent.do)
+    learn = blocking(PersonaAgent.learn)
+    dream = blocking(PersonaAgent.dream)
+    roll_back = blocking(PersonaAgent.roll_back)
+
+
+class SyncIdetic(SyncHandle):
+    """An open database, without `await`."""
+
+    clock = Attribute[Clock]()
+    dsn = Attribute[str]()
+    embedded = Attribute[bool]()
+    agent = blocking_as(SyncAgent, Idetic.agent)
+    authenticate = blocking_as(SyncMemory, Idetic.authenticate)
+    persona = blocking_as(SyncPersonaMemory, Idetic.persona)
+    persona_agent = blocking_as(SyncPersonaAgent, Idetic.persona_agent)
+    plan = blocking(Idetic.plan)
+    apply = blocking(Idetic.apply)
+    apply_specs = blocking(Idetic.apply_specs)
+    spec_versions = blocking(Idetic.spec_versions)
+    distribute = blocking(Idetic.distribute)
+
+    @property
+    def keys(self) -> SyncKeys:
+        """The API keys of this database."""
+        return self.beside(SyncKeys, self.target.keys)
+
+    def under(self, clock: Clock) -> SyncIdetic:
+        """The same open database where now is what another clock says."""
+        return self.beside(SyncIdetic, self.target.under(clock))
 
 
 @contextmanager
-def open_sync(dsn: str | None = None, **options: Any) -> Iterator[Any]:
+def open_sync(
+    dsn: str | None = None,
+    *,
+    admin_dsn: str | None = None,
+    home: str | Path | None = None,
+    clock: Clock | None = None,
+    keep: bool | None = None,
+    embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
+    reasoner: ReasonerFactory | None = None,
+) -> Iterator[SyncIdetic]:
     """`with open_sync() as db`: as `Idetic.open`, for code without an event loop."""
-    with start_blocking_portal() as portal, Sync(Idetic.open(dsn, **options), portal) as db:
+    target = Idetic.open(
+        dsn,
+        admin_dsn=admin_dsn,
+        home=home,
+        clock=clock,
+        keep=keep,
+        embedder=embedder,
+        reranker=reranker,
+        reasoner=reasoner,
+    )
+    with start_blocking_portal() as portal, SyncIdetic(target, portal) as db:
         yield db

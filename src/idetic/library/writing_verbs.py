@@ -205,9 +205,9 @@ async def exempt(
 
 
 @verb(capability=Capability.OBSERVE, writes=True, placed=True, repeatable=True, command=None)
-async def open_scope(binding: Binding) -> Receipt:
+async def open_scope(binding: Binding) -> None:
     """Begin the session or interaction of this place, or resume one that is open."""
-    return await binding.rooms.gateway.open_scope(binding.scope, binding.place)
+    await binding.rooms.gateway.open_scope(binding.scope, binding.place)
 
 
 @verb(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from idetic.errors import DatabaseClosed, InputError
 from idetic.library.handles import Memory
-from idetic.library.sync import Sync
+from idetic.verbs.handle import SyncHandle
 
 T = TypeVar("T")
 Call = Callable[[], Coroutine[Any, Any, T]]
@@ -27,10 +27,10 @@ class Bridge:
     Made from a `Memory` within its event loop, or from one of `open_sync` anywhere.
     """
 
-    def __init__(self, memory: Memory | Sync):
+    def __init__(self, memory: Memory | SyncHandle):
         self.memory: Memory
         self._loop: asyncio.AbstractEventLoop
-        if isinstance(memory, Sync):
+        if isinstance(memory, SyncHandle):
             self.memory, self._loop = memory.asynchronous()
             return
         self.memory = memory

@@ -8,15 +8,15 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 
 from idetic.library.handles import Memory
-from idetic.library.sync import Sync
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Conversation, Shelf
+from idetic.verbs.handle import SyncHandle
 
 
 class IdeticChatMessageHistory(BaseChatMessageHistory):
     """The messages of one conversation, in order. What is cleared is archived, not lost."""
 
-    def __init__(self, session_id: str, memory: Memory | Sync):
+    def __init__(self, session_id: str, memory: Memory | SyncHandle):
         self._bridge = Bridge(memory)
         shelf = Shelf(self._bridge.memory)
         self._conversation = Conversation(shelf, ("langchain", session_id))

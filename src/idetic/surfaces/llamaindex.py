@@ -9,12 +9,12 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import PrivateAttr
 
 from idetic.library.handles import Memory
-from idetic.library.sync import Sync
 from idetic.model import Observation
 from idetic.recall.tokens import ConservativeCounter
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.notes import said
 from idetic.verbs.arguments import MAX_QUERY
+from idetic.verbs.handle import SyncHandle
 
 
 class IdeticMemoryBlock(BaseMemoryBlock[str]):
@@ -29,7 +29,7 @@ class IdeticMemoryBlock(BaseMemoryBlock[str]):
     budget: int = 1_000
     _bridge: Bridge = PrivateAttr()
 
-    def __init__(self, memory: Memory | Sync, **fields: Any):
+    def __init__(self, memory: Memory | SyncHandle, **fields: Any):
         super().__init__(**fields)
         self._bridge = Bridge(memory)
 

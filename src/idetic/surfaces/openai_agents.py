@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from idetic.library.handles import Memory
-from idetic.library.sync import Sync
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Conversation, Shelf
+from idetic.verbs.handle import SyncHandle
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
@@ -23,7 +23,7 @@ class IdeticSession:
     def __init__(
         self,
         session_id: str,
-        memory: Memory | Sync,
+        memory: Memory | SyncHandle,
         session_settings: SessionSettings | None = None,
     ):
         self.session_id = session_id

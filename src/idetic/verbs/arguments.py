@@ -43,14 +43,17 @@ class Between:
 class Wire:
     """How an argument travels over HTTP where its Python form does not: another name or type.
 
-    `encode` turns the Python value into the one that is sent; the server passes that on as it is.
+    `encode` turns the Python value into the one that is sent, and `decode` that one back.
     """
 
     name: str
     kind: Any
     encode: Callable[[Any], Any] = lambda value: value
+    decode: Callable[[Any], Any] = lambda value: value
 
 
+# An argument that only means something in the process of its caller.
+IN_PROCESS = Wire("", None)
 Limit = Annotated[int, Between(1, MAX_PAGE)]
 Cursor = Annotated[UUID | None, Wire("cursor", UUID | None)]
 

@@ -126,3 +126,13 @@ def check_authorized(spec: MemorySpec, scope: Scope, verb: Verb[..., Any]) -> No
 def article(word: str) -> str:
     """The article before a word that begins a sentence: "An agent", "A customer"."""
     return "An" if word[0] in "aeiou" else "A"
+
+
+def readable_spec(spec: MemorySpec, scope: Scope) -> MemorySpec:
+    """The spec, for whoever may know all that it speaks of: of two personas, not the Actor."""
+    if None not in spec.backend.personas and not allows(spec, scope, Capability.READ_ACROSS):
+        raise CapabilityRefused(
+            "This key does not read the spec behind it.",
+            remedy="Ask an operator, whose key does.",
+        )
+    return spec

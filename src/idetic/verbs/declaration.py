@@ -17,6 +17,7 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import UnionType
 from typing import (
     Annotated,
     Any,
@@ -25,6 +26,7 @@ from typing import (
     ParamSpec,
     Self,
     TypeVar,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -104,6 +106,17 @@ class Parameter:
     keyword: bool
     check: Check | None
     wire: Wire | None
+
+    @property
+    def wire_name(self) -> str:
+        """What it is called over HTTP."""
+        return self.wire.name if self.wire is not None else self.name
+
+    @property
+    def travels(self) -> bool:
+        """Whether a body or a query carries it."""
+        local = self.wire is not None and self.wire.kind is None
+        return not local and self.name not in (KEY, PROGRESS)
 
     @property
     def required(self) -> bool:
@@ -265,5 +278,8 @@ def _registered(made: V) -> V:
 
 
 def _wire(hint: Any) -> Wire | None:
-    notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    return next((note for note in notes if isinstance(note, Wire)), None)
+    """The note about its form on the wire, of a hint or of what it may be besides None."""
+    if get_origin(hint) is Annotated:
+        return next((note for note in get_args(hint)[1:] if isinstance(note, Wire)), None)
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else ()
+    return next((found for part in parts if (found := _wire(part)) is not None), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from anyio.from_thread import BlockingPortal
 
@@ -14,6 +14,9 @@ from idetic.model import Place
 
 if TYPE_CHECKING:
     from idetic.verbs.declaration import Verb
+
+
+H = TypeVar("H", bound="SyncHandle")
 
 
 class Transport(Protocol):
@@ -29,6 +32,10 @@ class Transport(Protocol):
         self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any
     ) -> AsyncIterator[bytes]:
         """Run a verb whose answer comes in pieces."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what the transport holds."""
         ...
 
 
@@ -64,19 +71,25 @@ class SyncHandle:
     Calls run on the event loop of a portal, which lives in a thread of its own.
     """
 
-    closed: type[IdeticError] = DatabaseClosed
-
-    def __init__(self, target: Any, portal: BlockingPortal):
-        self._target = target
+    def __init__(
+        self, target: Any, portal: BlockingPortal, closed: type[IdeticError] = DatabaseClosed
+    ):
+        self.target = target
         self._portal = portal
+        # What a call raises once the `with` block that opened it has ended.
+        self._closed = closed
+
+    def beside(self, kind: type[H], target: Any) -> H:
+        """Another handle on the same event loop."""
+        return kind(target, self._portal, self._closed)
 
     def asynchronous(self) -> tuple[Any, asyncio.AbstractEventLoop]:
         """The async handle behind this one, and the loop it lives on: for framework adapters."""
-        return self._target, self._portal.call(_running_loop)
+        return self.target, self._portal.call(_running_loop)
 
     def bound(self, verb: Verb[..., Any]) -> Callable[..., Any]:
         """A verb as a method of this handle; a stream comes whole."""
-        method = self._target.bound(verb)
+        method = self.target.bound(verb)
         return _named(partial(self.run, partial(_whole, method) if verb.streams else method), verb)
 
     def run(self, method: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -84,20 +97,19 @@ class SyncHandle:
         try:
             return self._portal.call(partial(method, *args, **kwargs))
         except RuntimeError as error:
-            # The portal ends with the `with` block that opened the database.
             if "portal is not running" in str(error):
-                raise self.closed from None
+                raise self._closed from None
             raise
 
     def __enter__(self) -> Self:
-        self.run(self._target.__aenter__)
+        self.run(self.target.__aenter__)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.run(self._target.__aexit__, *error)
+        self.run(self.target.__aexit__, *error)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._target!r})"
+        return f"{type(self).__name__}({self.target!r})"
 
 
 def _named(call: partial[Any], verb: Verb[..., Any]) -> partial[Any]:

@@ -21,16 +21,16 @@ from anthropic.types.beta import (
 
 from idetic.errors import IdeticError
 from idetic.library.handles import Memory
-from idetic.library.sync import Sync
 from idetic.surfaces.anthropic.files import MemoryFiles
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Shelf
+from idetic.verbs.handle import SyncHandle
 
 
 class _Files:
     """What both forms do with a command: carry it out, and tell a refusal as the SDK wants it."""
 
-    def __init__(self, memory: Memory | Sync):
+    def __init__(self, memory: Memory | SyncHandle):
         self._bridge = Bridge(memory)
         self._files = MemoryFiles(Shelf(self._bridge.memory))
 
@@ -71,7 +71,7 @@ class _Files:
 class IdeticAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     """The memory tool for `AsyncAnthropic`. The scope is the memory's; a path cannot leave it."""
 
-    def __init__(self, memory: Memory | Sync):
+    def __init__(self, memory: Memory | SyncHandle):
         super().__init__()
         self._files = _Files(memory)
 
@@ -107,7 +107,7 @@ class IdeticAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 class IdeticMemoryTool(BetaAbstractMemoryTool):
     """The memory tool for `Anthropic`: the same, for code that cannot await."""
 
-    def __init__(self, memory: Memory | Sync):
+    def __init__(self, memory: Memory | SyncHandle):
         super().__init__()
         self._files = _Files(memory)
 

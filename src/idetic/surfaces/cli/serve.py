@@ -91,10 +91,10 @@ def serve(
 
 def _server(rate: float) -> Any:
     """The server, whose packages are an extra, and its limits."""
-    from idetic.surfaces.http.errors import ServerPackagesMissing
+    from idetic.surfaces.http.request_errors import ServerPackagesMissing
 
     try:
-        from idetic.surfaces.http.limits import Limits
+        from idetic.surfaces.http.authentication import Limits
         from idetic.surfaces.http.serving import serve as run
     except ModuleNotFoundError as error:
         raise ServerPackagesMissing(f"The package `{error.name}` is not installed.") from None

@@ -17,7 +17,7 @@ from starlette.routing import compile_path
 from idetic import wire
 from idetic.errors import IdeticError, InputError
 from idetic.ids import uuid7
-from idetic.surfaces.http.errors import MethodRefused, RouteNotFound
+from idetic.surfaces.http.request_errors import MethodRefused, RouteNotFound
 
 MEDIA_TYPE = "application/problem+json"
 log = logging.getLogger("idetic.http")

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from idetic.jobs.worker import Worker
 from idetic.library.idetic import Idetic
 from idetic.surfaces.http.app import create_api, guarded
-from idetic.surfaces.http.limits import Limits
+from idetic.surfaces.http.authentication import Limits
 from idetic.surfaces.listening import Server, address, listen
 
 # How long a request that was accepted may still take once the server is asked to stop.

@@ -22,10 +22,10 @@ from langgraph.store.base import (
 
 from idetic.errors import InputError
 from idetic.library.handles import Memory
-from idetic.library.sync import Sync
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Document, Put, Shelf
 from idetic.surfaces.langgraph.matching import matches, satisfies
+from idetic.verbs.handle import SyncHandle
 
 Found = tuple[Document, float | None]
 SWEEP_MINUTES = 5
@@ -41,7 +41,7 @@ class IdeticStore(BaseStore):
 
     supports_ttl = True
 
-    def __init__(self, memory: Memory | Sync, *, ttl: TTLConfig | None = None):
+    def __init__(self, memory: Memory | SyncHandle, *, ttl: TTLConfig | None = None):
         self._bridge = Bridge(memory)
         self._shelf = Shelf(self._bridge.memory)
         self._sweeper: asyncio.Task[None] | None = None

@@ -1,4 +1,4 @@
-"""Errors over the wire: those of the client's own, and the server's told again as what they are."""
+"""Errors of the client: its own, and those that a server's problem stands for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import idetic.embed.errors
 import idetic.reason.errors
 import idetic.recall.errors
 import idetic.spec.problems
-import idetic.surfaces.http.errors  # noqa: F401 - as those above
+import idetic.surfaces.http.request_errors  # noqa: F401 - as those above
 from idetic import wire
 from idetic.errors import DatabaseError, IdeticError
 from idetic.model import Receipt
@@ -39,8 +39,8 @@ class ConnectionClosed(IdeticError):
     remedy = "Connect again with `connect` or `connect_sync`."
 
 
-def told(problem: Mapping[str, Any]) -> IdeticError:
-    """The error that a problem tells of, of its own class where this release knows it."""
+def error_of(problem: Mapping[str, Any]) -> IdeticError:
+    """The error that a problem stands for, of its own class where this release knows it."""
     code = str(problem.get("code", ""))
     about = problem.get("about")
     detail = dict(about) if isinstance(about, Mapping) else {}

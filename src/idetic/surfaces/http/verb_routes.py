@@ -1,0 +1,216 @@
+"""The routes, made from the verbs' declarations: path, query or body, answer, OpenAPI."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, get_args, get_origin
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from idetic.errors import InputError
+from idetic.library.handles import Interaction, Memory, Session
+from idetic.surfaces.http.responses import (
+    STREAMED,
+    Bound,
+    IdempotencyKey,
+    answer,
+    in_pieces,
+    progressing,
+    routes,
+)
+from idetic.surfaces.http.schemas import Id, body_model, carried, page_model, shape, value_of
+from idetic.verbs.declaration import KEY, PROGRESS, VERBS, HttpRoute, Parameter, Verb
+
+_HOLE = re.compile(r"{(\w+)}")
+_SESSION = "/sessions/{session_id}"
+_INTERACTION = _SESSION + "/interactions/{interaction_id}"
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def place_of(
+    memory: Memory, session_id: UUID | None = None, interaction_id: UUID | None = None
+) -> Memory | Session | Interaction:
+    """Where a request takes place; whether that is still open is for the write to find out."""
+    if session_id is None:
+        if interaction_id is not None:
+            raise InputError("An interaction_id goes with its session_id.")
+        return memory
+    session = memory.session(session_id).resume()
+    return session if interaction_id is None else session.interaction(interaction_id).resume()
+
+
+def verb_routes() -> list[APIRouter]:
+    """A router for each tag, with the routes of every verb that is served."""
+    routers: dict[str, APIRouter] = {}
+    for verb in VERBS.values():
+        if verb.http is not None:
+            router = routers.setdefault(verb.http.tag, routes(verb.http.tag))
+            for path, name in _addresses(verb, verb.http):
+                _add(router, verb, verb.http, path, name)
+    return list(routers.values())
+
+
+def _addresses(verb: Verb[..., Any], route: HttpRoute) -> list[tuple[str, str]]:
+    """The paths of a verb with their operation ids: one, or one for each kind of place."""
+    if not route.at_place:
+        return [(route.path, verb.name)]
+    stem = verb.name.removesuffix("_scope")
+    return [
+        (_SESSION + route.path, f"{stem}_session"),
+        (_INTERACTION + route.path, f"{stem}_interaction"),
+    ]
+
+
+def _add(router: APIRouter, verb: Verb[..., Any], route: HttpRoute, path: str, name: str) -> None:
+    request = _RequestForm(verb, route, path)
+    empty = verb.returns is type(None)
+    answers: dict[str, Any] = {"response_model": None if empty else _answer_shape(verb, route)}
+    if PROGRESS in verb.parameters:
+        answers["responses"] = STREAMED
+    if verb.streams:
+        text = {"schema": {"type": "string"}}
+        answers["responses"] = {200: {"content": {route.media_type: text}}}
+        answers["response_class"] = StreamingResponse
+    router.add_api_route(
+        path,
+        request.endpoint(),
+        methods=[route.method],
+        operation_id=name,
+        name=name,
+        description=inspect.cleandoc(verb.__doc__ or ""),
+        status_code=204 if empty else 200,
+        **answers,
+    )
+
+
+def _answer_shape(verb: Verb[..., Any], route: HttpRoute) -> Any:
+    if route.page is None:
+        return None if verb.streams else shape(verb.returns)
+    return page_model(route.page.items, verb.returns)
+
+
+class _RequestForm:
+    """How the arguments of one verb stand in a request: in its path, its query or its body."""
+
+    def __init__(self, verb: Verb[..., Any], route: HttpRoute, path: str):
+        self._verb = verb
+        self._route = route
+        self._in_path = set(_HOLE.findall(path))
+        self._sent = [one for one in verb.parameters.values() if one.travels]
+        loose = [one for one in self._sent if one.wire_name not in self._in_path]
+        self._place = [
+            Parameter(name, Id | None, None, True, None, None)
+            for name in ("session_id", "interaction_id")
+            if verb.placed and not route.at_place
+        ]
+        self._loose = [*loose, *self._place]
+
+    def endpoint(self) -> Callable[..., Any]:
+        """The function that the framework calls; its signature is the request's form."""
+
+        async def call(**given: Any) -> Response:
+            return await self._answer(given)
+
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(name, _KEYWORD, default=default, annotation=kind)
+                for name, kind, default in self._arguments()
+            ]
+        )
+        return call
+
+    def _arguments(self) -> list[tuple[str, Any, Any]]:
+        required = inspect.Parameter.empty
+        found: list[tuple[str, Any, Any]] = [("memory", Bound, required)]
+        for name in self._in_path:
+            one = next((p for p in self._sent if p.wire_name == name), None)
+            kind = UUID if one is None else carried(one, query=True)
+            found.append((name, Annotated[kind, Path()], required))
+        if self._route.method == "GET":
+            for one in self._loose:
+                kind = Annotated[carried(one, query=True), Query()]
+                default = required if one.required else one.default
+                found.append((one.wire_name, kind, default))
+        elif self._loose:
+            title = "".join(part.capitalize() for part in self._verb.name.split("_"))
+            found.append(("body", body_model(title, self._loose), required))
+        if KEY in self._verb.parameters:
+            found.append((KEY, IdempotencyKey, None))
+        if PROGRESS in self._verb.parameters and not self._verb.streams:
+            found.append(("request", Request, required))
+        return found
+
+    async def _answer(self, given: dict[str, Any]) -> Response:
+        memory: Memory = given.pop("memory")
+        request: Request | None = given.pop("request", None)
+        key = given.pop(KEY, None)
+        body = given.pop("body", None)
+        if body is not None:
+            given |= {name: getattr(body, name) for name in type(body).model_fields}
+        place = place_of(memory, *(given.pop(n, None) for n in self._place_names()))
+        values = self._values(given)
+        if key is not None:
+            values[KEY] = key
+        perform = place.bound(self._verb)
+        if self._verb.streams:
+            return await in_pieces(perform(**values), self._route.media_type)
+        if request is not None:
+            return await progressing(request, lambda tell: perform(**values, progress=tell))
+        return self._written(await perform(**values), values)
+
+    def _place_names(self) -> tuple[str, ...]:
+        placed = self._place or self._route.at_place
+        return ("session_id", "interaction_id") if placed else ()
+
+    def _values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments by their own names, each as the verb takes it."""
+        values: dict[str, Any] = {}
+        for one in self._sent:
+            value = given.get(one.wire_name)
+            if value is None:
+                # Left out, or null: the verb's own default.
+                continue
+            if isinstance(value, str) and _is_mapping(one.hint):
+                value = _object(one.wire_name, value)
+            value = value_of(_plain(one.hint), value)
+            values[one.name] = value if one.wire is None else one.wire.decode(value)
+        return values
+
+    def _written(self, found: Any, values: Mapping[str, Any]) -> Response:
+        if found is None:
+            return Response(status_code=204)
+        page = self._route.page
+        if page is None:
+            return answer(found)
+        limit = values.get("limit", self._verb.parameters["limit"].default)
+        following = page.key(found[-1]) if len(found) == limit else None
+        return answer({page.items: found, "next_cursor": following})
+
+
+def _plain(hint: Any) -> Any:
+    """A hint without its notes and without None."""
+    if get_origin(hint) is Annotated:
+        return _plain(get_args(hint)[0])
+    parts: Sequence[Any] = [part for part in get_args(hint) if part is not type(None)]
+    optional = type(None) in get_args(hint)
+    return _plain(parts[0]) if optional and len(parts) == 1 else hint
+
+
+def _is_mapping(hint: Any) -> bool:
+    origin = get_origin(_plain(hint))
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _object(name: str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f'`{name}` is a JSON object, such as {{"topic": "payments"}}.')
+    return found
