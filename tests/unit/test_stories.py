@@ -8,7 +8,7 @@ import pytest
 
 from idetic.errors import IdeticError
 from idetic.world.events import AskEvent, LookEvent, PreferEvent, PublishEvent
-from idetic.world.places import PLANS, identity, logins, organisations
+from idetic.world.organisations import PLANS, identity, logins, organisations
 from idetic.world.session_event import SessionEvent
 from idetic.world.story import (
     ASK,

@@ -1,6 +1,6 @@
 """The demo world: stories of two organisations, what plays them, and who is in it."""
 
-from idetic.world.places import Domain, Login, Organisation, World, WorldAction, WorldPersona
+from idetic.world.organisations import Domain, Login, Organisation, World, WorldAction, WorldPersona
 from idetic.world.player import load_world
 
 __all__ = [

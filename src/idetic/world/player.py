@@ -26,10 +26,20 @@ from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
 from idetic.recall.model import Model
 from idetic.world import events as _events  # noqa: F401 - so that every kind of event is known
-from idetic.world import places
 from idetic.world.looks import count
+from idetic.world.organisations import (
+    EDITION,
+    PERSONA,
+    Domain,
+    World,
+    WorldAction,
+    WorldPersona,
+    identity,
+    logins,
+    organisations,
+    personas,
+)
 from idetic.world.performance import Performance
-from idetic.world.places import EDITION, Domain, World, WorldAction, WorldPersona, identity
 from idetic.world.stage import AGENT, Cast, Rulebook, Setting, StoryClock
 from idetic.world.story import Scene, Story, read_data, read_story
 
@@ -140,8 +150,8 @@ class _Load:
 
     def __init__(self, db: Idetic, attempt: int, progress: Progress | None) -> None:
         self._db = db
-        self._organisations = places.organisations(attempt)
-        self._personas = places.personas(attempt)
+        self._organisations = organisations(attempt)
+        self._personas = personas(attempt)
         self._progress = progress
         self._done = self._total = 0
         self._counts: dict[str, Mapping[str, int]] = {}
@@ -158,7 +168,7 @@ class _Load:
                         where = f"{organisation.name}/{domain.name}"
                         group.start_soon(self._domain, where, domain)
                 for agent in self._personas:
-                    where = f"{places.PERSONA[2]}/{agent.agent_id}"
+                    where = f"{PERSONA[2]}/{agent.agent_id}"
                     group.start_soon(self._persona, where, agent)
         except ExceptionGroup as failed:
             # One story that fails ends the others; what it failed with is what a caller can use.
@@ -267,17 +277,17 @@ class _PersonaPlayer:
 
 def _world(attempt: int, came_to: Mapping[str, Any], *, loaded: bool) -> World:
     begins = datetime.fromisoformat(came_to["begins"])
-    organisations = places.organisations(attempt)
+    found = organisations(attempt)
     actions = [
         WorldAction(domain.setting.action_id(name), name, organisation.name, domain.name)
-        for organisation in organisations
+        for organisation in found
         for domain in organisation.domains
         for name in came_to["actions"].get(f"{organisation.name}/{domain.name}", ())
     ]
     return World(
-        organisations,
-        places.personas(attempt),
-        places.logins(attempt),
+        found,
+        personas(attempt),
+        logins(attempt),
         begins,
         begins + timedelta(days=DAYS),
         came_to["counts"],

@@ -15,13 +15,13 @@ from typer.main import get_command
 import idetic
 from idetic.errors import IdeticError
 from idetic.surfaces.cli import (
+    api_keys,
     bench,
     config,
     database,
     demo,
+    embedding_model,
     failures,
-    keys,
-    model,
     persona_commands,
     serve,
     spec,
@@ -45,8 +45,8 @@ _GROUPS = {
     "demo": demo.app,
     "spec": spec.app,
     "db": database.db,
-    "model": model.app,
-    "keys": keys.app,
+    "model": embedding_model.app,
+    "keys": api_keys.app,
     "persona": persona_commands.app,
     "config": config.app,
 }
