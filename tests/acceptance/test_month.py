@@ -16,9 +16,8 @@ import psycopg
 import pytest
 
 from idetic import Idetic
-from idetic.world.events import PreferEvent
+from idetic.world.events import ScriptedSession
 from idetic.world.player import MONTH_BEGINS, perform
-from idetic.world.session_event import SessionEvent
 from idetic.world.story import Scene, Sections, read_story
 from tests.conftest import TestDatabase
 from tests.support.chain import read_chain
@@ -251,12 +250,12 @@ def test_every_chain_verifies(month: Month) -> None:
 
 def test_the_script_is_a_month_of_thirty_sessions_over_ten_rules() -> None:
     story = read_story("month")
-    sessions = [event for event in story.events if isinstance(event, SessionEvent)]
+    sessions = [event for event in story.events if event.kind == "session"]
     assert [session.day for session in sessions] == list(range(1, 31))
     assert len(story.rules) == 10
-    said = {label.removesuffix("~") for s in sessions for line in (*s.threads, s.notes)
-            for label in line.split()}  # fmt: skip
-    stated = {event.what for event in story.events if isinstance(event, PreferEvent)}
+    told = [ScriptedSession(**session.said) for session in sessions]
+    said = {label.removesuffix("~") for session in told for label in session.labels}
+    stated = {event.said["what"] for event in story.events if event.kind == "prefer"}
     assert said | stated == set(story.sayings), "nothing is written that nobody says"
 
 

@@ -1,55 +1,173 @@
-"""What can happen in a story: each kind of event with its fields, and how it is made to happen."""
+"""What can happen in a story: a function for each kind of event.
+
+Its name is the word for the event in a story file, its parameters are what a story says about it.
+A session is a dataclass, because much is said about one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from uuid import UUID
 
 from idetic.errors import IdeticError, ShadowRefused, WritePolicyRefused
 from idetic.evidence import ContradictionStatus, Outcome, SourceType
 from idetic.ids import uuid7
-from idetic.model import Receipt, Typology
+from idetic.library.handles import Interaction, Session
+from idetic.model import Decision, Observation, Receipt, Typology
 from idetic.spec.primitives import SourceStrength
-from idetic.world.looks import LOOKS
+from idetic.world.looks import LOOKS, note_rows
 from idetic.world.performance import Performance
-from idetic.world.session_event import Dispute
-from idetic.world.story import Row, RuleText, Scene, SceneLine, StoryEvent, model_version
+from idetic.world.story import ASK, COPY, Row, RuleText, Scene, SceneLine, event, model_version
 
 
 @dataclass(frozen=True)
-class ReplayEvent(StoryEvent):
-    """A client that lost the answer sends a write again, under the same idempotency key."""
+class Dispute:
+    """An entry that speaks against a rule."""
 
     what: str
+    rule: str
+    why: str
 
-    async def happen(self, play: Performance) -> Scene:
-        """Send it twice."""
-        said = play.story.sayings[self.what].says
-        rows: list[Row] = []
-        async with play.cast.explorer.session() as session:
-            for write in ("first", "again"):
-                sent = await session.observe(said, idempotency_key=self.what)
-                replayed = "yes" if sent.replayed else "no"
-                rows.append({"write": write, "receipt": str(sent.id), "replayed": replayed})
-        return self.scene(f"{self.what} is sent twice", sections={"receipts": rows})
+    async def raise_by(self, play: Performance, entry_id: UUID) -> None:
+        """Let the agent contradict the rule with an entry."""
+        rule = play.rules.refs[self.rule]
+        await play.cast.explorer.contradict(entry_id, rule, reason=self.why)
 
 
+@event
 @dataclass(frozen=True)
-class RefuseEvent(StoryEvent):
-    """Two writes that the spec forbids: a rule in other words, and a fact that nobody promoted."""
+class ScriptedSession:
+    """One session and its threads; `notes` are made at the session's own tier.
 
-    restates: str
-    asserts: str
+    An action may rest on something said in it, something in it may dispute a rule, every write
+    may be sent `twice` under its key, and the process may die before it closes anything. `by` is
+    another agent than the usual one.
+    """
+
+    name: str
+    threads: tuple[str, ...]
+    notes: str = ""
+    acts_on: str | None = None
+    disputes: Dispute | None = None
+    twice: bool = False
+    dies: bool = False
+    by: str | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """Everything that is said and asked in it, in order."""
+        return [label for said in (*self.threads, self.notes) for label in said.split()]
 
     async def happen(self, play: Performance) -> Scene:
-        """Try both."""
-        async with play.cast.explorer.session() as session:
-            asserted = play.cast.explorer.observe(self.asserts, typology=Typology.SEMANTIC)
-            rows = [
-                await _refused(session.observe(self.restates), self.restates),
-                await _refused(asserted, self.asserts),
-            ]
-        return self.scene("Two writes are refused", sections={"refused": rows})
+        """Hold the session, thread by thread. One that dies leaves everything open."""
+        play.counts["sessions"] += 1
+        number = f"s{play.counts['sessions']:02}"
+        session = await play.cast.agent(self.by).session().open()
+        play.named(session.id, number)
+        for count, said in enumerate(self.threads, start=1):
+            turn = await session.interaction().open()
+            play.named(turn.id, f"{number}/{count}")
+            await self._say(play, turn, said)
+            play.clock.go_on()
+            if not self.dies:
+                await play.close(await turn.close())
+        await self._say(play, session, self.notes)
+        shown = {"notes": note_rows(play, await session.list())} if play.explains else {}
+        lines = [] if self.dies else await play.close(await session.close())
+        return play.scene(f"{number} {self.name}: {self._counted()}", lines, shown)
+
+    def _counted(self) -> str:
+        notes = sum(not label.startswith(ASK) for label in self.labels)
+        threads = len(self.threads)
+        said = f"{threads} thread{'s' * (threads > 1)}, {notes} note{'s' * (notes > 1)}"
+        more = {
+            f", by {self.by}": self.by,
+            ", each sent twice": self.twice,
+            f"; an action rests on {self.acts_on}": self.acts_on,
+            f"; {self.disputes and self.disputes.what} speaks against a rule": self.disputes,
+            "; the process dies": self.dies,
+        }
+        return said + "".join(text for text, holds in more.items() if holds)
+
+    async def _say(self, play: Performance, place: Session | Interaction, said: str) -> None:
+        """Write everything down in one go, up to a question, which is put when its turn comes."""
+        labels: list[str] = []
+        for label in [*said.split(), ASK]:
+            if not label.startswith(ASK):
+                labels.append(label)
+                continue
+            if labels:
+                await self._write(play, place, labels)
+            labels = []
+            if question := label.removeprefix(ASK):
+                found = await place.context(play.story.questions[question])
+                play.counts.update(questions=1, answered=int(bool(found.included)))
+
+    async def _write(
+        self, play: Performance, place: Session | Interaction, labels: list[str]
+    ) -> None:
+        turn = place.place.interaction_id
+        seen = [self._observation(play, label, turn) for label in labels]
+        for _ in range(2 if self.twice else 1):
+            receipts = await place.observe_many(seen)
+        for label, receipt in zip(labels, receipts, strict=True):
+            await self._noted(play, label.removesuffix("~"), receipt)
+
+    async def _noted(self, play: Performance, what: str, receipt: Receipt) -> None:
+        """What became of a note; an action rests on it or a dispute is about it at once."""
+        play.counts["observations"] += 1
+        if receipt.decision is not Decision.ADD:
+            refused = receipt.decision is Decision.REJECT
+            play.counts["refused" if refused else "echoes"] += 1
+            return
+        entry_id = play.saw(receipt, what)
+        if what == self.acts_on:
+            action_id = play.action(f"{self.name}/{what}")
+            await play.cast.explorer.link_action(action_id, "published_decision", [entry_id])
+        if self.disputes is not None and what == self.disputes.what:
+            await self.disputes.raise_by(play, entry_id)
+
+    def _observation(self, play: Performance, label: str, turn: UUID | None) -> Observation:
+        provenance = {"world_model_version": model_version(play.day)}
+        if label.startswith(COPY):
+            restated = play.rules.texts[label.removeprefix(COPY)].says
+            return Observation(f"Noted: {restated}", provenance=provenance)
+        saying = play.story.sayings[label.removesuffix("~")]
+        return Observation(
+            (saying.again if label.endswith("~") else None) or saying.says,
+            envelope=saying.envelope,
+            refs=tuple(play.rules.refs[name] for name in saying.rules),
+            claim=saying.claim,
+            provenance=provenance,
+            heard_from=saying.heard_from,
+            idempotency_key=f"{turn}:{label}" if self.twice else None,
+        )
+
+
+@event
+async def replay(play: Performance, what: str) -> Scene:
+    """A client that lost the answer sends a write again, under the same idempotency key."""
+    said = play.story.sayings[what].says
+    rows: list[Row] = []
+    async with play.cast.explorer.session() as session:
+        for write in ("first", "again"):
+            sent = await session.observe(said, idempotency_key=what)
+            replayed = "yes" if sent.replayed else "no"
+            rows.append({"write": write, "receipt": str(sent.id), "replayed": replayed})
+    return play.scene(f"{what} is sent twice", sections={"receipts": rows})
+
+
+@event
+async def refuse(play: Performance, restates: str, asserts: str) -> Scene:
+    """Two writes that the spec forbids: a rule in other words, and a fact that nobody promoted."""
+    async with play.cast.explorer.session() as session:
+        asserted = play.cast.explorer.observe(asserts, typology=Typology.SEMANTIC)
+        rows = [
+            await _refused(session.observe(restates), restates),
+            await _refused(asserted, asserts),
+        ]
+    return play.scene("Two writes are refused", sections={"refused": rows})
 
 
 async def _refused(write: Awaitable[Receipt], note: str) -> Row:
@@ -61,169 +179,123 @@ async def _refused(write: Awaitable[Receipt], note: str) -> Row:
     raise IdeticError("A write that the spec forbids was accepted.")
 
 
-@dataclass(frozen=True)
-class ConfirmEvent(StoryEvent):
+@event
+async def confirm(
+    play: Performance,
+    what: str,
+    source: str,
+    kind: SourceType = SourceType.OPERATOR_INPUT,
+    holds: bool = True,
+    times: int = 1,
+) -> Scene:
     """A source that confirms an entry outside any session or, with `holds=False`, fails to."""
-
-    what: str
-    source: str
-    kind: SourceType = SourceType.OPERATOR_INPUT
-    holds: bool = True
-    times: int = 1
-
-    async def happen(self, play: Performance) -> Scene:
-        """Corroborate, as often as it says; an inference is the agent's own."""
-        entry_id = play.standing[self.what]
-        inferred = self.kind is SourceType.AGENT_INFERENCE
-        memory = play.cast.explorer if inferred else play.cast.operator
-        known = (source for source, name in play.voices.items() if name == self.source)
-        source = next(known, None) or uuid7()
-        play.named(source, self.source)
-        lines: list[SceneLine] = []
-        for _ in range(self.times):
-            receipt = await memory.corroborate(
-                entry_id,
-                self.kind,
-                source,
-                holds=self.holds,
-                provenance={"world_model_version": model_version(self.day)},
-            )
-            lines += await play.since(entry_id, receipt.position)
-        verb = "confirms" if self.holds else "does not confirm"
-        kind = self.kind.replace("_", " ")
-        return self.scene(f"{self.source} ({kind}) {verb} {self.what}", lines)
-
-
-@dataclass(frozen=True)
-class PreferEvent(StoryEvent):
-    """The operator states how things are to be done."""
-
-    what: str
-
-    async def happen(self, play: Performance) -> Scene:
-        """State it; what it supersedes is told too."""
-        saying = play.story.sayings[self.what]
-        receipt = await play.cast.operator.prefer(
-            saying.says, claim=saying.claim, envelope=saying.envelope
+    entry_id = play.standing[what]
+    inferred = kind is SourceType.AGENT_INFERENCE
+    memory = play.cast.explorer if inferred else play.cast.operator
+    known = (ref for ref, name in play.voices.items() if name == source)
+    source_ref = next(known, None) or uuid7()
+    play.named(source_ref, source)
+    lines: list[SceneLine] = []
+    for _ in range(times):
+        receipt = await memory.corroborate(
+            entry_id,
+            kind,
+            source_ref,
+            holds=holds,
+            provenance={"world_model_version": model_version(play.day)},
         )
-        if receipt.entry_id is not None:
-            play.names[receipt.entry_id] = self.what
-            play.standing[self.what] = receipt.entry_id
-        lines = await play.about([receipt])
-        if receipt.superseded is not None:
-            lines += (await play.since(receipt.superseded, 1))[-1:]
-        return self.scene(f"{play.cast.setting.operator} states how things are done", lines)
+        lines += await play.since(entry_id, receipt.position)
+    verb = "confirms" if holds else "does not confirm"
+    return play.scene(f"{source} ({kind.replace('_', ' ')}) {verb} {what}", lines)
 
 
-@dataclass(frozen=True)
-class PublishEvent(StoryEvent):
+@event
+async def prefer(play: Performance, what: str) -> Scene:
+    """The operator states how things are to be done."""
+    saying = play.story.sayings[what]
+    receipt = await play.cast.operator.prefer(
+        saying.says, claim=saying.claim, envelope=saying.envelope
+    )
+    if receipt.entry_id is not None:
+        play.names[receipt.entry_id] = what
+        play.standing[what] = receipt.entry_id
+    lines = await play.about([receipt])
+    if receipt.superseded is not None:
+        lines += (await play.since(receipt.superseded, 1))[-1:]
+    return play.scene(f"{play.cast.setting.operator} states how things are done", lines)
+
+
+@event
+async def publish(
+    play: Performance, name: str, says: str, strength: SourceStrength = SourceStrength.CURATED
+) -> Scene:
     """A rule is published, new or in its next version, and memory is brought in line with it."""
-
-    name: str
-    says: str
-    strength: SourceStrength = SourceStrength.CURATED
-
-    async def happen(self, play: Performance) -> Scene:
-        """Publish the rule, and scan memory for what it makes outdated."""
-        ref = await play.rules.publish(self.name, RuleText(self.day, self.says, self.strength))
-        scanned = await play.cast.keeper.rescan("rule", ref.id)
-        lines = await play.about([*scanned.outdated, *scanned.shadows])
-        return self.scene(f"The rule {self.name} is published, version {ref.version}", lines)
+    ref = await play.rules.publish(name, RuleText(play.day, says, strength))
+    scanned = await play.cast.keeper.rescan("rule", ref.id)
+    lines = await play.about([*scanned.outdated, *scanned.shadows])
+    return play.scene(f"The rule {name} is published, version {ref.version}", lines)
 
 
-@dataclass(frozen=True)
-class ContradictEvent(StoryEvent):
+@event
+async def contradict(play: Performance, dispute: Dispute) -> Scene:
     """A standing entry speaks against a rule."""
-
-    dispute: Dispute
-
-    async def happen(self, play: Performance) -> Scene:
-        """Raise the dispute."""
-        dispute = self.dispute
-        await dispute.raise_by(play, play.standing[dispute.what])
-        line = SceneLine(dispute.what, "contradicted", dispute.why)
-        return self.scene(f"{dispute.what} contradicts the rule {dispute.rule}", [line])
+    await dispute.raise_by(play, play.standing[dispute.what])
+    line = SceneLine(dispute.what, "contradicted", dispute.why)
+    return play.scene(f"{dispute.what} contradicts the rule {dispute.rule}", [line])
 
 
-@dataclass(frozen=True)
-class ResolveEvent(StoryEvent):
+@event
+async def resolve(
+    play: Performance, what: tuple[str, ...], status: ContradictionStatus, notes: str
+) -> Scene:
     """The operator moves contradictions on."""
-
-    what: tuple[str, ...]
-    status: ContradictionStatus
-    notes: str
-
-    async def happen(self, play: Performance) -> Scene:
-        """Resolve those of the queue that are meant."""
-        lines = []
-        for row in await play.cast.operator.contradictions():
-            what = await play.name(row.entry_id)
-            if what in self.what:
-                await play.cast.operator.resolve(row.id, self.status, notes=self.notes)
-                lines.append(SceneLine(what, self.status.value, self.notes))
-        verb = "takes up" if self.status is ContradictionStatus.SURFACED else "settles"
-        title = f"{play.cast.setting.operator} {verb} {' and '.join(self.what)}"
-        return self.scene(title, lines)
+    lines = []
+    for row in await play.cast.operator.contradictions():
+        name = await play.name(row.entry_id)
+        if name in what:
+            await play.cast.operator.resolve(row.id, status, notes=notes)
+            lines.append(SceneLine(name, status.value, notes))
+    verb = "takes up" if status is ContradictionStatus.SURFACED else "settles"
+    title = f"{play.cast.setting.operator} {verb} {' and '.join(what)}"
+    return play.scene(title, lines)
 
 
-@dataclass(frozen=True)
-class RecoverEvent(StoryEvent):
+@event
+async def recover(play: Performance) -> Scene:
     """The sweeper closes what nobody closed."""
-
-    async def happen(self, play: Performance) -> Scene:
-        """Recover every scope whose lease ran out."""
-        lines: list[SceneLine] = []
-        for closed in await play.cast.keeper.recover():
-            lines += await play.close(closed)
-        return self.scene("The sweeper closes a session whose lease ran out", lines)
+    lines: list[SceneLine] = []
+    for closed in await play.cast.keeper.recover():
+        lines += await play.close(closed)
+    return play.scene("The sweeper closes a session whose lease ran out", lines)
 
 
-@dataclass(frozen=True)
-class UndoEvent(StoryEvent):
+@event
+async def undo(play: Performance, what: str, decision: str, why: str) -> Scene:
     """The operator takes the last decision of a kind about an entry back."""
-
-    what: str
-    decision: str
-    why: str
-
-    async def happen(self, play: Performance) -> Scene:
-        """Undo it; every entry that this restores is told."""
-        receipt = play.decided[self.what, self.decision]
-        undone = await play.cast.operator.undo(receipt, reason=self.why)
-        lines = []
-        for what, entry_id in play.standing.items():
-            found = await play.since(entry_id, undone.position)
-            lines += [line for line in found if line.did == "undone" and line.what == what]
-        title = f"{play.cast.setting.operator} takes back what made {self.what} a fact"
-        return self.scene(title, lines)
+    receipt = play.decided[what, decision]
+    undone = await play.cast.operator.undo(receipt, reason=why)
+    lines = []
+    for name, entry_id in play.standing.items():
+        found = await play.since(entry_id, undone.position)
+        lines += [line for line in found if line.did == "undone" and line.what == name]
+    title = f"{play.cast.setting.operator} takes back what made {what} a fact"
+    return play.scene(title, lines)
 
 
-@dataclass(frozen=True)
-class ArchiveEvent(StoryEvent):
+@event
+async def archive(play: Performance, what: str, why: str) -> Scene:
     """The operator archives an entry."""
-
-    what: str
-    why: str
-
-    async def happen(self, play: Performance) -> Scene:
-        """Archive it."""
-        receipt = await play.cast.operator.archive(play.standing[self.what], reason=self.why)
-        lines = await play.about([receipt])
-        return self.scene(f"{play.cast.setting.operator} archives it", lines)
+    receipt = await play.cast.operator.archive(play.standing[what], reason=why)
+    lines = await play.about([receipt])
+    return play.scene(f"{play.cast.setting.operator} archives it", lines)
 
 
-@dataclass(frozen=True)
-class TombstoneEvent(StoryEvent):
+@event
+async def tombstone(play: Performance, what: str, why: str) -> Scene:
     """The operator marks an entry as deleted; its grace begins."""
-
-    what: str
-    why: str
-
-    async def happen(self, play: Performance) -> Scene:
-        """Delete it."""
-        receipt = await play.cast.operator.tombstone(play.standing[self.what], reason=self.why)
-        lines = await play.about([receipt])
-        return self.scene(f"{play.cast.setting.operator} deletes {self.what}", lines)
+    receipt = await play.cast.operator.tombstone(play.standing[what], reason=why)
+    lines = await play.about([receipt])
+    return play.scene(f"{play.cast.setting.operator} deletes {what}", lines)
 
 
 @dataclass(frozen=True)
@@ -235,118 +307,77 @@ class ReviewVerdict:
     why: str
 
 
-@dataclass(frozen=True)
-class ReviewEvent(StoryEvent):
+@event
+async def review(play: Performance, verdicts: tuple[ReviewVerdict, ...]) -> Scene:
     """The operator goes through the disposition queue; what is not decided stays in it."""
-
-    verdicts: tuple[ReviewVerdict, ...]
-
-    async def happen(self, play: Performance) -> Scene:
-        """Read the queue, then decide."""
-        await play.cast.keeper.mark_due()
-        queue = await play.cast.operator.disposition()
-        lines: list[SceneLine] = []
-        for due in queue:
-            why = f"{due.cause.replace('_', ' ')} on day {play.clock.day_of(due.due_at)}"
-            what = await play.name(due.entry.id)
-            lines.append(SceneLine(what, "due", f"{why}, pressure {due.pressure:.2f}"))
-        for verdict in self.verdicts:
-            ids = [play.standing[what] for what in verdict.what]
-            await play.cast.operator.dispose(ids, verdict.outcome, reason=verdict.why)
-            lines += [SceneLine(what, verdict.outcome.value, verdict.why) for what in verdict.what]
-        left = len(queue) - sum(len(verdict.what) for verdict in self.verdicts)
-        return self.scene(f"Review: {len(queue)} entries are due, {left} left for later", lines)
+    await play.cast.keeper.mark_due()
+    queue = await play.cast.operator.disposition()
+    lines: list[SceneLine] = []
+    for due in queue:
+        why = f"{due.cause.replace('_', ' ')} on day {play.clock.day_of(due.due_at)}"
+        what = await play.name(due.entry.id)
+        lines.append(SceneLine(what, "due", f"{why}, pressure {due.pressure:.2f}"))
+    for verdict in verdicts:
+        ids = [play.standing[what] for what in verdict.what]
+        await play.cast.operator.dispose(ids, verdict.outcome, reason=verdict.why)
+        lines += [SceneLine(what, verdict.outcome.value, verdict.why) for what in verdict.what]
+    left = len(queue) - sum(len(verdict.what) for verdict in verdicts)
+    return play.scene(f"Review: {len(queue)} entries are due, {left} left for later", lines)
 
 
-@dataclass(frozen=True)
-class ActEvent(StoryEvent):
+@event
+async def act(play: Performance, name: str, kind: str, what: tuple[str, ...], why: str) -> Scene:
     """The operator acts on standing entries, which can then never be removed."""
-
-    name: str
-    kind: str
-    what: tuple[str, ...]
-    why: str
-
-    async def happen(self, play: Performance) -> Scene:
-        """Link the action to what it rests on."""
-        rests_on = [play.standing[what] for what in self.what]
-        action_id = play.action(self.name)
-        await play.cast.operator.link_action(action_id, self.kind, rests_on, reason=self.why)
-        lines = [SceneLine(what, "action_linked", self.why) for what in self.what]
-        return self.scene(f"{play.cast.setting.operator} decides: {self.name}", lines)
+    rests_on = [play.standing[what] for what in what]
+    action_id = play.action(name)
+    await play.cast.operator.link_action(action_id, kind, rests_on, reason=why)
+    lines = [SceneLine(what, "action_linked", why) for what in what]
+    return play.scene(f"{play.cast.setting.operator} decides: {name}", lines)
 
 
-@dataclass(frozen=True)
-class AskEvent(StoryEvent):
+@event
+async def ask(play: Performance, question: str, customer: bool = False) -> Scene:
     """Somebody asks memory, which records what it gave them to read."""
-
-    question: str
-    customer: bool = False
-
-    async def happen(self, play: Performance) -> Scene:
-        """Ask, as an operator or a customer."""
-        asker = play.cast.customer if self.customer else play.cast.operator
-        answered = await asker.ask(play.story.questions[self.question])
-        play.counts.update(questions=1, answered=int(answered.known))
-        said = f"{len(answered.evidence)} entries" if answered.known else "I don't know."
-        who = play.cast.setting.customer if self.customer else play.cast.setting.operator
-        return self.scene(f"{who} asks {self.question}: {said}")
+    asker = play.cast.customer if customer else play.cast.operator
+    answered = await asker.ask(play.story.questions[question])
+    play.counts.update(questions=1, answered=int(answered.known))
+    said = f"{len(answered.evidence)} entries" if answered.known else "I don't know."
+    who = play.cast.setting.customer if customer else play.cast.setting.operator
+    return play.scene(f"{who} asks {question}: {said}")
 
 
-@dataclass(frozen=True)
-class QuarantineEvent(StoryEvent):
+@event
+async def quarantine(play: Performance, by: str, why: str) -> Scene:
     """The operator takes all that came through one agent out of recall."""
-
-    by: str
-    why: str
-
-    async def happen(self, play: Performance) -> Scene:
-        """Quarantine the agent as a source."""
-        source = play.cast.agent(self.by).scope.principal
-        done = await play.cast.operator.quarantine(created_by=source, reason=self.why)
-        play.counts.update(quarantined=len(done.entries), withdrawn=len(done.withdrawn))
-        lines = await play.lines("quarantined", done.entries, self.why)
-        lines += await play.lines("demoted", done.demoted, self.why)
-        return self.scene(f"{play.cast.setting.operator} quarantines {self.by}", lines)
+    source = play.cast.agent(by).scope.principal
+    done = await play.cast.operator.quarantine(created_by=source, reason=why)
+    play.counts.update(quarantined=len(done.entries), withdrawn=len(done.withdrawn))
+    lines = await play.lines("quarantined", done.entries, why)
+    lines += await play.lines("demoted", done.demoted, why)
+    return play.scene(f"{play.cast.setting.operator} quarantines {by}", lines)
 
 
-@dataclass(frozen=True)
-class EraseEvent(StoryEvent):
+@event
+async def erase(play: Performance, subject: tuple[str, ...], why: str) -> Scene:
     """Somebody has asked to be forgotten; `subject` is everything that names them."""
-
-    subject: tuple[str, ...]
-    why: str
-
-    async def happen(self, play: Performance) -> Scene:
-        """Erase the subject. It is not told whom: the terminal would keep the name for good."""
-        done = await play.cast.operator.erase(self.subject, reason=self.why)
-        play.emptied.update(done.entries)
-        lines = await play.lines("erased", done.entries, self.why)
-        return self.scene(f"{play.cast.setting.operator} erases a person: {self.why}", lines)
+    done = await play.cast.operator.erase(subject, reason=why)
+    play.emptied.update(done.entries)
+    lines = await play.lines("erased", done.entries, why)
+    return play.scene(f"{play.cast.setting.operator} erases a person: {why}", lines)
 
 
-@dataclass(frozen=True)
-class UpkeepEvent(StoryEvent):
+@event
+async def upkeep(play: Performance) -> Scene:
     """What the worker does at night: promote, consolidate, mark what is due."""
-
-    async def happen(self, play: Performance) -> Scene:
-        """Do all three."""
-        promoted = await play.cast.keeper.promote()
-        merged = await play.cast.keeper.consolidate()
-        await play.cast.keeper.mark_due()
-        lines = await play.about(one.receipt for one in (*promoted, *merged.decided))
-        return self.scene("The worker's night round", lines)
+    promoted = await play.cast.keeper.promote()
+    merged = await play.cast.keeper.consolidate()
+    await play.cast.keeper.mark_due()
+    lines = await play.about(one.receipt for one in (*promoted, *merged.decided))
+    return play.scene("The worker's night round", lines)
 
 
-@dataclass(frozen=True)
-class LookEvent(StoryEvent):
+@event
+async def look(play: Performance, name: str, at: str = "memory", what: str = "") -> Scene:
     """A part of memory, read back and shown under a name; `looks.LOOKS` has the parts."""
-
-    name: str
-    at: str = "memory"
-    what: str = ""
-
-    async def happen(self, play: Performance) -> Scene:
-        """Read it."""
-        play.looks[self.name] = await LOOKS[self.at](play, self.what)
-        return self.scene(self.name, sections=play.looks[self.name])
+    play.looks[name] = await LOOKS[at](play, what)
+    return play.scene(name, sections=play.looks[name])

@@ -12,7 +12,7 @@ from idetic.errors import IdeticError
 from idetic.evidence import Closed
 from idetic.model import Receipt
 from idetic.world.stage import Cast, Rulebook, StoryClock
-from idetic.world.story import SceneLine, Sections, Story
+from idetic.world.story import Scene, SceneLine, Sections, Story, StoryEvent
 
 # What only carries statements from tier to tier.
 _QUIET = ("compounded", "recurred", "corroborated", "proposed", "dropped")
@@ -25,7 +25,7 @@ class Performance:
     `observed` are the entries of threads and sessions, `standing` those of persistent memory by
     name, `decided` the last receipt of each kind of decision about a name, `went` what dropped
     entries went into, `actions` the ids of actions by name, `emptied` what was erased, `counts`
-    what was done how often, `looks` what each look at memory found.
+    what was done how often, `looks` what each look at memory found, `event` what happens now.
     """
 
     story: Story
@@ -42,6 +42,25 @@ class Performance:
     emptied: set[UUID] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
     looks: dict[str, Sections] = field(default_factory=dict)
+    event: StoryEvent = field(init=False)
+
+    @property
+    def day(self) -> int:
+        """The day of the event that happens now."""
+        return self.event.day
+
+    @property
+    def explains(self) -> bool:
+        """Whether the story explains the event that happens now, so that it is shown in full."""
+        return bool(self.event.about)
+
+    def scene(
+        self, title: str, lines: Iterable[SceneLine] = (), sections: Sections | None = None
+    ) -> Scene:
+        """What the event that happens now came to."""
+        now = self.event
+        named = now.heading or title
+        return Scene(now.kind, now.day, named, now.about, tuple(lines), sections or {})
 
     def saw(self, receipt: Receipt, what: str) -> UUID:
         """Name the entry that an observation made."""

@@ -97,6 +97,7 @@ async def play(
     await performance.rules.open(story, clock)
     for event in story.events:
         clock.turn_to(event.day)
+        performance.event = event
         tell(await event.happen(performance))
     return performance
 

@@ -7,15 +7,15 @@ refuses, and `ask:cut-off` a question, whose answer is put before the agent.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints
 
 import yaml
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from idetic.errors import IdeticError
 from idetic.model import Claim, Origin
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from idetic.world.performance import Performance
 
 T = TypeVar("T")
+H = TypeVar("H", bound=Callable[..., Any])
 Row = dict[str, str]
 Sections = dict[str, list[Row]]
 """What somebody who looks at memory is shown: rows by what they are about."""
@@ -36,6 +37,7 @@ FIRST_DAY = -200
 _SECOND_VERSION = 16
 _STRICT = ConfigDict(extra="forbid")
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+_EVENTS: dict[str, tuple[Callable[..., Any], type[BaseModel]]] = {}
 _PARTS = {"name", "includes", "rules", "sayings", "questions", "days"}
 
 
@@ -99,29 +101,38 @@ class Scene:
 
 @dataclass(frozen=True)
 class StoryEvent:
-    """Something that happens on a day. `heading` and `about` explain it to those who watch."""
+    """Something that happens on a day: its kind, and what the story says about it.
 
-    __pydantic_config__: ClassVar = _STRICT
+    `heading` and `about` explain it to those who watch.
+    """
 
+    kind: str
     day: int
-    heading: str = field(default="", kw_only=True)
-    about: str = field(default="", kw_only=True)
+    said: Mapping[str, Any]
+    heading: str = ""
+    about: str = ""
 
-    @abstractmethod
     async def happen(self, play: Performance) -> Scene:
         """Make it happen, by the verbs that anybody has."""
+        happens, _ = _EVENTS[self.kind]
+        if isinstance(happens, type):
+            return await happens(**self.said).happen(play)
+        return await happens(play, **self.said)
 
-    @classmethod
-    def word(cls) -> str:
-        """The word for it in a story file."""
-        return cls.__name__.removesuffix("Event").lower()
 
-    def scene(
-        self, title: str, lines: Iterable[SceneLine] = (), sections: Sections | None = None
-    ) -> Scene:
-        """What it came to."""
-        named = self.heading or title
-        return Scene(self.word(), self.day, named, self.about, tuple(lines), sections or {})
+def event(happens: H) -> H:
+    """Declare a kind of event; the parameters are what a story may say about it, and are checked.
+
+    It is a function of a performance, or a dataclass that has one called `happen`.
+    """
+    hints = get_type_hints(happens)
+    known = [p for p in signature(happens).parameters.values() if p.name != "play"]
+    fields: dict[str, Any] = {
+        p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in known
+    }
+    word = happens.__name__.removeprefix("Scripted").lower()
+    _EVENTS[word] = (happens, create_model(word, __config__=_STRICT, **fields))
+    return happens
 
 
 @dataclass(frozen=True)
@@ -154,7 +165,7 @@ def read_story(name: str) -> Story:
         rules, sayings = {**other.rules, **rules}, {**other.sayings, **sayings}
         questions = {**other.questions, **questions}
         # Without the looks that the other story takes at itself.
-        included = [e for e in other.events if e.day <= last and e.word() != "look"]
+        included = [e for e in other.events if e.day <= last and e.kind != "look"]
         # Stable: what both tell for a day comes in this order.
         events = sorted((*included, *events), key=lambda event: event.day)
     return Story(data["name"], rules, sayings, questions, tuple(events))
@@ -183,12 +194,15 @@ def read_saying(key: str, said: Mapping[str, Any]) -> Saying:
 
 
 def read_event(story: str, one: Mapping[str, Any]) -> StoryEvent:
-    """One event of a story, written as its kind and its fields."""
-    ((word, values),) = one.items()
-    kind = next((each for each in StoryEvent.__subclasses__() if each.word() == word), None)
-    if kind is None:
-        raise IdeticError(f"The story {story} tells of a {word}, which nobody can play.")
-    return _checked(kind, values, f"{story}, day {values.get('day')}")
+    """One event of a story, written as its kind and what is said about it."""
+    ((kind, values),) = one.items()
+    if kind not in _EVENTS:
+        raise IdeticError(f"The story {story} tells of a {kind}, which nobody can play.")
+    own = {name: values[name] for name in ("day", "heading", "about") if name in values}
+    rest = {name: value for name, value in values.items() if name not in own}
+    said = _checked(_EVENTS[kind][1], rest, f"{story}, day {own.get('day')}")
+    given = {name: getattr(said, name) for name in said.model_fields_set}
+    return _checked(StoryEvent, {"kind": kind, "said": given, **own}, f"{story}, {kind}")
 
 
 def _checked(kind: type[T], values: Mapping[str, Any], where: str) -> T:
