@@ -65,8 +65,8 @@ def _following(
 def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
     if isinstance(value, list):
         page = verb.http.page if verb.http is not None else None
-        decided = bool(value) and isinstance(value[0], Receipt | Decided)
-        return {page.items if page else "decided" if decided else verb.name: value}
+        name = _ITEMS.get(get_args(verb.returns)[0], verb.name)
+        return {page.items if page else name: value}
     if isinstance(value, Erased):
         kept = [one.as_data() for one in value.kept]
         told = {"found": value.found, **output.plain(value.receipt), "entries": value.entries}
@@ -267,6 +267,7 @@ _ROWS: dict[type, Callable[[Any], dict[str, object]]] = {
     Receipt: _decision,
     Decided: _decision,
 }
+_ITEMS = {Entry: "entries", Receipt: "decided", Decided: "decided"}
 _EMPTY: dict[type, str] = {
     Entry: "No entries.",
     Disposition: "Nothing waits for a decision.",
