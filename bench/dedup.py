@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from idetic.embed import BgeSmall
-    from idetic.lifecycle.words import Word
+    from idetic.lifecycle.statement_words import Word
 
     Flags = npt.NDArray[np.bool_]
     Figures = npt.NDArray[np.float64]
@@ -70,12 +70,12 @@ def measured(name: str, pairs: Pairs, model: BgeSmall) -> Measured:
     """The figures and the checks of every pair."""
     import numpy as np  # noqa: PLC0415 - a missing data file is told before anything loads
 
-    from idetic.lifecycle.sameness import (  # noqa: PLC0415
+    from idetic.lifecycle.duplicates import (  # noqa: PLC0415
         differences,
         trigram_similarity,
         trigrams,
     )
-    from idetic.lifecycle.words import read  # noqa: PLC0415
+    from idetic.lifecycle.statement_words import read  # noqa: PLC0415
 
     print(f"embedding {name}: {len(pairs)} pairs", file=sys.stderr)
     left = model.embed([one for _, one, _ in pairs])
@@ -158,11 +158,11 @@ def confirmed(sets: Sequence[Measured]) -> dict[str, Any]:
 
 def grouping(texts: Sequence[str], model: BgeSmall) -> float:
     """Seconds of processor time to group these statements with their vectors."""
-    from idetic.lifecycle.sameness import Statement, group  # noqa: PLC0415
+    from idetic.lifecycle.duplicates import ComparedStatement, group  # noqa: PLC0415
     from idetic.spec.typology import PromotionPath, PromotionPolicy  # noqa: PLC0415
 
     vectors = model.embed(texts)
-    said = [Statement(text, vector=v) for text, v in zip(texts, vectors, strict=True)]
+    said = [ComparedStatement(text, vector=v) for text, v in zip(texts, vectors, strict=True)]
     start = time.process_time()
     group(said, PromotionPolicy(path=PromotionPath.COMPOUNDING))
     return time.process_time() - start

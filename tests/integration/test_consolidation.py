@@ -32,7 +32,7 @@ from idetic import (
 )
 from idetic.evidence import Outcome, Relation, SourceType
 from idetic.library.handles import Agent, Memory
-from idetic.lifecycle import overlap
+from idetic.lifecycle import consolidation
 from idetic.lifecycle.consolidation import Consolidated
 from idetic.reason import (
     Caps,
@@ -260,7 +260,7 @@ async def test_what_has_no_vector_yet_waits_for_it(house: House) -> None:
 async def test_many_facts_are_read_in_parts_and_none_is_left_out(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overlap, "BATCH", 2)
+    monkeypatch.setattr(consolidation, "BATCH", 2)
     await house.facts(SWEDEN, cosine=0.1)
     first, second = await house.facts(CLOSED[:2], cosine=0.98)
     pair = await house.facts(REFUNDS)
@@ -517,7 +517,7 @@ async def test_to_leave_them_is_remembered(house: House) -> None:
 async def test_what_does_not_fit_one_question_is_asked_by_the_next_run(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overlap, "MAX_GROUP", 3)
+    monkeypatch.setattr(consolidation, "MAX_GROUP", 3)
     ids = {str(one) for one in await house.facts([*NORWAY, SWEDEN[0]])}
     done = await house.ask(merging("NOOP"))
     assert (done.asked, len(house.llm.requests[0].entries), done.finished) == (1, 3, False)

@@ -11,7 +11,7 @@ import pytest
 
 from idetic import Claim, Decision, Entry, Idetic, Observation, Origin, Principal, Receipt, Tier
 from idetic.library.handles import Session
-from idetic.lifecycle.echo import Echoes
+from idetic.lifecycle.echoes import Echoes
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
 from tests.support.triggers import without_triggers

@@ -172,7 +172,7 @@ async def test_a_vector_that_comes_late_is_left_out(house: House) -> None:
     entry_id = await house.entry()
     other = await house.entry("Words are fine too.", Claim("editor", "prefers", "words"))
     await house.upkeep.embed()
-    rooms, scope = house.world.agent.rooms, house.upkeep.scope
+    rooms, scope = house.world.agent.engine, house.upkeep.scope
     profile = await rooms.embeddings.register("another", 384, "another")
     late = await rooms.embeddings.pending(scope, profile, 10)
     assert {one.memory_id for one in late} == {entry_id, other}
@@ -184,15 +184,15 @@ async def test_a_vector_that_comes_late_is_left_out(house: House) -> None:
 
 async def _store(house: House, profile: UUID, late: list[Pending]) -> None:
     vectors = [[0.1] * 384 for _ in late]
-    await house.world.agent.rooms.embeddings.store(
+    await house.world.agent.engine.embeddings.store(
         house.upkeep.scope, profile, late, vectors, house.clock.now(), point=True
     )
 
 
 async def test_control_without_the_trigger_the_vector_would_be_back(house: House) -> None:
     entry_id = await house.entry()
-    profile = await house.world.agent.rooms.embeddings.register("another", 384, "another")
-    late = await house.world.agent.rooms.embeddings.pending(house.upkeep.scope, profile, 10)
+    profile = await house.world.agent.engine.embeddings.register("another", 384, "another")
+    late = await house.world.agent.engine.embeddings.pending(house.upkeep.scope, profile, 10)
     await house.operator.erase(ZORA, reason="r")
     with psycopg.connect(house.database.admin_dsn) as connection:
         change_triggers(connection, f"ALTER TABLE worlds.{VECTORS} DISABLE TRIGGER vector_kept")

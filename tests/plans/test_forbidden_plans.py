@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import psycopg
 import pytest
 
-from idetic.store import recall_statement, scans
+from idetic.store import anchor_scans, recall_statement
 from tests.conftest import TestDatabase
 
 _FORBIDS = "enable_"
@@ -40,7 +40,7 @@ def test_functions_that_forbid_plans_switch_jit_off(database: TestDatabase) -> N
     assert [name for name, held in found.items() if careless(held)] == []
 
 
-@pytest.mark.parametrize("settings", [recall_statement._SETTINGS, scans._INDEXED])
+@pytest.mark.parametrize("settings", [recall_statement._SETTINGS, anchor_scans._INDEXED])
 def test_statements_that_forbid_plans_switch_jit_off(settings: dict[str, str]) -> None:
     assert not careless(settings)
     left = {name: value for name, value in settings.items() if name != "jit"}

@@ -22,9 +22,10 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic, Scope
+from idetic.gateway import gateway
 from idetic.library.keys import Keys
 from idetic.recall.engine import RecallEngine
-from idetic.store import connect, family, templates, writes
+from idetic.store import connect, family, templates
 from idetic.store import scope as scoping
 from tests.conftest import TestDatabase
 from tests.support.canaries import MIX, Fleet, Tenant, settle
@@ -206,7 +207,7 @@ def writes_into_another_anchor_without_rls(admin: Admin, patch: pytest.MonkeyPat
         return first[0]
 
     # The arguments of what writes, and of nothing that reads.
-    patch.setattr(writes, "scoping", SimpleNamespace(bound=bound))
+    patch.setattr(gateway, "scoping", SimpleNamespace(bound=bound))
 
 
 CONTROLS: tuple[Sabotage, ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -106,7 +107,7 @@ async def test_what_was_derived_before_is_not_stored_after(
     step = layers.common.deriver.entry(event)
     assert step is not None
     await memory.erase(WHO, reason="request 17")
-    assert await layers.derived.put([step | {"provenance": {"derivation": "another-way"}}]) == 0
+    assert await layers.derived.put([replace(step, provenance={"derivation": "another-way"})]) == 0
     assert hits(database, "quell") == {}
 
 

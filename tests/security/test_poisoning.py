@@ -16,10 +16,10 @@ import pytest
 
 from idetic import Claim, Observation, Origin, Principal, Tier, errors
 from idetic.evidence import GateResult, PromotionGate, Relation
-from idetic.gateway.items import ItemMaker
-from idetic.lifecycle import promotion_gates, sources
-from idetic.lifecycle.rollback import Rollback
-from idetic.lifecycle.sources import Inherited
+from idetic.gateway.write_items import ItemMaker, WriteItem
+from idetic.lifecycle import promotion_gates, promotion_inputs
+from idetic.lifecycle.promotion_inputs import Inherited
+from idetic.lifecycle.quarantine_effects import QuarantineEffects
 from idetic.model import PrincipalKind
 from idetic.recall import evidence
 from idetic.recall.context import Context
@@ -236,10 +236,10 @@ def strongest_wins(patch: Patch) -> None:
 def payload_is_believed(patch: Patch) -> None:
     made = ItemMaker.make
 
-    def make(self: ItemMaker, seen: Observation) -> dict[str, Any]:
+    def make(self: ItemMaker, seen: Observation) -> WriteItem:
         item = made(self, seen)
-        claimed = {"origin": "operator", "trust": 90} if "operator" in seen.text else {}
-        return item | claimed | {"detail": item["detail"] | claimed}
+        claims = "operator" in seen.text
+        return replace(item, origin=Origin.OPERATOR, trust=90) if claims else item
 
     patch.setattr(ItemMaker, "make", make)
 
@@ -253,7 +253,7 @@ def anybody_vouches(patch: Patch) -> None:
 
 
 def every_mention_counts(patch: Patch) -> None:
-    patch.setattr(sources, "source_ref", lambda one: one.source_id)
+    patch.setattr(promotion_inputs, "source_ref", lambda one: one.source_id)
 
 
 def weaker_displaces(patch: Patch) -> None:
@@ -273,14 +273,14 @@ def nothing_comes_back(patch: Patch) -> None:
     async def nothing(*_: Any) -> None:
         return None
 
-    patch.setattr(Rollback, "_restore", nothing)
+    patch.setattr(QuarantineEffects, "_restore", nothing)
 
 
 def its_word_still_counts(patch: Patch) -> None:
     async def nobody(*_: Any) -> set[Any]:
         return set()
 
-    patch.setattr(Rollback, "_withdraw", nobody)
+    patch.setattr(QuarantineEffects, "_withdraw", nobody)
 
 
 CONTROLS: dict[Callable[[Patch], None], tuple[str, str]] = {

@@ -22,15 +22,14 @@ from psycopg import sql
 
 from idetic import Entry, IdeticError, LedgerRecord, Principal, Ref, Scope, errors
 from idetic.audit.explanation import ExplainedEntry
-from idetic.audit.findings import Problem
+from idetic.audit.findings import ChainProblem
 from idetic.model import Capability, PrincipalKind
 from idetic.spec.loader import load
 from idetic.spec.retention import RetentionState
 from idetic.store import scope as scoping
-from idetic.store.compiler import Extensions
-from idetic.store.erasing import Searching
+from idetic.store.erasure_rows import mentioned
 from idetic.store.family import Family
-from idetic.store.quarantine import Source, Sourcing
+from idetic.store.quarantine_rows import QuarantineSource, sourced
 from tests.conftest import RULE_TEXT
 from tests.support.catalog import tables_of
 from tests.support.databases import row_counts_on
@@ -98,7 +97,7 @@ def test_composite_search_indexes_lead_with_the_tenant(guarded: Populated, name:
 
 # --- the application layer and row-level security, each without the other -----------------------
 
-Found = list[Entry] | list[LedgerRecord] | list[Problem] | list[ExplainedEntry] | list[UUID]
+Found = list[Entry] | list[LedgerRecord] | list[ChainProblem] | list[ExplainedEntry] | list[UUID]
 
 
 async def _get(mine: Tenant, theirs: Tenant) -> Found:
@@ -180,19 +179,16 @@ async def _head(mine: Tenant, theirs: Tenant) -> Found:
 
 async def _erasure_search(mine: Tenant, _: Tenant) -> Found:
     """What `erase` would look at."""
-    searching = Searching(*_store(mine))
-    async with searching.hold(mine.scope, datetime.now(UTC)) as held:
-        found = [row[0] for row in await held.mentioned(["happened", "here"])]
-        return _others(mine, (one.id for one in await held.known("named", ids=found)))
+    async with mine.agent.engine.anchors.hold(mine.scope) as tx:
+        found = [row[0] for row in await mentioned(tx, ["happened", "here"])]
+        return _others(mine, (one.id for one in await tx.stored(found)))
 
 
 async def _quarantine_search(mine: Tenant, _: Tenant) -> Found:
     """What `quarantine` would take."""
-    sourcing = Sourcing(*_store(mine))
-    async with sourcing.hold(mine.scope, datetime.now(UTC)) as held:
-        found = await held.sourced(Source(created_by="agent:someone"))
-        known = await held.known("named", ids=sorted(found))
-        return _others(mine, (one.id for one in known))
+    async with mine.agent.engine.anchors.hold(mine.scope) as tx:
+        found = await sourced(tx, QuarantineSource(created_by="agent:someone"))
+        return _others(mine, (one.id for one in await tx.stored(found)))
 
 
 async def _overview(mine: Tenant, theirs: Tenant) -> Found:
@@ -236,11 +232,6 @@ async def _quarantines(mine: Tenant, theirs: Tenant) -> Found:
     found = {UUID(each.reason) for each in await mine.memory.quarantines()}
     assert mine.action in found, "one's own is always there"
     return sorted(found - {mine.action})
-
-
-def _store(mine: Tenant) -> tuple[Any, Any, Any, Any]:
-    entries = mine.agent.rooms.entries
-    return entries._database, mine.family, entries, Extensions()
 
 
 Probe = Callable[[Tenant, Tenant], Awaitable[Found]]

@@ -24,8 +24,8 @@ import anyio
 from anyio import to_thread
 
 from idetic import Idetic, Principal, Receipt, Scope
+from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.database import Database, Transaction
-from idetic.store.held import Held
 from tests.support.children import child, within
 from tests.support.clock import SettableClock
 
@@ -92,15 +92,15 @@ def while_settling(*, call: int, whole: bool) -> None:
     """In the n-th settlement of the close: after half of its steps, or when it is whole and the
     next one has not begun.
     """
-    real, calls = Held.settle, iter(range(1, 100))
+    real, calls = AnchorTransaction.settle, iter(range(1, 100))
 
-    async def dying(self: Held, version: int, steps: Sequence[Any]) -> list[Receipt]:
+    async def dying(self: AnchorTransaction, version: int, steps: Sequence[Any]) -> list[Receipt]:
         if next(calls) == call:
             await real(self, version, steps if whole else steps[: len(steps) // 2])
             die()
         return await real(self, version, steps)
 
-    Held.settle = dying  # type: ignore[method-assign]
+    AnchorTransaction.settle = dying  # type: ignore[method-assign]
 
 
 def at_any_moment(*, after: float) -> None:

@@ -74,7 +74,7 @@ async def _fact(agent: Memory, world: World, until: str, mark: str) -> UUID:
         (world.rule,),
         Claim("partner bank", "cut-off", until),
         {"world_model_version": "2026.1"},
-        valid_at=agent.agent.rooms.clock.now() - timedelta(hours=1),
+        valid_at=agent.agent.engine.clock.now() - timedelta(hours=1),
     )
     await _hear(agent, [said], [said])
     return _only(await _hear(agent, [said]), "promoted")

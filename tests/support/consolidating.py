@@ -16,8 +16,9 @@ from psycopg.rows import dict_row
 
 from idetic import Idetic, Observation, Principal
 from idetic.embed.port import EmbeddingModel
+from idetic.engine import ReasonerFactory
 from idetic.library.handles import Memory
-from idetic.lifecycle.consolidation import Consolidated, ReasonerFactory
+from idetic.lifecycle.consolidation import Consolidated
 from idetic.reason import Caps, Endpoint, Meter, OpenAICompatible, Prices
 from tests.conftest import TestDatabase, World
 from tests.support.clock import SettableClock

@@ -89,7 +89,7 @@ async def live(world: World, *, count: int = 3) -> UUID:
 
 async def _mark(world: World) -> None:
     """As a worker does when it has finished with an anchor."""
-    rooms = world.agent.rooms
+    rooms = world.agent.engine
     marks = rooms.marks
     scope = world.bind(Principal.maintenance("worker")).scope
     await marks.mark(scope, "embed", await marks.position(scope), rooms.clock.now())

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from idetic import Idetic
-from idetic.library.binding import Binding
+from idetic.engine import Binding
 from idetic.model import Capability
 from idetic.surfaces.cli.verb_group import declared_commands
 from idetic.verbs.declaration import VERBS, get, verb

@@ -59,7 +59,11 @@ def when(pieces: tuple[str, ...], recogniser: Recogniser) -> Recogniser:
     """
 
     def asked(text: str) -> Iterable[Span]:
-        return recogniser(text) if any(piece in text for piece in pieces) else ()
+        # A plain loop: `any` with a generator takes twice as long.
+        for piece in pieces:
+            if piece in text:
+                return recogniser(text)
+        return ()
 
     return asked
 

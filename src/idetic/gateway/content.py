@@ -6,7 +6,6 @@ leaves nothing.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,17 +15,12 @@ from idetic.errors import EnvelopeRefused, InputError
 from idetic.model import Claim, Ref
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import ENVELOPE_MAX_BYTES, EnvelopeKey, EnvelopeType
+from idetic.store.entry_content import canonical_json
 from idetic.verbs.arguments import SHORT, check_text
 
 MAX_REFS = 64
 MAX_LIST = 64
 _BIGINT = 2**63
-
-
-# Made once: json.dumps with any option makes a new encoder for every call.
-canonical_json = json.JSONEncoder(
-    sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-).encode
 
 
 def check_envelope(
@@ -108,6 +102,24 @@ def check_scalar(key: str, value: object) -> str | int | float | bool:
     if isinstance(value, float) and math.isfinite(value):
         return value
     raise EnvelopeRefused(f"envelope.{key} is a text, a finite number or a truth value.")
+
+
+def question_envelope(spec: MemorySpec, envelope: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The envelope of a question: declared keys, each with one value or several."""
+    if envelope is not None and not isinstance(envelope, Mapping):
+        raise EnvelopeRefused("The envelope of a question is a mapping.")
+    for key, value in (envelope or {}).items():
+        if key not in spec.retrieval.envelope:
+            known = ", ".join(sorted(spec.retrieval.envelope)) or "none"
+            raise EnvelopeRefused(
+                f"The envelope key {key!r} is not declared.", remedy=f"Declared keys: {known}."
+            )
+        parts = value if isinstance(value, list | tuple) else [value]
+        if len(parts) > MAX_LIST:
+            raise EnvelopeRefused(f"envelope.{key} has at most {MAX_LIST} values.")
+        for part in parts:
+            check_scalar(key, part)
+    return envelope or {}
 
 
 def check_refs(spec: MemorySpec, refs: Iterable[Ref] | None) -> list[Ref]:

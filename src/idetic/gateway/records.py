@@ -73,6 +73,8 @@ def _objects(value: Any) -> Iterator[Fields]:
 
 def _fields(text: str) -> bool:
     """Lines of `name: value`, `name = value` or `name | value`, an id among them."""
+    if not any(mark in text for mark in ":=|"):
+        return False
     lines = [line for line in text.splitlines() if line.strip()]
     found = [(match[1], match[2]) for line in lines if (match := _FIELD.match(line))]
     return len(found) >= SHARE * len(lines) and _is_record(dict(found))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from idetic.library.binding import Binding
+from idetic.engine import Binding
 from idetic.model import Capability, Principal
 from idetic.verbs.authorization import allows, readable_spec
 from idetic.verbs.declaration import get, verb
@@ -28,7 +28,7 @@ async def key_scope(binding: Binding) -> KeyScope:
     """Say what this memory's key or scope stands for."""
     scope, spec = binding.scope, binding.spec
     may = frozenset(each for each in Capability if allows(spec, scope, each))
-    return KeyScope(scope.agent, binding.version, scope.anchor, scope.principal, may)
+    return KeyScope(scope.agent, binding.engine.version, scope.anchor, scope.principal, may)
 
 
 @verb(http=get("/spec", "about"), command=None)

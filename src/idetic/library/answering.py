@@ -7,15 +7,15 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from idetic.engine import Binding
 from idetic.errors import CapabilityRefused, InputError
 from idetic.gates.gate import Pipeline
-from idetic.library.rooms import Rooms
-from idetic.model import Capability, Entry, Place, PrincipalKind, Ref, Scope, Tier
-from idetic.recall.engine import Filters
+from idetic.model import Capability, Entry, PrincipalKind, Ref, Scope, Tier
 from idetic.recall.evidence import QUOTE, hedge_for, visible
 from idetic.recall.hits import Hit
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Signal, SourceStrength
+from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import MAX_QUERY, check_text
 from idetic.verbs.authorization import allows, refuse, require_whole_anchor
 
@@ -60,26 +60,25 @@ class Answered:
         return bool(self.evidence)
 
 
-async def answer(
-    spec: MemorySpec, rooms: Rooms, scope: Scope, place: Place, question: str
-) -> Answered:
+async def answer(binding: Binding, question: str) -> Answered:
     """What persistent memory says to a question, as the asking principal's audience may hear it."""
+    spec, engine, scope = binding.spec, binding.engine, binding.scope
     mode = mode_of(scope)
     # A customer's `read` is this and no more, so it is not asked for by `require`.
     if not allows(spec, scope, Capability.READ):
         refuse(spec, scope, Capability.READ)
     require_whole_anchor(scope)
     check_text(question, MAX_QUERY, "question")
-    recall = await rooms.engine.recall(
+    recall = await engine.recall.recall(
         scope, question, limit=LOOKED_AT, envelope={}, filters=Filters(tiers=[Tier.PERSISTENT])
     )
-    gate = rooms.gates.at(Boundary(mode.value))
+    gate = engine.gates.at(Boundary(mode.value))
     crossed = (_crossed(spec, scope, gate, hit) for hit in recall if _speaks_to_it(hit))
     evidence = tuple(each for each in crossed if each is not None)[:MOST_EVIDENCE]
     if not evidence:
         return Answered(DONT_KNOW, (), mode)
     read = [each.entry_id for each in evidence]
-    await rooms.embeddings.read(scope, place, read, rooms.clock.now())
+    await engine.embeddings.read(scope, binding.place, read, engine.clock.now())
     return Answered("\n".join(map(_said, evidence)), evidence, mode)
 
 

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
-from idetic.errors import EnvelopeRefused
-from idetic.gateway.content import MAX_LIST, check_scalar
+from idetic.engine import Binding
+from idetic.gateway.content import question_envelope
 from idetic.library.answering import Answered, answer
-from idetic.library.binding import Binding
 from idetic.model import Capability, Entry, Origin, Place, Tier, Typology
 from idetic.recall.context import Context, assemble
-from idetic.recall.engine import Filters
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
-from idetic.spec.memory_spec import MemorySpec
+from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import IN_PROCESS, MAX_HITS, MAX_QUERY, Between, check_text
 from idetic.verbs.declaration import AUDIENCE, McpTool, post, verb
 
@@ -66,7 +64,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
         question_envelope(binding.spec, where),
     )
     about = question_envelope(binding.spec, envelope)
-    return await binding.rooms.engine.recall(
+    return await binding.engine.recall.recall(
         binding.scope, query, limit=limit, envelope=about, filters=filters
     )
 
@@ -106,9 +104,9 @@ async def context(
     tokens in process; over HTTP the server counts them, cautiously.
     """
     check_text(query, MAX_QUERY, "query")
-    rooms, scope = binding.rooms, binding.scope
+    engine, scope = binding.engine, binding.scope
     about = question_envelope(binding.spec, envelope)
-    found = await rooms.engine.recall(
+    found = await engine.recall.recall(
         scope, query, limit=limit, envelope=about, filters=Filters(tiers=[Tier.PERSISTENT])
     )
     made = assemble(
@@ -122,7 +120,7 @@ async def context(
     if all(value is not None for value in scope.anchor.values()):
         read = [entry.entry_id for entry in made.included]
         place = Place() if preview else binding.place
-        await rooms.embeddings.read(scope, place, read, rooms.clock.now())
+        await engine.embeddings.read(scope, place, read, engine.clock.now())
     return made
 
 
@@ -142,7 +140,7 @@ async def ask(binding: Binding, question: str) -> Answered:
 
     For operators and customers.
     """
-    return await answer(binding.spec, binding.rooms, binding.scope, binding.place, question)
+    return await answer(binding, question)
 
 
 async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
@@ -154,7 +152,7 @@ async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
         (Tier.INTERACTION, place.interaction_id),
     ):
         if scope_id is not None:
-            found[tier] = await binding.rooms.entries.current(
+            found[tier] = await binding.engine.entries.current(
                 binding.scope,
                 tier=tier.value,
                 typology=None,
@@ -164,21 +162,3 @@ async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
                 interaction_id=scope_id if tier is Tier.INTERACTION else None,
             )
     return found
-
-
-def question_envelope(spec: MemorySpec, envelope: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The envelope of a question: declared keys, each with one value or several."""
-    if envelope is not None and not isinstance(envelope, Mapping):
-        raise EnvelopeRefused("The envelope of a question is a mapping.")
-    for key, value in (envelope or {}).items():
-        if key not in spec.retrieval.envelope:
-            known = ", ".join(sorted(spec.retrieval.envelope)) or "none"
-            raise EnvelopeRefused(
-                f"The envelope key {key!r} is not declared.", remedy=f"Declared keys: {known}."
-            )
-        parts = value if isinstance(value, list | tuple) else [value]
-        if len(parts) > MAX_LIST:
-            raise EnvelopeRefused(f"envelope.{key} has at most {MAX_LIST} values.")
-        for part in parts:
-            check_scalar(key, part)
-    return envelope or {}

@@ -7,26 +7,38 @@ here by being named in `PlaceVerbs` or `MemoryVerbs`, for the sync handles too.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
+from idetic.audit import actions as action_verbs
+from idetic.audit import verify as chain_verbs
+from idetic.engine import Binding, Engine
 from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.ids import uuid7
-from idetic.library import (
-    about_verbs,
-    asking_verbs,
-    audit_verbs,
-    maturing_verbs,
-    reading_verbs,
-    writing_verbs,
+from idetic.library import about_verbs, asking_verbs
+from idetic.lifecycle import (
+    aggregation,
+    canonical_rescan,
+    close_scope,
+    consolidation,
+    dispositions,
+    entry_evidence,
+    erasure,
+    observations,
+    promotion,
+    retention,
 )
-from idetic.library.binding import Binding
-from idetic.library.rooms import Rooms
+from idetic.lifecycle import contradictions as contradictions_verbs
+from idetic.lifecycle import corroborations as corroborations_verbs
+from idetic.lifecycle import overview as overview_verbs
+from idetic.lifecycle import quarantine as quarantine_verbs
+from idetic.lifecycle import undo as undo_verbs
 from idetic.model import Capability, Observation, Place, Principal, Scope, Tier, Typology
-from idetic.spec.memory_spec import MemorySpec
-from idetic.verbs.arguments import check_uuid
+from idetic.transfer import adoption, exports, imports
+from idetic.verbs.arguments import check_uuid, member_of
 from idetic.verbs.authorization import allows, bind, check_authorized
 from idetic.verbs.declaration import Verb
 from idetic.verbs.handle import AsyncHandle, Transport
@@ -35,19 +47,10 @@ from idetic.verbs.handle import AsyncHandle, Transport
 class Agent:
     """An agent whose spec this database holds. Bind it to a scope to use its memory."""
 
-    def __init__(
-        self,
-        spec: MemorySpec,
-        version: int,
-        rooms: Rooms,
-        *,
-        embed_inline: bool = False,
-        steward: Rooms | None = None,
-    ):
-        self.spec = spec
-        self.version = version
-        self.rooms = rooms
-        self.embed_inline = embed_inline
+    def __init__(self, engine: Engine, *, steward: Engine | None = None):
+        self.engine = engine
+        self.spec = engine.spec
+        self.version = engine.version
         # The same family with the rights of those who govern it, where a persona has fewer.
         self._steward = steward
 
@@ -58,23 +61,22 @@ class Agent:
     def within(self, scope: Scope) -> Memory:
         """This agent's memory within a scope; those who govern a persona act as its steward.
 
-        A memory holds the rooms of one of them: from the Actor's nothing leads to the steward's.
+        A memory holds the engine of one of them: from the Actor's nothing leads to the steward's.
         """
         if self._steward is None:
             return Memory(InProcess(self, scope))
         governs = allows(self.spec, scope, Capability.READ_ACROSS)
-        if not governs and self.rooms is self._steward:
+        if not governs and self.engine is self._steward:
             raise CapabilityRefused(
                 "This principal has the Actor's memory alone.",
                 remedy="Leave `persona` out, or bind a principal that may `read_across`.",
             )
-        rooms = self._steward if governs else self.rooms
-        alone = Agent(self.spec, self.version, rooms, embed_inline=self.embed_inline)
+        alone = Agent(self._steward if governs else self.engine)
         return Memory(InProcess(alone, scope))
 
     def embedding_inline(self) -> Agent:
         """The same agent, which gives each entry its vector as it is written."""
-        return Agent(self.spec, self.version, self.rooms, embed_inline=True)
+        return Agent(replace(self.engine, embed_inline=True))
 
     def __repr__(self) -> str:
         return f"Agent({self.spec.agent!r}, version {self.version})"
@@ -95,7 +97,7 @@ class InProcess:
             handle.check_open()
         check_authorized(self.agent.spec, self.scope, verb)
         values = verb.values(args, kwargs)
-        return await verb.function(self.bound_at(handle.place), **values)
+        return await verb.function(Binding(self.agent.engine, self.scope, handle.place), **values)
 
     async def stream(
         self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any
@@ -103,30 +105,24 @@ class InProcess:
         """Run a verb whose answer comes in pieces."""
         check_authorized(self.agent.spec, self.scope, verb)
         values = verb.values(args, kwargs)
-        async for chunk in verb.function(self.bound_at(handle.place), **values):
+        bound = Binding(self.agent.engine, self.scope, handle.place)
+        async for chunk in verb.function(bound, **values):
             yield chunk
 
     async def close(self) -> None:
         """The database is its opener's to close."""
 
-    def bound_at(self, place: Place) -> Binding:
-        """The agent, bound to this scope and a place."""
-        agent = self.agent
-        return Binding(
-            agent.spec, agent.version, agent.rooms, self.scope, place, agent.embed_inline
-        )
-
 
 class PlaceVerbs:
     """The verbs of every place: persistent memory, a session, an interaction."""
 
-    observe = writing_verbs.observe
-    observe_many = writing_verbs.observe_many
-    prefer = writing_verbs.prefer
-    prefer_many = writing_verbs.prefer_many
+    observe = observations.observe
+    observe_many = observations.observe_many
+    prefer = observations.prefer
+    prefer_many = observations.prefer_many
     recall = asking_verbs.recall
     context = asking_verbs.context
-    list = reading_verbs.list_
+    list = entry_evidence.list_
 
 
 class MemoryVerbs(PlaceVerbs):
@@ -135,64 +131,64 @@ class MemoryVerbs(PlaceVerbs):
     ask = asking_verbs.ask
     key_scope = about_verbs.key_scope
     spec = about_verbs.spec
-    link_action = writing_verbs.link_action
-    archive = writing_verbs.archive
-    exempt = writing_verbs.exempt
+    link_action = observations.link_action
+    archive = observations.archive
+    exempt = observations.exempt
 
-    get = reading_verbs.get_
-    history = reading_verbs.history
-    as_of = reading_verbs.as_of
-    overdue = reading_verbs.overdue
-    about = reading_verbs.about
-    tally = reading_verbs.tally
-    note_read = reading_verbs.note_read
-    last_read = reading_verbs.last_read
-    corroborations = reading_verbs.corroborations
-    lineage = reading_verbs.lineage
-    references = reading_verbs.references
-    gates = reading_verbs.gates
-    candidates = reading_verbs.candidates
+    get = entry_evidence.get_
+    history = entry_evidence.history
+    as_of = entry_evidence.as_of
+    overdue = entry_evidence.overdue
+    about = entry_evidence.about
+    tally = entry_evidence.tally
+    note_read = entry_evidence.note_read
+    last_read = entry_evidence.last_read
+    corroborations = entry_evidence.corroborations
+    lineage = entry_evidence.lineage
+    references = entry_evidence.references
+    gates = entry_evidence.gates
+    candidates = entry_evidence.candidates
 
-    overview = reading_verbs.overview
-    kept = reading_verbs.kept
-    written = reading_verbs.written
-    unembedded = reading_verbs.unembedded
-    refusals = reading_verbs.refusals
-    jobs = reading_verbs.jobs
-    sessions = reading_verbs.sessions
+    overview = overview_verbs.overview
+    kept = overview_verbs.kept
+    written = overview_verbs.written
+    unembedded = overview_verbs.unembedded
+    refusals = overview_verbs.refusals
+    jobs = overview_verbs.jobs
+    sessions = overview_verbs.sessions
 
-    corroborate = maturing_verbs.corroborate
-    contradict = maturing_verbs.contradict
-    contradictions = maturing_verbs.contradictions
-    resolve = maturing_verbs.resolve
-    disposition = maturing_verbs.disposition
-    dispose = maturing_verbs.dispose
-    undo = maturing_verbs.undo
-    tombstone = maturing_verbs.tombstone
-    dispose_tombstones = maturing_verbs.dispose_tombstones
-    reconcile = maturing_verbs.reconcile
-    recover = maturing_verbs.recover
-    rescan = maturing_verbs.rescan
-    consolidate = maturing_verbs.consolidate
-    promote = maturing_verbs.promote
-    mark_due = maturing_verbs.mark_due
-    embed = maturing_verbs.embed
-    reembed = maturing_verbs.reembed
-    erase = maturing_verbs.erase
-    patterns = maturing_verbs.patterns
-    quarantine = maturing_verbs.quarantine
-    quarantines = maturing_verbs.quarantines
-    release = maturing_verbs.release
+    corroborate = corroborations_verbs.corroborate
+    contradict = contradictions_verbs.contradict
+    contradictions = contradictions_verbs.contradictions
+    resolve = contradictions_verbs.resolve
+    disposition = dispositions.disposition
+    dispose = dispositions.dispose
+    undo = undo_verbs.undo
+    tombstone = retention.tombstone
+    dispose_tombstones = retention.dispose_tombstones
+    reconcile = retention.reconcile
+    recover = close_scope.recover
+    rescan = canonical_rescan.rescan
+    consolidate = consolidation.consolidate
+    promote = promotion.promote
+    mark_due = dispositions.mark_due
+    embed = observations.embed
+    reembed = observations.reembed
+    erase = erasure.erase
+    patterns = aggregation.patterns
+    quarantine = quarantine_verbs.quarantine
+    quarantines = quarantine_verbs.quarantines
+    release = quarantine_verbs.release
 
-    head = audit_verbs.head
-    verify = audit_verbs.verify
-    explain_action = audit_verbs.explain_action
-    actions = audit_verbs.actions
-    readers = audit_verbs.readers
-    export = audit_verbs.export
-    export_to = audit_verbs.export_to
-    import_from = audit_verbs.import_from
-    adopt = audit_verbs.adopt
+    head = chain_verbs.head
+    verify = chain_verbs.verify
+    explain_action = action_verbs.explain_action
+    actions = action_verbs.actions
+    readers = action_verbs.readers
+    export = exports.export
+    export_to = exports.export_to
+    import_from = imports.import_from
+    adopt = adoption.adopt
 
 
 class _Handle(AsyncHandle):
@@ -260,7 +256,9 @@ class Memory(_Handle, MemoryVerbs):
 
         For whoever opens a session for one observation: a bad one then opens none.
         """
-        self.agent.rooms.gateway.check(self.scope, tier, seen, typology)
+        check_authorized(self.agent.spec, self.scope, observations.observe)
+        cell = (member_of(Tier, tier, "tier"), member_of(Typology, typology, "typology"))
+        self.agent.engine.gateway.items(self.scope, *cell, [seen])
 
 
 class _Opened(_Handle, PlaceVerbs):
@@ -275,7 +273,7 @@ class _Opened(_Handle, PlaceVerbs):
 
     async def open(self) -> Self:
         """Begin the scope, or resume one that is open; `async with` does this and closes it too."""
-        await self.bound(writing_verbs.open_scope)()
+        await self.bound(observations.open_scope)()
         self._open = True
         return self
 
@@ -289,13 +287,13 @@ class _Opened(_Handle, PlaceVerbs):
 
         It takes no more writes. Closing twice is fine: the second finds nothing to do.
         """
-        closed: Closed = await self.bound(writing_verbs.close_scope)(reason)
+        closed: Closed = await self.bound(close_scope.close_scope)(reason)
         self._open = False
         return closed
 
     async def renew(self) -> None:
         """Say that this scope is alive although nothing is written; else its lease runs out."""
-        await self.bound(writing_verbs.renew_scope)()
+        await self.bound(close_scope.renew_scope)()
 
     async def __aenter__(self) -> Self:
         return await self.open()

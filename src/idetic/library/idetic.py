@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +14,9 @@ from anyio import Lock, to_thread
 
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
+from idetic.engine import Engine, ReasonerFactory
 from idetic.errors import DatabaseClosed, ExportRefused, InputError, SpecChanged, SpecNotFound
+from idetic.library.composition import compose
 from idetic.library.distributing import distribute, stay_distributed
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
@@ -21,8 +24,6 @@ from idetic.library.persona import SPEC as PERSONA_SPEC
 from idetic.library.persona import PersonaMemory, PersonaPools, compose_persona
 from idetic.library.persona_import.importing import PersonaImport, Progress
 from idetic.library.persona_import.report import ImportReport
-from idetic.library.rooms import Rooms, compose
-from idetic.lifecycle.consolidation import ReasonerFactory
 from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
 from idetic.persona.deriving import Derivation
 from idetic.persona.events import Persona, persona_of
@@ -31,7 +32,7 @@ from idetic.persona.identity_file import IdentityFile
 from idetic.persona.layers import Layers
 from idetic.persona.tools import Tool
 from idetic.ports import Clock, SystemClock
-from idetic.recall.model import PATIENCE, Model
+from idetic.recall.embedding import PATIENCE, Model
 from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
@@ -45,7 +46,7 @@ from idetic.store.distribution import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan
 from idetic.store.registry import Registry, SpecVersion
-from idetic.transfer.reading import spec_rows
+from idetic.transfer.export_file import spec_rows
 
 SpecSource = str | Path | Mapping[str, Any] | MemorySpec
 
@@ -217,16 +218,15 @@ class Idetic:
     async def _agent(
         self, chosen: MemorySpec, plan: Plan, persona: Persona, *, embed_inline: bool
     ) -> Agent:
-        """An agent with the rooms of one family; a persona's has a steward beside it."""
+        """An agent with the engine of one family; a persona's has a steward beside it."""
         whose = persona_of(persona)
+        engine = partial(self._engine, chosen, plan, embed_inline=embed_inline)
         if Family(chosen, whose).persona is None:
-            rooms = self._rooms(chosen, plan, self.database, None)
-            return Agent(chosen, plan.to_version, rooms, embed_inline=embed_inline)
+            return Agent(engine(self.database, None))
         pools = await self._persona_pools()
-        governed = self._rooms(chosen, plan, pools.steward, whose)
-        actors = whose is Persona.ACTOR
-        own = self._rooms(chosen, plan, pools.actor, whose, alone=True) if actors else governed
-        return Agent(chosen, plan.to_version, own, embed_inline=embed_inline, steward=governed)
+        governed = engine(pools.steward, whose)
+        own = engine(pools.actor, whose, alone=True) if whose is Persona.ACTOR else governed
+        return Agent(own, steward=governed)
 
     async def authenticate(self, key: str) -> Memory:
         """The memory that an API key stands for: its scope is the key's, whatever is asked."""
@@ -312,18 +312,19 @@ class Idetic:
                 self._personas = PersonaPools(*[await open_role(opened, role) for role in roles])
             return self._personas
 
-    def _rooms(
+    def _engine(
         self,
         spec: MemorySpec,
         plan: Plan,
         database: Database,
         persona: Persona | None,
         *,
+        embed_inline: bool,
         alone: bool = False,
-    ) -> Rooms:
-        """Compose the rooms of one agent: the only place where they meet.
+    ) -> Engine:
+        """Compose the engine of one agent.
 
-        `alone` keeps the application's pool out of them, through which one could become another.
+        `alone` keeps the application's pool out of it, through which one could become another.
         """
         return compose(
             spec, plan.to_version, database, plan.extensions, self.model, self.clock,
@@ -331,6 +332,7 @@ class Idetic:
             self.reasoner,
             persona=persona,
             jobs=None if alone else self.database,
+            embed_inline=embed_inline,
         )  # fmt: skip
 
     async def plan(self, spec: SpecSource) -> Plan:

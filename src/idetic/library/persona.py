@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
+from idetic.engine import Engine
 from idetic.erasure import Subject
 from idetic.errors import AnchorRefused, InputError, TextRefused
 from idetic.gates.gate import Gates
+from idetic.library.composition import compose
 from idetic.library.persona_erasing import PersonaErased, PersonaErasure
-from idetic.library.rooms import Rooms, compose
 from idetic.persona.deriving import Derivation, Deriver
 from idetic.persona.dream import Dream, Dreamed, Progress, Reasoners
 from idetic.persona.events import Persona, persona_of
@@ -21,7 +22,7 @@ from idetic.persona.loops import Loop
 from idetic.persona.notes import Note, NoteBoard
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 from idetic.ports import Clock
-from idetic.recall.model import Model
+from idetic.recall.embedding import Model
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.store.database import Database
@@ -149,8 +150,10 @@ def compose_persona(
     return PersonaMemory(identity, both, seen, PersonaErasure(both, governed))
 
 
-def _governed(plan: Plan, steward: Database, model: Model, clock: Clock, persona: Persona) -> Rooms:
-    """A persona's rooms with the steward's rights."""
+def _governed(
+    plan: Plan, steward: Database, model: Model, clock: Clock, persona: Persona
+) -> Engine:
+    """A persona's engine with the steward's rights."""
     return compose(
         plan.spec, plan.to_version, steward, plan.extensions, model, clock, None, None,
         persona=persona,

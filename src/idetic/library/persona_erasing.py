@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from idetic.engine import Binding, Engine
 from idetic.erasure import Erased, Subject
-from idetic.library.rooms import Rooms
+from idetic.lifecycle.erasure import erase
 from idetic.model import Principal
 from idetic.persona.events import Persona
 from idetic.persona.layers import Layers
+from idetic.verbs.authorization import check_authorized
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class PersonaErased:
 class PersonaErasure:
     """Erases subjects from the persona memory of one agent."""
 
-    def __init__(self, both: Mapping[Persona, Layers], governed: Callable[[Persona], Rooms]):
+    def __init__(self, both: Mapping[Persona, Layers], governed: Callable[[Persona], Engine]):
         self._both = both
         self._governed = governed
 
@@ -50,8 +52,9 @@ class PersonaErasure:
         receipts = {}
         for persona, layers in self._both.items():
             scope = replace(layers.store.scope, principal=Principal.maintenance("erasure"))
-            erasure = self._governed(persona).erasure
-            erased = await erasure.erase(scope, whom, reason=reason, key=None)
+            engine = self._governed(persona)
+            check_authorized(engine.spec, scope, erase)
+            erased: Erased = await erase.function(Binding(engine, scope), whom, reason=reason)
             receipts[persona] = erased
             for loop_id in await _touched(layers, erased):
                 await layers.stm.close(loop_id)

@@ -7,22 +7,19 @@ a receipt that `undo` takes back. No lock is held while it thinks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
+from idetic.engine import Binding
 from idetic.evidence import Decided, DispositionCause
-from idetic.gates.gate import Gates
-from idetic.gateway.gateway import Gateway
-from idetic.lifecycle.closing import paired
-from idetic.lifecycle.merging import Merging
-from idetic.lifecycle.overlap import Overlap, Overlaps, overlapping
+from idetic.lifecycle.duplicates import Sameness, compare, group
+from idetic.lifecycle.fact_merge import FactMerge
+from idetic.lifecycle.promotion import decisions
 from idetic.lifecycle.promotion_gates import policy_of
-from idetic.lifecycle.reading import Reader
-from idetic.model import Capability, EntryState, Receipt, Scope, Tier, Typology
-from idetic.ports import Clock
+from idetic.lifecycle.promotion_inputs import statement, supported_entries
+from idetic.model import Capability, EntryState, Receipt, Tier, Typology
 from idetic.reason.caps import Meter
 from idetic.reason.errors import (
     ReasonerCapped,
@@ -40,19 +37,140 @@ from idetic.reason.port import (
 )
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
-from idetic.spec.typology import ConsolidationMethod
-from idetic.store.embeddings import Embeddings
-from idetic.store.held import Held
-from idetic.store.holding import Holding
-from idetic.store.known import Known
-from idetic.verbs.authorization import require, require_whole_anchor
+from idetic.spec.typology import ConsolidationMethod, PromotionPolicy
+from idetic.store import anchor_scans
+from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
+from idetic.store.steps import AddStep
+from idetic.verbs.declaration import post, verb
 
-ReasonerFactory = Callable[[], AbstractAsyncContextManager[Reasoner]]
+# Below this, two notes of the pinned model are about different things.
+OVERLAP = 0.8
+MAX_GROUP = 8
+# How many facts are read, with their vectors, at a time.
+BATCH = 200
+
+Pair = list[UUID]
 # Only ids are read of the facts that changed, so a run takes all of them; of episodes that are
 # due, the hardest pressed.
 MAX_FACTS = 1_000_000
-PLAIN, REASONED = "consolidate", "consolidate_reasoned"
 MAX_DUE = 1_000
+# What the mark of a run is called: one with a reasoner sees more than one without.
+PLAIN, REASONED = "consolidate", "consolidate_reasoned"
+Decide = Callable[[FactMerge, Sequence[StoredEntry]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Facts that belong before a reasoner together, or that are the same without one."""
+
+    members: tuple[StoredEntry, ...]
+
+    @property
+    def ids(self) -> list[UUID]:
+        """Their ids."""
+        return [one.id for one in self.members]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """What a look found, and whether there was more to see than it could say."""
+
+    same: tuple[Overlap, ...] = ()
+    near: tuple[Overlap, ...] = ()
+    bare: bool = False
+    """Some have no vector yet, and were compared with nothing."""
+    crowded: bool = False
+    """More belonged together than fit one question."""
+
+    def __add__(self, other: Overlaps) -> Overlaps:
+        return Overlaps(
+            self.same + other.same,
+            self.near + other.near,
+            self.bare or other.bare,
+            self.crowded or other.crowded,
+        )
+
+
+async def overlapping(
+    tx: AnchorTransaction,
+    ids: Sequence[UUID],
+    profile_id: UUID,
+    policy: PromotionPolicy,
+    typology: Typology = Typology.SEMANTIC,
+    among: frozenset[UUID] | None = None,
+) -> Overlaps:
+    """The overlaps that some persistent entries take part in: with any other, or only `among`."""
+    edges: set[frozenset[UUID]] = set()
+    bare = False
+    for first in range(0, len(ids), BATCH):
+        known = await tx.stored(ids[first : first + BATCH])
+        mine = [one for one in known if one.vector is not None]
+        bare = bare or len(mine) < len(known)
+        edges |= await _edges(tx, mine, profile_id, typology)
+    wanted = {one for edge in edges for one in edge if among is None or one in among}
+    facts = {one.id: one for one in await tx.stored(wanted) if not one.entry.candidate}
+    pairs = sorted(sorted(edge) for edge in edges if edge <= facts.keys())
+    same = _same(pairs, facts, policy)
+    # What overlaps with one of several equal facts is looked at once only one of them is left.
+    taken = {one for members in same for one in members}
+    near, crowded = _groups([pair for pair in pairs if not taken & set(pair)], MAX_GROUP)
+    return Overlaps(_members(same, facts), _members(near, facts), bare, crowded)
+
+
+async def _edges(
+    tx: AnchorTransaction, mine: Sequence[StoredEntry], profile_id: UUID, typology: Typology
+) -> set[frozenset[UUID]]:
+    """The pairs of near entries that nobody has decided about yet."""
+    if not mine:
+        return set()
+    near = await anchor_scans.near(
+        tx, list(enumerate(one.vector for one in mine)), profile_id, typology
+    )
+    edges = {
+        frozenset((mine[number].id, other))
+        for number, others in near.items()
+        for other, similarity in others
+        if similarity >= OVERLAP and other != mine[number].id
+    }
+    return edges - await anchor_scans.judged_pairs(tx, [one.id for one in mine])
+
+
+def _same(
+    pairs: Iterable[Pair], facts: dict[UUID, StoredEntry], policy: PromotionPolicy
+) -> list[list[UUID]]:
+    """Facts that say the same, all of them at once; a text under two claims stays by itself."""
+    equal = [pair for pair in pairs if _equal(facts[pair[0]], facts[pair[1]], policy)]
+    connected, _ = _groups(equal, len(facts))
+    found = []
+    for ids in connected:
+        numbers = group([statement(facts[one]) for one in ids], policy)
+        found += [[ids[n] for n in members] for members in numbers if len(members) > 1]
+    return found
+
+
+def _equal(one: StoredEntry, other: StoredEntry, policy: PromotionPolicy) -> bool:
+    return compare(statement(one), statement(other), policy).verdict is Sameness.SAME
+
+
+def _groups(pairs: Iterable[Pair], most: int) -> tuple[list[list[UUID]], bool]:
+    """Connected facts, in groups of at most so many; and whether a pair was left out for that."""
+    group_of: dict[UUID, list[UUID]] = {}
+    left = False
+    for one, other in pairs:
+        mine, theirs = group_of.get(one, [one]), group_of.get(other, [other])
+        if mine is theirs:
+            continue
+        if len(mine) + len(theirs) > most:
+            left = True
+            continue
+        joined = [*mine, *theirs]
+        group_of |= dict.fromkeys(joined, joined)
+    distinct = {id(members): sorted(members) for members in group_of.values()}
+    return sorted(distinct.values()), left
+
+
+def _members(groups: Iterable[list[UUID]], facts: dict[UUID, StoredEntry]) -> tuple[Overlap, ...]:
+    return tuple(Overlap(tuple(facts[one] for one in ids)) for ids in groups)
 
 
 @runtime_checkable
@@ -80,7 +198,7 @@ class Consolidated:
 
 
 @dataclass(slots=True)
-class _Asking:
+class _Questions:
     """What came of the questions of a run so far."""
 
     decided: list[Decided] = field(default_factory=list)
@@ -90,176 +208,144 @@ class _Asking:
     finished: bool = True
 
 
-class Consolidation:
-    """Merges facts of one agent."""
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/consolidate", "upkeep"))
+async def consolidate(binding: Binding) -> Consolidated:
+    """Merge facts that changed since the last run; with a reasoner, what overlaps too."""
+    spec, reasoner = binding.spec, binding.engine.reasoner
+    profile_id = await binding.engine.embeddings.active(binding.scope)
+    merges = _merges(spec, Typology.SEMANTIC) or _merges(spec, Typology.EPISODIC)
+    if profile_id is None or not merges:
+        return Consolidated()
+    position, seen = await _overlaps(binding, profile_id)
+    decided: list[Decided] = []
+    if seen.same:
+        for one in seen.same:
+            decided += await _settle(binding, one.ids, lambda merge, stored: merge.same(stored))
+        _, seen = await _overlaps(binding, profile_id)
+    asked = await _ask_all(binding, seen.near)
+    waits = bool(seen.same) or (seen.crowded and reasoner is not None)
+    finished = asked.finished and not (seen.bare or waits)
+    if finished:
+        for kind in {PLAIN, REASONED if reasoner else PLAIN}:
+            now = binding.engine.clock.now()
+            await binding.engine.marks.mark(binding.scope, kind, position, now)
+    return Consolidated(
+        (*decided, *asked.decided),
+        asked.usage,
+        asked.asked,
+        tuple(asked.failures),
+        position,
+        finished,
+    )
 
-    def __init__(
-        self,
-        spec: MemorySpec,
-        gateway: Gateway,
-        holding: Holding,
-        embeddings: Embeddings,
-        gates: Gates,
-        clock: Clock,
-        reasoner: ReasonerFactory | None,
-    ):
-        self._spec = spec
-        self._gateway = gateway
-        self._holding = holding
-        self._embeddings = embeddings
-        self._gates = gates
-        self._clock = clock
-        self._reasoner = reasoner
 
-    async def run(self, scope: Scope) -> Consolidated:
-        """Consolidate the facts that changed since the last run; one run at a time is enough."""
-        require(self._spec, scope, Capability.MAINTAIN)
-        require_whole_anchor(scope)
-        profile_id = await self._embeddings.active(scope)
-        if profile_id is None or not (self._merges(Typology.SEMANTIC) or self._tells):
-            return Consolidated()
-        position, seen = await self._look(scope, profile_id)
-        decided: list[Decided] = []
-        if seen.same:
-            for one in seen.same:
-                decided += await self._settle(scope, one.ids, lambda m, k: m.same(k))
-            _, seen = await self._look(scope, profile_id)
-        asking = await self._put(scope, seen.near)
-        waits = bool(seen.same) or (seen.crowded and self._reasoner is not None)
-        finished = asking.finished and not (seen.bare or waits)
-        if finished:
-            await self._mark(scope, position)
-        return Consolidated(
-            (*decided, *asking.decided),
-            asking.usage,
-            asking.asked,
-            tuple(asking.failures),
-            position,
-            finished,
-        )
+def _merges(spec: MemorySpec, typology: Typology) -> bool:
+    """Whether a persistent cell consolidates; a 1:1 mirror does not."""
+    mix = spec.typology.at(Tier.PERSISTENT)
+    method = spec.consolidation_of(Tier.PERSISTENT, typology).method
+    return typology in mix and method is not ConsolidationMethod.NONE
 
-    def _merges(self, typology: Typology) -> bool:
-        """Whether a persistent cell consolidates; a 1:1 mirror does not."""
-        mix = self._spec.typology.at(Tier.PERSISTENT)
-        method = self._spec.consolidation_of(Tier.PERSISTENT, typology).method
-        return typology in mix and method is not ConsolidationMethod.NONE
 
-    @property
-    def _kind(self) -> str:
-        """What the mark of a run is called: one with a reasoner sees more than one without."""
-        return PLAIN if self._reasoner is None else REASONED
+async def _overlaps(binding: Binding, profile_id: UUID) -> tuple[int, Overlaps]:
+    """Where the chain ends, and what overlaps there. Nothing is locked."""
+    policy, seen = policy_of(binding.spec), Overlaps()
+    kind = PLAIN if binding.engine.reasoner is None else REASONED
+    async with binding.look() as tx:
+        due = await _due_episodes(tx) if _merges(tx.spec, Typology.EPISODIC) else []
+        position, facts = await anchor_scans.changed_facts(tx, kind, MAX_FACTS)
+        if _merges(tx.spec, Typology.SEMANTIC):
+            seen += await overlapping(tx, facts, profile_id, policy)
+        # An episode that time does not press on yet is left alone, however near it is.
+        among = frozenset(due)
+        seen += await overlapping(tx, due, profile_id, policy, Typology.EPISODIC, among)
+    return position, seen
 
-    async def _mark(self, scope: Scope, position: int) -> None:
-        for kind in {self._kind, PLAIN}:
-            await self._holding.mark(scope, kind, position, self._clock.now())
 
-    @property
-    def _tells(self) -> bool:
-        """Whether there are episodes to summarise once they are due."""
-        return self._merges(Typology.EPISODIC)
+async def _due_episodes(tx: AnchorTransaction) -> list[UUID]:
+    return [
+        one.entry.id
+        for one in await anchor_scans.due(tx, MAX_DUE)
+        if one.cause is DispositionCause.FORCED and one.entry.typology is Typology.EPISODIC
+    ]
 
-    async def _look(self, scope: Scope, profile_id: UUID) -> tuple[int, Overlaps]:
-        """Where the chain ends, and what overlaps there. Nothing is locked."""
-        policy, seen = policy_of(self._spec), Overlaps()
-        due = await self._due(scope) if self._tells else []
-        async with self._holding.look(scope, self._clock.now()) as held:
-            position, facts = await held.changed_facts(self._kind, MAX_FACTS)
-            if self._merges(Typology.SEMANTIC):
-                seen += await overlapping(held, facts, profile_id, policy)
-            # An episode that time does not press on yet is left alone, however near it is.
-            among = frozenset(due)
-            seen += await overlapping(held, due, profile_id, policy, Typology.EPISODIC, among)
-        return position, seen
 
-    async def _due(self, scope: Scope) -> list[UUID]:
-        found = await self._holding.due(scope, self._clock.now(), MAX_DUE)
-        return [
-            one.entry.id
-            for one in found
-            if one.cause is DispositionCause.FORCED and one.entry.typology is Typology.EPISODIC
+async def _ask_all(binding: Binding, overlaps: Sequence[Overlap]) -> _Questions:
+    """Put overlaps before the reasoner, one after the other, until it cannot go on."""
+    questions = _Questions()
+    if binding.engine.reasoner is None or not overlaps:
+        return questions
+    try:
+        async with binding.engine.reasoner() as reasoner:
+            for one in overlaps:
+                await _ask(binding, reasoner, one, questions)
+    except (ReasonerCapped, ReasonerUnavailable) as error:
+        questions.failures.append(error.code)
+        questions.finished = False
+    return questions
+
+
+async def _ask(binding: Binding, reasoner: Reasoner, one: Overlap, questions: _Questions) -> None:
+    before = reasoner.meter.used if isinstance(reasoner, Metered) else None
+    spent = Usage()
+    questions.asked += 1
+    try:
+        made, spent = await _answered(binding, reasoner, one)
+        questions.decided += made
+        # Nothing made: an entry changed meanwhile, and the others are to be looked at again.
+        questions.finished = questions.finished and bool(made)
+    except (ReasonerCapped, ReasonerUnavailable):
+        raise
+    except ReasonerError as error:
+        questions.failures.append(error.code)
+    finally:
+        if before is not None and isinstance(reasoner, Metered):
+            spent = _since(before, reasoner.meter.used)
+        questions.usage += spent
+
+
+async def _answered(
+    binding: Binding, reasoner: Reasoner, one: Overlap
+) -> tuple[list[Decided], Usage]:
+    """Two facts are judged, more are merged, episodes summarised; then they are written to."""
+    shown = tuple(_evidence(stored) for stored in one.members)
+    if one.members[0].entry.typology is Typology.EPISODIC:
+        most = binding.spec.backend.body_text_max
+        note = await reasoner.summarise(SummaryAsked(shown, most))
+        _check_cites(note.cites, one)
+        made = await _settle(binding, one.ids, lambda merge, known: merge.summarised(known, note))
+        return made, note.usage
+    if len(shown) == 2:
+        verdict = await reasoner.judge(ConflictAsked(shown[0], shown[1]))
+        made = await _settle(binding, one.ids, lambda merge, known: merge.judged(known, verdict))
+        return made, verdict.usage
+    answer = await reasoner.merge(MergeAsked(shown))
+    _check_cites(answer.cites, one)
+    made = await _settle(binding, one.ids, lambda merge, known: merge.answered(known, answer))
+    return made, answer.usage
+
+
+async def _settle(binding: Binding, ids: Sequence[UUID], decide: Decide) -> list[Decided]:
+    """Write a decision, unless one of its entries has changed since it was made."""
+    async with binding.hold() as tx:
+        live = [
+            one
+            for one in await tx.stored(ids)
+            if one.entry.state is EntryState.CURRENT and not one.entry.candidate
         ]
-
-    async def _put(self, scope: Scope, questions: Sequence[Overlap]) -> _Asking:
-        """Put overlaps before the reasoner, one after the other, until it cannot go on."""
-        asking = _Asking()
-        if self._reasoner is None or not questions:
-            return asking
-        try:
-            async with self._reasoner() as reasoner:
-                for one in questions:
-                    await self._put_one(scope, reasoner, one, asking)
-        except (ReasonerCapped, ReasonerUnavailable) as error:
-            asking.failures.append(error.code)
-            asking.finished = False
-        return asking
-
-    async def _put_one(
-        self, scope: Scope, reasoner: Reasoner, one: Overlap, asking: _Asking
-    ) -> None:
-        before = reasoner.meter.used if isinstance(reasoner, Metered) else None
-        spent = Usage()
-        asking.asked += 1
-        try:
-            made, spent = await self._ask(scope, reasoner, one)
-            asking.decided += made
-            # Nothing made: an entry changed meanwhile, and the others are to be looked at again.
-            asking.finished = asking.finished and bool(made)
-        except (ReasonerCapped, ReasonerUnavailable):
-            raise
-        except ReasonerError as error:
-            asking.failures.append(error.code)
-        finally:
-            if before is not None and isinstance(reasoner, Metered):
-                spent = _since(before, reasoner.meter.used)
-            asking.usage += spent
-
-    async def _ask(
-        self, scope: Scope, reasoner: Reasoner, one: Overlap
-    ) -> tuple[list[Decided], Usage]:
-        """Two facts are judged, more are merged, episodes summarised; then they are written to."""
-        shown = tuple(_evidence(known) for known in one.members)
-        if one.members[0].entry.typology is Typology.EPISODIC:
-            note = await reasoner.summarise(SummaryAsked(shown, self._spec.backend.body_text_max))
-            _check_cites(note.cites, one)
-            made = await self._settle(scope, one.ids, lambda m, k: m.summarised(k, note))
-            return made, note.usage
-        if len(shown) == 2:
-            verdict = await reasoner.judge(ConflictAsked(shown[0], shown[1]))
-            made = await self._settle(scope, one.ids, lambda m, k: m.judged(k, verdict))
-            return made, verdict.usage
-        answer = await reasoner.merge(MergeAsked(shown))
-        _check_cites(answer.cites, one)
-        made = await self._settle(scope, one.ids, lambda m, k: m.answered(k, answer))
-        return made, answer.usage
-
-    async def _settle(
-        self, scope: Scope, ids: Sequence[UUID], decide: Callable[[Merging, list[Known]], None]
-    ) -> list[Decided]:
-        """Write a decision, unless one of its entries has changed since it was made."""
-        async with self._holding.hold(scope, self._clock.now()) as held:
-            known = await held.known("named", ids=list(ids))
-            live = [
-                k for k in known if k.entry.state is EntryState.CURRENT and not k.entry.candidate
-            ]
-            if len(live) != len(ids):
-                return []
-            subjects = await Reader(self._spec, held, None).subjects(live)
-            sanitize = self._gates.at(Boundary.PROMOTION)
-            work = Merging(self._spec, sanitize, held.at, {s.id: s for s in subjects})
-            decide(work, live)
-            receipts = await self._write(held, work, live)
-        return paired(work.steps, receipts)
-
-    async def _write(self, held: Held, work: Merging, live: Sequence[Known]) -> list[Receipt]:
-        """The new entry first: where the guard refuses it, nothing may be replaced by it."""
+        if len(live) != len(ids):
+            return []
+        supported = {one.id: one for one in await supported_entries(tx, live)}
+        sanitize = binding.engine.gates.at(Boundary.PROMOTION)
+        merge = FactMerge(tx.spec, sanitize, tx.at, supported)
+        decide(merge, live)
         receipts: list[Receipt] = []
-        written = 0
-        if work.steps[0]["op"] == "add":
-            receipts = await self._gateway.settle(held, work.steps[:1])
-            written = len(receipts)
+        # The new entry first: where the guard refuses it, nothing may be replaced by it.
+        if isinstance(merge.steps[0], AddStep):
+            receipts = await binding.settle(tx, merge.steps[:1])
             if not receipts:
-                work.refused(live)
-        return receipts + await self._gateway.settle(held, work.steps[written:])
+                merge.refused(live)
+        receipts += await binding.settle(tx, merge.steps[len(receipts) :])
+    return decisions(merge.steps, receipts)
 
 
 def _check_cites(cites: Sequence[UUID], shown: Overlap) -> None:
@@ -280,6 +366,6 @@ def _since(before: Usage, now: Usage) -> Usage:
     )
 
 
-def _evidence(known: Known) -> Evidence:
-    entry = known.entry
+def _evidence(stored: StoredEntry) -> Evidence:
+    entry = stored.entry
     return Evidence(entry.id, entry.body_text, entry.claim, entry.valid_at)

@@ -5,21 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID
 
-from idetic.errors import InputError
+from idetic.engine import Binding
 from idetic.evidence import TRANSITIONS
-from idetic.model import Capability, Scope, Tier, Typology
-from idetic.ports import Clock
-from idetic.spec.memory_spec import MemorySpec
+from idetic.lifecycle.entry_evidence import ENTRY_PAGE
+from idetic.model import Capability, Entry, LedgerRecord, Tier, Typology
 from idetic.spec.retention import RetentionState
-from idetic.store.overview import Overseeing
-from idetic.store.quarantine import Sourcing
-from idetic.store.queue import Queue, TaskBacklog
-from idetic.verbs.authorization import require
+from idetic.store import templates
+from idetic.store.anchor_scans import due_part
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.backlog import Job, JobState
+from idetic.store.canonical import canonical_names
+from idetic.store.entries import record
+from idetic.store.quarantine_rows import quarantine_links
+from idetic.store.queue import TaskBacklog
+from idetic.store.retention_rows import retention_states
+from idetic.verbs.arguments import Between, Cursor, Limit
+from idetic.verbs.declaration import get, verb
 
 MAX_DAYS = 366
+MAX_LISTED = 1_000
+MAX_JOB = 2**63 - 1
 # Far more quarantines than anybody keeps standing.
-MOST = 1_000
+_MOST_QUARANTINES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,52 +90,142 @@ class Overview:
         return sum(cell.count for cell in self.cells)
 
 
-class Overviews:
-    """Counts what one agent's memory holds, for whoever may read it."""
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session that nobody closed yet, and its open interactions."""
 
-    def __init__(
-        self,
-        spec: MemorySpec,
-        overseeing: Overseeing,
-        sourcing: Sourcing,
-        queue: Queue,
-        clock: Clock,
-    ):
-        self._spec = spec
-        self._overseeing = overseeing
-        self._sourcing = sourcing
-        self._queue = queue
-        self._clock = clock
+    id: UUID
+    opened_at: datetime
+    opened_by: str
+    interactions: tuple[UUID, ...] = ()
 
-    async def overview(self, scope: Scope, days: int) -> Overview:
-        """Count; the histories go back so many days, today included."""
-        require(self._spec, scope, Capability.READ)
-        if type(days) is not int or not 1 <= days <= MAX_DAYS:
-            raise InputError(f"days is a whole number from 1 to {MAX_DAYS}.")
-        now = self._clock.now()
-        today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+@verb(capability=Capability.READ, http=get("/overview", "overseeing"))
+async def overview(
+    binding: Binding, *, days: Annotated[int, Between(1, MAX_DAYS)] = 30
+) -> Overview:
+    """Say how memory stands: what it holds, what waits, what was refused. Numbers, no content."""
+    jobs = await binding.engine.queue.backlog(binding.scope)
+    async with binding.look() as tx:
+        today = tx.at.replace(hour=0, minute=0, second=0, microsecond=0)
         since = today - timedelta(days=days - 1)
-        waiting = [status.value for status, after in TRANSITIONS.items() if after]
-        jobs = await self._queue.backlog(scope)
-        async with self._sourcing.look(scope, now) as sourced:
-            quarantines = len([one for one in await sourced.quarantines(MOST) if one[1] is None])
-        async with self._overseeing.look(scope, now) as seen:
-            cells = [CellCount(Tier(t), Typology(y), *rest) for t, y, *rest in await seen.cells()]
-            written = await seen.written(since)
-            states = await seen.states()
-            unembedded, unembedded_since = await seen.unembedded()
-            return Overview(
-                at=now,
-                since=since,
-                cells=tuple(cells),
-                written=tuple(DayCount(d, Tier(t), Typology(y), n) for d, t, y, n in written),
-                refused=tuple(Refusals(*row) for row in await seen.refused(since)),
-                states={state: sum(tiers.values()) for state, tiers in states.items()},
-                due=await seen.due(),
-                contradictions=await seen.contradicted(waiting),
-                candidates=sum(cell.candidates for cell in cells),
-                quarantines=quarantines,
-                unembedded=unembedded,
-                unembedded_since=unembedded_since,
-                jobs=tuple(jobs),
-            )
+        cells = [
+            CellCount(Tier(tier), Typology(typology), *counts)
+            for tier, typology, *counts in await tx.ask("overview", "cells")
+        ]
+        written = await tx.ask("overview", "written", since=since)
+        refused = await tx.ask("overview", "refused", since=since)
+        ((unembedded, waits_since),) = await tx.ask("overview", "unembedded", _without_vector())
+        ((due,),) = await tx.ask("overview", "due", due_part(tx), moment=tx.at)
+        states = await retention_states(tx)
+        quarantines = await quarantine_links(tx, _MOST_QUARANTINES)
+        return Overview(
+            at=tx.at,
+            since=since,
+            cells=tuple(cells),
+            written=tuple(DayCount(d, Tier(t), Typology(y), n) for d, t, y, n in written),
+            refused=tuple(Refusals(*row) for row in refused),
+            states={state: sum(tiers.values()) for state, tiers in states.items()},
+            due=due,
+            contradictions=await _open_contradictions(tx),
+            candidates=sum(cell.candidates for cell in cells),
+            quarantines=len([one for one in quarantines if one[1] is None]),
+            unembedded=unembedded,
+            unembedded_since=waits_since,
+            jobs=tuple(jobs),
+        )
+
+
+async def _open_contradictions(tx: AnchorTransaction) -> int:
+    """How many contradictions wait for somebody."""
+    waiting = [status.value for status, after in TRANSITIONS.items() if after]
+    total = 0
+    for canonical in tx.spec.references.canonical:
+        if canonical.contradictions:
+            names = canonical_names(tx.family, canonical)
+            ((count,),) = await tx.ask("overview", "contradicted", names, status=waiting)
+            total += count
+    return total
+
+
+def _without_vector() -> dict[str, str]:
+    """The condition that an entry called m waits for a vector."""
+    return {"without_vector": templates.query("queries/overview.sql", "without_vector")}
+
+
+@verb(capability=Capability.READ, http=get("/kept", "overseeing", page=ENTRY_PAGE))
+async def kept(
+    binding: Binding, state: RetentionState, *, limit: Limit = 100, before: Cursor = None
+) -> list[Entry]:
+    """List the entries in one retention state, newest first; `before` is a page's last id."""
+    async with binding.look() as tx:
+        page: dict[str, Any] = {"limit": limit, "before": before}
+        return await tx.plain_entries("listing", "kept", state=state.value, **page)
+
+
+@verb(capability=Capability.READ, http=get("/written", "overseeing", page=ENTRY_PAGE))
+async def written(
+    binding: Binding,
+    since: datetime,
+    until: datetime,
+    *,
+    tier: Tier | None = None,
+    typology: Typology | None = None,
+    limit: Limit = 100,
+    before: Cursor = None,
+) -> list[Entry]:
+    """List the entries that were written from one moment up to another, whatever became of them."""
+    async with binding.look() as tx:
+        return await tx.plain_entries(
+            "listing",
+            "written",
+            since=since,
+            until=until,
+            tier=None if tier is None else tier.value,
+            typology=None if typology is None else typology.value,
+            limit=limit,
+            before=before,
+        )
+
+
+@verb(capability=Capability.READ, http=get("/unembedded", "overseeing", page=ENTRY_PAGE))
+async def unembedded(binding: Binding, *, limit: Limit = 100, before: Cursor = None) -> list[Entry]:
+    """List the entries that wait for a vector, newest first; `before` is a page's last id."""
+    async with binding.look() as tx:
+        page: dict[str, Any] = {"limit": limit, "before": before}
+        return await tx.plain_entries("listing", "unembedded", _without_vector(), **page)
+
+
+@verb(capability=Capability.READ, http=get("/refusals", "overseeing"))
+async def refusals(
+    binding: Binding,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: Limit = 100,
+) -> list[LedgerRecord]:
+    """List what the guard refused, newest first: who tried, when, over which canonical row."""
+    async with binding.look() as tx:
+        rows = await tx.ask("listing", "refusals", since=since, until=until, limit=limit)
+    return [record(row) for row in rows]
+
+
+@verb(capability=Capability.READ, http=get("/sessions", "overseeing"))
+async def sessions(binding: Binding, *, limit: Limit = 100) -> list[OpenSession]:
+    """List the sessions that are open, with their open interactions, the newest first."""
+    async with binding.look() as tx:
+        rows = await tx.ask("listing", "sessions", limit=limit)
+    return [OpenSession(id_, at, by, tuple(inner)) for id_, at, by, inner in rows]
+
+
+@verb(capability=Capability.READ, http=get("/jobs", "overseeing"))
+async def jobs(
+    binding: Binding,
+    *,
+    task: str | None = None,
+    state: JobState | None = None,
+    limit: Limit = 100,
+    after: Annotated[int, Between(0, MAX_JOB)] | None = None,
+) -> list[Job]:
+    """List the background work of this scope that waits, runs or failed; `after` is a job's id."""
+    return await binding.engine.queue.jobs(binding.scope, task, state, limit, after)

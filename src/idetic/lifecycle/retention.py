@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
+from idetic.engine import Binding, in_batches
 from idetic.errors import TransitionRefused
-from idetic.gateway import steps
-from idetic.gateway.gateway import Gateway
-from idetic.gateway.steps import Step
-from idetic.lifecycle.testimony import one_entry
-from idetic.model import Capability, Decision, Entry, Receipt, Scope, Tier, Typology
-from idetic.ports import Clock
+from idetic.model import Capability, Decision, Entry, Receipt, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import MEMORY, Disposal, RetentionPolicy, RetentionState
-from idetic.store.retention import Retained, Retaining
-from idetic.verbs.arguments import check_uuid
-from idetic.verbs.authorization import allows, require, require_whole_anchor
+from idetic.store import retention_rows
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.steps import LinkStep, Step, TurnStep
+from idetic.verbs.declaration import post, verb
 
 BATCH = 500
 LISTED = 1_000
-Decide = Callable[[Retained], Awaitable[list[Step]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,123 +50,112 @@ class Reconciled:
         return sum(found.values()) if tier is None else found.get(tier, 0)
 
 
-class Retention:
-    """Keeps what the policies of one agent keep, and lets go of the rest."""
+@verb(
+    capability=Capability.TOMBSTONE,
+    writes=True,
+    http=post("/entries/{entry_id}/tombstone", "maturing"),
+    examples=('idetic tombstone ENTRY_ID --reason "asked for" {scope}',),
+)
+async def tombstone(
+    binding: Binding, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
+) -> Receipt:
+    """Mark a persistent entry as deleted. `undo` brings it back until it is disposed of."""
+    reason = binding.gated_reason(reason)
+    call = {"verb": "tombstone", "memory": str(entry_id), "reason": reason}
+    async with binding.hold() as tx:
+        if known := await binding.replayed(tx, idempotency_key, call):
+            return known
+        entry = (await tx.entry(entry_id)).entry
+        step: Step = LinkStep("tombstoned", reason, entry=entry)
+        if entry.deleted_at is None:
+            await _check_free(tx, entry)
+            step = _buried(tx, entry, reason, "explicit")
+        return await binding.settle_once(tx, [step], idempotency_key, call)
 
-    def __init__(self, spec: MemorySpec, gateway: Gateway, retaining: Retaining, clock: Clock):
-        self._spec = spec
-        self._gateway = gateway
-        self._retaining = retaining
-        self._clock = clock
 
-    async def tombstone(
-        self, scope: Scope, entry_id: UUID, *, reason: str, key: str | None
-    ) -> Receipt:
-        """Mark a persistent entry as deleted; `undo` brings it back while its grace lasts."""
-        require(self._spec, scope, Capability.TOMBSTONE)
-        require_whole_anchor(scope)
-        wanted = check_uuid(entry_id, "entry_id")
-        reason = self._gateway.said(reason)
-        call = {"verb": "tombstone", "memory": str(wanted), "reason": reason}
-        async with self._retaining.hold(scope, self._clock.now()) as held:
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/tombstones/dispose", "upkeep"))
+async def dispose_tombstones(binding: Binding) -> Disposed:
+    """Tombstone what outlived its TTL, and empty the tombstones whose grace is over."""
+    expired: list[Receipt] = []
+    disposed: list[Receipt] = []
+    for typology in MEMORY:
+        expired += await in_batches(binding, partial(_expired, typology), BATCH)
+        disposed += await in_batches(binding, partial(_stripped, typology), BATCH)
+    return Disposed(tuple(expired), tuple(disposed))
 
-            async def decide() -> list[Step]:
-                entry = (await one_entry(held, wanted)).entry
-                if entry.deleted_at is not None:
-                    return [steps.link("tombstoned", Decision.NOOP, reason, entry=entry)]
-                await _check_free(held, entry)
-                return [self._bury(held, entry, reason, "explicit")]
 
-            return await self._gateway.settle_once(held, call, key, decide)
-
-    async def dispose_tombstones(self, scope: Scope) -> Disposed:
-        """Tombstone what outlived its TTL, then empty the tombstones whose grace is over."""
-        require(self._spec, scope, Capability.MAINTAIN)
-        require_whole_anchor(scope)
-        expired: list[Receipt] = []
-        disposed: list[Receipt] = []
-        for typology in MEMORY:
-            expired += await self._batches(scope, partial(self._expire, typology))
-            disposed += await self._batches(scope, partial(self._strip, typology))
-        return Disposed(tuple(expired), tuple(disposed))
-
-    async def reconcile(self, scope: Scope) -> Reconciled:
-        """Count the retention states and name what should not be there; change nothing."""
-        if not allows(self._spec, scope, Capability.MAINTAIN):
-            require(self._spec, scope, Capability.AUDIT)
-        now = self._clock.now()
+@verb(
+    capability=(Capability.MAINTAIN, Capability.AUDIT),
+    repeatable=False,
+    http=post("/reconcile", "upkeep"),
+)
+async def reconcile(binding: Binding) -> Reconciled:
+    """Count what is kept in which state, and name what should not be there; change nothing."""
+    async with binding.look() as tx:
         since = {
-            tier: now - timedelta(minutes=self._spec.tiers.at(tier).lease_minutes)
+            tier: tx.at - timedelta(minutes=tx.spec.tiers.at(tier).lease_minutes)
             for tier in (Tier.SESSION, Tier.INTERACTION)
         }
-        async with self._retaining.look(scope, now) as held:
-            orphaned = await held.orphaned(LISTED + 1)
-            dangling = await held.dangling(LISTED + 1)
-            scopes = await held.overdue_scopes(since, LISTED + 1)
-            return Reconciled(
-                states=await held.states(),
-                orphaned=tuple(orphaned[:LISTED]),
-                dangling=tuple(dangling[:LISTED]),
-                unused_vectors=await held.unused_vectors(),
-                overdue_scopes=scopes,
-                more=max(len(orphaned), len(dangling), scopes) > LISTED,
-            )
-
-    async def _expire(self, typology: Typology, held: Retained) -> list[Step]:
-        ttl = self._policy(typology).active_ttl_days
-        if ttl is None:
-            return []
-        ids = await held.expired(typology, held.at - timedelta(days=ttl), BATCH)
-        known = await held.known("named", ids=ids) if ids else []
-        reason = f"its retention of {ttl} days is over"
-        return [self._bury(held, one.entry, reason, "active_ttl") for one in known]
-
-    async def _strip(self, typology: Typology, held: Retained) -> list[Step]:
-        policy = self._policy(typology)
-        before = held.at - timedelta(days=policy.tombstone_grace_days)
-        ids = await held.disposable(typology, before, BATCH)
-        if not ids:
-            return []
-        known = await held.known("named", ids=ids)
-        keep = policy.disposal is Disposal.RETAIN_METADATA
-        await held.strip(ids, before, keep_envelope=keep)
-        reason = f"its grace of {policy.tombstone_grace_days} days is over"
-        told = {"disposal": policy.disposal.value}
-        return [
-            steps.link("disposed", Decision.DELETE, reason, entry=one.entry, detail=told)
-            for one in known
-        ]
-
-    def _bury(self, held: Retained, entry: Entry, reason: str, cause: str) -> Step:
-        grace = self._policy(entry.typology).tombstone_grace_days
-        told = {"cause": cause, "grace_days": grace}
-        return steps.turn(
-            entry, {"deleted_at": held.at}, "tombstoned", reason, to="deleted",
-            decision=Decision.DELETE, detail=told,
-        )  # fmt: skip
-
-    def _policy(self, typology: Typology) -> RetentionPolicy:
-        return self._spec.retention_of(MEMORY[typology])
-
-    async def _batches(self, scope: Scope, decide: Decide) -> list[Receipt]:
-        """One transaction per batch: a large anchor is not held for the whole run."""
-        receipts: list[Receipt] = []
-        while True:
-            async with self._retaining.hold(scope, self._clock.now()) as held:
-                made = await decide(held)
-                receipts += await self._gateway.settle(held, made)
-            if len(made) < BATCH:
-                return receipts
+        orphaned = await tx.ids("retention", "orphaned", limit=LISTED + 1)
+        dangling = await retention_rows.dangling(tx, LISTED + 1)
+        scopes = await retention_rows.overdue_scopes(tx, since, LISTED + 1)
+        return Reconciled(
+            states=await retention_rows.retention_states(tx),
+            orphaned=tuple(orphaned[:LISTED]),
+            dangling=tuple(dangling[:LISTED]),
+            unused_vectors=dict(await tx.ask("retention", "unused_vectors")),
+            overdue_scopes=scopes,
+            more=max(len(orphaned), len(dangling), scopes) > LISTED,
+        )
 
 
-async def _check_free(held: Retained, entry: Entry) -> None:
+async def _expired(typology: Typology, tx: AnchorTransaction) -> list[Step]:
+    ttl = _policy(tx.spec, typology).active_ttl_days
+    if ttl is None:
+        return []
+    ids = await retention_rows.expired(tx, typology, tx.at - timedelta(days=ttl), BATCH)
+    reason = f"its retention of {ttl} days is over"
+    return [_buried(tx, one.entry, reason, "active_ttl") for one in await tx.stored(ids)]
+
+
+async def _stripped(typology: Typology, tx: AnchorTransaction) -> list[Step]:
+    policy = _policy(tx.spec, typology)
+    before = tx.at - timedelta(days=policy.tombstone_grace_days)
+    ids = await tx.ids(
+        "retention", "disposable", typology=typology.value, before=before, limit=BATCH
+    )
+    if not ids:
+        return []
+    stored = await tx.stored(ids)
+    keep = policy.disposal is Disposal.RETAIN_METADATA
+    # Refused for anything but tombstones from before that moment.
+    await tx.ask("retention", "strip", ids=ids, before=before, keep_envelope=keep)
+    why, told = f"its grace of {policy.tombstone_grace_days} days is over", policy.disposal.value
+    return [
+        LinkStep("disposed", why, decision=Decision.DELETE, entry=one.entry,
+                 detail={"disposal": told})
+        for one in stored
+    ]  # fmt: skip
+
+
+def _buried(tx: AnchorTransaction, entry: Entry, reason: str, cause: str) -> Step:
+    told = {"cause": cause, "grace_days": _policy(tx.spec, entry.typology).tombstone_grace_days}
+    changes, gone = {"deleted_at": tx.at}, Decision.DELETE
+    return TurnStep("tombstoned", reason, changes, entry=entry, decision=gone, detail=told)
+
+
+def _policy(spec: MemorySpec, typology: Typology) -> RetentionPolicy:
+    return spec.retention_of(MEMORY[typology])
+
+
+async def _check_free(tx: AnchorTransaction, entry: Entry) -> None:
     """Only what is persistent, and what nothing rests on, can be tombstoned."""
     if entry.tier is not Tier.PERSISTENT:
         raise TransitionRefused(
             f"Entry {entry.id} is at the {entry.tier} tier; it lives as long as its scope.",
             remedy="Close its session or interaction, or archive the entry.",
         )
-    acted, disputed = await held.kept_by(entry.id)
+    acted, disputed = await retention_rows.kept_by(tx, entry.id)
     if acted:
         raise TransitionRefused(
             f"An action rests on entry {entry.id}; it cannot go from beneath it.",

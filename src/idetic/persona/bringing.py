@@ -12,13 +12,14 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.log_chain import EMPTIED
+from idetic.audit.chain import EMPTIED
 from idetic.errors import InputError
 from idetic.persona.deriving import IMPORTED, KeptEntry
 from idetic.persona.drafts import REDACTED, Draft
 from idetic.persona.events import Event
 from idetic.persona.layers import Layers
 from idetic.spec.primitives import DERIVATION
+from idetic.store.steps import AddStep
 
 
 class Fate(StrEnum):
@@ -61,7 +62,7 @@ async def bring(layers: Layers, batch: Sequence[Brought], *, write: bool) -> lis
     ids = [event.id for event in events if isinstance(event, Event)]
     held = await layers.log.held(ids) if ids else {}
     outcomes: list[Outcome] = []
-    new: dict[UUID, tuple[Event, Mapping[str, Any] | None]] = {}
+    new: dict[UUID, tuple[Event, AddStep | None]] = {}
     for each, event in zip(batch, events, strict=True):
         if isinstance(event, str):
             outcomes.append(Outcome(Fate.REFUSED, event))
@@ -70,7 +71,7 @@ async def bring(layers: Layers, batch: Sequence[Brought], *, write: bool) -> lis
         item, gated = _entry(layers, event, each.ltm) if fate is Fate.WRITTEN else (None, False)
         if fate is Fate.WRITTEN:
             new[event.id] = (event, item)
-        kept = item is not None and item["provenance"][DERIVATION] == IMPORTED
+        kept = item is not None and item.provenance[DERIVATION] == IMPORTED
         outcomes.append(Outcome(fate, "", gated or REDACTED in event.metadata, kept))
     if write and new and not await layers.writer.bring(list(new.values())):
         return [replace(outcome, entry_kept=False) for outcome in outcomes]
@@ -99,9 +100,7 @@ def _said(event: Event) -> tuple[object, ...]:
     return (*known, dict(event.metadata))
 
 
-def _entry(
-    layers: Layers, event: Event, ltm: KeptEntry | None
-) -> tuple[Mapping[str, Any] | None, bool]:
+def _entry(layers: Layers, event: Event, ltm: KeptEntry | None) -> tuple[AddStep | None, bool]:
     """The long-term entry as the database takes it: its summary passes the gate like the event."""
     gated = False
     if ltm is not None and ltm.summary is not None:

@@ -7,18 +7,17 @@ entry until the next dream, and never the event.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from idetic.evidence import Lineage, Relation
-from idetic.gateway import steps
-from idetic.gateway.steps import Step
 from idetic.model import Origin, Tier, Typology
 from idetic.persona.compactor import compact, importance, summarise_loop
 from idetic.persona.events import Event, EventKind
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import BODY_TEXT_MAX, DERIVATION
+from idetic.store.steps import AddStep
 
 # Whose words an event is; what is not named here, the agent said or did itself.
 _ORIGINS = {
@@ -83,7 +82,7 @@ class Deriver:
         """The ways of entries that need not be derived again."""
         return (self.name, self.reasoned, IMPORTED)
 
-    def entry(self, event: Event, reasoned: str | None = None) -> Step | None:
+    def entry(self, event: Event, reasoned: str | None = None) -> AddStep | None:
         """The step that adds an event's long-term entry; None if deriving it failed.
 
         `reasoned` is a reasoner's text, in the place of the compactor's.
@@ -96,16 +95,16 @@ class Deriver:
             return None
         return self._step(event, summary, grade, name)
 
-    def kept(self, event: Event, entry: KeptEntry | None) -> Step | None:
+    def kept(self, event: Event, entry: KeptEntry | None) -> AddStep | None:
         """The long-term entry of an event that was made elsewhere: under its own id, saying what
         it said there; what is not known of it is derived."""
         made = self.entry(event)
         if entry is None or made is None:
             return made
         if entry.summary is not None and self.storable(entry.summary):
-            grade = made["importance"] if entry.importance is None else entry.importance
+            grade = made.importance if entry.importance is None else entry.importance
             made = self._step(event, entry.summary, grade, IMPORTED) or made
-        return made | {"memory": str(entry.id)}
+        return replace(made, new_id=entry.id)
 
     def summary(self, events: Sequence[Event]) -> str:
         """A loop in few words; the shipped way, where the given one fails."""
@@ -115,7 +114,7 @@ class Deriver:
             made = ""
         return made if self.storable(made) else summarise_loop(events)
 
-    def loop(self, loop_id: UUID, ended: datetime, text: str, parts: Sequence[LoopPart]) -> Step:
+    def loop(self, loop_id: UUID, ended: datetime, text: str, parts: Sequence[LoopPart]) -> AddStep:
         """The step that adds a loop's short-term entry, made of its long-term entries."""
         lineage = [
             Lineage(p.entry_id, Relation.SUMMARISED, p.origin, p.trust, p.event.ts, loop_id)
@@ -123,7 +122,10 @@ class Deriver:
             if p.entry_id is not None and p.origin is not None and p.trust is not None
         ]
         own = self._spec.trust_of(Origin.AGENT)
-        draft = steps.Draft(
+        return AddStep(
+            "summarised",
+            "one entry per loop",
+            detail={"loop": str(loop_id)},
             tier=Tier.SESSION,
             typology=Typology.EPISODIC,
             text=text,
@@ -134,16 +136,17 @@ class Deriver:
             lineage=lineage,
             provenance={DERIVATION: self.name},
             session_id=loop_id,
+            loop_id=loop_id,
         )
-        told = {"loop": str(loop_id)}
-        made = steps.add(draft, "summarised", "one entry per loop", detail=told)
-        return made | {"loop_id": str(loop_id)}
 
-    def _step(self, event: Event, summary: str, grade: float, name: str) -> Step | None:
-        if not self.storable(summary) or not 0.0 <= grade <= 1.0:
+    def _step(self, event: Event, summary: str, grade: float | None, name: str) -> AddStep | None:
+        if not self.storable(summary) or grade is None or not 0.0 <= grade <= 1.0:
             return None
         origin = _ORIGINS.get(event.kind, Origin.AGENT)
-        draft = steps.Draft(
+        return AddStep(
+            "derived",
+            "one entry per event",
+            detail={"event": str(event.id)},
             tier=Tier.PERSISTENT,
             typology=Typology.EPISODIC,
             text=summary,
@@ -154,10 +157,9 @@ class Deriver:
             lineage=(),
             provenance={DERIVATION: name},
             session_id=event.loop_id,
+            event=event.id,
+            importance=grade,
         )
-        told = {"event": str(event.id)}
-        made = steps.add(draft, "derived", "one entry per event", detail=told)
-        return made | told | {"importance": grade}
 
     def storable(self, text: object) -> bool:
         """Whether the database can hold it as an entry."""

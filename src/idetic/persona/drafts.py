@@ -22,6 +22,7 @@ from idetic.persona.events import (
     plain_metadata,
     visibility_of,
 )
+from idetic.store.steps import Step
 from idetic.verbs.arguments import check_moment, check_uuid
 
 CONTENT_MAX = 1_000_000
@@ -132,7 +133,7 @@ def check_content(content: object) -> str:
     return content
 
 
-def as_item(event: Event, step: Mapping[str, Any] | None) -> dict[str, Any]:
+def as_item(event: Event, step: Step | None) -> dict[str, Any]:
     """An event as the database's record function takes it, with its long-term entry."""
     item = {
         "id": str(event.id),
@@ -144,7 +145,7 @@ def as_item(event: Event, step: Mapping[str, Any] | None) -> dict[str, Any]:
         "metadata": dict(event.metadata),
         "salt": random_bytes(16).hex(),
     }
-    return {**item, "step": dict(step)} if step else item
+    return item if step is None else {**item, "step": step.encoded()}
 
 
 def _counted(changes: tuple[Change, ...]) -> dict[str, int]:

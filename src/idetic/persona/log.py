@@ -9,14 +9,14 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.chain import genesis_hash
-from idetic.audit.log_chain import LogHead, LogVerified, walk_log
+from idetic.audit.chain import LogHead, LogVerified, genesis_hash, walk_log
 from idetic.errors import InputError
 from idetic.persona.deriving import Deriver
 from idetic.persona.drafts import Draft, DraftCheck, as_item
 from idetic.persona.events import Event, EventKind, Persona, Visibility
 from idetic.ports import Clock
 from idetic.store.log import LogStore, Recorded
+from idetic.store.steps import Step
 from idetic.verbs.arguments import check_moment, check_uuid
 
 MOST = 10_000
@@ -145,7 +145,7 @@ class LogWriter:
         """A text from elsewhere, past the ingest gate; and whether that changed it."""
         return self._check.gated(text)
 
-    async def bring(self, brought: Sequence[tuple[Event, Mapping[str, Any] | None]]) -> bool:
+    async def bring(self, brought: Sequence[tuple[Event, Step | None]]) -> bool:
         """Write events of any loops, each with its long-term entry, in one transaction.
 
         Says whether the entries are there, too; otherwise a dream derives them.

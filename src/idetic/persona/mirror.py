@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from idetic.audit.log_chain import EMPTIED
-from idetic.gateway import steps
-from idetic.gateway.steps import Step
+from idetic.audit.chain import EMPTIED
 from idetic.model import Origin
 from idetic.persona.deriving import Deriver, LoopPart
 from idetic.persona.events import Event
 from idetic.ports import Clock
+from idetic.spec.primitives import DERIVATION
 from idetic.store.log import HeldLog, LogStore, Mirror
+from idetic.store.steps import AddStep, Step, TurnStep
 
 EventOf = Callable[[tuple[object, ...]], Event]
 
@@ -29,20 +29,20 @@ class DerivedEntries:
         self._version = version
         self._clock = clock
 
-    async def put(self, made: Sequence[Step]) -> int:
+    async def put(self, made: Sequence[AddStep]) -> int:
         """Write long-term entries of events that are in the log; how many were written.
 
         One that an older way made is replaced; what was erased meanwhile stays erased.
         """
         async with self._store.hold(self._clock.now()) as held:
-            ids = [UUID(step["event"]) for step in made]
+            ids = [step.event for step in made if step.event is not None]
             emptied, known = await held.emptied(ids), await held.mirrors(ids)
             wanted = [
                 step
                 for event_id, step in zip(ids, made, strict=True)
                 if not emptied.get(event_id, True) and _changes(known.get(event_id), step)
             ]
-            replaced = [known[one].entry_id for s in wanted if (one := UUID(s["event"])) in known]
+            replaced = [known[s.event].entry_id for s in wanted if s.event in known]
             archived = await _archived(held, replaced)
             await held.settle(self._version, [*archived, *wanted])
         return len(wanted)
@@ -73,11 +73,11 @@ class DerivedEntries:
             await held.settle(self._version, [*archived, step])
 
 
-def _changes(known: Mirror | None, step: Step) -> bool:
+def _changes(known: Mirror | None, step: AddStep) -> bool:
     """Whether an entry is to be written: none is there, or one that was made in another way."""
     if known is None:
         return True
-    return not known.erased and known.derivation != step["provenance"]["derivation"]
+    return not known.erased and known.derivation != step.provenance[DERIVATION]
 
 
 def _part(event: Event, mirror: Mirror | None) -> LoopPart:
@@ -88,8 +88,8 @@ def _part(event: Event, mirror: Mirror | None) -> LoopPart:
 
 async def _archived(held: HeldLog, ids: Sequence[UUID]) -> list[Step]:
     """Steps that put entries aside for new ones."""
-    known = await held.known("named", ids=list(ids)) if ids else []
+    changes = {"archived_at": held.at}
     return [
-        steps.turn(one.entry, {"archived_at": held.at}, "archived", "derived anew", to="archived")
-        for one in known
+        TurnStep("archived", "derived anew", changes, entry=one.entry)
+        for one in await held.stored(ids)
     ]

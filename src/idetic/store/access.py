@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from idetic.store import scope
-from idetic.store.disposal import PAYLOAD, notes
 from idetic.store.family import Family
+from idetic.store.payload_stripping import PAYLOAD, note_columns
 
 # What may change of an entry; everything else about it is written once.
 STATE = (
@@ -70,7 +70,7 @@ def _definers(family: Family, table: str) -> dict[str, str]:
         found["mover_grants"] = _mover_grants(family, table)
     touched = map(family.table_name, ("memory", "actions", "reads", "receipts"))
     emptied = (family.log_table, family.notes_table)
-    if table in (*touched, *emptied, *belongings(family), *notes(family)):
+    if table in (*touched, *emptied, *belongings(family), *note_columns(family)):
         found["keeper_grants"] = _keeper_grants(family, table)
     return found
 
@@ -85,7 +85,9 @@ def _mover_grants(family: Family, table: str) -> str:
 
 def _keeper_grants(family: Family, table: str) -> str:
     """What the keeper's functions may do with a table: drop with a scope, empty, never rewrite."""
-    emptied = {table: f"UPDATE ({', '.join(columns)})" for table, columns in notes(family).items()}
+    emptied = {
+        table: f"UPDATE ({', '.join(columns)})" for table, columns in note_columns(family).items()
+    }
     grants: dict[str | None, str] = {
         **{table: f"SELECT, {updates}" for table, updates in emptied.items()},
         family.table_name("memory"): f"SELECT, DELETE, UPDATE ({', '.join(PAYLOAD)})",

@@ -20,7 +20,7 @@ from idetic.store.family_migration import record_all, record_object
 from idetic.store.migrator import LOCK
 from idetic.store.ownership import OWNER, hand_over, hand_over_one
 from idetic.store.plan import Context, Plan, Step, make_plan
-from idetic.store.retention import register_policies
+from idetic.store.retention_rows import register_policies
 from idetic.store.templates import raw
 
 

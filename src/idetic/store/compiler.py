@@ -20,10 +20,10 @@ from idetic.spec.typology import ScopeEnd
 from idetic.store import scope, templates
 from idetic.store.access import belongings, table_names
 from idetic.store.canonical import canonical_names, pointed_at, qualified, root_names
-from idetic.store.disposal import noted_names, notes, noun
 from idetic.store.family import Family, families
+from idetic.store.import_tables import moved
+from idetic.store.payload_stripping import note_columns, noted_names, noun
 from idetic.store.scope import quoted
-from idetic.store.taking import moved
 from idetic.store.templates import Lists, Names
 
 # In an order that can be executed: what others name comes first.
@@ -157,7 +157,7 @@ def _lists(family: Family) -> dict[str, list[Names]]:
         "contradicted noun": [names for names in nouns if "contradictions" in names],
         "table": tables,
         "belonging": [n for n in tables if n["table_name"] in belongings(family)],
-        "noted": [noted_names(family, table) for table in notes(family)],
+        "noted": [noted_names(family, table) for table in note_columns(family)],
         "moved": [_moved(family, table) for table in moved(family)],
         "pointed at": [_pointed_at(table) for table in pointed_at(spec)],
         "key": [

@@ -16,11 +16,11 @@ from uuid import UUID
 
 from idetic.model import Scope
 from idetic.store import templates
+from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
 from idetic.store.entries import Entries
 from idetic.store.family import Family
-from idetic.store.held import Held
 from idetic.store.pipeline import Rows
 
 _FILE = "log"
@@ -71,7 +71,7 @@ class LoopSummary:
     sources: frozenset[UUID]
 
 
-class HeldLog(Held):
+class HeldLog(AnchorTransaction):
     """One anchor with a log, held to derive entries from it."""
 
     async def mirrors(self, ids: Sequence[UUID]) -> dict[UUID, Mirror]:
@@ -117,7 +117,7 @@ class LogStore:
         """The anchor, locked until the block ends."""
         async with self.database.transaction(self.scope) as run:
             held = HeldLog(self.family, self._entries, self._extensions, self.scope, run, now)
-            await held.take()
+            await held.lock()
             yield held
 
     async def record(

@@ -24,7 +24,7 @@ from idetic.library.persona import PersonaMemory
 from idetic.persona.drafts import Draft
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
-from idetic.recall.model import Model
+from idetic.recall.embedding import Model
 from idetic.world import events as _events  # noqa: F401 - so that every kind of event is known
 from idetic.world.looks import count
 from idetic.world.organisations import (

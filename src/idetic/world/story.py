@@ -116,8 +116,11 @@ class StoryEvent:
         """Make it happen, by the verbs that anybody has."""
         happens, _ = _EVENTS[self.kind]
         if isinstance(happens, type):
-            return await happens(**self.said).happen(play)
-        return await happens(play, **self.said)
+            happens, said = happens(**self.said).happen, {}
+        else:
+            said = dict(self.said)
+        made: Scene = await happens(play, **said)
+        return made
 
 
 def event(happens: H) -> H:

@@ -52,6 +52,8 @@ class Config:
 
     def defaults(self, command: Any) -> dict[str, Any]:
         """What the file says for a command's options and for all commands below it."""
+        if not self.values:
+            return {}
         found = {
             each.name: self.values[each.envvar]
             for each in command.params

@@ -22,8 +22,7 @@ from idetic.library.answering import Answered
 from idetic.model import Entry, LedgerRecord, Place, Receipt
 from idetic.recall.context import Context
 from idetic.recall.embedding import Embedded
-from idetic.recall.explanation import as_data
-from idetic.recall.hits import Hit, Recall
+from idetic.recall.hits import Hit, Recall, as_data
 from idetic.surfaces.cli import output
 from idetic.verbs.declaration import Verb
 

@@ -27,7 +27,7 @@ from idetic.surfaces.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from idetic.jobs.attempt import Counts
+    from idetic.jobs.worker import Counts
     from idetic.library.idetic import Idetic
     from idetic.surfaces.cli.demo import DemoKey
 
@@ -230,7 +230,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
                 "Over HTTP each request shows its own key.",
                 remedy="Leave out --key-file, --agent, --anchor and --as.",
             )
-        from idetic.surfaces.mcp.http import serve_http
+        from idetic.surfaces.mcp.transports import serve_http
 
         def announce(address: str) -> None:
             if json:
@@ -245,7 +245,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
     key = _key(key_file, kept, typed=typed)
 
     async def work(db: Idetic) -> None:
-        from idetic.surfaces.mcp.stdio import serve_stdio
+        from idetic.surfaces.mcp.transports import serve_stdio
 
         holder = await _holder(db, key, agent, anchor or [], as_)
         await serve_stdio(db, holder, bound=max_tokens)
@@ -261,7 +261,7 @@ def _prepare_mcp(bound: int) -> None:
     # The packages' own lines may hold what was sent; errors are told where they are met.
     for name in ("mcp", "uvicorn", "starlette", "sse_starlette"):
         logging.getLogger(name).addHandler(logging.NullHandler())
-    from idetic.surfaces.mcp.paging import check_bound
+    from idetic.surfaces.mcp.formatting import check_bound
 
     check_bound(bound)
 
@@ -290,7 +290,7 @@ async def _holder(
 ) -> Any:
     """Whose memory the connection serves: the key's, or that of a scope as typed."""
     from idetic.surfaces.cli.sources import memory_of, principal_of
-    from idetic.surfaces.mcp.holders import Local, OneKey
+    from idetic.surfaces.mcp.callers import Local, OneKey
 
     if key is not None:
         return OneKey(db, key)

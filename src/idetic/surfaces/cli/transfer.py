@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from idetic.library.handles import Memory
     from idetic.library.idetic import Idetic
-    from idetic.transfer.exporting import Exported
-    from idetic.transfer.importing import Imported
+    from idetic.transfer.exports import Exported
+    from idetic.transfer.imports import Imported
 
 EXPORT = examples(
     f"idetic export memory.jsonl {SCOPE}",

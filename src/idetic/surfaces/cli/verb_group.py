@@ -1,7 +1,7 @@
 """The root of the command tree: its own commands, and one for each of memory's verbs.
 
 The verbs are listed by reading their declarations without importing them: importing memory takes a
-second, and `idetic --help` should not. Modules that declare verbs are called `*_verbs.py`.
+second, and `idetic --help` should not.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ PANEL = "Verbs of memory"
 def declared_commands() -> dict[str, str]:
     """Every verb that has a command: the command's name, and the first line of its help."""
     found: dict[str, str] = {}
-    for path in sorted(Path(idetic.__file__).parent.rglob("*_verbs.py")):
-        for node in ast.parse(path.read_text("utf-8")).body:
+    for path in sorted(Path(idetic.__file__).parent.rglob("*.py")):
+        text = path.read_text("utf-8")
+        for node in ast.parse(text).body if "verb(\n" in text or "@verb(" in text else ():
             if isinstance(node, ast.AsyncFunctionDef):
                 found.update(_command(node))
     # Verbs from outside the package were imported by whoever declares them.
@@ -61,11 +62,26 @@ class VerbGroup(TyperGroup):
     """The root. A command of its own stands before the one of a verb with the same name."""
 
     def __init__(self, **settings: Any) -> None:
+        self._listed = False
         super().__init__(**settings)
-        shared = _shared_options()
-        for name, summary in declared_commands().items():
-            stub = VerbStub(name, help=summary, params=shared, rich_help_panel=PANEL)
-            self.commands.setdefault(name, stub)
+
+    @property
+    def commands(self) -> Any:
+        """Every command; the verbs are looked for when one that is not the root's own is wanted."""
+        if not self._listed:
+            self._listed, shared = True, _shared_options()
+            for name, summary in declared_commands().items():
+                stub = VerbStub(name, help=summary, params=shared, rich_help_panel=PANEL)
+                self._commands.setdefault(name, stub)
+        return self._commands
+
+    @commands.setter
+    def commands(self, own: Any) -> None:
+        self._commands = own
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name."""
+        return self._commands.get(cmd_name) or self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that is called; a verb's is made now."""

@@ -24,10 +24,9 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
+from idetic.audit.chain import ChainHead
 from idetic.audit.findings import Verified
-from idetic.audit.head import ChainHead
 from idetic.errors import ChainBroken, InputError
-from idetic.library import reading_verbs, writing_verbs
 from idetic.library.handles import Memory
 from idetic.model import Claim, Observation, Ref
 from idetic.spec.memory_spec import MemorySpec
@@ -209,7 +208,7 @@ def _session(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
         argument = typer.Argument(metavar="SESSION_ID", show_default=False)
         yield _keyword("session", Annotated[str, argument])
     elif verb.placed:
-        new = verb is writing_verbs.observe
+        new = verb is Memory.observe
         about = "The session; without it a new one, open until `idetic close`." if new else None
         option = typer.Option(metavar="SESSION_ID", help=about or "Within this session.")
         yield _keyword("session", Annotated[str | None, option], None)
@@ -289,17 +288,17 @@ def _in_the_past(typed: str, values: Mapping[str, Any]) -> tuple[Verb[..., Any],
     """`idetic list --as-of`, which is a verb of its own and takes fewer filters."""
     if values.keys() & {"tier", "typology", "where"}:
         raise InputError("--as-of takes neither --tier nor --typology.", remedy="Leave those out.")
-    moment = reading_verbs.as_of.parameters["moment"]
+    moment = Memory.as_of.parameters["moment"]
     when = moment_of(typed, "--as-of")
     checked = moment.check(when, "--as-of") if moment.check else when
-    return reading_verbs.as_of, {**values, "moment": checked}
+    return Memory.as_of, {**values, "moment": checked}
 
 
 async def _handle(
     verb: Verb[..., Any], memory: Memory, session_id: UUID | None, values: Mapping[str, Any]
 ) -> AsyncHandle:
     """Where a verb is called: a session that is named, a new one for a note, or all of memory."""
-    if verb is writing_verbs.observe:
+    if verb is Memory.observe:
         # Before a session is opened for it: what cannot be written leaves nothing behind.
         memory.check(Observation(**{k: v for k, v in values.items() if k != "typology"}))
         return await memory.session(session_id).open()

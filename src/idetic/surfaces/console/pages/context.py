@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from idetic.errors import InputError, NotFound
 from idetic.library.handles import Interaction, Memory, Session
-from idetic.lifecycle.listings import OpenSession
+from idetic.lifecycle.overview import OpenSession
 from idetic.recall.context import Context, Evicted, Eviction
 from idetic.surfaces.console import notices, parts
 from idetic.surfaces.console.addresses import at

@@ -103,7 +103,7 @@ async def _timeline(memory: Memory, entry: Entry, history: Sequence[LedgerRecord
                 other = record.detail.get(link)
                 if other is not None and UUID(other) not in found:
                     found[UUID(other)] = await memory.get(UUID(other))
-        timeline(list(found.values()), memory.agent.rooms.clock.now())
+        timeline(list(found.values()), memory.agent.engine.clock.now())
 
 
 async def _about_the_same(memory: Memory, entry: Entry) -> list[Entry]:

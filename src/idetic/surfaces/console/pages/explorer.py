@@ -108,7 +108,7 @@ def _signal(signal: Signal, hit: Hit, colour: str) -> None:
 
 async def _newest(memory: Memory, asked: Asked) -> None:
     """Without words there is nothing to rank: the list itself, newest first."""
-    now = memory.agent.rooms.clock.now()
+    now = memory.agent.engine.clock.now()
     if asked.days:
         found = await memory.written(
             *asked.days.moments(now),

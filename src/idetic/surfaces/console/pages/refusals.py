@@ -21,7 +21,7 @@ async def build(desk: Desk, request: Request) -> None:
     """The page: the refusals of some days, newest first."""
     asked, reason = days_of(request), request.query_params.get("reason", "").strip()
     memory = await desk.memory()
-    since, until = asked.moments(memory.agent.rooms.clock.now())
+    since, until = asked.moments(memory.agent.engine.clock.now())
     found = await memory.refusals(since=since, until=until, limit=LISTED)
     shown = [each for each in found if not reason or each.reason == reason]
     title = ("Refused", words(reason), str(asked) if asked else "")

@@ -11,7 +11,7 @@ from nicegui import events, ui
 
 from idetic.errors import InputError
 from idetic.library.handles import Memory
-from idetic.lifecycle.quarantining import QuarantineRecord
+from idetic.lifecycle.quarantine import QuarantineRecord
 from idetic.model import Capability, Origin, Receipt
 from idetic.surfaces.console import notices, parts
 from idetic.surfaces.console.acting import (

@@ -1,0 +1,124 @@
+"""The engine of one agent, and a binding of it: what every use case is given.
+
+An engine holds what an agent's memory consists of, composed once. A binding is the engine within
+one scope and place; the verbs are functions over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from idetic.gates.gate import Gates
+from idetic.gateway.gateway import Gateway, IdempotencyKey
+from idetic.model import Place, Receipt, Scope
+from idetic.ports import Clock
+from idetic.reason.port import Reasoner
+from idetic.recall.embedding import EmbeddingRun
+from idetic.recall.engine import RecallEngine
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.anchor_transaction import Anchors, AnchorTransaction
+from idetic.store.embeddings import Embeddings
+from idetic.store.entries import Entries
+from idetic.store.queue import Marks, Queue
+from idetic.store.steps import Step
+
+ReasonerFactory = Callable[[], AbstractAsyncContextManager[Reasoner]]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One agent's memory: its spec, its database, and what works on it."""
+
+    spec: MemorySpec
+    version: int
+    clock: Clock
+    gates: Gates
+    anchors: Anchors
+    gateway: Gateway
+    recall: RecallEngine
+    embedding: EmbeddingRun
+    embeddings: Embeddings
+    queue: Queue
+    marks: Marks
+    reasoner: ReasonerFactory | None = None
+    embed_inline: bool = False
+
+    @property
+    def entries(self) -> Entries:
+        """Reads entries without a transaction of their own."""
+        return self.anchors.entries
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """An engine within one scope, at one place of it."""
+
+    engine: Engine
+    scope: Scope
+    place: Place = field(default_factory=Place)
+
+    @property
+    def spec(self) -> MemorySpec:
+        """The agent's spec."""
+        return self.engine.spec
+
+    def hold(self) -> AbstractAsyncContextManager[AnchorTransaction]:
+        """The anchor, locked until the block ends: to decide and write."""
+        return self.engine.anchors.hold(self.scope)
+
+    def look(self) -> AbstractAsyncContextManager[AnchorTransaction]:
+        """The anchor without its lock: to know."""
+        return self.engine.anchors.look(self.scope)
+
+    def gated_reason(self, text: str, what: str = "reason", limit: int = 200) -> str:
+        """A reason or a note as the ingest gate lets the ledger keep it."""
+        return self.engine.gateway.gated_reason(text, what, limit)
+
+    async def settle(self, tx: AnchorTransaction, steps: Sequence[Step]) -> list[Receipt]:
+        """Write what was decided; one receipt for each step that leaves a link."""
+        return await self.engine.gateway.settle(tx, steps)
+
+    async def replayed(
+        self, tx: AnchorTransaction, key: str | None, call: Mapping[str, Any]
+    ) -> Receipt | None:
+        """The receipt of the first call with this idempotency key; None if this is the first."""
+        once = IdempotencyKey.of(key, call)
+        known = None if once is None else await tx.replay(once.key, once.digest)
+        return None if known is None else replace(known, replayed=True)
+
+    async def settle_once(
+        self,
+        tx: AnchorTransaction,
+        steps: Sequence[Step],
+        key: str | None,
+        call: Mapping[str, Any],
+    ) -> Receipt:
+        """Write what a verb decided, and remember its idempotency key.
+
+        The first step is the verb's own, and its receipt is the answer; what it sets in motion
+        follows with receipts of its own.
+        """
+        receipts = await self.settle(tx, steps)
+        once = IdempotencyKey.of(key, call)
+        if once is not None:
+            await tx.remember(once.key, once.digest, receipts[0].position)
+        return receipts[0]
+
+
+async def in_batches(
+    binding: Binding, decide: Callable[[AnchorTransaction], Awaitable[Sequence[Step]]], size: int
+) -> list[Receipt]:
+    """Settle decisions batch by batch, each in a transaction: no anchor is held for a whole run.
+
+    `decide` gives the steps of the next batch; one with fewer than `size` is the last.
+    """
+    receipts: list[Receipt] = []
+    while True:
+        async with binding.hold() as tx:
+            steps = await decide(tx)
+            receipts += await binding.settle(tx, steps)
+        if len(steps) < size:
+            return receipts

@@ -1,0 +1,196 @@
+"""An observation or preference on its way in: checked, and as the database's admit reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from idetic.errors import CapabilityRefused, GateRefused, InputError
+from idetic.gates.gate import Pipeline
+from idetic.gateway.content import check_envelope, check_provenance, check_refs
+from idetic.gateway.records import record_form
+from idetic.model import Claim, Observation, Origin, Ref, Scope, Tier, Typology
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Signal
+from idetic.spec.typology import ConflictRule
+from idetic.store.entry_content import call_digest, content_hash, link_detail, substance
+from idetic.store.steps import reference
+from idetic.verbs.arguments import SHORT, check_moment, check_text
+from idetic.verbs.authorization import article
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCell:
+    """What every item of one call has in common."""
+
+    transition: str
+    tier: Tier
+    typology: Typology
+    supersede: bool
+    # Whether recall weighs how much an entry states; who does not weigh it pays nothing for it.
+    substance: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WriteItem:
+    """An observation or a preference, checked: what `admit` is asked to write."""
+
+    cell: WriteCell
+    body: str
+    envelope: dict[str, Any]
+    origin: Origin
+    trust: int
+    provenance: Mapping[str, str]
+    valid_at: str | None
+    refs: Sequence[Ref]
+    # How a record is written out in the body, if it is one.
+    form: str | None
+    # How much of what kind the ingest gate removed.
+    removed: Mapping[str, int]
+    key: str | None
+    # Whether it was compared with what its session was shown, and the echo that it is then.
+    judged: bool = False
+    echo: dict[str, Any] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is simply added: nothing has to be looked into first."""
+        looked_into = (self.key, self.form, self.echo)
+        return not (self.refs or self.cell.supersede) and looked_into == (None, None, None)
+
+    def encoded(self, receipt: str, entry_id: str) -> dict[str, Any]:
+        """What the SQL function reads; the ids are those of its receipt and its entry."""
+        made = self._chosen()
+        if self.key is not None:
+            refs = [{"noun": r.noun, "id": str(r.id), "version": r.version} for r in self.refs]
+            chosen = made | {"refs": refs} if refs else made
+            made |= {"key": self.key, "digest": call_digest(chosen)}
+        salt, digest = content_hash(self.body, self.envelope)
+        cell = (self.cell.tier, self.cell.typology)
+        detail = link_detail(self.origin, self.trust, cell, self.provenance, salt, digest)
+        if self.removed:
+            detail["removed"] = self.removed
+        if self.refs:
+            made["refs"] = detail["refs"] = [reference(ref) for ref in self.refs]
+        if self.judged:
+            made["judged"] = True
+        if self.echo is not None:
+            made["echo"] = self.echo
+        made["receipt"], made["memory"] = receipt, entry_id
+        made["salt"], made["hash"], made["detail"] = salt, digest, detail
+        return made
+
+    def _chosen(self) -> dict[str, Any]:
+        """What the caller chose: the part that an idempotency key stands for."""
+        cell = self.cell
+        made = {
+            "transition": cell.transition,
+            "tier": cell.tier.value,
+            "typology": cell.typology.value,
+            "body": self.body,
+            "envelope": self.envelope,
+            "origin": self.origin.value,
+            "trust": self.trust,
+        }
+        if cell.supersede:
+            made["supersede"] = True
+        if cell.substance:
+            made["substance"] = substance(self.body)
+        if self.form is not None:
+            made["form"] = self.form
+        if "claim" in self.envelope:
+            # The columns hold the claim as it is compared; the envelope as it was stated.
+            made["claim"] = Claim(**self.envelope["claim"]).normalised().as_dict()
+        if self.provenance:
+            made["provenance"] = self.provenance
+        if self.valid_at:
+            made["valid_at"] = self.valid_at
+        return made
+
+
+class ItemMaker:
+    """Makes items for one cell; what depends only on the cell is worked out once."""
+
+    def __init__(
+        self,
+        spec: MemorySpec,
+        scope: Scope,
+        tier: Tier,
+        typology: Typology,
+        transition: str,
+        ingest: Pipeline,
+    ):
+        self._spec = spec
+        self._ingest = ingest
+        self._own = scope.principal.origin
+        supersede = spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
+        weighs = bool(spec.retrieval.signals.get(Signal.SUBSTANCE))
+        self._cell = WriteCell(transition, tier, typology, supersede, weighs)
+
+    def make(self, seen: Observation) -> WriteItem:
+        """One item, checked; raises before anything is written."""
+        if not isinstance(seen, Observation):
+            raise InputError(
+                f"{article(kind := type(seen).__name__)} {kind} is not an Observation."
+            )
+        spec = self._spec
+        text = check_text(seen.text, spec.backend.body_text_max, "text")
+        # Asked of what was said: the gate may take away the very ids that make it a record.
+        form = None if spec.references.documents else record_form(text)
+        envelope = check_envelope(spec, seen.envelope, seen.claim)
+        text, envelope, removed = self._gated(text, envelope)
+        if removed and seen.verbatim:
+            raise GateRefused(
+                f"The ingest gate would remove: {', '.join(sorted(removed))}.",
+                remedy="What is kept word for word cannot be kept in part: leave it out, or take "
+                "the gate out of the spec; nothing was written.",
+            )
+        origin, trust = self._origin(seen.heard_from)
+        since = check_moment(seen.valid_at, "valid_at")
+        if seen.idempotency_key is not None:
+            check_text(seen.idempotency_key, SHORT, "idempotency_key")
+        return WriteItem(
+            self._cell,
+            text,
+            envelope,
+            origin,
+            trust,
+            check_provenance(spec, seen.provenance),
+            None if since is None else since.isoformat(),
+            check_refs(spec, seen.refs),
+            form,
+            removed,
+            seen.idempotency_key,
+        )
+
+    def _gated(
+        self, text: str, envelope: dict[str, Any]
+    ) -> tuple[str, dict[str, Any], dict[str, int]]:
+        """What crosses the ingest boundary, and how much of what kind did not."""
+        if not self._ingest.transforms:
+            return text, envelope, {}
+        passed = self._ingest.apply(text)
+        kept, changes, refused = self._ingest.apply_envelope(envelope)
+        why = passed.refused or refused
+        if why is not None:
+            raise GateRefused(why)
+        removed: dict[str, int] = {}
+        for change in (*passed.changes, *changes):
+            removed[change.kind] = removed.get(change.kind, 0) + change.count
+        return passed.text, dict(kept), removed
+
+    def _origin(self, heard_from: Origin | None) -> tuple[Origin, int]:
+        own_trust = self._spec.trust_of(self._own)
+        if heard_from is None:
+            return self._own, own_trust
+        try:
+            origin = Origin(heard_from)
+        except ValueError:
+            raise InputError(f"heard_from is one of {', '.join(Origin)}.") from None
+        if self._spec.trust_of(origin) > own_trust:
+            raise CapabilityRefused(
+                f"{article(self._own)} {self._own} principal cannot vouch for the origin {origin}.",
+                remedy="Origin comes from who is bound; bind that principal instead.",
+            )
+        return origin, self._spec.trust_of(origin)

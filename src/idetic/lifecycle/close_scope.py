@@ -1,0 +1,269 @@
+"""Closing a session or interaction: compound, promote, let go, in one transaction, exactly once.
+
+Compounding is deterministic: statements of an interaction that say the same become one entry of
+its session, which names all of them; nothing is summarised, and no model is asked. A scope whose
+process died is found by its silence. The lease is the scope's own life: whatever is opened, written
+or read in it renews it, and so does `renew`. Nobody has to write a heartbeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from idetic.engine import Binding
+from idetic.errors import ScopeClosed
+from idetic.evidence import Closed, Decided, Relation
+from idetic.gates.gate import Pipeline
+from idetic.lifecycle import promotion_gates
+from idetic.lifecycle.promotion import PromotionPass, decisions, target
+from idetic.lifecycle.promotion_inputs import (
+    Inherited,
+    as_source,
+    entries_by_claim,
+    groups,
+    matches_by_words,
+    session_statements,
+)
+from idetic.model import Capability, Decision, Entry, EntryState, Place, Tier, Typology
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Boundary
+from idetic.spec.typology import PromotionPath, ScopeEnd
+from idetic.store import anchor_scans
+from idetic.store.anchor_transaction import AnchorTransaction, ScopeRow, StoredEntry
+from idetic.store.steps import AddStep, CloseStep, LinkStep, RecurStep, Step, drop_steps
+from idetic.verbs.authorization import require
+from idetic.verbs.declaration import McpTool, post, verb
+
+BATCH = 100
+
+
+@verb(
+    capability=Capability.OBSERVE,
+    writes=True,
+    placed=True,
+    http=post("/close", "sessions", at_place=True),
+    tool=McpTool(
+        "End the session",
+        "End a session: what it holds is compounded and promoted, and the rest goes. Do this when "
+        "the work is done; the next observation begins another session.",
+        name="close_session",
+        destructive=True,
+        idempotent=True,
+    ),
+    command="close",
+    examples=("idetic close SESSION_ID {scope}",),
+)
+async def close_scope(binding: Binding, reason: str = "closed") -> Closed:
+    """End the scope: what it holds is compounded or promoted, the rest goes.
+
+    It takes no more writes. Closing twice is fine: the second finds nothing to do.
+    """
+    return await close_at(binding, binding.gated_reason(reason))
+
+
+async def close_at(binding: Binding, reason: str) -> Closed:
+    """End the scope of a place; a second close finds nothing to do and says so."""
+    require(binding.spec, binding.scope, Capability.OBSERVE)
+    place = binding.place
+    wanted = place.interaction_id or place.session_id
+    if wanted is None or place.session_id is None:
+        raise ScopeClosed("Persistent memory has no scope to close.")
+    # The model runs before the anchor is held: other writers wait for the lock, not for it.
+    profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
+    async with binding.hold() as tx:
+        rows = await tx.scopes(wanted)
+        own = next((row for row in rows if row.id == wanted), None)
+        if own is None:
+            raise ScopeClosed("There is no such session or interaction in this scope.")
+        if own.closed_at is not None:
+            step = LinkStep(f"{own.tier.value}_closed", "it was closed already")
+            return Closed((await binding.settle(tx, [step]))[0])
+        await tx.let_transient_go(own.session_id)
+        if own.tier is Tier.INTERACTION:
+            return await _close_interaction(binding, tx, own, reason)
+        return await _close_session(binding, tx, rows, own, reason, profile_id)
+
+
+async def _close_interaction(
+    binding: Binding, tx: AnchorTransaction, row: ScopeRow, reason: str
+) -> Closed:
+    place = {"session_id": row.session_id, "interaction_id": row.id}
+    own = await tx.stored_where("in_interaction", **place)
+    session = await tx.stored_where("in_session", session_id=row.session_id)
+    gate = binding.engine.gates.at(Boundary.INTERACTION_END)
+    steps = compound(tx.spec, gate, own, session, row.session_id)
+    return await _closed(binding, tx, row, reason, steps)
+
+
+async def _close_session(
+    binding: Binding,
+    tx: AnchorTransaction,
+    rows: Sequence[ScopeRow],
+    row: ScopeRow,
+    reason: str,
+    profile_id: UUID | None,
+) -> Closed:
+    """Its interactions first: a session is kept while one of them is open, and not longer."""
+    decided: list[Decided] = []
+    for inner in rows:
+        if inner.tier is Tier.INTERACTION and inner.closed_at is None:
+            decided += (await _close_interaction(binding, tx, inner, reason)).decided
+    steps = await _promotion_steps(binding, tx, row.id, profile_id)
+    closed = await _closed(binding, tx, row, reason, steps)
+    # With the close or not at all: what it left to be embedded and consolidated.
+    await tx.enqueue("embed")
+    await tx.enqueue("consolidate")
+    return Closed(closed.receipt, (*decided, *closed.decided))
+
+
+async def _promotion_steps(
+    binding: Binding, tx: AnchorTransaction, session_id: UUID, profile_id: UUID | None
+) -> list[Step]:
+    statements = await session_statements(tx, session_id)
+    typology, policy = target(tx.spec, None), promotion_gates.policy_of(tx.spec)
+    matches = {}
+    if typology is not None:
+        matches = await matches_by_words(tx, statements, profile_id, typology, policy)
+    about = await entries_by_claim(tx, statements, matches)
+    gate = binding.engine.gates.at(Boundary.SESSION_END, Boundary.PROMOTION)
+    work = PromotionPass(tx.spec, gate, tx.at)
+    for number, heard in enumerate(statements):
+        match = matches.get(number)
+        claim = heard.claim if match is None else match.entry.claim
+        work.settle(heard, [] if claim is None else about.setdefault(claim.key, []), match)
+    left = leaving(tx.spec, await tx.stored_where("transient", session_id=session_id))
+    return work.steps + drop_steps(left, "its session ended", work.into)
+
+
+async def _closed(
+    binding: Binding, tx: AnchorTransaction, row: ScopeRow, reason: str, steps: list[Step]
+) -> Closed:
+    steps.append(CloseStep(f"{row.tier.value}_closed", reason, row.id, row.session_id))
+    receipts = await binding.settle(tx, steps)
+    return Closed(receipts[-1], tuple(decisions(steps, receipts)))
+
+
+@verb(
+    capability=Capability.OBSERVE,
+    writes=True,
+    placed=True,
+    needs_open=True,
+    repeatable=True,
+    http=post("/renew", "sessions", at_place=True),
+    command=None,
+)
+async def renew_scope(binding: Binding) -> None:
+    """Say that this scope is alive although nothing is written; else its lease runs out."""
+    place = binding.place
+    ids = [one for one in (place.session_id, place.interaction_id) if one is not None]
+    async with binding.look() as tx:
+        renewed = await tx.renew(ids)
+    if len(renewed) != len(ids):
+        raise ScopeClosed("This scope was closed; its lease had run out.")
+
+
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/recover", "upkeep"))
+async def recover(binding: Binding) -> list[Closed]:
+    """Close the scopes of this anchor whose process went away; what each close did."""
+    closed = []
+    for place in await _abandoned(binding):
+        at = replace(binding, place=place)
+        closed.append(await close_at(at, "its lease ran out"))
+    return closed
+
+
+async def _abandoned(binding: Binding) -> list[Place]:
+    async with binding.look() as tx:
+        since = _lease_start(binding, Tier.SESSION, tx.at)
+        sessions = await anchor_scans.silent_sessions(tx, since, BATCH)
+        since = _lease_start(binding, Tier.INTERACTION, tx.at)
+        inner = await anchor_scans.silent_interactions(tx, since, BATCH)
+    found = [Place(session_id) for session_id in sessions]
+    return found + [Place(session, one) for one, session in inner if session not in sessions]
+
+
+def _lease_start(binding: Binding, tier: Tier, now: datetime) -> datetime:
+    """A scope of the tier that was silent since then has lost its lease."""
+    return now - timedelta(minutes=binding.spec.tiers.at(tier).lease_minutes)
+
+
+def compound(
+    spec: MemorySpec,
+    gate: Pipeline,
+    own: Sequence[StoredEntry],
+    session: Sequence[StoredEntry],
+    session_id: UUID,
+) -> list[Step]:
+    """The steps that carry an interaction's entries into its session and let the rest go."""
+    made: list[Step] = []
+    into: dict[UUID, UUID] = {}
+    for typology in spec.typology.at(Tier.INTERACTION):
+        path = spec.promotion_of(Tier.INTERACTION, typology).path
+        if path is PromotionPath.NONE or typology not in spec.typology.at(Tier.SESSION):
+            continue
+        mine = [k for k in own if k.entry.typology is typology and _is_live(k)]
+        there = [k for k in session if k.entry.typology is typology]
+        members = [*there, *mine]
+        for numbers in groups(spec, members, Tier.INTERACTION, typology):
+            new = [members[n] for n in numbers if n >= len(there)]
+            old = [members[n] for n in numbers if n < len(there)]
+            if not new:
+                continue
+            # One that makes the claim takes in those that only have its words, not the reverse.
+            claimed = any(k.entry.claim for k in new)
+            same = next((k for k in old if k.entry.claim or not claimed), None)
+            step = _again(same, new) if same else _carry(gate, new, typology, session_id)
+            made.append(step)
+            if step.decision is not Decision.REJECT and step.entry_id is not None:
+                into |= dict.fromkeys((k.id for k in new), step.entry_id)
+    return made + drop_steps(leaving(spec, own), "its interaction ended", into)
+
+
+def _again(there: StoredEntry, new: Sequence[StoredEntry]) -> LinkStep:
+    sources = [as_source(k.entry, Relation.RECURRED) for k in new]
+    return RecurStep("recurred", "said again in another interaction", sources, entry=there.entry)
+
+
+def _carry(
+    gate: Pipeline, new: Sequence[StoredEntry], typology: Typology, session_id: UUID
+) -> LinkStep:
+    """One entry of the session for several of an interaction, as the gate lets it through."""
+    leader = next((k.entry for k in new if k.entry.claim), new[0].entry)
+    taken = Inherited.of(new)
+    passed = gate.apply(leader.body_text)
+    envelope, _, refused = gate.apply_envelope(leader.envelope)
+    if why := passed.refused or refused:
+        return LinkStep("compounding_refused", why, decision=Decision.REJECT, entry=leader)
+    return AddStep(
+        "compounded",
+        "compounded at the end of its interaction",
+        tier=Tier.SESSION,
+        typology=typology,
+        text=passed.text,
+        envelope=envelope,
+        origin=taken.origin,
+        trust=taken.trust,
+        valid_at=taken.valid_at,
+        lineage=[as_source(k.entry, Relation.COMPOUNDED) for k in new],
+        refs=taken.refs,
+        provenance=taken.provenance,
+        session_id=session_id,
+        copy_of=leader.id if passed.text == leader.body_text else None,
+    )
+
+
+def leaving(spec: MemorySpec, stored: Iterable[StoredEntry]) -> list[Entry]:
+    """The entries that go with their scope: transient, and nothing rests on them."""
+    return [
+        k.entry
+        for k in stored
+        if not k.rests
+        and spec.lifecycle_of(k.entry.tier, k.entry.typology).at_scope_end is ScopeEnd.DROP
+    ]
+
+
+def _is_live(stored: StoredEntry) -> bool:
+    return stored.entry.state is EntryState.CURRENT

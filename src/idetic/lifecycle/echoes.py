@@ -1,0 +1,131 @@
+"""When an observation only repeats what its session was shown, decided by its words alone.
+
+An agent that writes down what it has just read has seen nothing. The rule is that of `duplicates`,
+without vectors: equal words, or the same claim in nearly the same words. So a correction, which
+differs in one number or one "not", is never taken for an echo.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from idetic.gateway.gateway import EchoCheck
+from idetic.gateway.write_items import WriteItem
+from idetic.lifecycle import promotion_gates
+from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare
+from idetic.lifecycle.statement_words import read
+from idetic.model import Claim, Place, Scope
+from idetic.recall.evidence import QUOTE, seen, visible
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.read_receipts import ReadReceipts, Shown
+
+# The line of provenance and the headings that stand around quoted evidence in a context.
+_FRAME = re.compile(r"\[[0-9a-f]{8} \w+/\w+;.*\].*:|# (?:interaction|session|persistent)")
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """An observation that repeats entries: which, how alike the words are, and why it counts."""
+
+    echo_of: tuple[UUID, ...]
+    trigram: float
+    why: str
+
+    def as_data(self) -> dict[str, Any]:
+        """For the ledger: ids, a number and a reason, never content."""
+        return {
+            "echo_of": [str(entry_id) for entry_id in self.echo_of],
+            "trigram": round(self.trigram, 4),
+            "why": self.why,
+        }
+
+
+def echo_check(spec: MemorySpec, showing: ReadReceipts) -> EchoCheck:
+    """The gateway's check: compares the items of a write with what their session was shown."""
+
+    async def check(scope: Scope, place: Place, items: Sequence[WriteItem]) -> list[WriteItem]:
+        shown = Echoes(spec, await showing.shown(scope, place))
+        return [_judged(item, shown) for item in items]
+
+    return check
+
+
+def _judged(item: WriteItem, shown: Echoes) -> WriteItem:
+    claim = item.envelope.get("claim")
+    echo = shown.of(item.body, Claim(**claim) if claim else None)
+    return replace(item, judged=True, echo=None if echo is None else echo.as_data())
+
+
+class Echoes:
+    """What one session was shown, ready to be compared with."""
+
+    def __init__(self, spec: MemorySpec, shown: Sequence[Shown]):
+        self._policy = promotion_gates.policy_of(spec)
+        self._by_words: defaultdict[Words, list[Shown]] = defaultdict(list)
+        self._by_claim: defaultdict[Claim, list[Shown]] = defaultdict(list)
+        for one in shown:
+            # Also as it was rendered, with what hides in it spelled out.
+            for text in dict.fromkeys((one.text, visible(one.text))):
+                known = Shown(one.entry_id, bare(text), one.claim)
+                self._by_words[_words(known.text)].append(known)
+                if one.claim is not None:
+                    self._by_claim[one.claim.normalised()].append(known)
+
+    def of(self, text: str, claim: Claim | None) -> Echo | None:
+        """The echo that an observation is, or None for one of its own.
+
+        One that is put together of nothing but shown entries, line by line, repeats all of them.
+        """
+        plain = bare(text)
+        found = self._one(plain, claim)
+        lines = [line for line in plain.split("\n") if line.strip()]
+        if found is not None or claim is not None or len(lines) < 2:
+            return found
+        parts = [self._one(line, None) for line in lines]
+        echoes = [part for part in parts if part is not None]
+        if len(echoes) < len(lines):
+            return None
+        named = dict.fromkeys(entry_id for echo in echoes for entry_id in echo.echo_of)
+        return Echo(tuple(named), min(echo.trigram for echo in echoes), "each of its lines")
+
+    def _one(self, text: str, claim: Claim | None) -> Echo | None:
+        near = [*self._by_words.get(_words(text), ())]
+        if claim is not None:
+            near += self._by_claim.get(claim.normalised(), ())
+        echoes = (self._compared(text, claim, one) for one in near)
+        return next((echo for echo in echoes if echo is not None), None)
+
+    def _compared(self, text: str, claim: Claim | None, one: Shown) -> Echo | None:
+        # A claim that only one of them makes cannot tell them apart: the words do.
+        both = claim is not None and one.claim is not None
+        mine, theirs = (
+            ComparedStatement(text, claim if both else None),
+            ComparedStatement(one.text, one.claim if both else None),
+        )
+        found = compare(mine, theirs, self._policy)
+        alike = found.trigram or 0.0
+        # The same claim in other words may well be seen again; in the same words it was read.
+        apart = both and alike < self._policy.dedup_trigram
+        if found.verdict is not Sameness.SAME or apart:
+            return None
+        return Echo((one.entry_id,), alike, found.why)
+
+
+def bare(text: str) -> str:
+    """A text without the marks of a quotation, and without what nobody can see."""
+    lines = (line.strip() for line in seen(text).split("\n"))
+    return "\n".join(
+        line.removeprefix(QUOTE.strip()).strip() for line in lines if not _FRAME.fullmatch(line)
+    )
+
+
+def _words(text: str) -> Words:
+    """The words in any order: statements that say the same have the same ones."""
+    return tuple(sorted(word.value for word in read(text)))

@@ -1,0 +1,218 @@
+"""Looking entries up: the current view, one entry, the past; and the evidence behind an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from idetic.engine import Binding
+from idetic.errors import EntryNotFound, EnvelopeRefused, InputError
+from idetic.evidence import Candidate, Corroboration, GateResult, Lineage, Referenced
+from idetic.gateway.content import question_envelope
+from idetic.lifecycle.promotion_decision import PromotionDecision
+from idetic.lifecycle.promotion_inputs import beside, supported_entries
+from idetic.model import Capability, Claim, Entry, LedgerRecord, Overdue, Tier, Typology
+from idetic.spec.primitives import Boundary, EnvelopeType
+from idetic.store import anchor_scans
+from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
+from idetic.verbs.arguments import MAX_LISTED, SHORT, Between, Cursor, Limit, Wire, check_text
+from idetic.verbs.declaration import Paging, get, post, verb
+
+ENTRY_PAGE = Paging("entries", lambda entry: entry.id)
+# Each is weighed against what stands beside it, with a query of its own.
+MAX_CANDIDATES = 200
+
+
+@verb(
+    capability=Capability.READ,
+    placed=True,
+    http=get("/entries", "reading", page=ENTRY_PAGE),
+    examples=("idetic list {scope}", "idetic list {scope} --as-of 2026-01-31T12:00:00Z"),
+)
+async def list_(
+    binding: Binding,
+    *,
+    tier: Tier | None = None,
+    typology: Typology | None = None,
+    limit: Limit = 100,
+    before: Cursor = None,
+    where: Mapping[str, Any] | None = None,
+) -> list[Entry]:
+    """List the current entries of this place, newest first; `before` is the last id of a page.
+
+    `where` leaves only entries whose envelope matches every key of it, as recall matches.
+    """
+    return await binding.engine.entries.current(
+        binding.scope,
+        tier=None if tier is None else tier.value,
+        typology=None if typology is None else typology.value,
+        limit=limit,
+        where=question_envelope(binding.spec, where),
+        before=before,
+        session_id=binding.place.session_id,
+        interaction_id=binding.place.interaction_id,
+    )
+
+
+@verb(capability=Capability.READ, http=get("/entries/{entry_id}", "reading"))
+async def get_(binding: Binding, entry_id: UUID) -> Entry:
+    """Read one entry, whatever became of it; raises EntryNotFound outside this scope."""
+    found = await binding.engine.entries.get(binding.scope, entry_id)
+    if found is None:
+        raise _missing(await binding.engine.entries.history(binding.scope, entry_id))
+    return found
+
+
+@verb(
+    capability=Capability.READ,
+    http=get("/entries/{entry_id}/history", "reading"),
+    examples=("idetic history ENTRY_ID {scope}",),
+)
+async def history(binding: Binding, entry_id: UUID) -> list[LedgerRecord]:
+    """List every transition of one entry, oldest first: who did what to it, when and why."""
+    found = await binding.engine.entries.history(binding.scope, entry_id)
+    if not found:
+        raise EntryNotFound
+    return found
+
+
+@verb(capability=Capability.READ, http=get("/as-of", "reading", page=ENTRY_PAGE))
+async def as_of(
+    binding: Binding, moment: datetime, *, limit: Limit = 100, before: Cursor = None
+) -> list[Entry]:
+    """List what was current at a moment, each entry as it stood then, newest first."""
+    return await binding.engine.entries.as_of(binding.scope, moment, limit=limit, before=before)
+
+
+@verb(capability=Capability.READ, http=get("/overdue", "reading"))
+async def overdue(binding: Binding, *, limit: Limit = 50) -> list[Overdue]:
+    """List the persistent entries that time presses on most: what waits for a disposition."""
+    now = binding.engine.clock.now()
+    return await binding.engine.entries.overdue(binding.scope, now, limit=limit)
+
+
+@verb(capability=Capability.READ, http=post("/lookups/about", "lookups"))
+async def about(binding: Binding, subjects: Iterable[str]) -> list[Entry]:
+    """List the current entries whose claim is about one of the subjects, oldest first.
+
+    A subject is compared as claims are: case, width and spacing make no difference.
+    """
+    wanted = [check_text(s, SHORT, "subjects") for s in _few(subjects, "subjects")]
+    keys = [Claim(subject, "", "").key[0] for subject in wanted]
+    return await binding.engine.entries.about(binding.scope, keys) if keys else []
+
+
+@verb(capability=Capability.READ, http=post("/lookups/tally", "lookups"))
+async def tally(
+    binding: Binding, key: str, *, where: Mapping[str, Any] | None = None
+) -> dict[str, int]:
+    """Count how often each value of an envelope key stands among current entries."""
+    declared = binding.spec.retrieval.envelope.get(key)
+    if declared is None or declared.type is EnvelopeType.LIST:
+        raise EnvelopeRefused(
+            f"The envelope key {key!r} cannot be tallied.",
+            remedy="Name a declared scalar or hierarchy; see `retrieval.envelope` in the spec.",
+        )
+    return await binding.engine.entries.tally(
+        binding.scope, key, question_envelope(binding.spec, where)
+    )
+
+
+@verb(
+    capability=Capability.READ,
+    whole_anchor=True,
+    repeatable=False,
+    placed=True,
+    http=post("/reads", "lookups"),
+    command=None,
+)
+async def note_read(binding: Binding, entries: Iterable[UUID]) -> None:
+    """Record that entries were put before this scope's principal, as `context` does."""
+    ids = _few(entries, "entries")
+    now = binding.engine.clock.now()
+    await binding.engine.embeddings.read(binding.scope, binding.place, ids, now)
+
+
+@verb(capability=Capability.READ, http=post("/reads/last", "lookups"))
+async def last_read(binding: Binding, entries: Iterable[UUID]) -> dict[UUID, datetime]:
+    """Say when each of the entries was last read; one that never was is not in the answer."""
+    ids = _few(entries, "entries")
+    return await binding.engine.entries.last_read(binding.scope, ids) if ids else {}
+
+
+def _missing(links: Sequence[LedgerRecord]) -> EntryNotFound:
+    """Why there is no entry: unknown here, or gone with its scope, and then into what."""
+    if not links or links[-1].transition != "dropped":
+        return EntryNotFound()
+    into = links[-1].detail.get("into")
+    went = f"What it said is in entry {into}." if into else "Nothing was made of it."
+    return EntryNotFound(
+        f"The entry went with its scope on {links[-1].at:%Y-%m-%d %H:%M} UTC.", remedy=went
+    )
+
+
+def _few(values: Iterable[Any], what: str) -> list[Any]:
+    found = list(values)
+    if len(found) > MAX_LISTED:
+        raise InputError(f"At most {MAX_LISTED:,} {what} per call; split them.")
+    return found
+
+
+@verb(capability=Capability.READ, http=get("/entries/{entry_id}/corroborations", "reading"))
+async def corroborations(binding: Binding, entry_id: UUID) -> list[Corroboration]:
+    """List what supports an entry, oldest first; withdrawn ones say so."""
+    async with binding.look() as tx:
+        await tx.entry(entry_id)
+        return (await tx.corroborations([entry_id])).get(entry_id, [])
+
+
+@verb(capability=Capability.READ, http=get("/entries/{entry_id}/lineage", "reading"))
+async def lineage(binding: Binding, entry_id: UUID) -> list[Lineage]:
+    """List what an entry was made of; sources that went with their scope are still named."""
+    async with binding.look() as tx:
+        await tx.entry(entry_id)
+        return (await tx.lineage([entry_id])).get(entry_id, [])
+
+
+@verb(capability=Capability.READ, http=get("/entries/{entry_id}/references", "reading"))
+async def references(binding: Binding, entry_id: UUID) -> list[Referenced]:
+    """List the canonical rows that an entry refers to, as they read now."""
+    async with binding.look() as tx:
+        await tx.entry(entry_id)
+        return await tx.references(entry_id)
+
+
+@verb(capability=Capability.READ, http=get("/entries/{entry_id}/gates", "reading"))
+async def gates(binding: Binding, entry_id: UUID) -> list[GateResult]:
+    """Say what each of the four promotion gates says about an entry now, with its numbers."""
+    async with binding.look() as tx:
+        (weighed,) = await _weighed(binding, tx, [await tx.entry(entry_id)])
+    return list(weighed.gates)
+
+
+@verb(
+    capability=Capability.READ,
+    http=get("/candidates", "maturing", page=Paging("candidates", lambda one: one.entry.id)),
+)
+async def candidates(
+    binding: Binding,
+    *,
+    limit: Annotated[int, Between(1, MAX_CANDIDATES)] = 50,
+    after: Annotated[UUID | None, Wire("cursor", UUID | None)] = None,
+) -> list[Candidate]:
+    """List what waits for support, oldest first, with its gates; `after` is a page's last id."""
+    async with binding.look() as tx:
+        ids = await anchor_scans.candidates(tx, after, limit)
+        return await _weighed(binding, tx, await tx.stored(ids))
+
+
+async def _weighed(
+    binding: Binding, tx: AnchorTransaction, stored: Sequence[StoredEntry]
+) -> list[Candidate]:
+    decision = PromotionDecision(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
+    return [
+        Candidate(one.entry, tuple(decision.gates(one, await beside(tx, one))))
+        for one in await supported_entries(tx, stored)
+    ]

@@ -1,0 +1,277 @@
+"""What is written directly: observations, preferences, actions; an entry archived or exempted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from idetic.engine import Binding
+from idetic.errors import InputError
+from idetic.gateway.gateway import raise_if_rejected
+from idetic.model import (
+    Capability,
+    Claim,
+    Decision,
+    Observation,
+    Origin,
+    Place,
+    Receipt,
+    Ref,
+    Tier,
+    Typology,
+)
+from idetic.recall.embedding import Embedded, Progress
+from idetic.verbs.declaration import McpTool, post, verb
+
+MAX_LINKED = 1_000
+_WROTE = (Decision.ADD, Decision.UPDATE)
+
+
+@verb(
+    capability=Capability.OBSERVE,
+    writes=True,
+    placed=True,
+    needs_open=True,
+    http=post("/observations", "writing"),
+    tool=McpTool(
+        "Write down what happened",
+        "Write down what happened or what you learnt, in your own words. Refer to rules instead of "
+        "repeating them. It goes to the session of this connection, which is opened if need be. "
+        "Returns the decision, the entry's id and the session's id.",
+        hidden=("typology",),
+    ),
+    examples=(
+        'idetic observe "The second check came late." {scope}',
+        'idetic observe "Wires go out late on Fridays." --ref rule:RULE_ID {scope} --json',
+        "idetic observe - {scope} < note.txt",
+    ),
+    describes={"text": "What happened, in your own words."},
+)
+async def observe(
+    binding: Binding,
+    text: str,
+    *,
+    envelope: Mapping[str, Any] | None = None,
+    refs: Iterable[Ref] = (),
+    claim: Claim | None = None,
+    provenance: Mapping[str, str] | None = None,
+    valid_at: datetime | None = None,
+    heard_from: Origin | None = None,
+    typology: Typology = Typology.EPISODIC,
+    idempotency_key: str | None = None,
+) -> Receipt:
+    """Write down what happened. Returns a durable receipt."""
+    seen = Observation(
+        text, envelope, tuple(refs), claim, provenance, valid_at, heard_from, idempotency_key
+    )
+    place, gateway = binding.place, binding.engine.gateway
+    items = gateway.items(binding.scope, place.tier, typology, [seen])
+    receipts = await gateway.admit(binding.scope, place, items)
+    raise_if_rejected(receipts[0])
+    if binding.engine.embed_inline:
+        await _embed_inline(binding, receipts, [seen], place.tier, typology)
+    return receipts[0]
+
+
+@verb(
+    capability=Capability.OBSERVE,
+    writes=True,
+    placed=True,
+    needs_open=True,
+    http=post("/observations/batch", "writing"),
+    command=None,
+)
+async def observe_many(
+    binding: Binding,
+    observations: Sequence[Observation],
+    *,
+    typology: Typology = Typology.EPISODIC,
+    idempotency_key: str | None = None,
+) -> list[Receipt]:
+    """Write many observations in one transaction; what is refused comes back as REJECT.
+
+    With `idempotency_key`, each observation without a key of its own gets one made of that and its
+    place in the list, so that a repeated batch writes nothing twice.
+    """
+    seen = _numbered(observations, idempotency_key)
+    place, gateway = binding.place, binding.engine.gateway
+    items = gateway.items(binding.scope, place.tier, typology, seen)
+    receipts = await gateway.admit(binding.scope, place, items)
+    if binding.engine.embed_inline:
+        await _embed_inline(binding, receipts, seen, place.tier, typology)
+    return receipts
+
+
+@verb(
+    capability=Capability.PREFER,
+    writes=True,
+    placed=True,
+    needs_open=True,
+    http=post("/preferences", "writing"),
+    tool=McpTool(
+        "State how things are to be done",
+        "State a lasting preference. One with the same claim (subject, attribute) takes the place "
+        "of the earlier one, whose history stays.",
+        hidden=("provenance",),
+        destructive=True,
+    ),
+    examples=('idetic prefer "Call before noon." --claim subject=ada {scope}',),
+    describes={"text": "How things are to be done."},
+)
+async def prefer(
+    binding: Binding,
+    text: str,
+    *,
+    claim: Claim | None = None,
+    envelope: Mapping[str, Any] | None = None,
+    refs: Iterable[Ref] = (),
+    provenance: Mapping[str, str] | None = None,
+    idempotency_key: str | None = None,
+) -> Receipt:
+    """State how to do things. A preference supersedes the one with the same claim key."""
+    stated = Observation(
+        text, envelope, tuple(refs), claim, provenance, idempotency_key=idempotency_key
+    )
+    return raise_if_rejected((await _preferred(binding, [stated]))[0])
+
+
+@verb(
+    capability=Capability.PREFER,
+    writes=True,
+    placed=True,
+    needs_open=True,
+    http=post("/preferences/batch", "writing"),
+    command=None,
+)
+async def prefer_many(
+    binding: Binding,
+    preferences: Sequence[Observation],
+    *,
+    idempotency_key: str | None = None,
+) -> list[Receipt]:
+    """State many preferences in one transaction; what is refused comes back as REJECT."""
+    return await _preferred(binding, _numbered(preferences, idempotency_key))
+
+
+async def _preferred(binding: Binding, stated: Sequence[Observation]) -> list[Receipt]:
+    cell = (Tier.PERSISTENT, Typology.PROCEDURAL)
+    place, gateway = Place(binding.place.session_id), binding.engine.gateway
+    items = gateway.items(binding.scope, *cell, stated, "preferred")
+    receipts = await gateway.admit(binding.scope, place, items)
+    if binding.engine.embed_inline:
+        await _embed_inline(binding, receipts, stated, *cell)
+    return receipts
+
+
+def _numbered(many: Sequence[Observation], key: str | None) -> list[Observation]:
+    """Each with a key of its own, or one made of the call's and its place in the list."""
+    if key is None:
+        return list(many)
+    return [
+        replace(one, idempotency_key=f"{key}/{number}") if one.idempotency_key is None else one
+        for number, one in enumerate(many)
+    ]
+
+
+async def _embed_inline(
+    binding: Binding,
+    receipts: Sequence[Receipt],
+    seen: Sequence[Observation],
+    tier: Tier,
+    typology: Typology,
+) -> None:
+    """Embed what was just written. The write stands either way."""
+    pairs = zip(receipts, seen, strict=True)
+    new = [(receipt.entry_id, one.text) for receipt, one in pairs if receipt.decision in _WROTE]
+    await binding.engine.embedding.written(binding.scope, new, tier, typology)
+
+
+@verb(
+    capability=Capability.LINK_ACTION,
+    writes=True,
+    http=post("/actions", "writing"),
+    examples=("idetic link-action ACTION_ID payment ENTRY_ID {scope}",),
+)
+async def link_action(
+    binding: Binding,
+    action_id: UUID,
+    kind: str,
+    entries: Iterable[UUID],
+    *,
+    reason: str = "the action rested on these entries",
+    idempotency_key: str | None = None,
+) -> Receipt:
+    """Record that an action rested on entries; they can then never be removed."""
+    declared = binding.spec.audit.action_kinds
+    if kind not in declared:
+        raise InputError(
+            f"{kind!r} is not an action kind of {binding.spec.agent}.",
+            remedy=f"Declared under `audit`: {', '.join(declared)}.",
+        )
+    memories = sorted({str(entry) for entry in entries})
+    if not 0 < len(memories) <= MAX_LINKED:
+        raise InputError(f"An action rests on 1 to {MAX_LINKED:,} entries.")
+    call = {"action": str(action_id), "kind": kind, "memories": memories}
+    call |= {"reason": binding.gated_reason(reason)}
+    return await binding.engine.gateway.call(binding.scope, "link_action", call, idempotency_key)
+
+
+@verb(
+    capability=Capability.ARCHIVE,
+    writes=True,
+    http=post("/entries/{entry_id}/archive", "maturing"),
+    examples=('idetic archive ENTRY_ID --reason "no longer so" {scope}',),
+)
+async def archive(
+    binding: Binding, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
+) -> Receipt:
+    """Take an entry out of the current view. The row and its history stay."""
+    call = {"verb": "archive", "memory": str(entry_id), "reason": binding.gated_reason(reason)}
+    return await binding.engine.gateway.call(binding.scope, "turn", call, idempotency_key)
+
+
+@verb(
+    capability=Capability.EXEMPT,
+    writes=True,
+    http=post("/entries/{entry_id}/exempt", "maturing"),
+    examples=('idetic exempt ENTRY_ID --reason "it never ages" {scope}',),
+)
+async def exempt(
+    binding: Binding, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
+) -> Receipt:
+    """Mark an entry exempt from decay and disposition."""
+    call = {"verb": "exempt", "memory": str(entry_id), "reason": binding.gated_reason(reason)}
+    return await binding.engine.gateway.call(binding.scope, "turn", call, idempotency_key)
+
+
+@verb(capability=Capability.OBSERVE, writes=True, placed=True, repeatable=True, command=None)
+async def open_scope(binding: Binding) -> None:
+    """Begin the session or interaction of this place, or resume one that is open."""
+    place = binding.place
+    call = {
+        "tier": place.tier.value,
+        "scope": str(place.interaction_id or place.session_id),
+        "session": str(place.session_id),
+        "reason": "opened",
+    }
+    await binding.engine.gateway.call(binding.scope, "scope_turn", call)
+
+
+@verb(
+    capability=(Capability.MAINTAIN, Capability.OBSERVE),
+    repeatable=True,
+    http=post("/embed", "upkeep"),
+    examples=("idetic embed {scope}",),
+)
+async def embed(binding: Binding, progress: Progress | None = None) -> Embedded:
+    """Give every pending entry of this anchor its vector, in batches that each commit."""
+    return await binding.engine.embedding.pending(binding.scope, progress)
+
+
+@verb(capability=Capability.MAINTAIN, repeatable=True, http=post("/reembed", "upkeep"))
+async def reembed(binding: Binding, progress: Progress | None = None) -> Embedded:
+    """Embed the whole tenant with the loaded model, then switch recalls to it."""
+    return await binding.engine.embedding.tenant(binding.scope, progress)

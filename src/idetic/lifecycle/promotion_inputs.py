@@ -1,0 +1,304 @@
+"""What a promotion pass reads before it decides: statements of a session, entries with evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from idetic.evidence import Corroboration, Lineage, Relation, SourceType
+from idetic.ids import uuid7
+from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, group
+from idetic.lifecycle.promotion_gates import independent
+from idetic.model import Claim, Entry, EntryState, Origin, Ref, Tier, Typology
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.typology import ConsolidationMethod, PromotionPolicy
+from idetic.store import anchor_scans
+from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
+
+LineageOf = Mapping[UUID, Sequence[Lineage]]
+
+
+def as_source(entry: Entry, relation: Relation) -> Lineage:
+    """An entry as a source of another."""
+    return Lineage(
+        entry.id,
+        relation,
+        entry.origin,
+        entry.trust,
+        entry.created_at,
+        entry.session_id,
+        entry.interaction_id,
+        {k: v for k, v in entry.provenance.items() if v is not None},
+    )
+
+
+def flattened(
+    members: Sequence[StoredEntry], lineage: LineageOf, relation: Relation
+) -> list[Lineage]:
+    """Every source of some entries, and those entries: what goes with a scope stays named here."""
+    found: dict[UUID, Lineage] = {}
+    for member in members:
+        found.setdefault(member.id, as_source(member.entry, relation))
+        for one in lineage.get(member.id, ()):
+            found.setdefault(one.source_id, replace(one, relation=relation))
+    return list(found.values())
+
+
+def observed(entry: Entry, lineage: LineageOf) -> Sequence[Lineage]:
+    """The observations behind a session's entry: those it was made of, or itself; and echoes."""
+    behind = lineage.get(entry.id, [])
+    if any(one.relation is not Relation.RECURRED for one in behind):
+        return behind
+    return [as_source(entry, Relation.PROMOTED), *behind]
+
+
+def source_ref(one: Lineage) -> UUID:
+    """What counts as one source: a chat thread, however often it says something.
+
+    Three mentions in one thread are one voice; the same from three threads are three.
+    """
+    return one.interaction_id or one.session_id or one.source_id
+
+
+@dataclass(slots=True)
+class DistinctSources:
+    """The distinct sources behind a statement, each once."""
+
+    found: dict[tuple[SourceType, UUID], Corroboration] = field(default_factory=dict)
+
+    def observe(self, lineage: Iterable[Lineage], at: datetime, by: str) -> None:
+        """Count observations; the same thread twice is one source."""
+        for one in lineage:
+            key = (SourceType.OBSERVATION_EVENT, source_ref(one))
+            told = dict(one.provenance)
+            made = Corroboration(uuid7(), *key, at, by, one.origin, one.session_id, provenance=told)
+            self.found.setdefault(key, made)
+
+    def carry(self, corroborations: Iterable[Corroboration]) -> None:
+        """Corroborations that an entry brings along to what is made of it."""
+        for one in corroborations:
+            if one.withdrawn_at is None:
+                self.found.setdefault(one.source, replace(one, id=uuid7()))
+
+    def __iter__(self) -> Iterator[Corroboration]:
+        return iter(self.found.values())
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """What a derived entry takes from its members: the weakest trust, every reference."""
+
+    origin: Origin
+    trust: int
+    refs: tuple[Ref, ...]
+    provenance: dict[str, Any]
+    valid_at: datetime
+
+    @classmethod
+    def of(cls, members: Sequence[StoredEntry], lineage: Iterable[Lineage] = ()) -> Inherited:
+        """The inheritance of a group; the first member speaks, the newest dates it."""
+        own = (as_source(m.entry, Relation.MERGED) for m in members)
+        weakest = min([*own, *lineage], key=lambda one: one.trust)
+        refs = {(r.noun, r.id): r for m in members for r in m.entry.refs}
+        newest = members[-1].entry
+        known = {k: v for k, v in newest.provenance.items() if v is not None}
+        began = min(m.entry.valid_at or m.entry.created_at for m in members)
+        return cls(weakest.origin, weakest.trust, tuple(refs.values()), known, began)
+
+
+@dataclass(slots=True)
+class SessionStatement:
+    """One statement that a session leaves: the entries that make it, and who said so."""
+
+    members: Sequence[StoredEntry]
+    lineage: Sequence[Lineage]
+    sources: DistinctSources
+
+    @property
+    def leader(self) -> Entry:
+        """The entry whose words stand for the group: the first that makes its claim."""
+        return next((m.entry for m in self.members if m.entry.claim), self.members[0].entry)
+
+    @property
+    def claim(self) -> Claim | None:
+        """What it asserts, as it is compared."""
+        claim = self.leader.claim
+        return None if claim is None else claim.normalised()
+
+
+@dataclass(slots=True)
+class SupportedEntry:
+    """A persistent entry and the evidence about it, as a pass goes along."""
+
+    entry: Entry
+    sources: list[Corroboration] = field(default_factory=list)
+    failures: set[tuple[str, str]] = field(default_factory=set)
+    vector: Any = None
+    live: bool = True
+
+    @property
+    def id(self) -> UUID:
+        """The entry's id."""
+        return self.entry.id
+
+    @property
+    def value(self) -> str | None:
+        """What it asserts about its claim key."""
+        claim = self.entry.claim
+        return None if claim is None else claim.normalised().value
+
+    def independent(self) -> list[Corroboration]:
+        """The sources that count."""
+        return independent(self.sources)
+
+
+def statement(stored: StoredEntry | SupportedEntry) -> ComparedStatement:
+    """An entry as something to compare."""
+    return ComparedStatement(stored.entry.body_text, stored.entry.claim, stored.vector)
+
+
+def groups(
+    spec: MemorySpec, members: Sequence[StoredEntry], tier: Tier, typology: Typology
+) -> list[list[int]]:
+    """Which of some entries say the same, by the cell's own way of consolidating."""
+    if spec.consolidation_of(tier, typology).method is ConsolidationMethod.NONE:
+        return [[number] for number in range(len(members))]
+    return group([statement(m) for m in members], spec.promotion_of(tier, typology))
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+async def session_statements(tx: AnchorTransaction, session_id: UUID) -> list[SessionStatement]:
+    """The statements that a session leaves, each with everybody who made it."""
+    members = await tx.stored_where("in_session", session_id=session_id)
+    ids = [member.id for member in members]
+    lineage = await tx.lineage(ids)
+    supported = await tx.corroborations(ids)
+    found = []
+    for typology in tx.spec.typology.at(Tier.SESSION):
+        mine = [member for member in members if member.entry.typology is typology]
+        for numbers in groups(tx.spec, mine, Tier.SESSION, typology):
+            same = [mine[n] for n in numbers]
+            sources = DistinctSources()
+            for member in same:
+                sources.observe(observed(member.entry, lineage), tx.at, tx.actor)
+                sources.carry(supported.get(member.id, ()))
+            found.append(
+                SessionStatement(same, flattened(same, lineage, Relation.PROMOTED), sources)
+            )
+    return found
+
+
+async def supported_entries(
+    tx: AnchorTransaction, stored: Sequence[StoredEntry]
+) -> list[SupportedEntry]:
+    """Persistent entries with the evidence about them."""
+    ids = [one.id for one in stored]
+    failures = await tx.failures(ids)
+    supported = await _corroborations(tx, ids)
+    return [
+        SupportedEntry(
+            one.entry,
+            supported.get(one.id, []),
+            failures.get(one.id, set()),
+            one.vector,
+            live=one.entry.state is EntryState.CURRENT,
+        )
+        for one in stored
+    ]
+
+
+async def _corroborations(
+    tx: AnchorTransaction, ids: Sequence[UUID]
+) -> dict[UUID, list[Corroboration]]:
+    if tx.spec.references.corroborations:
+        return await tx.corroborations(ids)
+    # A family without the junction: its lineage says who spoke.
+    found: dict[UUID, list[Corroboration]] = {}
+    for memory_id, rows in (await tx.lineage(ids)).items():
+        sources = DistinctSources()
+        # What threads compounded into is named beside them, and is no voice of its own.
+        heard = {row.session_id for row in rows if row.interaction_id}
+        voices = [r for r in rows if r.interaction_id or r.session_id not in heard]
+        sources.observe(voices, tx.at, "")
+        found[memory_id] = list(sources)
+    return found
+
+
+async def beside(tx: AnchorTransaction, supported: SupportedEntry) -> list[SupportedEntry]:
+    """A persistent entry among those that speak about the same claim key."""
+    claim = supported.entry.claim
+    if claim is None:
+        return []
+    others = [one for one in await tx.claimed([claim.key]) if one.id != supported.id]
+    return [supported, *await supported_entries(tx, others)]
+
+
+async def entries_by_claim(
+    tx: AnchorTransaction,
+    statements: Sequence[SessionStatement],
+    matches: Mapping[int, SupportedEntry],
+) -> dict[tuple[str, str], list[SupportedEntry]]:
+    """The persistent entries that speak about the same claim keys; one object for each."""
+    matched = {one.id: one for one in matches.values()}
+    claims = [*(one.claim for one in statements), *(one.entry.claim for one in matched.values())]
+    stored = await tx.claimed(claim.key for claim in claims if claim is not None)
+    found: dict[tuple[str, str], list[SupportedEntry]] = {}
+    for one in await supported_entries(tx, stored):
+        if one.entry.claim is not None:
+            found.setdefault(one.entry.claim.key, []).append(matched.get(one.id, one))
+    return found
+
+
+async def matches_by_words(
+    tx: AnchorTransaction,
+    statements: Sequence[SessionStatement],
+    profile_id: UUID | None,
+    typology: Typology,
+    policy: PromotionPolicy,
+) -> dict[int, SupportedEntry]:
+    """For statements without a claim: the persistent entry that says the same, by number."""
+    plain = [(n, one) for n, one in enumerate(statements) if one.claim is None]
+    near = await _near(tx, plain, profile_id, typology)
+    wanted = {memory_id for found in near.values() for memory_id, _ in found}
+    stored = [
+        one
+        for one in await tx.stored(wanted)
+        if one.entry.typology is typology and one.entry.state is EntryState.CURRENT
+    ]
+    known = {one.id: one for one in await supported_entries(tx, stored)}
+    matched: dict[int, SupportedEntry] = {}
+    for number, one in plain:
+        mine = statement(one.members[0])
+        # The oldest of those that are equally near, so that the choice is always the same.
+        for memory_id, _ in sorted(near.get(number, ()), key=lambda one: (-one[1], one[0])):
+            other = known.get(memory_id)
+            if other and compare(mine, statement(other), policy).verdict is Sameness.SAME:
+                matched[number] = other
+                break
+    return matched
+
+
+async def _near(
+    tx: AnchorTransaction,
+    plain: Sequence[tuple[int, SessionStatement]],
+    profile_id: UUID | None,
+    typology: Typology,
+) -> anchor_scans.Near:
+    """By vector where there is one; by its words where there is none."""
+    vectors = [(n, v) for n, one in plain if (v := one.members[0].vector) is not None]
+    if profile_id is None:
+        vectors = []
+    has_vector = {number for number, _ in vectors}
+    texts = [(n, one.leader.body_text) for n, one in plain if n not in has_vector]
+    found = await anchor_scans.alike(tx, texts)
+    if profile_id is not None:
+        found |= await anchor_scans.near(tx, vectors, profile_id, typology)
+    return found

@@ -1,0 +1,153 @@
+"""Scans of one anchor: what is near a statement, what fell due, what canonical content outdated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from idetic.evidence import Disposition, DispositionCause
+from idetic.model import Tier, Typology
+from idetic.spec.primitives import Canonical
+from idetic.store import decay
+from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction
+from idetic.store.canonical import canonical_names
+from idetic.store.recall_statement import EXACT_BELOW
+from idetic.store.scope import quoted
+
+# An entry itself and candidates take places too.
+_NEAREST = 8
+# They leave the planner no other plan than the vector index.
+_INDEXED = {
+    "enable_sort": "off",
+    "enable_seqscan": "off",
+    "jit": "off",
+    "hnsw.iterative_scan": "strict_order",
+}
+_AFTER = {"enable_sort": "on", "enable_seqscan": "on"}
+Near = dict[int, list[tuple[UUID, float]]]
+
+
+async def near(
+    tx: AnchorTransaction,
+    vectors: Sequence[tuple[int, Any]],
+    profile_id: UUID,
+    typology: Typology,
+) -> Near:
+    """The nearest live persistent entries of a typology to each vector, by its number."""
+    if not vectors:
+        return {}
+    ((count,),) = await tx.rows("persistent_vectors", profile=profile_id, most=EXACT_BELOW)
+    exact = count < EXACT_BELOW
+    if not exact:
+        await tx.run.set(_INDEXED)
+    rows = await tx.rows(
+        "near_exact" if exact else "near_indexed",
+        # In the text, so that the planner sees which partial index serves.
+        {"tier": f"'{Tier.PERSISTENT}'", "typology": f"'{typology}'"},
+        numbers=[number for number, _ in vectors],
+        vectors=["[" + ",".join(f"{x:.6g}" for x in vector) + "]" for _, vector in vectors],
+        profile=profile_id,
+        most=_NEAREST,
+    )
+    if not exact:
+        await tx.run.set(_AFTER)
+    found: Near = {}
+    for number, memory_id, similarity in rows:
+        found.setdefault(number, []).append((memory_id, similarity))
+    return found
+
+
+async def alike(tx: AnchorTransaction, texts: Sequence[tuple[int, str]]) -> Near:
+    """Persistent entries whose words are nearly those of each text, by its number."""
+    calls = [tx.call(LIFECYCLE, "alike", text=text) for _, text in texts]
+    found = await tx.run.each(calls) if calls else []
+    pairs = zip(texts, found, strict=True)
+    return {number: [(row[0], row[1]) for row in rows] for (number, _), rows in pairs if rows}
+
+
+async def candidates(tx: AnchorTransaction, after: UUID | None, limit: int) -> list[UUID]:
+    """Entries that wait for support, in batches by id."""
+    return await tx.ids(LIFECYCLE, "candidates", after=after, limit=limit)
+
+
+async def changed_facts(tx: AnchorTransaction, kind: str, limit: int) -> tuple[int, list[UUID]]:
+    """Where the chain ends, and the facts that changed since a kind of run last finished."""
+    rows = await tx.rows("changed_facts", kind=kind, limit=limit)
+    return rows[0][0] if rows else 0, [row[1] for row in rows if row[1] is not None]
+
+
+async def judged_pairs(tx: AnchorTransaction, ids: Sequence[UUID]) -> set[frozenset[UUID]]:
+    """Pairs of facts that were looked at together before, and left as they are."""
+    rows = await tx.rows("judged", ids=list(ids))
+    return {frozenset((row[0], UUID(other))) for row in rows for other in row[1]}
+
+
+async def due(tx: AnchorTransaction, limit: int) -> list[Disposition]:
+    """The disposition queue of the scope, the hardest pressed first."""
+    parts = {
+        "columns": tx.entry_columns.columns(tx.scope),
+        "cause": decay.cause(tx.spec),
+        "pressure": decay.pressure(tx.family, tx.scope, "%(moment)s"),
+        **due_part(tx),
+    }
+    rows = await tx.rows("due", parts, moment=tx.at, limit=limit)
+    made = tx.entry_columns.entry
+    return [
+        Disposition(made(tx.scope, row[3:]), DispositionCause(row[0]), row[1], row[2])
+        for row in rows
+    ]
+
+
+def due_part(tx: AnchorTransaction) -> dict[str, str]:
+    """The condition that an entry is due for a disposition."""
+    return {"due": decay.due(tx.family, tx.scope)}
+
+
+async def due_unmarked(tx: AnchorTransaction, limit: int) -> list[UUID]:
+    """Entries that fell due and whose history does not say so yet."""
+    return await tx.ids(LIFECYCLE, "due_unmarked", due_part(tx), moment=tx.at, limit=limit)
+
+
+async def outdated(
+    tx: AnchorTransaction,
+    canonical: Canonical,
+    ref_id: UUID | None,
+    typologies: Sequence[Typology],
+    limit: int,
+) -> list[UUID]:
+    """Entries whose pinned version of a canonical row is no longer the one that holds."""
+    return await tx.ids(
+        LIFECYCLE,
+        "outdated",
+        canonical_names(tx.family, canonical),
+        ref_id=ref_id,
+        typologies=[typology.value for typology in typologies],
+        limit=limit,
+    )
+
+
+async def shadows(
+    tx: AnchorTransaction, canonical: Canonical, ref_id: UUID | None, limit: int
+) -> dict[UUID, tuple[UUID, float]]:
+    """Entries that restate a canonical row, with that row's id and the similarity."""
+    root, names = tx.spec.anchor.root, canonical_names(tx.family, canonical)
+    narrowed = ""
+    if root is not None and "canonical_scope" in names:
+        narrowed = f"AND c.{names['canonical_scope']} = m.{quoted(root.key)}"
+    rows = await tx.rows("shadows", {**names, "narrowed": narrowed}, ref_id=ref_id, limit=limit)
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+async def silent_sessions(tx: AnchorTransaction, since: datetime, limit: int) -> list[UUID]:
+    """Open sessions in which nothing happened since a moment."""
+    return await tx.ids(LIFECYCLE, "silent", moment=since, limit=limit)
+
+
+async def silent_interactions(
+    tx: AnchorTransaction, since: datetime, limit: int
+) -> list[tuple[UUID, UUID]]:
+    """Open interactions, with their session, in which nothing happened since a moment."""
+    rows = await tx.rows("silent_interactions", moment=since, limit=limit)
+    return [(row[0], row[1]) for row in rows]

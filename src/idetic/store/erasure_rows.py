@@ -1,0 +1,188 @@
+"""Erasure in the database: where a subject is named, and emptying what names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from idetic.store import templates
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.family import Family
+from idetic.store.payload_stripping import note_columns, noun, row_id
+from idetic.store.pipeline import Rows
+
+_FILE = "erasure"
+_PATH = "queries/erasure.sql"
+_NO_PARTS: Mapping[str, str] = {}
+# Who acted, by table: not content, and part of what the chain vouches for.
+_ACTORS = {
+    "memory": "created_by",
+    "actions": "linked_by",
+    "reads": "read_by",
+    "scopes": "opened_by",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EntryNote:
+    """A note about an entry, in the table that holds it."""
+
+    table: str
+    row_id: UUID
+    entry_id: UUID
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureTargets:
+    """What an erasure takes: entries, single notes, digests of requests, keys that name it."""
+
+    entries: Sequence[UUID]
+    notes: Sequence[EntryNote]
+    digests: Sequence[int]
+    keys: Sequence[int]
+    events: Sequence[UUID] = ()
+    operational: Sequence[UUID] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether there is anything to take."""
+        parts = (self.entries, self.notes, self.digests, self.keys, self.events, self.operational)
+        return any(map(len, parts))
+
+
+async def mentioned(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
+    """Entries that may name the subject: the id and every text of each."""
+    return await _suspects(tx, "mentioned", _text("entry_text"), runs)
+
+
+async def derived(tx: AnchorTransaction, ids: Sequence[UUID]) -> list[UUID]:
+    """What was made of some entries, however many steps away."""
+    return await tx.ids(_FILE, "derived", ids=list(ids)) if ids else []
+
+
+async def notes(tx: AnchorTransaction, runs: Sequence[str]) -> list[EntryNote]:
+    """Notes that may name the subject, about whichever entry."""
+    found: list[EntryNote] = []
+    each = [(table, one) for table, many in note_columns(tx.family).items() for one in many]
+    for table, column in each:
+        parts = {**_table(tx, table), "column": column, "row_id": row_id(tx.family, table)}
+        rows = await _suspects(tx, "noted", f"m.{column}", runs, parts)
+        found += [EntryNote(noun(tx.family, table), *row) for row in rows]
+    return found
+
+
+async def kept_columns(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
+    """Columns that may name the subject and stay: (table, column, value, count).
+
+    Of contextual provenance each name is told as a column.
+    """
+    found: Rows = []
+    for table, column in _actors(tx.family):
+        parts = {**_table(tx, table), "column": column}
+        rows = await _suspects(tx, "named", f"m.{column}", runs, parts)
+        found += [(noun(tx.family, table), column, *row) for row in rows]
+    for table in _provided(tx.family):
+        rows = await _suspects(tx, "provided", "p.value", runs, _table(tx, table))
+        found += [(noun(tx.family, table), *row) for row in rows]
+    return found
+
+
+async def links_naming(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
+    """Links that may name the subject: (position, reason, actor, detail)."""
+    return await _suspects(tx, "told", _text("told_text"), runs)
+
+
+async def keys_naming(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
+    """Idempotency keys that may name the subject: (position, key)."""
+    return await _suspects(tx, "keyed", "m.idempotency_key", runs)
+
+
+async def events_naming(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
+    """Events that may name the subject: the id, content and metadata of each."""
+    if tx.family.log_table is None:
+        return []
+    return await _suspects(tx, "logged", _text("event_text"), runs)
+
+
+async def operational_notes(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
+    """Notes of the other persona that may name the subject: (id, body)."""
+    if tx.family.notes_table is None:
+        return []
+    return await _suspects(tx, "operational", "m.body", runs)
+
+
+async def mirrored(tx: AnchorTransaction, events: Sequence[UUID], entries: Sequence[UUID]) -> Rows:
+    """Pairs of (event, entry) in which either is among those given."""
+    if tx.family.log_table is None or not (events or entries):
+        return []
+    return await tx.ask(_FILE, "mirrored", events=list(events), ids=list(entries))
+
+
+async def digests(tx: AnchorTransaction, ids: Sequence[UUID], rows: Sequence[UUID]) -> list[int]:
+    """The positions of the keyed requests that wrote some entries or notes."""
+    found = await tx.ask(_FILE, "digests", ids=list(ids), rows=list(rows))
+    return [row[0] for row in found]
+
+
+async def empty(tx: AnchorTransaction, going: ErasureTargets) -> dict[str, list[str]]:
+    """Empty it for good; what went, as ids by table."""
+    rows = await tx.ask(
+        _FILE,
+        "erase",
+        ids=sorted(going.entries),
+        moment=tx.at,
+        noted=sorted({note.entry_id for note in going.notes}),
+        rows=[note.row_id for note in going.notes],
+        digests=list(going.digests),
+        keys=list(going.keys),
+    )
+    if going.events or going.operational:
+        logged, written = list(going.events), list(going.operational)
+        rows += await tx.ask(_FILE, "erase_log", events=logged, notes=written)
+    return {table: ids for table, ids in rows if ids}
+
+
+def _table(tx: AnchorTransaction, table: str) -> dict[str, str]:
+    return {"table": tx.family.qualified(table).as_string(None)}
+
+
+async def _suspects(
+    tx: AnchorTransaction,
+    query: str,
+    text: str,
+    runs: Sequence[str],
+    parts: Mapping[str, str] = _NO_PARTS,
+) -> Rows:
+    """Rows that may name the subject: a first look, by runs of ASCII letters and digits."""
+    given = {**parts, "suspect": _text("suspect"), "text": text}
+    return await tx.ask(_FILE, query, given, runs=[f"%{run}%" for run in runs])
+
+
+def _actors(family: Family) -> Iterator[tuple[str, str]]:
+    """The columns that say who acted, with their tables."""
+    for table, column in _ACTORS.items():
+        yield family.table_name(table), column
+    if family.spec.references.corroborations:
+        yield family.table_name("corroborations"), "corroborated_by"
+    for canonical in family.spec.references.canonical:
+        if canonical.contradictions:
+            table = family.contradictions_table(canonical)
+            yield from ((table, column) for column in ("observed_by", "resolved_by", "previous_by"))
+
+
+def _provided(family: Family) -> Iterator[str]:
+    """The tables that keep contextual provenance."""
+    yield family.table_name("memory")
+    yield family.table_name("lineage")
+    if family.spec.references.corroborations:
+        yield family.table_name("corroborations")
+    for canonical in family.spec.references.canonical:
+        yield family.refs_table(canonical)
+        if canonical.contradictions:
+            yield family.contradictions_table(canonical)
+
+
+def _text(query: str) -> str:
+    return templates.query(_PATH, query)
