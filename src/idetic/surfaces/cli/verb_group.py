@@ -6,9 +6,8 @@ second, and `idetic --help` should not.
 
 from __future__ import annotations
 
-import ast
+import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +19,30 @@ import idetic
 from idetic.surfaces.cli.options import AgentName, Anchor, As, Dsn, Json
 
 PANEL = "Verbs of memory"
+# What a declaration says, the verb's name, and the first line of its docstring. Parsing the same
+# files takes 0.12 s instead of 0.06.
+_DECLARATION = re.compile(
+    r'^@(?:stream_)?verb\((.*?)^async def (\w+)\(.*?"""(.*?)(?:\n|""")', re.DOTALL | re.MULTILINE
+)
+_COMMAND = re.compile(r'\bcommand=(?:None|"([^"]+)")')
 
 
 def declared_commands() -> dict[str, str]:
     """Every verb that has a command: the command's name, and the first line of its help."""
     found: dict[str, str] = {}
     for path in sorted(Path(idetic.__file__).parent.rglob("*.py")):
-        text = path.read_text("utf-8")
-        for node in ast.parse(text).body if "verb(\n" in text or "@verb(" in text else ():
-            if isinstance(node, ast.AsyncFunctionDef):
-                found.update(_command(node))
+        for said, name, summary in _DECLARATION.findall(path.read_text("utf-8")):
+            command = _COMMAND.search(said)
+            if command is None:
+                found[name.rstrip("_").replace("_", "-")] = summary
+            elif command[1]:
+                found[command[1]] = summary
     # Verbs from outside the package were imported by whoever declares them.
     known = sys.modules.get("idetic.verbs.declaration")
     for verb in known.VERBS.values() if known else ():
         if verb.command is not None:
             found[verb.command] = verb.summary
     return found
-
-
-def _command(node: ast.AsyncFunctionDef) -> Iterator[tuple[str, str]]:
-    for call in node.decorator_list:
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("verb", "stream_verb"):
-            said = {word.arg: word.value for word in call.keywords}.get("command")
-            name = node.name.rstrip("_").replace("_", "-")
-            if not isinstance(said, ast.Constant) or said.value is not None:
-                named = str(said.value) if isinstance(said, ast.Constant) else name
-                yield named, (ast.get_docstring(node) or "").partition("\n")[0]
 
 
 class VerbStub(TyperCommand):
