@@ -45,25 +45,14 @@ Reader = Callable[[str, str], Any]
 # More than any note may have, and little enough to refuse without reading a whole disk.
 _STDIN_LIMIT = 1 << 20
 _REF = re.compile(r"([^:]+):([^@]*)(?:@([0-9]+))?\Z", re.ASCII)
-_HELP = {
-    "text": "What to write down, or - for stdin.",
-    "reason": "Why; kept for good.",
-    "notes": "What was found out; kept for good.",
-    "limit": "How many;",
-    "before": "The next page: older than this one.",
-    "after": "The next page: what follows this one.",
-    "budget": "Tokens at most; the spec's ceiling.",
-    "envelope": "What it is about: a declared key; once for each. Lists with commas.",
-    "where": "Only what matches this declared key; once for each. Lists with commas.",
-    "claim": "subject=…, attribute=… and value=…",
-    "refs": "A canonical row; repeat.",
-    "provenance": "As declared; repeat.",
-    "valid_at": "Since when; ISO 8601 with a zone.",
-    "heard_from": "A weaker origin than your own.",
-    "idempotency_key": "A repeat is written once.",
+# How an argument is typed, beside what the declaration says about it.
+_TYPED = {
+    "text": "Or - for stdin.",
+    "envelope": "Once for each key; lists with commas.",
+    "where": "Once for each key; lists with commas.",
+    "claim": "As subject=…, attribute=… and value=….",
     "subject": "A name, an address or an id; without any, from stdin, one to a line.",
     "head": "A head kept earlier: a tail cut since then shows.",
-    "status": "Only these; without it, those that wait. Repeat.",
 }
 # What a command has beside its verb's own arguments.
 _EXTRAS: dict[str, tuple[str, Any, Any]] = {
@@ -153,10 +142,10 @@ class Input:
     @property
     def help(self) -> str | None:
         """A line about it; the bounds of a number are part of it."""
-        said = _HELP.get(self.parameter.name, "")
+        said = f"{self.parameter.description} {_TYPED.get(self.parameter.name, '')}"
         notes = get_args(self.parameter.hint) if get_origin(self.parameter.hint) else ()
         bounds = next((note for note in notes if isinstance(note, Between)), None)
-        bound = f"from {bounds.least} to {bounds.most:,}." if bounds else ""
+        bound = f"From {bounds.least} to {bounds.most:,}." if bounds else ""
         return f"{said} {bound}".strip() or None
 
     def read(self, typed: Any, spec: MemorySpec | None) -> Any:
