@@ -16,6 +16,7 @@ from uuid import UUID
 from anyio.from_thread import start_blocking_portal
 
 from idetic.embed.port import Embedder
+from idetic.engine import ReasonerFactory
 from idetic.library.handles import (
     Agent,
     Memory,
@@ -26,7 +27,6 @@ from idetic.library.handles import (
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
 from idetic.library.persona import PersonaMemory
-from idetic.lifecycle.consolidation import ReasonerFactory
 from idetic.model import Observation, Place, Scope
 from idetic.persona.agent import PersonaAgent
 from idetic.persona.identity import Identity

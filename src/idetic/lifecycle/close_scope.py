@@ -17,7 +17,6 @@ from idetic.engine import Binding
 from idetic.errors import ScopeClosed
 from idetic.evidence import Closed, Decided, Relation
 from idetic.gates.gate import Pipeline
-from idetic.lifecycle import promotion_gates
 from idetic.lifecycle.promotion import PromotionPass, decisions, target
 from idetic.lifecycle.promotion_inputs import (
     Inherited,
@@ -25,6 +24,7 @@ from idetic.lifecycle.promotion_inputs import (
     entries_by_claim,
     groups,
     matches_by_words,
+    policy_of,
     session_statements,
 )
 from idetic.model import Capability, Decision, Entry, EntryState, Place, Tier, Typology
@@ -123,7 +123,7 @@ async def _promotion_steps(
     binding: Binding, tx: AnchorTransaction, session_id: UUID, profile_id: UUID | None
 ) -> list[Step]:
     statements = await session_statements(tx, session_id)
-    typology, policy = target(tx.spec, None), promotion_gates.policy_of(tx.spec)
+    typology, policy = target(tx.spec, None), policy_of(tx.spec)
     matches = {}
     if typology is not None:
         matches = await matches_by_words(tx, statements, profile_id, typology, policy)
