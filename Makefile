@@ -12,14 +12,19 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model browser pooler demo serve test faults canaries moving lint bench docs picture \
-	freeze baseline-dump wheel wheel-check stranger lock clean
+.PHONY: help setup model browser pooler demo serve test lint fix coverage figures trace bench faults \
+	canaries moving picture drawings freeze baseline-dump docs wheel wheel-check stranger lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
 	@echo "make serve           the console and the HTTP API over a demo world; Ctrl-C stops it"
 	@echo "make test            lint, types, layers and the whole test suite"
+	@echo "make test T=path     only the tests of that path, and no lint"
 	@echo "make lint            only lint, types and layers"
+	@echo "make fix             mend what lint can mend by itself, and format"
+	@echo "make coverage        the whole test suite (or T=path), and how much of the code it runs"
+	@echo "make figures         files, lines and explanation of each room of src/"
+	@echo "make trace           the way of a note to the driver, the files that a close runs through"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
 	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http), or all;"
 	@echo "                     make bench T=against TREE=path compares with another checkout"
@@ -27,6 +32,7 @@ help:
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make moving          export, import, export of ten thousand entries: equal to the byte"
 	@echo "make picture         the console's picture in the README, taken anew"
+	@echo "make drawings        the pictures of tables and rooms in the documentation, drawn anew"
 	@echo "make freeze          what this release froze, compared; ANEW=1 freezes it once more"
 	@echo "make baseline-dump   the dump of the baseline that upgrades are tested with, made anew"
 	@echo "make docs            the documentation as a site, in site/"
@@ -85,10 +91,35 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+fix: setup
+	$(BIN)/ruff check --fix src tests bench
+	$(BIN)/ruff format src tests bench
+
 # Three at a time, each with a server of its own; a file's tests stay together and in order. Files in
 # the order of their folders: by the number of their tests, the slowest would come last.
+SUITE := -n 3 --dist loadfile --no-loadscope-reorder
+
+# A path's tests run in one process: quicker for a few, and asked for by a server that is given.
+# Only where T is typed: a variable of the environment must not shorten the verdict.
+ifeq ($(origin T),command line)
+test: setup model
+	$(BIN)/python -m pytest $(T)
+else
 test: lint model browser pooler
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest $(SUITE)
+endif
+
+# Slower than the tests alone, so no part of them. A failure still gives a figure, and fails.
+coverage: setup model browser pooler
+	@rm -f .coverage .coverage.*
+	@$(BIN)/coverage run -m pytest $(if $(T),$(T),$(SUITE)); result=$$?; \
+		$(BIN)/coverage combine --quiet && $(BIN)/coverage report && exit $$result
+
+figures: setup
+	@$(BIN)/python -m tests.support.house
+
+trace: setup
+	@$(BIN)/python -m tests.support.trace
 
 TASKS := locomo sts dedup write recall threshold growth start close gates guard shadow persona \
 	persona_locomo http
@@ -112,6 +143,11 @@ docs: setup
 # The picture of the README, of the demo world.
 picture: setup model browser
 	$(BIN)/python -m tests.support.picture
+
+# The tables from the catalog, the rooms from the imports; tests compare both.
+drawings: setup
+	$(BIN)/python -m tests.support.schema_picture
+	$(BIN)/python -m tests.support.rooms_picture
 
 # Databases have run what a release froze: the second form is for one that is not released yet.
 freeze: setup
@@ -144,4 +180,4 @@ lock:
 		pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.* dist site

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from idetic.audit.head import ChainHead
+    from idetic.audit.chain import ChainHead
     from idetic.erasure import Erased, Subject
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from idetic.persona.agent import PersonaAgent
     from idetic.persona.identity import Identity
     from idetic.persona.tools import Tool
-    from idetic.recall.explanation import explain
+    from idetic.recall.hits import explain
     from idetic.spec.memory_spec import MemorySpec
 
 __version__ = "0.1.0"
@@ -85,7 +85,7 @@ _ELSEWHERE = {
     "CreatedKey": "idetic.keys",
     "Mode": "idetic.library.answering",
     "runner": "idetic.library.runner",
-    "ChainHead": "idetic.audit.head",
+    "ChainHead": "idetic.audit.chain",
     "Idetic": "idetic.library.idetic",
     "Erased": "idetic.erasure",
     "IdeticError": "idetic.errors",
@@ -93,7 +93,7 @@ _ELSEWHERE = {
     "Outcome": "idetic.evidence",
     "SourceType": "idetic.evidence",
     "Subject": "idetic.erasure",
-    "explain": "idetic.recall.explanation",
+    "explain": "idetic.recall.hits",
     "Identity": "idetic.persona.identity",
     "MemorySpec": "idetic.spec.memory_spec",
     "PersonaAgent": "idetic.persona.agent",

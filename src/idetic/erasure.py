@@ -1,4 +1,4 @@
-"""The nouns of erasure: whom it is about, and the receipt that says what went and what stayed."""
+"""The nouns of erasure: its subject, and the receipt that says what was removed and what stayed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from idetic.errors import InputError
 from idetic.model import Receipt
+from idetic.plain_data import PlainData
 
 MAX_IDENTIFIERS = 50
 MAX_IDENTIFIER = 200
@@ -39,24 +40,14 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Something that still names the subject: in which table and column, how often, and why."""
+class Kept(PlainData):
+    """Something that still names the subject: where, how often and why; never what."""
 
     table: str
     column: str
     count: int
     why: str
     positions: tuple[int, ...] = ()
-
-    def as_data(self) -> dict[str, object]:
-        """For the ledger: where, never what."""
-        return {
-            "table": self.table,
-            "column": self.column,
-            "count": self.count,
-            "why": self.why,
-            "positions": list(self.positions),
-        }
 
 
 @dataclass(frozen=True, slots=True)

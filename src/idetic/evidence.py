@@ -1,4 +1,4 @@
-"""The nouns of evidence: what supports an entry, what speaks against it, what it was made of."""
+"""The nouns of evidence: an entry's corroborations, contradictions, lineage and decisions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from idetic.model import Decision, Entry, Origin, Receipt, Ref
+from idetic.plain_data import PlainData
 
 
 class SourceType(StrEnum):
@@ -140,24 +141,14 @@ class PromotionGate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GateResult:
-    """What one gate said, with the numbers it looked at."""
+class GateResult(PlainData):
+    """What one gate said: numbers and a sentence, never content."""
 
     gate: PromotionGate
     passed: bool
     have: float
     need: float
     why: str
-
-    def as_data(self) -> dict[str, Any]:
-        """For the ledger: numbers and a sentence, never content."""
-        return {
-            "gate": self.gate.value,
-            "passed": self.passed,
-            "have": self.have,
-            "need": self.need,
-            "why": self.why,
-        }
 
 
 @dataclass(frozen=True, slots=True)

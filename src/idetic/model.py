@@ -154,10 +154,6 @@ _ORIGIN_OF = {
 }
 
 
-def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(dict(values))
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What an entry asserts, in a form that can be compared: subject, attribute, value."""
@@ -246,7 +242,7 @@ class Scope:
     capabilities: frozenset[Capability] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "anchor", _frozen(self.anchor))
+        object.__setattr__(self, "anchor", MappingProxyType(dict(self.anchor)))
 
     @property
     def tenant(self) -> Any:

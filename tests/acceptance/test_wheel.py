@@ -52,7 +52,8 @@ def tracked() -> set[str]:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
     package = {name.removeprefix("src/") for name in tracked() if name.startswith("src/idetic/")}
-    told = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
+    told = ("METADATA", "WHEEL", "RECORD", "entry_points.txt")
+    told += ("licenses/LICENSE", "licenses/NOTICE")
     assert held == package | {f"{NAME}.dist-info/{name}" for name in told}
     ends = {Path(name).suffix for name in package}
     assert {".py", ".sql", ".yaml", ".typed"} <= ends
@@ -62,7 +63,7 @@ def test_the_source_archive_holds_the_repository_and_nothing_else(built: Path) -
     (archive,) = built.glob("*.tar.gz")
     with tarfile.open(archive) as opened:
         held = {each.name.removeprefix(f"{NAME}/") for each in opened if each.isfile()}
-    wanted = {name for name in tracked() if not name.startswith(".ci/")}
+    wanted = {name for name in tracked() if not name.startswith((".ci/", ".github/"))}
     assert held == wanted | {"PKG-INFO"}
 
 

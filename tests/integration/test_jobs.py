@@ -27,9 +27,8 @@ from psycopg import sql
 from idetic import Idetic, Principal, Scope
 from idetic.embed import install
 from idetic.errors import Busy, DatabaseUnavailable, DatabaseUnsupported, InputError, SpecNotFound
-from idetic.jobs.handlers import HANDLERS
-from idetic.jobs.retries import Backoff, is_transient
-from idetic.jobs.sweeps import pending_embeddings
+from idetic.jobs.handlers import HANDLERS, pending_embeddings
+from idetic.jobs.leases import Backoff, is_transient
 from idetic.jobs.worker import Pace, Worker
 from idetic.library.handles import Agent
 from idetic.store import queue_schema

@@ -232,7 +232,7 @@ async def test_a_damaged_file_is_refused_and_nothing_is_written(
 
 def _sealed(data: bytes, change: Callable[[list[bytes]], None]) -> bytes:
     """A file that somebody changed and sealed again: every hash of the manifest is right."""
-    from idetic.transfer.format import Seal, read_header  # noqa: PLC0415
+    from idetic.transfer.export_file import Header, Seal  # noqa: PLC0415
 
     lines = data.splitlines(keepends=True)[:-1]
     change(lines)
@@ -243,7 +243,7 @@ def _sealed(data: bytes, change: Callable[[list[bytes]], None]) -> bytes:
     header["rows"] = {kind: len(rows.get(kind, [])) for kind in header["rows"]}
     first = (json.dumps(header, ensure_ascii=False) + "\n").encode()
     seal = Seal()
-    seal.header(first, read_header(first))
+    seal.header(first, Header.read(first))
     for kind, some in rows.items():
         seal.rows(kind, b"".join(some), len(some))
     seal.end(json.loads(rows["ledger"][-1])["row"])

@@ -119,7 +119,7 @@ async def test_a_large_memory_is_asked_through_its_index(
     ways = [(text, filters) for text in questions for filters in (None, outside)]
     exact = [await memory.actor.rag_query(*way, limit=16) for way in ways]
     monkeypatch.setattr(recall_statement, "EXACT_BELOW", 0)
-    monkeypatch.setattr(memory.actor._layers.engine._recalls, "_forms", {})
+    monkeypatch.setattr(memory.actor._layers.engine.recalls, "forms", {})
     indexed = [await memory.actor.rag_query(*way, limit=16) for way in ways]
     for one, other in zip(exact, indexed, strict=True):
         assert [hit.entry.id for hit in one] == [hit.entry.id for hit in other]

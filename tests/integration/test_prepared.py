@@ -20,7 +20,7 @@ CONNECTIONS = 3
 
 def database_of(world: World) -> Database:
     """The door that recalls go through."""
-    return world.agent.engine.recall._recalls._database
+    return world.agent.engine.recall.recalls.database
 
 
 @asynccontextmanager

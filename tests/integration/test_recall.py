@@ -10,8 +10,7 @@ import pytest
 
 from idetic import Claim, Idetic, MemorySpec, Origin, Principal, Tier, Typology, errors
 from idetic.embed import BgeSmall
-from idetic.recall.explanation import as_data, explain
-from idetic.recall.hits import Recall
+from idetic.recall.hits import Recall, as_data, explain
 from idetic.spec.loader import load
 from idetic.spec.primitives import Signal, SourceStrength
 from tests.conftest import TestDatabase, World, make_world

@@ -11,7 +11,7 @@ from tests.support.schema_picture import PICTURE, draw
 def test_the_picture_of_the_tables_is_what_the_catalog_says(database: TestDatabase) -> None:
     with psycopg.connect(database.admin_dsn) as connection:
         drawn = draw(connection)
-    assert PICTURE.read_text("utf-8") == drawn, "run: python -m tests.support.schema_picture"
+    assert PICTURE.read_text("utf-8") == drawn, "run: make drawings"
 
 
 def test_control_another_foreign_key_is_another_picture(database: TestDatabase) -> None:

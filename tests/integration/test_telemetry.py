@@ -26,9 +26,8 @@ from idetic import Claim, Idetic, Observation, Principal, Rule, errors, telemetr
 from idetic.evidence import ContradictionStatus, Outcome, SourceType
 from idetic.jobs.worker import Worker
 from idetic.telemetry import facts, record
-from idetic.telemetry.logs import to_stream
-from idetic.telemetry.metrics import Metric
-from idetic.telemetry.otel import OpenTelemetry
+from idetic.telemetry.facts import Metric
+from idetic.telemetry.recorders import OpenTelemetry, to_stream
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.clock import SettableClock
 from tests.support.moving import exported

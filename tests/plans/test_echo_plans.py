@@ -7,10 +7,10 @@ import pytest
 
 from idetic import Idetic, Observation
 from idetic.model import Place, Scope
-from idetic.store import shown as shown_module
+from idetic.store import read_receipts as shown_module
 from idetic.store.database import Database
 from idetic.store.family import Family
-from idetic.store.shown import Showing
+from idetic.store.read_receipts import ReadReceipts
 from idetic.store.statement import Statement
 from tests.conftest import TestDatabase, make_world
 
@@ -36,7 +36,7 @@ async def test_one_look_into_the_index_for_each_entry(database: TestDatabase) ->
         with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
             admin.execute(_READS)
             admin.execute("VACUUM ANALYZE")
-        showing = Showing(db.database, Family(world.agent.spec))
+        showing = ReadReceipts(db.database, Family(world.agent.spec))
         place = Place(session.id)
         assert len(await showing.shown(world.memory.scope, place)) == 10
         told = await explained(db.database, showing, world.memory.scope, place)
@@ -46,7 +46,7 @@ async def test_one_look_into_the_index_for_each_entry(database: TestDatabase) ->
     assert all("rows=1." in line or "rows=0." in line or "rows=1 " in line for line in looked), told
 
 
-async def explained(database: Database, showing: Showing, scope: Scope, place: Place) -> str:
+async def explained(database: Database, showing: ReadReceipts, scope: Scope, place: Place) -> str:
     """How the application role runs the very statement that asks what was shown."""
     assert await database.run(scope, Statement("SELECT current_user::text")) == [("idetic_app",)]
     call = showing.call(scope, place)
@@ -64,6 +64,6 @@ async def test_no_more_than_the_bound_is_compared_with(
         async with world.memory.session() as session:
             notes = [await session.observe(f"Note {n} of branch {n}.") for n in range(5)]
             await session.context("note")
-            showing = Showing(db.database, Family(world.agent.spec))
+            showing = ReadReceipts(db.database, Family(world.agent.spec))
             found = await showing.shown(world.memory.scope, Place(session.id))
     assert [one.entry_id for one in found] == [note.entry_id for note in reversed(notes)][:3]

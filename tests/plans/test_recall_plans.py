@@ -11,7 +11,7 @@ from psycopg import sql
 from idetic import Idetic, Observation
 from idetic.spec.primitives import Signal
 from idetic.store import recall_statement
-from idetic.store.asked import Asked, form_of, values_of
+from idetic.store.recall_query import RecallQuery
 from idetic.store.recall_statement import settings_of
 from idetic.store.scope import settings
 from tests.conftest import TestDatabase, World, make_world
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 OTHERS, OWN = 4, 150
 
 
-async def stored(database: TestDatabase) -> tuple[World, Asked]:
+async def stored(database: TestDatabase) -> tuple[World, RecallQuery]:
     """One anchor of some hundred entries among eight others of a thousand."""
     embedder = FakeEmbedder()
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder) as db:
@@ -39,18 +39,18 @@ async def stored(database: TestDatabase) -> tuple[World, Asked]:
         admin.execute("VACUUM ANALYZE")
     weights = dict.fromkeys(Signal, 1.0)
     vector = embedder.embed(["wires"]).tolist()[0]
-    asked = Asked("wires and desks", 10, datetime.now(UTC), weights, vector, profile)
+    asked = RecallQuery("wires and desks", 10, datetime.now(UTC), weights, vector, profile)
     return worlds[0], asked
 
 
-async def plan(database: TestDatabase, world: World, asked: Asked) -> str:
+async def plan(database: TestDatabase, world: World, asked: RecallQuery) -> str:
     """How the application role runs the very statement that a recall prepares and sends."""
     scope = world.memory.scope
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
-        recalls = (await db.agent("world_agent")).engine.recall._recalls
+        recalls = (await db.agent("world_agent")).engine.recall.recalls
         await recalls.ask(scope, asked)
-        form = recalls._forms[form_of(scope, asked)]
-        values = map(sql.Literal, form.bound(values_of(scope, asked)))
+        form = recalls.forms[asked.form(scope)]
+        values = map(sql.Literal, form.bound(asked.values(scope)))
         # The one connection that there is: nobody asks for a second.
         async with db.database.reading() as connection:
             for name, value in (settings(scope) | settings_of(db.database)).items():

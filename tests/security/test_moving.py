@@ -10,8 +10,8 @@ import pytest
 from psycopg import errors as pg
 from psycopg import sql
 
+from idetic.store.import_tables import moved
 from idetic.store.payload_stripping import noun
-from idetic.store.taking import moved
 from tests.support.scoped import bind, set_local
 from tests.support.tenants import Populated, Tenant
 

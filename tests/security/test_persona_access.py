@@ -20,7 +20,7 @@ from idetic.persona.views import ActorMemoryView
 from idetic.spec.loader import load
 from idetic.store.database import Database
 from idetic.surfaces.mcp import resources
-from idetic.surfaces.mcp.paging import MOST_BOUND
+from idetic.surfaces.mcp.formatting import MOST_BOUND
 from tests.support.reaching import reached
 
 pytestmark = pytest.mark.anyio

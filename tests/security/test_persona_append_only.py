@@ -14,7 +14,7 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from idetic import Idetic, Principal
-from idetic.audit.log_chain import LogHead
+from idetic.audit.chain import LogHead
 from idetic.library.persona import PersonaMemory
 from idetic.persona.events import Persona
 from tests.conftest import TestDatabase

@@ -22,7 +22,7 @@ from psycopg import sql
 
 from idetic import Entry, IdeticError, LedgerRecord, Principal, Ref, Scope, errors
 from idetic.audit.explanation import ExplainedEntry
-from idetic.audit.findings import Problem
+from idetic.audit.findings import ChainProblem
 from idetic.model import Capability, PrincipalKind
 from idetic.spec.loader import load
 from idetic.spec.retention import RetentionState
@@ -97,7 +97,7 @@ def test_composite_search_indexes_lead_with_the_tenant(guarded: Populated, name:
 
 # --- the application layer and row-level security, each without the other -----------------------
 
-Found = list[Entry] | list[LedgerRecord] | list[Problem] | list[ExplainedEntry] | list[UUID]
+Found = list[Entry] | list[LedgerRecord] | list[ChainProblem] | list[ExplainedEntry] | list[UUID]
 
 
 async def _get(mine: Tenant, theirs: Tenant) -> Found:

@@ -32,8 +32,8 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """Every page of the documentation, the two at the root included."""
-    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+    """Every page of the documentation, those at the root included."""
+    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 
 
 def blocks(page: Path) -> Iterator[Block]:

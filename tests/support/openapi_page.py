@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from idetic import Idetic
+from idetic.surfaces.http.app import create_api
+from tests.support.docs import DOCS
+
 Api = dict[str, Any]
 
 
@@ -56,3 +60,41 @@ def _named(holder: dict[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"[{schema['items']['$ref'].rsplit('/', 1)[-1]}]"
     return str(schema.get("$ref") or schema["type"]).rsplit("/", 1)[-1]
+
+
+def written(api: Api, page: str) -> str:
+    """The reference page with every table made anew; what stands around the tables stays."""
+    lines: list[str] = []
+    tag, kept = "", page.split("\n")
+    rows: Iterator[str] = iter(())
+    for number, line in enumerate(kept):
+        if line.startswith("## "):
+            tag = line.removeprefix("## ").lower()
+        if line.startswith(("| address |", "| body |")):
+            again = tag == "about" and any("`GET /v1/spec`" in one for one in lines)
+            tag = "health" if again else tag
+            rows = body_rows(api) if tag == "bodies" else operation_rows(api, tag)
+            lines += [line, kept[number + 1], *rows]
+        elif not _in_table(kept, number):
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _in_table(lines: list[str], number: int) -> bool:
+    """Whether a line belongs to a table that is made anew."""
+    while number >= 0 and lines[number].startswith("|"):
+        if lines[number].startswith(("| address |", "| body |")):
+            return True
+        number -= 1
+    return False
+
+
+def main() -> None:
+    """Write the tables of docs/reference/http.md from the OpenAPI."""
+    page = DOCS / "reference" / "http.md"
+    api = create_api(Idetic.open("host=nowhere")).openapi()
+    page.write_text(written(api, page.read_text()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """The picture of the World Agent's tables in `docs/reference/schema.md`, drawn from the catalog.
 
-`python -m tests.support.schema_picture` draws it anew; a test compares it with the catalog.
+`make drawings` draws it anew; a test compares it with the catalog.
 """
 
 from __future__ import annotations

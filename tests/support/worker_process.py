@@ -19,7 +19,7 @@ import psycopg
 
 from idetic import Idetic
 from idetic.jobs.handlers import HANDLERS
-from idetic.jobs.retries import Backoff
+from idetic.jobs.leases import Backoff
 from idetic.jobs.worker import Pace, Worker, stopping_on_signals
 from tests.support.children import child
 from tests.support.fake_embedder import FakeEmbedder

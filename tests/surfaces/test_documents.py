@@ -9,9 +9,8 @@ import pytest
 from idetic import Observation, Principal, errors
 from idetic.spec.loader import load
 from idetic.surfaces.bridge import Bridge
-from idetic.surfaces.documents import Conversation, Put, Shelf
-from idetic.surfaces.documents.document import MAX_PARTS
-from idetic.surfaces.documents.naming import namespace_of, path_of
+from idetic.surfaces.documents import MAX_PARTS, Put, namespace_of, path_of
+from idetic.surfaces.shelf import Conversation, Shelf
 from tests.conftest import World
 from tests.surfaces.conftest import Frameworks
 

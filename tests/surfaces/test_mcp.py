@@ -10,7 +10,7 @@ import pytest
 from mcp import MCPError
 
 from idetic import Idetic, Principal, Rule
-from idetic.surfaces.mcp.tools import TOOLS
+from idetic.surfaces.mcp.tools import tools
 from tests.support.aside import run
 from tests.support.databases import copy_of
 from tests.support.mcp_house import (
@@ -85,7 +85,7 @@ async def test_every_tool_is_listed_with_hints_and_none_takes_a_scope(
 ) -> None:
     async with connected(house, at(transport, served), house.mine.keys["operator"]) as client:
         listed = (await client.list_tools()).tools
-    assert [tool.name for tool in listed] == [tool.name for tool in TOOLS]
+    assert [tool.name for tool in listed] == [tool.name for tool in tools()]
     for tool in listed:
         assert tool.description
         hints = tool.annotations
@@ -140,7 +140,7 @@ async def test_a_tool_that_the_key_may_not_use_is_neither_listed_nor_done(
         assert house.counts() == before
     async with connected(house, served, house.mine.keys["agent"]) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
-        assert names == {tool.name for tool in TOOLS} - {"prefer", "ask"}
+        assert names == {tool.name for tool in tools()} - {"prefer", "ask"}
 
 
 async def test_an_answer_is_hedged_and_passes_the_gate(house: House, served: Served) -> None:

@@ -14,7 +14,7 @@ from idetic import Idetic, Principal, Rule, errors
 from idetic.recall.tokens import ConservativeCounter
 from idetic.spec.loader import load
 from idetic.spec.render import render
-from idetic.surfaces.mcp.paging import LEAST_BOUND, cut, paged, start_of
+from idetic.surfaces.mcp.formatting import LEAST_BOUND, cut, paged, start_of
 from tests.support.aside import run
 from tests.support.databases import copy_of
 from tests.support.mcp_house import House, call, make_house, named, over_http, over_stdio

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from idetic.errors import ScopeClosed
-from idetic.surfaces.mcp import telling
-from idetic.surfaces.mcp.http import MAX_BODY
-from idetic.surfaces.mcp.paging import DEFAULT_BOUND, LEAST_BOUND, MOST_BOUND
+from idetic.surfaces.mcp import formatting
+from idetic.surfaces.mcp.formatting import DEFAULT_BOUND, LEAST_BOUND, MOST_BOUND
 from idetic.surfaces.mcp.resources import PAGE, TEMPLATES
-from idetic.surfaces.mcp.tools import TOOLS, Tool
+from idetic.surfaces.mcp.tools import Tool, tools
+from idetic.surfaces.mcp.transports import MAX_BODY
 from tests.support.docs import DOCS, blocks, table_rows
 
 REFERENCE = DOCS / "reference" / "mcp.md"
@@ -19,22 +19,22 @@ TEXT = REFERENCE.read_text("utf-8")
 def row(tool: Tool) -> str:
     hints = (tool.hints.read_only_hint, tool.hints.destructive_hint, tool.hints.idempotent_hint)
     told = " | ".join("yes" if hint else "no" for hint in hints)
-    return f"| `{tool.name}` | `{tool.needs.value}` | {told} | {tool.title} |"
+    return f"| `{tool.name}` | `{', '.join(tool.needs)}` | {told} | {tool.title} |"
 
 
 def test_the_table_has_every_tool_with_its_capability_and_hints() -> None:
-    assert table_rows(REFERENCE, "tool") == [row(tool) for tool in TOOLS]
+    assert sorted(table_rows(REFERENCE, "tool")) == sorted(row(tool) for tool in tools())
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: str(tool.name))
+@pytest.mark.parametrize("tool", tools(), ids=lambda tool: str(tool.name))
 def test_every_argument_is_named_and_no_other(tool: Tool) -> None:
     section = TEXT.split(f"### `{tool.name}`", 1)[1].split("\n#", 1)[0]
     arguments = section.split("Arguments: ", 1)[1].split(". ", 1)[0]
-    missing = [name for name in tool.takes.model_fields if f"`{name}`" not in arguments]
+    missing = [name for name in tool.form.model_fields if f"`{name}`" not in arguments]
     assert missing == []
     parts = {"subject", "attribute", "value", "noun", "id", "version"}
     named = set(arguments.split("`")[1::2]) - parts
-    assert named == set(tool.takes.model_fields)
+    assert named == set(tool.form.model_fields)
 
 
 def test_the_resources_and_the_bounds() -> None:
@@ -47,4 +47,4 @@ def test_the_resources_and_the_bounds() -> None:
 
 def test_the_error_that_is_shown_is_told_so() -> None:
     (shown,) = [block.text for block in blocks(REFERENCE) if block.language == "text"]
-    assert shown == telling.error(ScopeClosed()) + "\n"
+    assert shown == formatting.error(ScopeClosed()) + "\n"

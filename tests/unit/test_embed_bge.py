@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idetic.embed.bge import _BATCH_TOKENS, _batches, _clean
+from idetic.embed.bge import _BATCH_TOKENS, _clean, token_batches
 from idetic.errors import InputError
 
 
 @given(st.lists(st.integers(min_value=2, max_value=512), max_size=200))
 def test_batches_hold_every_row_once_and_stay_within_bounds(lengths: list[int]) -> None:
-    batches = list(_batches(lengths))
+    batches = list(token_batches(lengths))
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) * max(lengths[row] for row in batch) <= _BATCH_TOKENS

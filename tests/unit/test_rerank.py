@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from idetic.errors import IdeticError, InputError
-from idetic.recall.errors import RerankerMissing, RerankerUnusable, RerankFailed
-from idetic.recall.rerank import _BATCH_TOKENS, CrossEncoder, Reranker, _batches
+from idetic.recall.rerank import (
+    CrossEncoder,
+    Reranker,
+    RerankerMissing,
+    RerankerUnusable,
+    RerankFailed,
+)
 from tests.support import tiny_onnx
 
 WORDS = {"wire": [3.0], "limit": [2.0], "weather": [-1.0], "is": [0.0], "nan": [float("nan")]}
@@ -146,14 +149,6 @@ def test_only_text_is_reranked(encoder: CrossEncoder, value: object) -> None:
 
 
 # --- the parts that need no model ---------------------------------------------------------
-
-
-@given(st.lists(st.integers(min_value=3, max_value=512), max_size=200))
-def test_batches_hold_every_row_once_and_stay_within_bounds(lengths: list[int]) -> None:
-    batches = list(_batches(lengths))
-    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert len(batch) * max(lengths[row] for row in batch) <= _BATCH_TOKENS
 
 
 def test_importing_the_reranker_loads_no_numerics() -> None:

@@ -18,9 +18,8 @@ from sentry_sdk.envelope import Envelope
 from sentry_sdk.transport import Transport
 
 from idetic import errors, telemetry
-from idetic.telemetry.logs import to_stream
-from idetic.telemetry.metrics import Metric
-from idetic.telemetry.sentry import start
+from idetic.telemetry.facts import Metric
+from idetic.telemetry.recorders import start_sentry, to_stream
 
 CANARY = "zqxcanary"
 METRICS = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
@@ -62,7 +61,7 @@ def recorded(note: str) -> None:
 
 def test_sentry_is_told_of_unforeseen_errors_without_what_they_hold() -> None:
     kept = Kept()
-    telemetry.use(start("http://key@localhost/1", transport=kept))
+    telemetry.use(start_sentry("http://key@localhost/1", transport=kept))
     recorded(CANARY)
     told = "".join(kept.sent)
     assert CANARY not in told
@@ -73,7 +72,7 @@ def test_sentry_is_told_of_unforeseen_errors_without_what_they_hold() -> None:
 
 def test_control_without_the_scrubbing_sentry_sees_it() -> None:
     kept = Kept()
-    recorder = start("http://key@localhost/1", transport=kept)
+    recorder = start_sentry("http://key@localhost/1", transport=kept)
     sentry_sdk.init("http://key@localhost/1", transport=kept)
     telemetry.use(recorder)
     recorded(CANARY)
@@ -82,7 +81,7 @@ def test_control_without_the_scrubbing_sentry_sees_it() -> None:
 
 def test_an_error_of_ours_is_an_answer_and_not_reported() -> None:
     kept = Kept()
-    telemetry.use(start("http://key@localhost/1", transport=kept))
+    telemetry.use(start_sentry("http://key@localhost/1", transport=kept))
     with pytest.raises(errors.ScopeClosed), telemetry.span("observe"):
         raise errors.ScopeClosed
     assert kept.sent == []

@@ -1,1 +1,1 @@
-"""Audit: whether a chain is whole, and what an action rested on."""
+"""Audit: verify that a chain is whole, and explain what an action rested on."""

@@ -1,17 +1,35 @@
-"""What a chain's hashes are over, computed here from the rows alone.
+"""The chains of an anchor, its ledger's and its log's: links, hashes, heads.
 
-The database has functions for the same. They are not asked: whoever can rewrite rows can replace a
-function too. docs/reference/schema.md has the definition.
+The hashes are computed here from the rows alone. The database has functions for the same. They are
+not asked: whoever can rewrite rows can replace a function too. docs/reference/schema.md has the
+definition.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import UUID
 
+from idetic.errors import InputError
+from idetic.model import Scope
+from idetic.plain_data import PlainData, plain
+
+if TYPE_CHECKING:
+    from idetic.store.audit_rows import LogRows
+    from idetic.store.log import LogStore
+
+_HEAD_KEYS = ("agent", "anchor", "position", "hash", "at")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HASH_BYTES = 32
+_LOG_PROBLEMS = 100
+_LOG_BATCH = 1_000
+EMPTIED = "[erased]"
+"""What an erased event says."""
 # As jsonb prints scalars: a blank after each comma, no letter escaped.
 _text = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -36,7 +54,7 @@ class Link(NamedTuple):
 
 
 def genesis_hash(family: str, anchor: Iterable[object]) -> bytes:
-    """What a chain starts from: its family and its anchor, so that it cannot be moved."""
+    """The hash that a chain starts from: of its family and anchor, so that it cannot be moved."""
     values = [str(value) if isinstance(value, UUID) else value for value in anchor]
     return hashlib.sha256(_text([family, values]).encode()).digest()
 
@@ -47,3 +65,155 @@ def link_hash(prev: bytes, link: Link, position: int | None = None) -> bytes:
     words = _text([*link[3:11]])[1:-1]
     content = f"[{stands}, {_text(link.receipt_id)}, {link.at}, {words}, {link.detail}]"
     return hashlib.sha256(prev + content.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead(PlainData):
+    """Where an anchor's chain ended when somebody looked; position 0 is a chain not begun."""
+
+    agent: str
+    anchor: Mapping[str, Any]
+    position: int
+    hash: bytes
+    at: datetime | None
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """A head from what `as_data` gave; anything else is refused."""
+        if not isinstance(data, Mapping) or set(data) != set(_HEAD_KEYS):
+            raise _refused(f"it has exactly the keys {', '.join(_HEAD_KEYS)}")
+        agent, anchor, position, text, at = (data[key] for key in _HEAD_KEYS)
+        if not isinstance(agent, str) or not isinstance(anchor, Mapping):
+            raise _refused("its agent is a text and its anchor a mapping")
+        if type(position) is not int or position < 0:
+            raise _refused("its position is a whole number from 0")
+        try:
+            digest = bytes.fromhex(text)
+            moment = None if at is None else datetime.fromisoformat(at)
+        except (TypeError, ValueError):
+            raise _refused("its hash is hexadecimal and its time ISO 8601") from None
+        if len(digest) != _HASH_BYTES:
+            raise _refused("its hash has 64 hexadecimal digits")
+        return cls(agent, dict(anchor), position, digest, moment)
+
+    def of_same_anchor(self, scope: Scope) -> bool:
+        """Whether it is the head of this anchor's chain, read from JSON or not."""
+        return self.agent == scope.agent and bool(plain(self.anchor) == plain(scope.anchor))
+
+
+def moment_of(micros: str | None) -> datetime | None:
+    """A time from its microseconds, or None for one that no calendar holds."""
+    try:
+        return None if micros is None else _EPOCH + timedelta(microseconds=int(micros))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _refused(why: str) -> InputError:
+    return InputError(
+        f"This is not a chain's head: {why}.", remedy="Give one that `head` or --save-head made."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LogHead:
+    """Where a log ends. Kept elsewhere, it shows a cut tail."""
+
+    position: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LogVerified:
+    """What verifying a log found: nothing, or where it is not as it was written."""
+
+    events: int
+    head: LogHead
+    problems: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether every event is as it was written, and none is missing."""
+        return not self.problems
+
+
+@dataclass(slots=True)
+class LogWalk:
+    """Walks a log link by link, and keeps what is wrong with it."""
+
+    genesis: bytes
+    kept: LogHead | None = None
+    events: int = 0
+    problems: list[str] = field(default_factory=list)
+    _end: LogHead | None = None
+    _emptied: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def end(self) -> LogHead:
+        """The last link so far."""
+        return self._end or LogHead(0, self.genesis)
+
+    def take(self, row: tuple[Any, ...]) -> None:
+        """The next link, as the query `chain` gives it."""
+        position, *said, content, metadata, salt, content_hash, prev_hash, digest = row
+        last = self.end
+        if position != last.position + 1:
+            self.tell(f"position {last.position + 1} is missing; {position} follows")
+        if bytes(prev_hash) != last.digest:
+            self.tell(f"position {position} does not follow from the one before")
+        if not salt and content == EMPTIED:
+            self._emptied[said[0]] = position
+        elif hashed(bytes(salt), content, metadata) != bytes(content_hash):
+            self.tell(f"position {position} has another content than was written")
+        words = _text([position, *said, bytes(content_hash).hex()])
+        if hashlib.sha256(bytes(prev_hash) + words.encode()).digest() != bytes(digest):
+            self.tell(f"position {position} has another hash than its link")
+        self._end = LogHead(position, bytes(digest))
+        self.events += 1
+        if self.kept and self.kept.position == position and self.kept.digest != bytes(digest):
+            self.tell(f"position {position} has another hash than the head that was kept")
+
+    def settle(self, head: LogHead | None, erased: Collection[str]) -> None:
+        """Compare the end of the walk with the anchor's own row, and with the head that was kept.
+
+        What is empty must have been erased: a link of the ledger says so.
+        """
+        for event_id, position in self._emptied.items():
+            if event_id not in erased:
+                self.tell(f"position {position} is empty, and nothing says that it was erased")
+        if head is not None and head != self.end:
+            self.tell(f"the anchor's row says that the log ends at {head.position}")
+        if head is None and self.events:
+            self.tell("the anchor's row says that there is no log")
+        if self.kept and self.kept.position > self.end.position:
+            self.tell(f"the log ended at {self.kept.position} once, and now at {self.end.position}")
+
+    def tell(self, problem: str) -> None:
+        """Keep a problem; beyond some hundred, more of them say nothing more."""
+        if len(self.problems) < _LOG_PROBLEMS:
+            self.problems.append(problem)
+
+
+async def walk_log(
+    reader: LogStore | LogRows,
+    genesis: bytes,
+    kept: LogHead | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> LogWalk:
+    """Walk a whole log, and compare where it ends."""
+    end, walk = await reader.log_end(), LogWalk(genesis, kept)
+    while rows := await reader.log_chain(walk.end.position, _LOG_BATCH):
+        for row in rows:
+            walk.take(row)
+        if progress is not None:
+            progress("verify", walk.events, max(walk.events, end[0] if end else 0))
+    # The log may have grown since its end was read; only then read it again.
+    if end is not None and end[0] < walk.end.position:
+        end = await reader.log_end()
+    walk.settle(LogHead(*end) if end else None, await reader.log_erased())
+    return walk
+
+
+def hashed(salt: bytes, content: str, metadata: str) -> bytes:
+    """The salted hash of what an event says; `metadata` is the database's own text of it."""
+    return hashlib.sha256(salt + content.encode() + b"\x00" + metadata.encode()).digest()

@@ -1,148 +1,143 @@
-"""`verify`: every link of an anchor's chain, its end, and what the chain witnesses."""
+"""Verification of an anchor: every link of its chain, the chain's end, and what it witnesses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
-from idetic.audit.chain import Link, genesis_hash
-from idetic.audit.contents import Content, check_content
-from idetic.audit.findings import KEPT, Findings, ProblemKind, Verified
-from idetic.audit.head import ChainHead, moment_of
-from idetic.audit.log_chain import walk_log
-from idetic.audit.walk import ChainWalk
-from idetic.errors import AnchorRefused, InputError
-from idetic.model import Capability, Scope
-from idetic.ports import Clock
-from idetic.spec.memory_spec import MemorySpec
-from idetic.store.audit import Audited, Auditing
-from idetic.verbs.authorization import require
+from idetic.audit.chain import ChainHead, Link, genesis_hash, moment_of, walk_log
+from idetic.audit.findings import KEPT, ChainWalk, Findings, ProblemKind, Verified
+from idetic.engine import Binding
+from idetic.errors import InputError
+from idetic.model import Capability, Claim
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.audit_rows import AUDIT, LogRows, chain_end, chain_name, contents
+from idetic.store.entry_content import canonical_json, provenance_hash
+from idetic.verbs.arguments import Wire
+from idetic.verbs.declaration import get, post, verb
 
 Progress = Callable[[int, int], None]
+KeptHead = Annotated[
+    ChainHead, Wire("head", dict[str, Any], ChainHead.as_data, ChainHead.from_data)
+]
 BATCH = 2_000
 # Smaller than any position, and still a bigint literal.
 _FIRST = -(2**63) + 1
+# From here on Python prints a float with an exponent, and jsonb its digits: they read as a whole
+# number again, and the bound of a whole number in an envelope is 2^63.
+_LIKE_A_FLOAT = 10**16
+_WHOLE = 2**63
 
 
-class Verifier:
-    """Checks the chains of one agent. Reads only, in batches that each hold no more than that."""
-
-    def __init__(self, spec: MemorySpec, auditing: Auditing, clock: Clock):
-        self._spec = spec
-        self._auditing = auditing
-        self._clock = clock
-
-    async def head(self, scope: Scope) -> ChainHead:
-        """Where the anchor's chain ends now, to be kept elsewhere."""
-        require(self._spec, scope, Capability.AUDIT)
-        require_one_chain(scope)
-        async with self._auditing.look(scope, self._clock.now()) as seen:
-            position, digest, at, _ = await seen.end()
-        return self._head(scope, position, digest, at)
-
-    async def verify(
-        self, scope: Scope, head: ChainHead | None, progress: Progress | None
-    ) -> Verified:
-        """Check everything; problems are told, not raised."""
-        require(self._spec, scope, Capability.AUDIT)
-        require_one_chain(scope)
-        check_head(scope, head)
-        async with self._auditing.look(scope, self._clock.now()) as seen:
-            return await self.examine(seen, head, progress)
-
-    async def examine(
-        self, seen: Audited, head: ChainHead | None = None, progress: Progress | None = None
-    ) -> Verified:
-        """The same for an anchor that is being looked at already."""
-        scope = seen.scope
-        findings = Findings()
-        walk = ChainWalk(self._genesis(scope), findings, head.position if head else None)
-        position, digest, at, last = await seen.end()
-        await _walk(seen, walk, last or 0, progress)
-        _compare_end(walk, position, digest, at)
-        if head is not None:
-            _compare_head(walk, head)
-        entries = await _contents(seen, findings)
-        await _loose_ends(seen, findings)
-        if seen.logs:
-            await self._log(seen, findings)
-        return Verified(
-            scope.agent, scope.anchor, walk.links, entries,
-            self._head(scope, position, digest, at), head, tuple(findings.problems), findings.more,
-        )  # fmt: skip
-
-    async def _log(self, seen: Audited, findings: Findings) -> None:
-        """The log that entries are derived from, and whose event each entry says it mirrors."""
-        genesis = genesis_hash(f"{self._auditing.family_name}_log", seen.scope.anchor.values())
-        for problem in (await walk_log(seen, genesis)).problems:
-            findings.add(ProblemKind.ALTERED, None, "log", problem)
-        for entry_id, position in await seen.loose("misplaced_mirrors", KEPT):
-            why = "it says that it mirrors another event, or sums up another loop, than its link"
-            findings.add(ProblemKind.ALTERED, position, "entry", why, entry_id)
-
-    def _head(
-        self, scope: Scope, position: int | None, digest: bytes | None, at: str | None
-    ) -> ChainHead:
-        found = digest or self._genesis(scope)
-        return ChainHead(scope.agent, scope.anchor, position or 0, found, moment_of(at))
-
-    def _genesis(self, scope: Scope) -> bytes:
-        return genesis_hash(self._auditing.family_name, scope.anchor.values())
+@verb(capability=Capability.AUDIT, whole_anchor=True, http=get("/chain/head", "auditing"))
+async def head(binding: Binding) -> ChainHead:
+    """Say where the chain of this anchor ends now: keep it elsewhere, for `verify`."""
+    async with binding.look() as tx:
+        position, digest, at, _ = await chain_end(tx)
+        return _head(tx, position, digest, at)
 
 
-def check_head(scope: Scope, head: ChainHead | None) -> None:
+@verb(
+    capability=Capability.AUDIT,
+    whole_anchor=True,
+    http=post("/chain/verify", "auditing"),
+    examples=("idetic verify {scope}",),
+)
+async def verify(
+    binding: Binding, head: KeptHead | None = None, progress: Progress | None = None
+) -> Verified:
+    """Check every link of the chain, its end, and that entries say what they said."""
+    check_head(binding, head)
+    async with binding.look() as tx:
+        return await examine(tx, head, progress)
+
+
+async def examine(
+    tx: AnchorTransaction, head: ChainHead | None = None, progress: Progress | None = None
+) -> Verified:
+    """Check an anchor that is being looked at: its chain, its entries, what points at nothing."""
+    scope, findings = tx.scope, Findings()
+    walk = ChainWalk(_genesis(tx), findings, head.position if head else None)
+    position, digest, at, last = await chain_end(tx)
+    await _walk(tx, walk, last or 0, progress)
+    _compare_end(walk, position, digest, at)
+    if head is not None:
+        _compare_head(walk, head)
+    entries, after = 0, None
+    while rows := await contents(tx, after, BATCH):
+        for row in rows:
+            check_content(Content(*row), findings)
+        entries, after = entries + len(rows), rows[-1][0]
+    await _loose_ends(tx, findings)
+    return Verified(
+        scope.agent,
+        scope.anchor,
+        walk.links,
+        entries,
+        _head(tx, position, digest, at),
+        head,
+        tuple(findings.problems),
+        findings.more,
+    )
+
+
+def _genesis(tx: AnchorTransaction) -> bytes:
+    return genesis_hash(chain_name(tx.family), tx.scope.anchor.values())
+
+
+def _head(
+    tx: AnchorTransaction, position: int | None, digest: bytes | None, at: str | None
+) -> ChainHead:
+    scope, found = tx.scope, digest or _genesis(tx)
+    return ChainHead(scope.agent, scope.anchor, position or 0, found, moment_of(at))
+
+
+def check_head(binding: Binding, head: ChainHead | None) -> None:
     """Refuse what is no head of this chain."""
     if head is not None and not isinstance(head, ChainHead):
         raise InputError("head is a ChainHead.", remedy="Read one with ChainHead.from_data.")
-    if head is not None and not head.of_same_anchor(scope.agent, scope.anchor):
+    if head is not None and not head.of_same_anchor(binding.scope):
         raise InputError("This head belongs to another chain.")
 
 
-def require_one_chain(scope: Scope) -> None:
-    """Refuse a scope that spans several chains."""
-    missing = [key for key, value in scope.anchor.items() if value is None]
-    if missing:
-        raise AnchorRefused(
-            f"A chain belongs to one anchor; {', '.join(missing)} is open.",
-            remedy="Bind again with every key, once for each anchor.",
-        )
-
-
-async def _walk(seen: Audited, walk: ChainWalk, last: int, progress: Progress | None) -> None:
+async def _walk(
+    tx: AnchorTransaction, walk: ChainWalk, last: int, progress: Progress | None
+) -> None:
     after = _FIRST
-    while rows := await seen.chain(after, last, BATCH):
+    while rows := await tx.ask(AUDIT, "chain", after=after, upto=last, limit=BATCH):
         for row in rows:
             walk.take(Link(*row))
         after = rows[-1][0]
         if progress is not None:
             progress(walk.links, max(last, walk.links))
-    wanted = [link.prev_hash for link in walk.strays]
-    walk.settle_strays(await seen.holders(wanted))
+    if wanted := [link.prev_hash for link in walk.strays]:
+        walk.settle_strays(dict(await tx.ask(AUDIT, "holders", hashes=wanted)))
 
 
 def _compare_end(
     walk: ChainWalk, position: int | None, digest: bytes | None, at: str | None
 ) -> None:
-    """What the anchor's row says against the last link there is."""
+    """Compare what the anchor's row says with the last link there is."""
     ends = 0 if walk.last is None else walk.last.position
-
-    def problem(kind: ProblemKind, where: int, why: str) -> None:
-        walk.findings.add(kind, where, "anchor", why)
-
+    says = f"the anchor's row says that the chain ends at {position}"
+    found: tuple[ProblemKind, int, str] | None = None
     if position is None:
         if walk.links:
-            problem(ProblemKind.MISSING, ends, "the anchor's row is not there")
+            found = ProblemKind.MISSING, ends, "the anchor's row is not there"
     elif position > ends:
-        problem(
-            ProblemKind.CUT, ends + 1, f"the anchor's row says that the chain ends at {position}"
-        )
+        found = ProblemKind.CUT, ends + 1, says
     elif position < ends:
-        why = f"the anchor's row says that the chain ends at {position}"
-        problem(ProblemKind.INSERTED, position + 1, why)
+        found = ProblemKind.INSERTED, position + 1, says
     elif digest not in walk.ends:
-        problem(ProblemKind.ALTERED, ends, "the anchor's row has another hash than the last link")
+        found = ProblemKind.ALTERED, ends, "the anchor's row has another hash than the last link"
     elif walk.last is not None and walk.last.at != at and not walk.doubtful:
-        problem(ProblemKind.ALTERED, ends, "the anchor's row has another time than the last link")
+        found = ProblemKind.ALTERED, ends, "the anchor's row has another time than the last link"
+    if found is not None:
+        walk.findings.add(found[0], found[1], "anchor", found[2])
 
 
 def _compare_head(walk: ChainWalk, head: ChainHead) -> None:
@@ -156,33 +151,151 @@ def _compare_head(walk: ChainWalk, head: ChainHead) -> None:
         walk.findings.add(ProblemKind.FORKED, head.position, "head", why)
 
 
-async def _contents(seen: Audited, findings: Findings) -> int:
-    count, after = 0, None
-    while rows := await seen.contents(after, BATCH):
-        for row in rows:
-            check_content(Content(*row), findings)
-        count, after = count + len(rows), rows[-1][0]
-    return count
-
-
-async def _loose_ends(seen: Audited, findings: Findings) -> None:
-    """What points at nothing: entries, idempotency receipts, actions."""
-    for entry_id, position in await seen.loose("vanished", KEPT):
+async def _loose_ends(tx: AnchorTransaction, findings: Findings) -> None:
+    """Note what points at nothing: entries, lineage, idempotency receipts, actions, mirrors."""
+    for entry_id, at in await tx.ask(AUDIT, "vanished", limit=KEPT):
         why = "the chain added it, and nothing says where it went"
-        findings.add(ProblemKind.MISSING, position, "entry", why, entry_id)
-    for entry_id, source_id in await seen.loose("forged_lineage", KEPT):
+        findings.add(ProblemKind.MISSING, at, "entry", why, entry_id)
+    for entry_id, source_id in await tx.ask(AUDIT, "forged_lineage", limit=KEPT):
         why = f"its source {source_id} was added with another origin or trust"
         findings.add(ProblemKind.ALTERED, None, "lineage", why, entry_id)
-    for (position,) in await seen.loose("lost_receipts", KEPT):
+    for (at,) in await tx.ask(AUDIT, "lost_receipts", limit=KEPT):
         why = "an idempotency key stands for a link that is not there"
-        findings.add(ProblemKind.MISSING, position, "receipt", why)
-    for entry_id, action_id in await seen.loose("unrecorded_actions", KEPT):
+        findings.add(ProblemKind.MISSING, at, "receipt", why)
+    for entry_id, action_id in await tx.ask(AUDIT, "unrecorded_actions", limit=KEPT):
         why = f"no link says that action {action_id} rested on it"
         findings.add(ProblemKind.INSERTED, None, "action", why, entry_id)
-    for entry_id, action_id, position in await seen.loose("lost_actions", KEPT):
+    for found, action_id, at in await tx.ask(AUDIT, "lost_actions", limit=KEPT):
         why = f"action {action_id} rested on it, and no row says so any more"
-        findings.add(ProblemKind.MISSING, position, "action", why, _entry(entry_id))
+        entry_id = found if isinstance(found, UUID) else None
+        findings.add(ProblemKind.MISSING, at, "action", why, entry_id)
+    if tx.family.log_table:
+        genesis = genesis_hash(f"{chain_name(tx.family)}_log", tx.scope.anchor.values())
+        for problem in (await walk_log(LogRows(tx), genesis)).problems:
+            findings.add(ProblemKind.ALTERED, None, "log", problem)
+        for entry_id, at in await tx.ask(AUDIT, "misplaced_mirrors", limit=KEPT):
+            why = "it says that it mirrors another event, or sums up another loop, than its link"
+            findings.add(ProblemKind.ALTERED, at, "entry", why, entry_id)
 
 
-def _entry(value: object) -> UUID | None:
-    return value if isinstance(value, UUID) else None
+class Content(NamedTuple):
+    """One entry beside what its history says of it."""
+
+    memory_id: UUID
+    body_text: str
+    envelope: str
+    salt: bytes | None
+    content_hash: bytes
+    claim_subject: str | None
+    claim_attribute: str | None
+    claim_value: str | None
+    state: str
+    added: int | None
+    witnessed: str | None
+    added_by: str | None
+    created_by: str
+    told_state: str | None
+    emptied: int | None
+    columns: Mapping[str, Any]
+    proposed: bool | None
+    turns: Sequence[Mapping[str, Any]] | None
+    origin: str
+    trust: int
+    cell: str
+    dated: bool | None
+    provenance: Mapping[str, Any]
+    told: Mapping[str, Any] | None
+
+
+def check_content(found: Content, findings: Findings) -> None:
+    """Note what is wrong with one entry."""
+    if found.added is None:
+        why = "no link of the chain added it"
+        findings.add(ProblemKind.INSERTED, None, "entry", why, found.memory_id)
+        return
+    for why in (*_content_faults(found), *_witness_faults(found), *_state_faults(found)):
+        findings.add(ProblemKind.ALTERED, found.added, "entry", why, found.memory_id)
+
+
+def _content_faults(found: Content) -> Iterator[str]:
+    """Whether the entry says what was written, by whom it was written."""
+    start = (found.salt or b"") + found.body_text.encode() + b"\x00"
+    hashes = (hashlib.sha256(start + text.encode()) for text in _readings(found.envelope))
+    if found.content_hash.hex() != found.witnessed:
+        yield "its content_hash is not the one it was added with"
+    elif found.salt is None:
+        if found.emptied is None or found.body_text:
+            yield "it lost its salt, and nothing says that it was emptied"
+    elif not any(one.digest() == found.content_hash for one in hashes):
+        yield "what it says is not what was written"
+    elif not _claims_the_same(found):
+        yield "its claim columns are not its envelope's claim"
+    if found.created_by != found.added_by:
+        yield "its history says that somebody else wrote it"
+
+
+def _claims_the_same(found: Content) -> bool:
+    claim = json.loads(found.envelope).get("claim")
+    wanted = Claim(**claim).normalised().as_dict() if claim else {}
+    columns = (found.claim_subject, found.claim_attribute, found.claim_value)
+    return columns == tuple(wanted.get(key) for key in ("subject", "attribute", "value"))
+
+
+def _readings(envelope: str) -> Iterator[str]:
+    """The envelope as it may have been when it was hashed.
+
+    jsonb keeps the value of a number and not its spelling: 1e+16 comes back as a whole number and
+    -0.0 without its sign. Each other reading is only tried when the plain one does not fit.
+    """
+    for big in (_WHOLE, _LIKE_A_FLOAT):
+        for zero in (0.0, -0.0):
+            yield canonical_json(_parsed(envelope, big, zero))
+
+
+def _parsed(envelope: str, big: int, zero: float) -> Any:
+    def whole(text: str) -> int | float:
+        value = int(text)
+        return float(value) if not -big <= value < big else value
+
+    return json.loads(envelope, parse_int=whole, parse_float=lambda text: float(text) or zero)
+
+
+def _witness_faults(found: Content) -> Iterator[str]:
+    """What the link that added it says of it; one of an older version only says when."""
+    told = found.told or {}
+    stands = {"origin": found.origin, "trust": found.trust, "cell": found.cell}
+    if wrong := [name for name, value in stands.items() if told.get(name, value) != value]:
+        yield f"its history says that it was added with another {', '.join(wrong)}"
+    if not found.dated:
+        yield "its history says that it was added at another time"
+    if found.salt is not None and "trust" in told:
+        # The column holds any JSON, and whoever tampers writes what he likes.
+        sound = isinstance(found.provenance, Mapping)
+        values = found.provenance.items() if sound else ()
+        given = {name: value for name, value in values if value is not None}
+        wanted = provenance_hash(found.salt, given) if given else None
+        if not sound or told.get("provenance_hash") != wanted:
+            yield "its history says that it was added with another provenance"
+
+
+def _state_faults(found: Content) -> Iterator[str]:
+    """Whether the state columns are as the links left them."""
+    if found.told_state not in (None, found.state):
+        yield f"it is {found.state}; its history says {found.told_state}"
+        return
+    told: dict[str, Any] = dict.fromkeys(found.columns) | {"candidate": bool(found.proposed)}
+    # From when and until when it holds is said by whoever writes; the chain only tells of changes.
+    told |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
+    for turn in found.turns or ():
+        told |= turn
+    values = found.columns.items()
+    if turned := [column for column, value in values if _moment(told[column]) != _moment(value)]:
+        yield f"its history says otherwise about {', '.join(sorted(turned))}"
+
+
+def _moment(value: Any) -> Any:
+    """A time as a time, however it is spelt; anything else, and what is no time, as it is."""
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return value

@@ -73,7 +73,7 @@ class BgeSmall:
 
         tokens = [row.ids for row in self._tokenizer.encode_batch([_clean(t) for t in texts])]
         vectors = np.empty((len(tokens), self.profile.dimensions), dtype=np.float32)
-        for rows in _batches([len(ids) for ids in tokens]):
+        for rows in token_batches([len(ids) for ids in tokens]):
             vectors[rows] = self._run([tokens[row] for row in rows])
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or not norms.all():
@@ -125,7 +125,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def token_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Row numbers in groups of similar length, bounded by tokens with padding."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):

@@ -34,7 +34,7 @@ from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.statement import Call, Statement, Values
 from idetic.store.steps import LinkStep, Step
-from idetic.telemetry import Metric, Name, count, recording, traced
+from idetic.telemetry import Metric, Name, measure, recording, traced
 from idetic.verbs.arguments import SHORT, check_text
 
 MAX_BATCH = 10_000
@@ -233,7 +233,7 @@ class Gateway:
         for step in steps if recording() else ():
             if isinstance(step, LinkStep) and step.transition in _UPWARD:
                 transition = Name(step.transition)
-                count(Metric.PROMOTIONS, agent=Name(tx.scope.agent), transition=transition)
+                measure(Metric.PROMOTIONS, agent=Name(tx.scope.agent), transition=transition)
         return await tx.settle(self.version, steps)
 
 

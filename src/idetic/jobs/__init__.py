@@ -1,1 +1,1 @@
-"""Background work: named jobs, the worker that runs them, the sweeps that find what is undone."""
+"""Background work: named jobs, the worker that runs them, and the sweeps that find what is due."""

@@ -1,33 +1,41 @@
-"""The jobs by name. A handler does its work through the library, as any other caller would.
+"""The jobs by name, and the sweeps that find what is due.
 
-A job may run more than once (its worker was killed, its lease was lost), so a handler is
-something that can be done twice with the effect of once.
+A handler does its work through the library, as any other caller would. A job may run more than once
+(its worker was killed, its lease was lost), so doing it twice has the effect of once. An enqueue
+makes work prompt; a sweep, by what the database holds, makes it certain.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from idetic.errors import SpecNotFound
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
-from idetic.model import Principal
+from idetic.model import Principal, Tier
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.queue import Queue
 
 log = logging.getLogger("idetic.jobs")
-Handler = Callable[..., Awaitable[dict[str, Any]]]
+Anchor = dict[str, Any]
+Result = dict[str, Any]
+Handler = Callable[..., Awaitable[Result]]
+Sweep = Callable[[Idetic], Awaitable[int]]
+# A scope that is old and lives is looked at again after this.
+_AGAIN = timedelta(minutes=5)
 
 
-async def embed(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any]:
+async def embed(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Give every pending entry of one anchor its vector; without a model they stay pending."""
     if await db.model.get() is None:
         return {"skipped": "no embedding model"}
-    memory = await bound(db, agent, anchor)
+    memory = await _bound(db, agent, anchor)
     marks = memory.agent.engine.marks
     # Read first: what is written while this runs is then looked at once more, never missed.
     position = await marks.position(memory.scope)
@@ -36,75 +44,71 @@ async def embed(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any
     return {"embedded": done.embedded}
 
 
-async def reembed(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any]:
+async def reembed(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Embed a whole tenant with the loaded model, then switch its recalls to it."""
-    done = await (await bound(db, agent, anchor)).reembed()
+    done = await (await _bound(db, agent, anchor)).reembed()
     return {"embedded": done.embedded, "switched": done.switched}
 
 
-async def recover(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any]:
+async def recover(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Close the scopes of one anchor whose process went away."""
-    memory = await bound(db, agent, anchor)
-    closed = await memory.recover()
-    await _mark(db, memory, "recover")
-    return {"closed": len(closed)}
+    async with _marked(db, agent, anchor, "recover") as memory:
+        return {"closed": len(await memory.recover())}
 
 
-async def promote(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any]:
+async def promote(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Promote the candidates of one anchor whose gates pass by now."""
-    memory = await bound(db, agent, anchor)
-    decided = await memory.promote()
-    await _mark(db, memory, "promote")
-    return {"promoted": sum(one.transition == "promoted" for one in decided)}
+    async with _marked(db, agent, anchor, "promote") as memory:
+        decided = await memory.promote()
+        return {"promoted": sum(one.transition == "promoted" for one in decided)}
 
 
-async def disposition(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any]:
+async def disposition(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Say in the history of what fell due that it waits, and let tombstones past grace go."""
-    memory = await bound(db, agent, anchor)
-    due = await memory.mark_due()
-    disposed = await memory.dispose_tombstones()
-    await _mark(db, memory, "disposition")
-    return {"due": due, "disposed": len(disposed.disposed)}
+    async with _marked(db, agent, anchor, "disposition") as memory:
+        due = await memory.mark_due()
+        disposed = await memory.dispose_tombstones()
+        return {"due": due, "disposed": len(disposed.disposed)}
 
 
-async def reconcile(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any]:
+async def reconcile(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Report what is orphaned in one anchor; nothing is cleaned."""
-    memory = await bound(db, agent, anchor)
-    found = await memory.reconcile()
-    await _mark(db, memory, "reconcile")
+    async with _marked(db, agent, anchor, "reconcile") as memory:
+        found = await memory.reconcile()
     if found.orphaned:
         log.warning("orphaned entries", extra={"agent": agent, "orphaned": len(found.orphaned)})
     return {"orphaned": len(found.orphaned)}
 
 
-async def consolidate(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any]:
+async def consolidate(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Merge the facts of one anchor that changed since the last run."""
-    done = await (await bound(db, agent, anchor)).consolidate()
-    cost = None if done.usage.cost is None else str(done.usage.cost)
-    return {"decided": len(done.decided), "asked": done.asked, "tokens": done.usage.tokens,
-            "cost": cost, "failures": list(done.failures)}  # fmt: skip
+    done = await (await _bound(db, agent, anchor)).consolidate()
+    return {
+        "decided": len(done.decided),
+        "asked": done.asked,
+        "tokens": done.usage.tokens,
+        "cost": None if done.usage.cost is None else str(done.usage.cost),
+        "failures": list(done.failures),
+    }
 
 
-async def rescan(db: Idetic, agent: str, anchor: dict[str, Any]) -> dict[str, Any]:
+async def rescan(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Bring one anchor in line with the canonical content it refers to."""
-    memory = await bound(db, agent, anchor)
-    found = await memory.rescan()
-    await _mark(db, memory, "rescan")
-    return {"outdated": len(found.outdated), "shadows": len(found.shadows)}
+    async with _marked(db, agent, anchor, "rescan") as memory:
+        found = await memory.rescan()
+        return {"outdated": len(found.outdated), "shadows": len(found.shadows)}
 
 
-async def canon(
-    db: Idetic, agent: str, anchor: dict[str, Any], table: str, ref_id: str
-) -> dict[str, Any]:
-    """A canonical row changed: look again at every anchor of its tenant that may refer to it."""
+async def canon(db: Idetic, agent: str, anchor: Anchor, table: str, ref_id: str) -> Result:
+    """Look again at every anchor of a tenant that may refer to a canonical row that changed."""
     tenant = next(iter(anchor.values()))
     outdated = shadows = 0
-    for spec in await applied_specs(db):
+    for spec in await _applied_specs(db):
         for canonical in spec.references.canonical:
             if canonical.table != table:
                 continue
             for key in await Queue(db.database).anchors_of(spec, tenant):
-                memory = await bound(db, spec.agent, key)
+                memory = await _bound(db, spec.agent, key)
                 found = await memory.rescan(canonical.noun, UUID(ref_id))
                 outdated += len(found.outdated)
                 shadows += len(found.shadows)
@@ -124,19 +128,17 @@ HANDLERS: dict[str, Handler] = {
 }
 
 
-async def _mark(db: Idetic, memory: Memory, task: str) -> None:
+@asynccontextmanager
+async def _marked(db: Idetic, agent: str, anchor: Anchor, task: str) -> AsyncIterator[Memory]:
+    """One anchor's memory; once the block has ended well, the task is marked as done there."""
+    memory = await _bound(db, agent, anchor)
+    yield memory
     marks = memory.agent.engine.marks
     position = await marks.position(memory.scope)
     await marks.mark(memory.scope, task, position, db.clock.now())
 
 
-async def applied_specs(db: Idetic) -> list[MemorySpec]:
-    """The spec of every agent that the database holds, in its latest version."""
-    latest = {version.agent: version for version in await db.spec_versions()}
-    return [load(version.spec) for version in latest.values()]
-
-
-async def bound(db: Idetic, agent: str, anchor: dict[str, Any]) -> Memory:
+async def _bound(db: Idetic, agent: str, anchor: Anchor) -> Memory:
     """An agent's memory for one anchor, under the spec that the database holds of it."""
     held = await db.spec_versions(agent)
     if not held:
@@ -146,3 +148,52 @@ async def bound(db: Idetic, agent: str, anchor: dict[str, Any]) -> Memory:
         )
     found = await db.agent(load(held[-1].spec))
     return found.bind(principal=Principal.maintenance("worker"), **anchor)
+
+
+async def _applied_specs(db: Idetic) -> list[MemorySpec]:
+    """The spec of every agent that the database holds, in its latest version."""
+    latest = {version.agent: version for version in await db.spec_versions()}
+    return [load(version.spec) for version in latest.values()]
+
+
+async def pending_embeddings(db: Idetic) -> int:
+    """Enqueue the anchors that were written to since their last embedding.
+
+    Without a model there are none: the jobs could only fail here, and another worker may have one.
+    """
+    return 0 if await db.model.get() is None else await _moved(db, "embed")
+
+
+async def silent_scopes(db: Idetic) -> int:
+    """Enqueue the anchors with a scope that was opened longer ago than its lease."""
+    queue, now = Queue(db.database), db.clock.now()
+    found = 0
+    for spec in await _applied_specs(db):
+        lease = min(spec.tiers.at(tier).lease_minutes for tier in (Tier.SESSION, Tier.INTERACTION))
+        opened = now - timedelta(minutes=lease)
+        found += await queue.sweep_open(spec, "recover", opened, now - _AGAIN)
+    return found
+
+
+async def unmerged_facts(db: Idetic) -> int:
+    """Enqueue the anchors whose chain moved since their facts were last consolidated."""
+    return await _moved(db, "consolidate")
+
+
+async def daily(db: Idetic) -> int:
+    """Enqueue what time alone makes due, once a day in every anchor."""
+    queue, before = Queue(db.database), db.clock.now() - timedelta(days=1)
+    found = 0
+    for spec in await _applied_specs(db):
+        for task in ("promote", "disposition", "reconcile", "rescan"):
+            found += await queue.sweep_aged(spec, task, before)
+    return found
+
+
+SWEEPS: list[Sweep] = [pending_embeddings, silent_scopes, unmerged_facts, daily]
+
+
+async def _moved(db: Idetic, task: str) -> int:
+    """Enqueue a task wherever a chain has moved since the task last marked it."""
+    queue = Queue(db.database)
+    return sum([await queue.sweep_moved(spec, task) for spec in await _applied_specs(db)])

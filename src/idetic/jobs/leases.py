@@ -1,21 +1,26 @@
-"""Who holds a job. procrastinate's manager, with the gaps closed that a kill or a cut opens."""
+"""Leases: which worker holds a job, and when a failed job is tried again.
+
+procrastinate's manager and retries, with the gaps closed that a kill or a cut opens.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from random import SystemRandom
 from typing import Any
 
 import psycopg
-from procrastinate import PsycopgConnector, exceptions
+from procrastinate import BaseRetryStrategy, PsycopgConnector, RetryDecision, exceptions
 from procrastinate import sql as queries
 from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 
-from idetic.jobs.retries import Backoff
+from idetic.errors import DatabaseError, DatabaseUnsupported, IdeticError
 from idetic.store import templates
 from idetic.store.queue import WORKER_ROLE
 from idetic.store.queue_schema import SCHEMA
@@ -28,6 +33,60 @@ log = logging.getLogger("idetic.jobs")
 # workers take it for dead anyway.
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 _RELISTEN = 5.0
+_chance = SystemRandom()
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Exponential, with jitter, so that jobs that failed together do not return together."""
+
+    attempts: int = 8
+    first: float = 2.0
+    longest: float = 300.0
+
+    def pause(self, error: Exception, before: int) -> float | None:
+        """Seconds until the next attempt after `before` earlier ones, or None for no more."""
+        if not is_transient(error) or self.exhausted(before):
+            return None
+        return min(self.longest, self.first * 2.0**before) * _chance.uniform(0.5, 1.0)
+
+    def exhausted(self, before: int) -> bool:
+        """Whether the attempt after `before` earlier ones is the last."""
+        return before + 1 >= self.attempts
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether time may mend it: the database was busy, away or restarting.
+
+    Everything else (a spec that is not there, arguments that do not fit, a missing model, a bug)
+    fails the same way next time.
+    """
+    if isinstance(error, DatabaseUnsupported):
+        return False
+    return isinstance(error, DatabaseError | OSError)
+
+
+class JobFailed(Exception):
+    """A job failed. Says the kind of error and no more: a driver's message may hold content."""
+
+    def __init__(self, error: Exception, pause: float | None):
+        self.error = type(error).__name__
+        # Our own sentences name things and never quote.
+        self.reason = error.message[:500] if isinstance(error, IdeticError) else ""
+        self.pause = pause
+        super().__init__(self.error)
+
+
+class AsDecided(BaseRetryStrategy):
+    """Tells procrastinate what was decided where the job failed."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        """A failure as it says; a job that a stopping worker interrupted, at once."""
+        if isinstance(exception, asyncio.CancelledError):
+            return RetryDecision(retry_at=datetime.now(UTC))
+        if isinstance(exception, JobFailed) and exception.pause is not None:
+            return RetryDecision(retry_at=datetime.now(UTC) + timedelta(seconds=exception.pause))
+        return None
 
 
 def connector(dsn: str, size: int) -> PsycopgConnector:
@@ -117,16 +176,14 @@ class Leases(JobManager):
         """
         while True:
             try:
-                if not await self._is_direct():
+                async with self.connector.pool.connection() as connection:
+                    direct = await is_direct(connection)
+                if not direct:
                     return
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
             except (exceptions.ConnectorException, psycopg.OperationalError):
                 log.warning("the database cannot be listened to; polling goes on")
             await asyncio.sleep(_RELISTEN)
-
-    async def _is_direct(self) -> bool:
-        async with self.connector.pool.connection() as connection:
-            return await is_direct(connection)
 
     async def _settle(self, job: Job, query: str, **values: Any) -> None:
         for pause in _PAUSES:

@@ -5,25 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
+from typing import Any
 
 import anyio
-from procrastinate import App, exceptions
+from procrastinate import App, JobContext, exceptions
+from procrastinate.jobs import Job
 from procrastinate.worker import Worker as Inner
 
 from idetic.errors import DatabaseUnavailable, IdeticError, InputError
-from idetic.jobs.attempt import Counts
-from idetic.jobs.handlers import HANDLERS, Handler
-from idetic.jobs.leases import Leases
-from idetic.jobs.retries import Backoff
-from idetic.jobs.sweeps import SWEEPS, Sweep
-from idetic.jobs.tasks import Tasks
+from idetic.jobs.handlers import HANDLERS, SWEEPS, Handler, Result, Sweep
+from idetic.jobs.leases import AsDecided, Backoff, JobFailed, Leases, connector
 from idetic.library.idetic import Idetic
+from idetic.store import queue_schema
 from idetic.store.queue import Queue
-from idetic.telemetry import Metric, Name, gauge, recording
+from idetic.store.sqlstate import translated
+from idetic.telemetry import Metric, Name, finished, measure, recording
 
 log = logging.getLogger("idetic.jobs")
 
@@ -48,6 +51,23 @@ class Pace:
     grace: float = 20.0
 
 
+@dataclass(slots=True)
+class Counts:
+    """What a worker has done so far."""
+
+    succeeded: int = 0
+    retried: int = 0
+    failed: int = 0
+    released: int = 0
+    recovered: int = 0
+    swept: int = 0
+
+    @property
+    def attempts(self) -> int:
+        """How many attempts have ended, however they did."""
+        return self.succeeded + self.retried + self.failed + self.released
+
+
 class Worker:
     """Runs jobs, at most `concurrency` at once; none is taken before there is room for it."""
 
@@ -66,9 +86,10 @@ class Worker:
         self.counts = Counts()
         self._db = db
         self._concurrency = concurrency
+        self._handlers = handlers
         self._sweeps = sweeps
+        self._backoff = backoff or Backoff()
         self._pace = pace or Pace()
-        self._tasks = Tasks(db, handlers, backoff or Backoff(), self.counts)
         self._inner: Inner | None = None
         self._stopping = asyncio.Event()
 
@@ -99,8 +120,7 @@ class Worker:
         return self.counts
 
     async def _serve(self) -> None:
-        opened = self._tasks.opened(self._concurrency + _SPARE)
-        async with opened as (app, leases), asyncio.TaskGroup() as group:
+        async with self._opened() as (app, leases), asyncio.TaskGroup() as group:
             helpers = [
                 group.create_task(_repeat(self._pace.heartbeat, partial(self._recover, leases))),
                 group.create_task(_repeat(self._pace.sweep, self._sweep)),
@@ -117,7 +137,7 @@ class Worker:
 
     async def _drain(self) -> None:
         try:
-            async with self._tasks.opened(self._concurrency + _SPARE) as (app, leases):
+            async with self._opened() as (app, leases):
                 await self._recover(leases)
                 await self._sweep()
                 before = -1
@@ -127,12 +147,81 @@ class Worker:
         except exceptions.ConnectorException:
             raise DatabaseUnavailable from None
 
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[tuple[App, Leases]]:
+        """procrastinate's application with a task per handler, and the leases it works by."""
+        async with self._db.database.reading() as connection:
+            await queue_schema.check_known(connection)
+        connected = connector(self._db.dsn, self._concurrency + _SPARE)
+        app = App(connector=connected)
+        app.job_manager = leases = Leases(connected, self._backoff)
+        for name, handler in self._handlers.items():
+            # A queue of its own: a worker that does not know a task yet leaves its jobs to others.
+            task = app.task(name=name, queue=name, retry=AsDecided(), pass_context=True)
+            task(self._task(handler, leases))
+        with translated():
+            await app.open_async()
+        try:
+            yield app, leases
+        finally:
+            await app.close_async()
+
+    def _task(self, handler: Handler, leases: Leases) -> Handler:
+        """One attempt at a job, counted and logged; what the handler raises leaves as JobFailed."""
+
+        async def run(context: JobContext, **args: Any) -> Result:
+            job, started, result = context.job, time.monotonic(), None
+            error: BaseException | None = None
+            try:
+                _check(handler, args)
+                result = await handler(self._db, **args)
+            except BaseException as raised:
+                error = raised
+                raise
+            finally:
+                seconds = time.monotonic() - started
+                finished("job", seconds, error, task=Name(job.task_name))
+                await self._settled(job, leases, seconds, result, error)
+            return result
+
+        return run
+
+    async def _settled(
+        self,
+        job: Job,
+        leases: Leases,
+        seconds: float,
+        result: Result | None,
+        error: BaseException | None,
+    ) -> None:
+        if error is None:
+            self.counts.succeeded += 1
+            return _say(logging.INFO, job, seconds, "succeeded", str(result))
+        if not isinstance(error, Exception):
+            # Cancelled: the worker stops, and the job goes back to the queue.
+            self.counts.released += 1
+            return _say(logging.INFO, job, seconds, "released", "its worker stops")
+        failed = JobFailed(error, self._backoff.pause(error, job.attempts))
+        if failed.pause is None:
+            self.counts.failed += 1
+            said = f"{failed.error} {failed.reason}".strip()
+            _say(logging.ERROR, job, seconds, "failed", said)
+        else:
+            self.counts.retried += 1
+            said = f"{failed.error}, again in {failed.pause:.1f} s"
+            _say(logging.WARNING, job, seconds, "failed", said)
+        if not isinstance(error, IdeticError):
+            # Where, for whoever mends it; the message is left out, for it may hold content.
+            log.error("".join(traceback.format_tb(error.__traceback__)).rstrip())
+        await leases.note_failure(job, failed.error, failed.reason)
+        raise failed from None
+
     async def _work(self, app: App, leases: Leases, *, wait: bool) -> None:
         """One life of procrastinate's worker, from registering to leaving."""
         pace = self._pace
         self._inner = inner = Inner(
             app,
-            queues=self._tasks.names,
+            queues=list(self._handlers),
             name="idetic",
             concurrency=self._concurrency,
             wait=wait,
@@ -161,11 +250,28 @@ class Worker:
         if recording():
             waiting = {task.task: task for task in await Queue(self._db.database).backlog()}
             # Also where nothing waits: a gauge that is not set again keeps saying what it said.
-            for name in {*self._tasks.names, *waiting}:
+            for name in {*self._handlers, *waiting}:
                 task = waiting.get(name)
                 age = task.oldest_seconds or 0.0 if task else 0.0
-                gauge(Metric.BACKLOG_AGE, age, task=Name(name))
-                gauge(Metric.BACKLOG_JOBS, task.waiting if task else 0, task=Name(name))
+                measure(Metric.BACKLOG_AGE, age, task=Name(name))
+                measure(Metric.BACKLOG_JOBS, task.waiting if task else 0, task=Name(name))
+
+
+def _check(handler: Handler, args: Mapping[str, Any]) -> None:
+    """Refuse arguments that do not fit: they are the job's fault and not the handler's."""
+    try:
+        signature(handler).bind(None, **args)
+    except TypeError as error:
+        raise InputError(f"The job's arguments do not fit its task: {error}.") from None
+
+
+def _say(level: int, job: Job, seconds: float, outcome: str, more: str) -> None:
+    log.log(
+        level,
+        "%s job %s %s after %.3f s, attempt %d: %s",
+        *(job.task_name, job.id, outcome, seconds, job.attempts + 1, more),
+        extra={"job_id": job.id, "task": job.task_name, "outcome": outcome, "seconds": seconds},
+    )
 
 
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:

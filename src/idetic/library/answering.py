@@ -11,11 +11,11 @@ from idetic.engine import Binding
 from idetic.errors import CapabilityRefused, InputError
 from idetic.gates.gate import Pipeline
 from idetic.model import Capability, Entry, PrincipalKind, Ref, Scope, Tier
-from idetic.recall.engine import Filters
 from idetic.recall.evidence import QUOTE, hedge_for, visible
 from idetic.recall.hits import Hit
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Signal, SourceStrength
+from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import MAX_QUERY, check_text
 from idetic.verbs.authorization import allows, refuse, require_whole_anchor
 

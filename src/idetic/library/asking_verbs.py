@@ -11,9 +11,9 @@ from idetic.gateway.content import question_envelope
 from idetic.library.answering import Answered, answer
 from idetic.model import Capability, Entry, Origin, Place, Tier, Typology
 from idetic.recall.context import Context, assemble
-from idetic.recall.engine import Filters
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
+from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import IN_PROCESS, MAX_HITS, MAX_QUERY, Between, check_text
 from idetic.verbs.declaration import AUDIENCE, McpTool, post, verb
 

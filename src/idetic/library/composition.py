@@ -7,9 +7,8 @@ from idetic.gates.gate import Gates
 from idetic.gateway.gateway import Gateway
 from idetic.lifecycle.echoes import echo_check
 from idetic.ports import Clock
-from idetic.recall.embedding import EmbeddingRun
+from idetic.recall.embedding import EmbeddingRun, Model
 from idetic.recall.engine import RecallEngine
-from idetic.recall.model import Model
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Persona
@@ -20,8 +19,8 @@ from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
 from idetic.store.family import Family
 from idetic.store.queue import Marks, Queue
-from idetic.store.recalls import Recalls
-from idetic.store.shown import Showing
+from idetic.store.read_receipts import ReadReceipts
+from idetic.store.recall_query import Recalls
 
 
 def compose(  # noqa: PLR0913 - each part by its own name
@@ -48,7 +47,7 @@ def compose(  # noqa: PLR0913 - each part by its own name
     recalls = Recalls(database, family, entries, extensions.vector)
     recall = RecallEngine(spec, recalls, embeddings, model, clock, reranker)
     gates = Gates(spec)
-    echoes = echo_check(spec, Showing(database, family))
+    echoes = echo_check(spec, ReadReceipts(database, family))
     return Engine(
         spec=spec,
         version=version,

@@ -12,11 +12,13 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
+from idetic.audit import actions as action_verbs
+from idetic.audit import verify as chain_verbs
 from idetic.engine import Binding, Engine
 from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.ids import uuid7
-from idetic.library import about_verbs, asking_verbs, audit_verbs
+from idetic.library import about_verbs, asking_verbs
 from idetic.lifecycle import (
     aggregation,
     canonical_rescan,
@@ -35,6 +37,7 @@ from idetic.lifecycle import overview as overview_verbs
 from idetic.lifecycle import quarantine as quarantine_verbs
 from idetic.lifecycle import undo as undo_verbs
 from idetic.model import Capability, Observation, Place, Principal, Scope, Tier, Typology
+from idetic.transfer import adoption, exports, imports
 from idetic.verbs.arguments import check_uuid, member_of
 from idetic.verbs.authorization import allows, bind, check_authorized
 from idetic.verbs.declaration import Verb
@@ -177,15 +180,15 @@ class MemoryVerbs(PlaceVerbs):
     quarantines = quarantine_verbs.quarantines
     release = quarantine_verbs.release
 
-    head = audit_verbs.head
-    verify = audit_verbs.verify
-    explain_action = audit_verbs.explain_action
-    actions = audit_verbs.actions
-    readers = audit_verbs.readers
-    export = audit_verbs.export
-    export_to = audit_verbs.export_to
-    import_from = audit_verbs.import_from
-    adopt = audit_verbs.adopt
+    head = chain_verbs.head
+    verify = chain_verbs.verify
+    explain_action = action_verbs.explain_action
+    actions = action_verbs.actions
+    readers = action_verbs.readers
+    export = exports.export
+    export_to = exports.export_to
+    import_from = imports.import_from
+    adopt = adoption.adopt
 
 
 class _Handle(AsyncHandle):

@@ -32,7 +32,7 @@ from idetic.persona.identity_file import IdentityFile
 from idetic.persona.layers import Layers
 from idetic.persona.tools import Tool
 from idetic.ports import Clock, SystemClock
-from idetic.recall.model import PATIENCE, Model
+from idetic.recall.embedding import PATIENCE, Model
 from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
@@ -46,7 +46,7 @@ from idetic.store.distribution import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan
 from idetic.store.registry import Registry, SpecVersion
-from idetic.transfer.reading import spec_rows
+from idetic.transfer.export_file import spec_rows
 
 SpecSource = str | Path | Mapping[str, Any] | MemorySpec
 

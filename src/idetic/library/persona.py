@@ -22,7 +22,7 @@ from idetic.persona.loops import Loop
 from idetic.persona.notes import Note, NoteBoard
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 from idetic.ports import Clock
-from idetic.recall.model import Model
+from idetic.recall.embedding import Model
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.store.database import Database

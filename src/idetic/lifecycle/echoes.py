@@ -22,7 +22,7 @@ from idetic.lifecycle.statement_words import read
 from idetic.model import Claim, Place, Scope
 from idetic.recall.evidence import QUOTE, seen, visible
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.shown import Showing, Shown
+from idetic.store.read_receipts import ReadReceipts, Shown
 
 # The line of provenance and the headings that stand around quoted evidence in a context.
 _FRAME = re.compile(r"\[[0-9a-f]{8} \w+/\w+;.*\].*:|# (?:interaction|session|persistent)")
@@ -47,7 +47,7 @@ class Echo:
         }
 
 
-def echo_check(spec: MemorySpec, showing: Showing) -> EchoCheck:
+def echo_check(spec: MemorySpec, showing: ReadReceipts) -> EchoCheck:
     """The gateway's check: compares the items of a write with what their session was shown."""
 
     async def check(scope: Scope, place: Place, items: Sequence[WriteItem]) -> list[WriteItem]:

@@ -48,6 +48,7 @@ _WROTE = (Decision.ADD, Decision.UPDATE)
         'idetic observe "Wires go out late on Fridays." --ref rule:RULE_ID {scope} --json',
         "idetic observe - {scope} < note.txt",
     ),
+    describes={"text": "What happened, in your own words."},
 )
 async def observe(
     binding: Binding,
@@ -118,6 +119,7 @@ async def observe_many(
         destructive=True,
     ),
     examples=('idetic prefer "Call before noon." --claim subject=ada {scope}',),
+    describes={"text": "How things are to be done."},
 )
 async def prefer(
     binding: Binding,

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.log_chain import EMPTIED
+from idetic.audit.chain import EMPTIED
 from idetic.errors import InputError
 from idetic.persona.deriving import IMPORTED, KeptEntry
 from idetic.persona.drafts import REDACTED, Draft

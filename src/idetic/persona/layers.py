@@ -14,9 +14,8 @@ from idetic.persona.ltm import Ltm
 from idetic.persona.mirror import DerivedEntries
 from idetic.persona.stm import Stm
 from idetic.ports import Clock
-from idetic.recall.embedding import EmbeddingRun
+from idetic.recall.embedding import EmbeddingRun, Model
 from idetic.recall.engine import RecallEngine
-from idetic.recall.model import Model
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
@@ -24,7 +23,7 @@ from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
 from idetic.store.family import Family
 from idetic.store.log import LogStore
-from idetic.store.recalls import Recalls
+from idetic.store.recall_query import Recalls
 
 
 @dataclass(frozen=True, slots=True)

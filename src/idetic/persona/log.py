@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.chain import genesis_hash
-from idetic.audit.log_chain import LogHead, LogVerified, walk_log
+from idetic.audit.chain import LogHead, LogVerified, genesis_hash, walk_log
 from idetic.errors import InputError
 from idetic.persona.deriving import Deriver
 from idetic.persona.drafts import Draft, DraftCheck, as_item

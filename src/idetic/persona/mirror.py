@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from idetic.audit.log_chain import EMPTIED
+from idetic.audit.chain import EMPTIED
 from idetic.model import Origin
 from idetic.persona.deriving import Deriver, LoopPart
 from idetic.persona.events import Event

@@ -11,9 +11,9 @@ from uuid import UUID
 from idetic.errors import InputError
 from idetic.model import Tier
 from idetic.persona.events import EventKind, LtmHit, Visibility, kind_of, visibility_of
-from idetic.recall.engine import Filters
 from idetic.recall.hits import NotUsed, SignalScore
 from idetic.spec.primitives import Signal
+from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import check_moment, check_uuid
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from idetic.audit.log_chain import LogHead, LogVerified
+from idetic.audit.chain import LogHead, LogVerified
 from idetic.persona.coverage import Coverage, cover
 from idetic.persona.events import Event, LtmEntry, Persona, StmEntry
 from idetic.persona.identity import Heuristics, Identity

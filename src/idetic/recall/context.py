@@ -96,7 +96,12 @@ def assemble(
     recalled = {hit.entry.id for hit in recall or ()}
     always = {tier for tier in Tier if spec.injection.at(tier).presence is Presence.ALWAYS}
     offered = [c for c in ranked if c.entry.tier in always or c.entry.id in recalled]
-    unknown = _unknown(query, offered, recall)
+    unknown = None
+    if recall is not None and not recall.hits:
+        # What is always present answers no question by that.
+        unknown = "recall found nothing for this question"
+    elif not offered:
+        unknown = "memory was not searched" if query.strip() else "nothing was asked"
     not_used = recall.not_used if recall else ()
     closing = closing_lines(unknown, not_used, counter, ceiling)
     room = ceiling - sum(map(counter.count, frame(closing)))
@@ -160,14 +165,6 @@ def _places(entries: Iterable[Entry]) -> dict[UUID, int]:
         places[entry.id] = ahead[entry.tier]
         ahead[entry.tier] += 1
     return places
-
-
-def _unknown(query: str, offered: list[_Candidate], recall: Recall | None) -> str | None:
-    """Why coverage is unknown, if it is: what is always present answers no question by that."""
-    if recall is not None and not recall.hits:
-        return "recall found nothing for this question"
-    reason = "memory was not searched" if query.strip() else "nothing was asked"
-    return None if offered else reason
 
 
 def _fill(

@@ -1,22 +1,128 @@
-"""Giving entries their vectors: what is pending now, or a whole tenant for a new profile."""
+"""The embedding model at hand, and the runs that give entries their vectors."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import math
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-from idetic.embed.errors import EmbedderHangs
+from anyio import Lock, to_thread
+
+from idetic.embed.errors import EmbedderHangs, EmbeddingFailed, ModelMissing
 from idetic.errors import IdeticError, Refused
 from idetic.model import Scope, Tier, Typology
 from idetic.ports import Clock
-from idetic.recall.engine import RecallEngine
-from idetic.recall.model import PATIENCE, Model
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.embeddings import Embeddings, Pending
+from idetic.store.recall_query import DIMENSIONS
+
+if TYPE_CHECKING:
+    from idetic.embed.port import Embedder
+    from idetic.recall.engine import RecallEngine
 
 BATCH = 64
 Progress = Callable[[int, int], None]
+PATIENCE = 30.0
+"""How many seconds an embedder may take for one call."""
+Vector = list[float]
+T = TypeVar("T")
+
+
+class Model:
+    """One embedder for a whole `Idetic`: given by the user, or the pinned one from its files.
+
+    Without a model everything else goes on: recall says so, and entries stay pending. There is
+    never a silent fallback to another model. An embedder is anybody's code and kept at arm's
+    length: it may raise, hang, or return what is no vector.
+    """
+
+    def __init__(self, embedder: Embedder | None = None):
+        self._embedder = embedder
+        self._missing: IdeticError | None = None
+        self._lock = Lock()
+        self._hanging: threading.Thread | None = None
+
+    async def get(self) -> Embedder | None:
+        """The embedder, or None; `missing` then says why."""
+        if self._embedder is not None:
+            return self._embedder
+        async with self._lock:
+            if self._embedder is None and self._missing is None:
+                from idetic.embed import load  # noqa: PLC0415 - onnxruntime loads only if used
+
+                try:
+                    self._embedder = await to_thread.run_sync(load)
+                except IdeticError as error:
+                    self._missing = error
+            return self._embedder
+
+    @property
+    def loaded(self) -> bool:
+        """Whether an embedder is at hand without loading one."""
+        return self._embedder is not None
+
+    @property
+    def missing(self) -> IdeticError:
+        """Why there is no embedder."""
+        return self._missing or ModelMissing()
+
+    async def embed(
+        self, texts: Sequence[str], *, query: bool = False, patience: float = PATIENCE
+    ) -> list[Vector | None]:
+        """A vector for each text, made off the event loop; None where what came back is none.
+
+        Raises what the embedder raised, or that it hangs.
+        """
+        embedder = await self.get()
+        if embedder is None:
+            raise self.missing
+        made = await self._in_time(lambda: embedder.embed(list(texts), query=query), patience)
+        rows: list[Vector] = made.tolist()
+        if len(rows) != len(texts):
+            raise EmbeddingFailed(f"The embedder gave {len(rows)} vectors for {len(texts)} texts.")
+        return [row if _is_vector(row) else None for row in rows]
+
+    async def _in_time(self, call: Callable[[], T], patience: float) -> T:
+        """Call in a thread, for as long as patience lasts. A thread cannot be stopped: while one
+        still hangs, no second one is sent after it, and none keeps the program from ending."""
+        if self._hanging is not None and self._hanging.is_alive():
+            raise EmbedderHangs("The embedding model still hangs in an earlier call.")
+        done: Future[T] = Future()
+        done.set_running_or_notify_cancel()
+
+        def work() -> None:
+            try:
+                done.set_result(call())
+            except Exception as raised:  # noqa: BLE001 - an embedder is anybody's code
+                done.set_exception(raised)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            async with asyncio.timeout(patience):
+                return await asyncio.wrap_future(done)
+        except TimeoutError:
+            self._hanging = thread
+            raise EmbedderHangs from None
+
+
+def _is_vector(row: Sequence[float]) -> bool:
+    length = math.fsum(x * x for x in row) if all(map(math.isfinite, row)) else 0.0
+    # Half precision is what it is stored in, and knows no larger numbers.
+    return len(row) == DIMENSIONS and length > 0.0 and max(map(abs, row)) < 65_504
+
+
+def fingerprint(embedder: Embedder) -> str:
+    """What makes two models the same: their weights, tokenizer and precision."""
+    profile = embedder.profile
+    parts = (profile.weights_sha256, profile.tokenizer_sha256, profile.precision)
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +135,25 @@ class Embedded:
     switched: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class EmbeddingRun:
     """Embeds in small committed batches: killed anywhere, it goes on where it was.
 
     An entry that the model fails on says so and stays pending; the others do not wait for it.
     """
 
-    def __init__(
-        self,
-        spec: MemorySpec,
-        engine: RecallEngine,
-        embeddings: Embeddings,
-        model: Model,
-        clock: Clock,
-        patience: float = PATIENCE,
-    ):
-        self._patience = patience
-        self._spec = spec
-        self._engine = engine
-        self._embeddings = embeddings
-        self._model = model
-        self._clock = clock
+    spec: MemorySpec
+    engine: RecallEngine
+    embeddings: Embeddings
+    model: Model
+    clock: Clock
+    patience: float = PATIENCE
 
     async def pending(self, scope: Scope, progress: Progress | None = None) -> Embedded:
         """Embed what is pending in this anchor; raises if there is no model."""
         profile_id = await self._profile()
         active = await self._used(scope, profile_id)
-        done = await self._anchor(scope, profile_id, progress, point=active == profile_id)
+        done = await self._batches(scope, profile_id, active == profile_id, progress=progress)
         return Embedded(profile_id, done, 0)
 
     async def session(self, scope: Scope, session_id: UUID) -> UUID | None:
@@ -64,19 +162,19 @@ class EmbeddingRun:
         Only a model that is at hand already embeds here: closing a scope must not wait for one to
         be loaded. Entries without a vector are compared by their words.
         """
-        if not self._model.loaded:
-            return await self._embeddings.active(scope)
+        if not self.model.loaded:
+            return await self.embeddings.active(scope)
         profile_id = await self._profile()
         active = await self._used(scope, profile_id)
         if active == profile_id:
-            await self._batches(scope, profile_id, None, point=True, session_id=session_id)
+            await self._batches(scope, profile_id, True, session_id=session_id)
         return active
 
     async def loop(self, scope: Scope, loop_id: UUID) -> None:
         """Embed the entries of a loop that ends; without a model they stay pending."""
-        profile_id = await self._engine.profile()
+        profile_id = await self.engine.profile()
         if profile_id is not None:
-            await self._batches(scope, profile_id, None, point=True, session_id=loop_id)
+            await self._batches(scope, profile_id, True, session_id=loop_id)
 
     async def tenant(self, scope: Scope, progress: Progress | None = None) -> Embedded:
         """Embed every anchor of the tenant in the loaded model's profile, then switch to it.
@@ -85,17 +183,17 @@ class EmbeddingRun:
         """
         profile_id = await self._profile()
         done = 0
-        for anchor in await self._embeddings.anchors(self._across(scope)):
+        for anchor in await self.embeddings.anchors(self._across(scope)):
             whole = replace(scope, anchor=anchor)
-            done += await self._anchor(whole, profile_id, progress, point=False)
-        switched = await self._embeddings.active(scope) != profile_id
+            done += await self._batches(whole, profile_id, False, progress=progress)
+        switched = await self.embeddings.active(scope) != profile_id
         if switched:
-            await self._embeddings.activate(scope, profile_id, self._clock.now())
+            await self.embeddings.activate(scope, profile_id, self.clock.now())
         return Embedded(profile_id, done, 0, switched)
 
     def _across(self, scope: Scope) -> Scope:
         """The tenant as a whole: a profile is the tenant's, so all its anchors move together."""
-        keys = self._spec.anchor.keys
+        keys = self.spec.anchor.keys
         fixed = [key.name for key in keys[1:] if not key.nullable_for_queries]
         if fixed:
             raise Refused(
@@ -115,7 +213,7 @@ class EmbeddingRun:
         typology: Typology,
     ) -> None:
         """Embed entries that were just written. Without a model they stay pending."""
-        if await self._engine.profile() is None or not written:
+        if await self.engine.profile() is None or not written:
             return
         profile_id = await self._profile()
         active = await self._used(scope, profile_id)
@@ -126,40 +224,33 @@ class EmbeddingRun:
         ]
         for first in range(0, len(found), BATCH):
             batch = found[first : first + BATCH]
-            await self._store(scope, profile_id, batch, point=active == profile_id)
-
-    async def _anchor(
-        self, scope: Scope, profile_id: UUID, progress: Progress | None, *, point: bool
-    ) -> int:
-        total = await self._embeddings.count_pending(scope, profile_id)
-
-        def tell(done: int) -> None:
-            if progress:
-                progress(done, max(total, done))
-
-        return await self._batches(scope, profile_id, tell, point=point)
+            await self._store(scope, profile_id, batch, active == profile_id)
 
     async def _batches(
         self,
         scope: Scope,
         profile_id: UUID,
-        tell: Callable[[int], None] | None,
-        *,
         point: bool,
+        *,
         session_id: UUID | None = None,
+        progress: Progress | None = None,
     ) -> int:
-        """What is pending, each entry once; how many have their vector now."""
+        """Embed what is pending, each entry once; says how many have their vector now.
+
+        `point` makes the entries refer to it.
+        """
+        total = await self.embeddings.count_pending(scope, profile_id) if progress else 0
         done, after = 0, None
-        pending = self._embeddings.pending
+        pending = self.embeddings.pending
         while found := await pending(scope, profile_id, BATCH, session_id=session_id, after=after):
-            done += await self._store(scope, profile_id, found, point=point)
+            done += await self._store(scope, profile_id, found, point)
             after = found[-1].memory_id
-            if tell:
-                tell(done)
+            if progress:
+                progress(done, max(total, done))
         return done
 
     async def _store(
-        self, scope: Scope, profile_id: UUID, found: Sequence[Pending], *, point: bool
+        self, scope: Scope, profile_id: UUID, found: Sequence[Pending], point: bool
     ) -> int:
         """Embed entries and say of each what became of it; how many have their vector.
 
@@ -168,25 +259,25 @@ class EmbeddingRun:
         """
         try:
             texts = [entry.body_text for entry in found]
-            made = await self._model.embed(texts, patience=self._patience)
+            made = await self.model.embed(texts, patience=self.patience)
         except EmbedderHangs as error:
-            await self._embeddings.failed(scope, found, error.code)
+            await self.embeddings.failed(scope, found, error.code)
             raise
         except Exception as error:  # noqa: BLE001 - an embedder is anybody's code
             if len(found) > 1:
-                alone = [await self._store(scope, profile_id, [one], point=point) for one in found]
+                alone = [await self._store(scope, profile_id, [one], point) for one in found]
                 return sum(alone)
             # Its name and no more: an error's words may quote the text.
-            await self._embeddings.failed(scope, found, type(error).__name__)
+            await self.embeddings.failed(scope, found, type(error).__name__)
             return 0
         pairs = list(zip(found, made, strict=True))
         good = [(entry, vector) for entry, vector in pairs if vector is not None]
         if good:
             entries, vectors = zip(*good, strict=True)
-            now = self._clock.now()
-            await self._embeddings.store(scope, profile_id, entries, vectors, now, point=point)
+            now = self.clock.now()
+            await self.embeddings.store(scope, profile_id, entries, vectors, now, point=point)
         if bad := [entry for entry, vector in pairs if vector is None]:
-            await self._embeddings.failed(scope, bad, "not a vector")
+            await self.embeddings.failed(scope, bad, "not a vector")
         return len(good)
 
     async def _used(self, scope: Scope, profile_id: UUID) -> UUID:
@@ -194,16 +285,15 @@ class EmbeddingRun:
 
         Of a log's mirror recall uses the model at hand: its agent embeds it, and no other waits.
         """
-        if self._spec.backend.log is not None:
+        if self.spec.backend.log is not None:
             return profile_id
-        active = await self._embeddings.active(scope)
+        active = await self.embeddings.active(scope)
         if active is None:
-            await self._embeddings.activate(scope, profile_id, self._clock.now())
+            await self.embeddings.activate(scope, profile_id, self.clock.now())
         return active or profile_id
 
     async def _profile(self) -> UUID:
-        profile_id = await self._engine.profile()
+        profile_id = await self.engine.profile()
         if profile_id is None:
-            missing: IdeticError = self._model.missing
-            raise missing
+            raise self.model.missing
         return profile_id

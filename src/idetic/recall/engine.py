@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,64 +11,44 @@ from anyio import to_thread
 
 from idetic.embed.errors import EmbedderHangs
 from idetic.errors import IdeticError
-from idetic.model import Origin, Scope, Tier, Typology
+from idetic.model import Scope
 from idetic.ports import Clock
-from idetic.recall.hits import Hit, NotUsed, Recall, SignalScore
-from idetic.recall.model import PATIENCE, Model, Vector, fingerprint
+from idetic.recall.embedding import PATIENCE, Model, Vector, fingerprint
+from idetic.recall.hits import Hit, NotUsed, Recall
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Reranker as RerankerKind
-from idetic.spec.primitives import Signal, SourceStrength
-from idetic.store.asked import Asked
+from idetic.spec.primitives import Signal
 from idetic.store.embeddings import Embeddings
+from idetic.store.recall_query import Filters, RecallAnswer, RecallQuery, Recalls
 from idetic.store.recall_statement import EXACT_BELOW
-from idetic.store.recalls import Answer, Found, Recalls
 from idetic.telemetry import recording, span
 
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What narrows a recall. The current view of every tier, unless said otherwise."""
-
-    tiers: Sequence[Tier] = tuple(Tier)
-    typologies: Sequence[Typology] = ()
-    origins: Sequence[Origin] = ()
-    min_trust: int = 0
-    as_of: datetime | None = None
-    include_archived: bool = False
-    include_candidates: bool = False
-    where: Mapping[str, Any] = field(default_factory=dict)
-    sessions: Sequence[UUID] = ()
-    since: datetime | None = None
-    until: datetime | None = None
-    min_importance: float | None = None
+# How many hits a reranker looks at.
+RERANKED = 20
+_LOOK = "Look at the embedder."
 
 
+@dataclass(slots=True)
 class RecallEngine:
     """Recall for one agent: the spec's signals and fusion over the store's one statement."""
 
-    def __init__(
-        self,
-        spec: MemorySpec,
-        recalls: Recalls,
-        embeddings: Embeddings,
-        model: Model,
-        clock: Clock,
-        reranker: Reranker | None = None,
-        patience: float = PATIENCE,
-    ):
-        self._spec = spec
-        self._patience = patience
-        # Who gives entries their vectors: of a log's mirror, the dream.
-        verb = "embed" if spec.backend.log is None else "dream"
-        self._embed = f"Run `await memory.{verb}()`."
-        self._recalls = recalls
-        self._embeddings = embeddings
-        self._model = model
-        self._clock = clock
-        self._wants_reranker = spec.retrieval.reranker is RerankerKind.CROSS_ENCODER
-        self._reranker = reranker if self._wants_reranker else None
-        self._profile: UUID | None = None
+    spec: MemorySpec
+    recalls: Recalls
+    embeddings: Embeddings
+    model: Model
+    clock: Clock
+    reranker: Reranker | None = None
+    patience: float = PATIENCE
+    _profile: UUID | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if not self._wants_reranker:
+            self.reranker = None
+
+    @property
+    def _wants_reranker(self) -> bool:
+        return self.spec.retrieval.reranker is RerankerKind.CROSS_ENCODER
 
     async def recall(
         self,
@@ -88,55 +67,39 @@ class RecallEngine:
             return found
 
     async def _recall(
-        self,
-        scope: Scope,
-        query: str,
-        limit: int,
-        envelope: Mapping[str, Any],
-        filters: Filters,
+        self, scope: Scope, text: str, limit: int, envelope: Mapping[str, Any], filters: Filters
     ) -> Recall:
-        weights = {s: float(w) for s, w in self._spec.retrieval.signals.items() if w}
+        weights = {s: float(w) for s, w in self.spec.retrieval.signals.items() if w}
         vector, failed = None, None
         if weights.get(Signal.SEMANTIC):
-            vector, failed = await self._vector(query)
-        asked = Asked(
-            text=query,
-            limit=max(limit, RERANKED) if self._reranker else limit,
-            at=self._clock.now(),
+            vector, failed = await self._vector(text)
+        query = RecallQuery(
+            text=text,
+            limit=max(limit, RERANKED) if self.reranker else limit,
+            at=self.clock.now(),
             weights=weights,
             vector=vector,
             profile_id=self._profile if vector is not None else None,
             envelope=envelope,
-            tiers=filters.tiers,
-            typologies=filters.typologies,
-            origins=filters.origins,
-            min_trust=filters.min_trust,
-            as_of=filters.as_of,
-            include_archived=filters.include_archived,
-            include_candidates=filters.include_candidates,
-            where=filters.where,
-            sessions=filters.sessions,
-            since=filters.since,
-            until=filters.until,
-            min_importance=filters.min_importance,
+            filters=filters,
         )
-        answer = await self._recalls.ask(scope, asked)
+        answer = await self.recalls.ask(scope, query)
         return Recall(
-            query=query,
-            hits=(await self._ordered(query, [_hit(found) for found in answer.found]))[:limit],
-            fusion=self._spec.retrieval.fusion.method,
+            query=text,
+            hits=(await self._ordered(text, answer.hits))[:limit],
+            fusion=self.spec.retrieval.fusion.method,
             weights=weights,
             considered=answer.considered,
             candidates=answer.candidates,
-            at=asked.at,
+            at=query.at,
             profile_id=answer.active_profile if vector is not None else None,
             pending=max(0, answer.considered - answer.embedded) if vector is not None else 0,
-            not_used=tuple(self._not_used(asked, answer, failed)),
+            not_used=tuple(self._not_used(query, answer, failed)),
         )
 
     async def _ordered(self, query: str, hits: list[Hit]) -> tuple[Hit, ...]:
         """The fused order, or the reranker's where the spec puts one on top and it is loaded."""
-        reranker = self._reranker
+        reranker = self.reranker
         if reranker is None or not hits:
             return tuple(hits)
         texts = [hit.entry.body_text for hit in hits]
@@ -146,10 +109,10 @@ class RecallEngine:
 
     async def profile(self) -> UUID | None:
         """The profile of the model at hand, known to this database; None without a model."""
-        embedder = await self._model.get()
+        embedder = await self.model.get()
         if embedder is not None and self._profile is None:
             made = embedder.profile
-            self._profile = await self._embeddings.register(
+            self._profile = await self.embeddings.register(
                 made.name, made.dimensions, fingerprint(embedder)
             )
         return self._profile
@@ -157,9 +120,9 @@ class RecallEngine:
     async def _vector(self, query: str) -> tuple[Vector | None, NotUsed | None]:
         """The question's vector; or why there is none. Words go on without it."""
         if await self.profile() is None:
-            return None, _without(self._model.missing)
+            return None, _without(self.model.missing)
         try:
-            (vector,) = await self._model.embed([query], query=True, patience=self._patience)
+            (vector,) = await self.model.embed([query], query=True, patience=self.patience)
         except EmbedderHangs as error:
             return None, _without(error)
         except Exception as error:  # noqa: BLE001 - an embedder is anybody's code
@@ -170,34 +133,34 @@ class RecallEngine:
             return None, NotUsed("semantic", why, _LOOK)
         return vector, None
 
-    def _not_used(self, asked: Asked, answer: Answer, failed: NotUsed | None) -> list[NotUsed]:
+    def _not_used(
+        self, query: RecallQuery, answer: RecallAnswer, failed: NotUsed | None
+    ) -> list[NotUsed]:
         """What this recall did without, and what would change that."""
         told = []
-        if asked.weights.get(Signal.SEMANTIC):
+        # Who gives entries their vectors: of a log's mirror, the dream.
+        verb = "embed" if self.spec.backend.log is None else "dream"
+        embed = f"Run `await memory.{verb}()`."
+        if query.weights.get(Signal.SEMANTIC):
             if failed is not None:
                 told.append(failed)
             elif answer.active_profile is None:
                 why = "no entry of this tenant has a vector yet"
-                told.append(NotUsed("semantic", why, self._embed))
-            elif answer.active_profile != asked.profile_id:
+                told.append(NotUsed("semantic", why, embed))
+            elif answer.active_profile != query.profile_id:
                 why = "this tenant's vectors are of another model than the one loaded here"
                 told.append(NotUsed("semantic", why, "Run `await memory.reembed()`."))
             elif answer.embedded < answer.considered and answer.considered <= EXACT_BELOW:
                 why = f"{answer.considered - answer.embedded} entries have no vector yet"
-                told.append(NotUsed("semantic, in part", why, self._embed))
-        if self._wants_reranker and self._reranker is None:
+                told.append(NotUsed("semantic, in part", why, embed))
+        if self._wants_reranker and self.reranker is None:
             why = "the spec names one and none is loaded"
             remedy = "Open with `Idetic.open(reranker=CrossEncoder.load(directory))`."
             told.append(NotUsed("reranker", why, remedy))
-        if asked.weights.get(Signal.ENVELOPE) and not asked.envelope:
+        if query.weights.get(Signal.ENVELOPE) and not query.envelope:
             why = "the question came without an envelope"
             told.append(NotUsed("envelope", why, "Pass envelope={…} with declared keys."))
         return told
-
-
-# How many hits a reranker looks at.
-RERANKED = 20
-_LOOK = "Look at the embedder."
 
 
 def _without(error: IdeticError) -> NotUsed:
@@ -217,9 +180,3 @@ def _told(found: Recall) -> dict[str, Any]:
         "similarity": meaning.value if meaning else None,
         "without": len(found.not_used),
     }
-
-
-def _hit(found: Found) -> Hit:
-    signals = {signal: SignalScore(*parts) for signal, parts in found.signals.items()}
-    strength = SourceStrength(found.strength) if found.strength else None
-    return Hit(found.entry, found.score, signals, strength)

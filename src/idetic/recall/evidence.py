@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from idetic.model import Entry, EntryState, Ref, Tier
+from idetic.model import Entry, EntryState, Tier
 from idetic.recall.hits import NotUsed
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.primitives import Signal, SourceStrength
@@ -70,8 +70,11 @@ def closing_lines(
 ) -> list[str]:
     """What is to be said after the blocks, where it disturbs no cached prefix."""
     lines = [] if unknown is None else [_admitted(unknown)]
+    # The reasons may name paths and stay out. A question without an envelope is the asker's choice.
+    missed = "; ".join(lost.what for lost in not_used if lost.what != Signal.ENVELOPE)
+    note = f"Note: recalled without {_line(missed)[:160]}."
     # Worth an entry of a full context, never the only entry of a small one.
-    if (note := _note(not_used)) and counter.count(f"{note}\n") * 10 <= ceiling:
+    if missed and counter.count(f"{note}\n") * 10 <= ceiling:
         lines.append(note)
     return lines
 
@@ -86,15 +89,6 @@ def unanswered(unknown: str, closing: Sequence[str], counter: TokenCounter, ceil
 
 def _admitted(unknown: str) -> str:
     return f"I don't know: {unknown}."
-
-
-def _note(not_used: Sequence[NotUsed]) -> str | None:
-    """What the recall did without, in one short line; the reasons may name paths and stay out.
-
-    A question without an envelope is the asker's choice, and no loss to report.
-    """
-    missed = "; ".join(lost.what for lost in not_used if lost.what != Signal.ENVELOPE)
-    return f"Note: recalled without {_line(missed)[:160]}." if missed else None
 
 
 def hedge_for(
@@ -164,18 +158,15 @@ def _provenance(entry: Entry) -> Iterator[str]:
         yield f"valid from {_minute(entry.valid_at)}"
     if entry.invalid_at:
         yield f"valid until {_minute(entry.invalid_at)}"
-    yield from map(_reference, entry.refs[:_MAX_REFS])
+    for ref in entry.refs[:_MAX_REFS]:
+        version = "" if ref.version is None else f" v{ref.version}"
+        yield f"{_line(ref.noun)} {short_id(ref.id)}{version}"
     if len(entry.refs) > _MAX_REFS:
         yield f"{len(entry.refs) - _MAX_REFS} more references"
     if claim := entry.claim:
         yield (
             f"claim {_quoted(claim.subject)} {_quoted(claim.attribute)} = {_quoted(claim.value)}"
         )
-
-
-def _reference(ref: Ref) -> str:
-    version = "" if ref.version is None else f" v{ref.version}"
-    return f"{_line(ref.noun)} {short_id(ref.id)}{version}"
 
 
 def _minute(moment: datetime) -> str:

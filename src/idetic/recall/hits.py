@@ -1,37 +1,19 @@
-"""What a recall gives back: hits that carry their own explanation."""
+"""The answer of a recall: hits that carry their own explanation, as a text and as plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from idetic.model import Entry
-from idetic.spec.primitives import FusionMethod, Signal, SourceStrength
+from idetic.plain_data import plain
+from idetic.spec.primitives import FusionMethod, Signal
+from idetic.store.recall_query import Hit, SignalScore
 
-
-@dataclass(frozen=True, slots=True)
-class SignalScore:
-    """One signal's word on one hit: its rank among the candidates, and its value from 0 to 1."""
-
-    rank: int | None
-    value: float | None
-    contribution: float
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One recalled entry, with every signal's rank and value: `explain` needs nothing more.
-
-    `reranked` is the reranker's score, where one sits on top; the order is then its order.
-    """
-
-    entry: Entry
-    score: float
-    signals: Mapping[Signal, SignalScore]
-    strength: SourceStrength | None = None
-    reranked: float | None = None
+__all__ = ["Hit", "NotUsed", "Recall", "SignalScore", "as_data", "explain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +38,7 @@ class Recall:
     at: datetime
     profile_id: UUID | None = None
     pending: int = 0
-    not_used: tuple[NotUsed, ...] = field(default=())
+    not_used: tuple[NotUsed, ...] = ()
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -68,3 +50,44 @@ class Recall:
     def entries(self) -> tuple[Entry, ...]:
         """The entries alone, in order."""
         return tuple(hit.entry for hit in self.hits)
+
+
+def explain(recall: Recall) -> str:
+    """A readable account: each hit with every signal's rank, value and share of the score."""
+    found = f"{len(recall.hits)} of {recall.considered} entries for {recall.query!r}"
+    lines = [f"{found}, {recall.candidates} candidates, fused by {recall.fusion}"]
+    for number, hit in enumerate(recall.hits, start=1):
+        lines.append(f"{number}. {hit.score:.4f}  {hit.entry.body_text}")
+        lines.append(f"   {_provenance(hit.entry)}")
+        for signal, word in hit.signals.items():
+            if word.contribution:
+                said = f"rank {word.rank}, value {word.value:.3f}, adds {word.contribution:.4f}"
+                lines.append(f"   {signal.value:<9} {said}")
+    lines += [f"Not used: {n.what}, because {n.why}. {n.remedy}" for n in recall.not_used]
+    return "\n".join(lines)
+
+
+def _provenance(entry: Entry) -> str:
+    refs = ", ".join(f"{r.noun} {r.id} v{r.version}" for r in entry.refs) or "nothing"
+    until = f" until {entry.invalid_at:%Y-%m-%d}" if entry.invalid_at else ""
+    return (
+        f"{entry.tier}/{entry.typology}, valid from {entry.valid_at:%Y-%m-%d}{until}, by "
+        f"{entry.created_by} (origin {entry.origin}, trust {entry.trust}), refers to {refs}"
+    )
+
+
+_RECALL = "query fusion weights considered candidates pending profile_id at not_used".split()
+_ENTRY = "id body_text tier typology state valid_at invalid_at created_by origin trust refs".split()
+_HIT = "score strength reranked signals".split()
+
+
+def as_data(recall: Recall) -> dict[str, Any]:
+    """The same for programs: plain data, ready for JSON."""
+    hits = [
+        {name: getattr(hit.entry, name) for name in _ENTRY}
+        | {name: getattr(hit, name) for name in _HIT}
+        for hit in recall.hits
+    ]
+    data = {name: getattr(recall, name) for name in _RECALL}
+    told: dict[str, Any] = plain({**data, "hits": hits})
+    return told

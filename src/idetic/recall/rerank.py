@@ -1,20 +1,15 @@
-"""A reranking layer on top of fusion: a cross-encoder reads the query and a text together."""
+"""Reranking on top of fusion: a cross-encoder reads the query and a text together."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from idetic.errors import InputError
-from idetic.recall.errors import (
-    RerankerMissing,
-    RerankerRuntimeMissing,
-    RerankerUnusable,
-    RerankFailed,
-)
+from idetic.embed.bge import token_batches
+from idetic.errors import IdeticError, InputError
 
 # Where exporters put the weights, the exact ones before the quantized.
 _WEIGHTS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
@@ -24,11 +19,36 @@ _CPU = "CPUExecutionProvider"
 
 # A pair longer than this is cut: BERT-sized cross-encoders have no positions beyond it.
 MAX_TOKENS = 512
-# With padding. A batch of this size bounds the memory, however many texts there are; the
-# embedder's measurements found more tokens in one run to be slower, too.
-_BATCH_TOKENS = 1024
 # Far above 512 tokens of any script; what lies beyond would only cost tokenizing time.
 _MAX_CHARACTERS = 8192
+
+
+class RerankerError(IdeticError, code="reranker", http_status=503, exit_code=7):
+    """The reranker did not do its part."""
+
+    remedy = "Recall without it: set `reranker: none` under `retrieval` in the spec."
+
+
+class RerankerMissing(RerankerError, code="reranker_missing"):
+    """There is no reranker in this directory."""
+
+    remedy = "Name a directory that holds model.onnx and tokenizer.json of a cross-encoder."
+
+
+class RerankerUnusable(RerankerError, code="reranker_unusable"):
+    """These files are not a cross-encoder that can be run."""
+
+    remedy = "Export the model again for sequence classification, with tokenizer.json beside it."
+
+
+class RerankerRuntimeMissing(RerankerError, code="reranker_runtime_missing"):
+    """The packages that run a reranker are not installed."""
+
+    remedy = "Run `pip install onnxruntime tokenizers numpy`."
+
+
+class RerankFailed(RerankerError, code="rerank_failed", http_status=500):
+    """The reranker returned something that is not one score for each text."""
 
 
 class Reranker(Protocol):
@@ -73,7 +93,7 @@ class CrossEncoder:
         asked = _clean(query)
         rows = self._tokenizer.encode_batch([(asked, _clean(text)) for text in texts])
         scores = [0.0] * len(rows)
-        for batch in _batches([len(row.ids) for row in rows]):
+        for batch in token_batches([len(row.ids) for row in rows]):
             for row, score in zip(batch, self._run([rows[row] for row in batch]), strict=True):
                 scores[row] = score
         return scores
@@ -164,15 +184,3 @@ def _clean(text: str) -> str:
     if not isinstance(text, str):
         raise InputError(f"Only text can be reranked, not {type(text).__name__}.")
     return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Row numbers in groups of similar length, bounded by tokens with padding."""
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and lengths[row] * (len(batch) + 1) > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch

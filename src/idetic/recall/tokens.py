@@ -1,4 +1,4 @@
-"""How many tokens a text costs, without knowing whose tokenizer will read it.
+"""Token counts of a text, without knowing whose tokenizer will read it.
 
 A model's own tokenizer is always the better judge: any object with `name` and `count` is a
 `TokenCounter`. The default here errs on the side of too many, because the ceiling of an

@@ -21,9 +21,9 @@ from idetic.store import scope, templates
 from idetic.store.access import belongings, table_names
 from idetic.store.canonical import canonical_names, pointed_at, qualified, root_names
 from idetic.store.family import Family, families
+from idetic.store.import_tables import moved
 from idetic.store.payload_stripping import note_columns, noted_names, noun
 from idetic.store.scope import quoted
-from idetic.store.taking import moved
 from idetic.store.templates import Lists, Names
 
 # In an order that can be executed: what others name comes first.

@@ -1,4 +1,4 @@
-"""Profiles and vectors: which model made what, what is pending, and who read what."""
+"""Embedding profiles and vectors: which model made which, and which entries have none yet."""
 
 from __future__ import annotations
 
@@ -37,12 +37,6 @@ class Pending:
     body_text: str
 
 
-async def register(database: Database, name: str, dimensions: int, fingerprint: str) -> UUID:
-    """The profile of a model, made known to the database if it is not yet."""
-    async with database.transaction(None) as run:
-        return await known(run, name, dimensions, fingerprint)
-
-
 async def known(run: Transaction, name: str, dimensions: int, fingerprint: str) -> UUID:
     """The profile of a model, made known within a transaction if it is not yet."""
     model = {"name": name, "fingerprint": fingerprint}
@@ -70,26 +64,27 @@ def active(family: Family, scope: Scope) -> Call:
     return family.call(_FILE, "active", scope, {})
 
 
+@dataclass(frozen=True, slots=True)
 class Embeddings:
     """The retrievable table of one family, and the profiles its tenants use."""
 
-    def __init__(self, database: Database, family: Family, vector_schema: str):
-        self._database = database
-        self._family = family
-        self._vector = quoted(vector_schema)
+    database: Database
+    family: Family
+    vector_schema: str
 
     async def register(self, name: str, dimensions: int, fingerprint: str) -> UUID:
-        """The profile of a model, made known if it is not yet."""
-        return await register(self._database, name, dimensions, fingerprint)
+        """The profile of a model, made known to the database if it is not yet."""
+        async with self.database.transaction(None) as run:
+            return await known(run, name, dimensions, fingerprint)
 
     async def active(self, scope: Scope) -> UUID | None:
         """The profile this tenant's recalls use, if any."""
-        rows = await self._database.run_all(scope, [active(self._family, scope)])
+        rows = await self.database.run_all(scope, [active(self.family, scope)])
         return rows[0][0] if rows else None
 
     async def activate(self, scope: Scope, profile_id: UUID, at: datetime) -> None:
         """Switch the tenant's recalls to a profile."""
-        await self._database.run_all(scope, [activation(self._family, scope, profile_id, at)])
+        await self.database.run_all(scope, [activation(self.family, scope, profile_id, at)])
 
     async def pending(
         self,
@@ -101,9 +96,9 @@ class Embeddings:
         after: UUID | None = None,
     ) -> list[Pending]:
         """The oldest entries of the scope, or of one session, without a vector in the profile."""
-        keys = "".join(f", {key}" for key in key_columns(self._family, scope))
+        keys = "".join(f", {key}" for key in key_columns(self.family, scope))
         wanted = {"profile": profile_id, "limit": limit, "session_id": session_id, "after": after}
-        rows = await self._asked(scope, "pending", {"keys": keys}, **wanted)
+        rows = await self._rows(scope, "pending", {"keys": keys}, **wanted)
         return [
             Pending(anchor_of(scope, found), memory_id, Tier(tier), Typology(typology), body)
             for memory_id, tier, typology, body, *found in rows
@@ -111,15 +106,14 @@ class Embeddings:
 
     async def count_pending(self, scope: Scope, profile_id: UUID) -> int:
         """How many entries of the scope have no vector in the profile."""
-        ((count,),) = await self._asked(scope, "count_pending", profile=profile_id)
-        found: int = count
-        return found
+        ((count,),) = await self._rows(scope, "count_pending", profile=profile_id)
+        return int(count)
 
     async def anchors(self, scope: Scope) -> list[dict[str, Any]]:
         """The anchors with memory that the scope can see."""
-        keys = ", ".join(f"a.{quoted(key)}" for key in self._family.keys)
-        rows = await self._asked(scope, "anchors", {"keys": keys})
-        return [dict(zip(self._family.keys, row, strict=True)) for row in rows]
+        keys = ", ".join(f"a.{quoted(key)}" for key in self.family.keys)
+        rows = await self._rows(scope, "anchors", {"keys": keys})
+        return [dict(zip(self.family.keys, row, strict=True)) for row in rows]
 
     async def store(
         self,
@@ -136,13 +130,14 @@ class Embeddings:
         calls = [*self._inserts(scope, "store", rows, {"profile": profile_id, "at": at})]
         if point:
             ids = [entry.memory_id for entry in found]
-            calls.append(self._call(scope, "point", profile=profile_id, ids=ids))
-        await self._database.run_all(scope, calls)
+            point_call = self.family.call(_FILE, "point", scope, {}, profile=profile_id, ids=ids)
+            calls.append(point_call)
+        await self.database.run_all(scope, calls)
 
     async def failed(self, scope: Scope, found: Sequence[Pending], error: str) -> None:
         """Say of entries that giving them a vector failed, and how."""
         ids = [entry.memory_id for entry in found]
-        await self._asked(scope, "failed", ids=ids, error=error)
+        await self._rows(scope, "failed", ids=ids, error=error)
 
     async def read(self, scope: Scope, place: Place, ids: Iterable[UUID], at: datetime) -> UUID:
         """Record that entries were put before the scope's principal."""
@@ -156,7 +151,7 @@ class Embeddings:
         }
         rows = [{"memory_id": memory_id} for memory_id in ids]
         if rows:
-            await self._database.run_all(scope, [*self._inserts(scope, "read", rows, same)])
+            await self.database.run_all(scope, [*self._inserts(scope, "read", rows, same)])
         return read_id
 
     def _inserts(
@@ -166,22 +161,19 @@ class Embeddings:
 
         As many VALUES: Citus takes no INSERT … SELECT FROM unnest() under row-level security.
         """
-        form = templates.query(_PATH, f"{query}_row")
+        form, vector = templates.query(_PATH, f"{query}_row"), quoted(self.vector_schema)
         for first in range(0, len(rows), _ROWS):
             batch = rows[first : first + _ROWS]
-            texts = (filled(form, {"n": str(n), "vector": self._vector}) for n in range(len(batch)))
+            texts = (filled(form, {"n": str(n), "vector": vector}) for n in range(len(batch)))
             own = {f"{name}_{n}": v for n, row in enumerate(batch) for name, v in row.items()}
-            yield self._call(scope, query, {"rows": ", ".join(texts)}, **same, **own)
+            parts = {"rows": ", ".join(texts)}
+            yield self.family.call(_FILE, query, scope, parts, **same, **own)
 
-    async def _asked(
+    async def _rows(
         self, scope: Scope, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
     ) -> Rows:
-        return await self._database.run_all(scope, [self._call(scope, query, parts, **values)])
-
-    def _call(
-        self, scope: Scope, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
-    ) -> Call:
-        return self._family.call(_FILE, query, scope, parts, **values)
+        call = self.family.call(_FILE, query, scope, parts, **values)
+        return await self.database.run_all(scope, [call])
 
 
 def _row(entry: Pending, vector: Sequence[float]) -> Values:

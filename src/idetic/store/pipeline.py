@@ -14,7 +14,7 @@ from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, ExecStatus, PipelineStatus
 from psycopg.waiting import Ready, Wait
 
-from idetic.telemetry import Metric, Name, count
+from idetic.telemetry import Metric, Name, measure
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -51,7 +51,7 @@ class Pipeline:
             self._append(lambda: pgconn.send_query_params(text, values, types))
             return
         name = statement.name(tuple(types))
-        count(Metric.CACHE_LOOKUPS, cache=_CACHE, hit=name in self._known)
+        measure(Metric.CACHE_LOOKUPS, cache=_CACHE, hit=name in self._known)
         if name not in self._known:
             self._known.add(name)
             text = statement.encoded

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from idetic.model import Scope, Tier
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store import templates
-from idetic.store.asked import NARROWING, Asked
 from idetic.store.canonical import canonical_names
 from idetic.store.database import Database
 from idetic.store.decay import freshness
@@ -16,6 +15,9 @@ from idetic.store.envelope import matches
 from idetic.store.family import Family, live
 from idetic.store.scope import quoted
 from idetic.store.statement import Names, Statement, filled, statement
+
+if TYPE_CHECKING:
+    from idetic.store.recall_query import RecallQuery
 
 # Up to this chain length an anchor's vectors are compared one by one. Their index would make a
 # recall 1.5 to 2 times faster from 20,000 on, but misses some, at 80,000 one of thirty of the
@@ -31,7 +33,16 @@ COSINE = (
 )
 SUBSTANCE = "CASE WHEN m.substance IS NOT NULL THEN least(1, ln(1 + m.substance) / ln(65)) END"
 
-
+# What narrows a question where it is asked for, and is no part of its text otherwise.
+NARROWING = {
+    "typologies": "m.typology = ANY (%(typologies)s::idetic.typology[])",
+    "origins": "m.origin = ANY (%(origins)s::idetic.origin[])",
+    "min_trust": "m.trust >= %(min_trust)s::integer",
+    "sessions": "m.session_id = ANY (%(sessions)s::uuid[])",
+    "since": "m.valid_at >= %(since)s::timestamptz",
+    "until": "m.valid_at < %(until)s::timestamptz",
+    "min_importance": "m.importance >= %(min_importance)s::real",
+}
 # Local to the recall. Row-level security makes the planner expect a single row of an anchor, and
 # with it nested loops over a thousand; hashing is right for either, and so is an index where the
 # plan is older than the rows. Sorts that nothing can replace still happen; a large anchor's vectors
@@ -58,13 +69,13 @@ def settings_of(database: Database) -> dict[str, str]:
 
 
 class RecallStatement:
-    """Composes the statement for one form of question; one method per part of it."""
+    """Composes the statement for one form of question."""
 
-    def __init__(self, family: Family, scope: Scope, asked: Asked, vector_schema: str):
+    def __init__(self, family: Family, scope: Scope, query: RecallQuery, vector_schema: str):
         self._family = family
         self._scope = scope
-        self._asked = asked
-        self._weighted = [signal for signal in Signal if asked.weights.get(signal)]
+        self._query = query
+        self._weighted = [signal for signal in Signal if query.weights.get(signal)]
         self._names: Names = {
             **family.names(),
             **family.scope_names(scope),
@@ -74,28 +85,43 @@ class RecallStatement:
             "terms": templates.query(_FILE, "terms"),
         }
         self._seen = {
-            "as_of_join": self._part("as_of") if asked.as_of else "",
+            "as_of_join": self._part("as_of") if query.filters.as_of else "",
             "visible": self._visible(),
         }
 
     def compose(self, entries: Entries) -> Statement:
         """The whole statement."""
-        weighted = self._weighted
-        columns = dict(self._columns())
+        weighted, columns = self._weighted, self._columns()
+        kept = [f"b.{name}" for name in ("memory_id", "tier", *columns)]
+        joined = []
+        if self._query.vector is not None and Signal.SEMANTIC in weighted:
+            kept.append("sem.distance")
+            joined.append(f"LEFT JOIN ({self._semantic()}) sem USING (memory_id)")
+        else:
+            kept.append("NULL::float8 AS distance")
+        if Signal.LEXICAL in weighted:
+            kept.append("lex.score AS words")
+            joined.append("LEFT JOIN lex USING (memory_id)")
+        # Who may be a candidate: the best of each weighted signal. Substance names nobody.
+        nominated = [
+            f"({self._part(f'nominate_{signal.value}')})"
+            for signal in weighted
+            if signal is not Signal.SUBSTANCE
+        ]
         parts = {
             "columns": filled(entries.columns(self._scope), self._names),
             "active": self._part("active" if not self._family.log_table else "at_hand"),
             "small": self._part("small"),
             "base": self._base(columns),
             "lexical": self._part("lexical") if Signal.LEXICAL in weighted else "",
-            "kept": ", ".join(self._kept(columns)),
-            "joined": self._joined(),
-            "values": listed(named({s.value: self._value(s) for s in weighted})),
-            "nominated": self._nominated(),
-            "ranks": listed(named({f"{s.value}_rank": rank_of(s) for s in weighted})),
+            "kept": ", ".join(kept),
+            "joined": " ".join(joined),
+            "values": _listed({s.value: self._value(s) for s in weighted}),
+            "nominated": " OR ".join(nominated) or "false",
+            "ranks": _listed({f"{s.value}_rank": _rank_of(s) for s in weighted}),
             "reach": self._reach(),
-            "fusion": " + ".join(self._contribution(signal) for signal in Signal),
-            "outcomes": ", ".join(self._outcomes()),
+            "fusion": " + ".join(self._contribution(signal, "r") for signal in Signal),
+            "outcomes": ", ".join(map(self._outcome, Signal)),
             "strength": self._strength(),
         }
         return statement(self._part("recall", **parts), prepared=True)
@@ -104,47 +130,47 @@ class RecallStatement:
         return filled(templates.query(_FILE, name), {**self._names, **more})
 
     def _visible(self) -> str:
-        asked = self._asked
+        """Which entries may be recalled."""
+        filters = self._query.filters
         parts: list[str] = []
-        if asked.as_of:
+        if filters.as_of:
             parts.append(f"m.created_at <= {_MOMENT} AND past.state_to = 'current'")
-        elif asked.include_archived:
-            parts.append("m.deleted_at IS NULL")
         else:
-            parts.append(live("m"))
-        if not asked.include_candidates:
+            parts.append("m.deleted_at IS NULL" if filters.include_archived else live("m"))
+        if not filters.include_candidates:
             parts.append("NOT m.candidate")
-        if set(asked.tiers) != set(Tier):
-            tiers = ", ".join(f"'{tier.value}'" for tier in asked.tiers)
+        if set(filters.tiers) != set(Tier):
+            tiers = ", ".join(f"'{tier.value}'" for tier in filters.tiers)
             parts.append(f"m.tier = ANY (ARRAY[{tiers}]::idetic.tier[])")
-        parts += [text for name, text in NARROWING.items() if getattr(asked, name)]
-        for number, name in enumerate(asked.where, start=len(asked.envelope)):
+        parts += [text for name, text in NARROWING.items() if getattr(filters, name)]
+        for number, name in enumerate(filters.where, start=len(self._query.envelope)):
             kind = self._family.spec.retrieval.envelope[name].type
             parts.append(matches(kind, name, f"%(asked_{number})s"))
         return " AND ".join(parts)
 
-    def _columns(self) -> Iterator[tuple[str, str]]:
+    def _columns(self) -> dict[str, str]:
         """What the weighted signals read of an entry, beside its words and its vector."""
+        found = {}
         if Signal.ENVELOPE in self._weighted:
-            yield "envelope", self._envelope()
+            found["envelope"] = self._envelope()
         if Signal.DECAY in self._weighted:
-            for name in ("typology", "valid_at", "exempt_at"):
-                yield name, f"m.{name}"
+            found |= {name: f"m.{name}" for name in ("typology", "valid_at", "exempt_at")}
         if Signal.SUBSTANCE in self._weighted:
-            yield "substance", "m.substance"
+            found["substance"] = "m.substance"
+        return found
 
     def _base(self, columns: dict[str, str]) -> str:
         """What may be recalled, with the words that count, those of neighbours included."""
         if Signal.LEXICAL not in self._weighted:
-            return self._part("base", read=listed(named(columns)), **self._seen)
+            return self._part("base", read=_listed(columns), **self._seen)
         window = self._family.spec.retrieval.neighbours
         around = [
             f"{side}(m.words, {distance}, '') OVER w"
             for side, count in (("lag", window.before), ("lead", window.after))
             for distance in range(1, count + 1)
         ]
-        words = [self._part("words"), *([self._part("place")] if around else [])]
-        base = self._part("base", read=listed([*named(columns), *words]), **self._seen)
+        words = f", {self._part('words')}" + (f", {self._part('place')}" if around else "")
+        base = self._part("base", read=_listed(columns) + words, **self._seen)
         if not around:
             return base
         return self._part(
@@ -156,29 +182,8 @@ class RecallStatement:
             after=str(window.after),
         )
 
-    def _kept(self, columns: dict[str, str]) -> Iterator[str]:
-        """The columns of a scored entry."""
-        for name in ("memory_id", "tier", *columns):
-            yield f"b.{name}"
-        yield "sem.distance" if self._compared else "NULL::float8 AS distance"
-        if Signal.LEXICAL in self._weighted:
-            yield "lex.score AS words"
-
-    def _joined(self) -> str:
-        """The scores beside `base`, of the signals that count."""
-        parts: list[str] = []
-        if self._compared:
-            parts.append(f"LEFT JOIN ({self._semantic()}) sem USING (memory_id)")
-        if Signal.LEXICAL in self._weighted:
-            parts.append("LEFT JOIN lex USING (memory_id)")
-        return " ".join(parts)
-
-    @property
-    def _compared(self) -> bool:
-        """Whether vectors are compared."""
-        return self._asked.vector is not None and Signal.SEMANTIC in self._weighted
-
     def _semantic(self) -> str:
+        """The distances: exact in a small anchor, from the index of each cell in a large one."""
         cells = [
             self._part(
                 "semantic_indexed",
@@ -187,41 +192,29 @@ class RecallStatement:
                 **self._seen,
             )
             for tier, typology in self._family.spec.typology.cells()
-            if tier in self._asked.tiers
+            if tier in self._query.filters.tiers
         ]
         return " UNION ALL ".join([self._part("semantic_exact"), *cells])
 
-    def _value(self, signal: Signal) -> str:
-        """A weighted signal's value from 0 to 1, of a scored entry called m."""
-        if signal is Signal.ENVELOPE:
-            return "m.envelope"
-        if signal is Signal.SEMANTIC:
-            return COSINE
-        if signal is Signal.LEXICAL:
-            return "m.words / (SELECT max(score) FROM lex)"
-        return self._plain_value(signal)
+    def _value(self, signal: Signal, *, scored: bool = True) -> str:
+        """A signal's value from 0 to 1, of an entry called m.
 
-    def _plain_value(self, signal: Signal) -> str:
-        """A signal's value of an entry by itself, called m: what it would be worth, if weighted."""
+        Of one that is not `scored`, what it would be worth by itself, if the signal counted.
+        """
         if signal is Signal.ENVELOPE:
-            return self._envelope()
+            return "m.envelope" if scored else self._envelope()
         if signal is Signal.DECAY:
             return filled(freshness(self._family, self._scope, "%(moment)s"), self._names)
-        return SUBSTANCE if signal is Signal.SUBSTANCE else "NULL::float8"
-
-    def _nominated(self) -> str:
-        """Who may be a candidate: the best of each weighted signal. Substance names nobody."""
-        parts = [
-            f"({self._part(f'nominate_{signal.value}')})"
-            for signal in self._weighted
-            if signal is not Signal.SUBSTANCE
-        ]
-        return " OR ".join(parts) if parts else "false"
+        if signal is Signal.SUBSTANCE:
+            return SUBSTANCE
+        if not scored:
+            return "NULL::float8"
+        return COSINE if signal is Signal.SEMANTIC else "m.words / (SELECT max(score) FROM lex)"
 
     def _envelope(self) -> str:
         """The weighted share of the question's envelope that an entry satisfies."""
         declared = self._family.spec.retrieval.envelope
-        wanted = [(declared[k], k, n) for n, k in enumerate(self._asked.envelope)]
+        wanted = [(declared[k], k, n) for n, k in enumerate(self._query.envelope)]
         total = sum(key.weight for key, _, _ in wanted)
         if not total:
             return "0::float8"
@@ -231,14 +224,21 @@ class RecallStatement:
         )
         return f"({' + '.join(terms)})::float8"
 
-    def _contribution(self, signal: Signal) -> str:
-        weight = self._asked.weights.get(signal, 0.0)
+    def _contribution(self, signal: Signal, row: str) -> str:
+        weight = self._query.weights.get(signal, 0.0)
         fusion = self._family.spec.retrieval.fusion
         if not weight:
             return "0.0::float8"
         if fusion.method is FusionMethod.WEIGHTED:
-            return f"coalesce({weight!r} * r.{signal.value}, 0)::float8"
-        return f"coalesce({float(weight)!r} / ({fusion.k} + r.{signal.value}_rank), 0)::float8"
+            return f"coalesce({weight!r} * {row}.{signal.value}, 0)::float8"
+        return f"coalesce({float(weight)!r} / ({fusion.k} + {row}.{signal.value}_rank), 0)::float8"
+
+    def _outcome(self, signal: Signal) -> str:
+        """Rank, value and contribution. Of a signal that does not count, only the value."""
+        if signal not in self._weighted:
+            return f"NULL::bigint, {self._value(signal, scored=False)}, 0.0::float8"
+        name = signal.value
+        return f"top.{name}_rank, top.{name}, {self._contribution(signal, 'top')}"
 
     def _reach(self) -> str:
         """What an entry's tier counts; a tier the spec does not name is out of reach."""
@@ -247,16 +247,6 @@ class RecallStatement:
             for tier, weight in self._family.spec.retrieval.tiers.items()
         )
         return f"(CASE r.tier {' '.join(weights)} ELSE 0.0 END)"
-
-    def _outcomes(self) -> Iterator[str]:
-        """Rank, value and contribution by signal. Of one that does not count, only the value."""
-        for signal in Signal:
-            if signal not in self._weighted:
-                yield f"NULL::bigint, {self._plain_value(signal)}, 0.0::float8"
-                continue
-            yield f"top.{signal.value}_rank"
-            yield f"top.{signal.value}"
-            yield self._contribution(signal).replace(" r.", " top.")
 
     def _strength(self) -> str:
         found = [
@@ -267,18 +257,12 @@ class RecallStatement:
         return f"least({', '.join(found)})::text" if found else "NULL::text"
 
 
-def named(columns: dict[str, str]) -> Iterator[str]:
-    """Each value under its name."""
-    for name, value in columns.items():
-        yield f"{value} AS {name}"
+def _listed(columns: dict[str, str]) -> str:
+    """Values under their names, as the rest of a list that has begun."""
+    return "".join(f", {value} AS {name}" for name, value in columns.items())
 
 
-def listed(columns: Iterable[str]) -> str:
-    """The columns as the rest of a list that has begun."""
-    return "".join(f", {column}" for column in columns)
-
-
-def rank_of(signal: Signal) -> str:
+def _rank_of(signal: Signal) -> str:
     """An entry's rank among the candidates, by one signal."""
     if signal is Signal.SEMANTIC:
         # By distance: the value is cut off at both ends.

@@ -15,7 +15,7 @@ from google.genai.types import Content, Part
 from idetic.errors import EntryNotFound, TransitionRefused
 from idetic.library.handles import Agent, Memory
 from idetic.model import Entry, Observation, Principal, Typology
-from idetic.surfaces.notes import said
+from idetic.surfaces.bridge import said
 from idetic.verbs.arguments import MAX_PAGE
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 
 from idetic.library.handles import Memory
 from idetic.surfaces.bridge import Bridge
-from idetic.surfaces.documents import Conversation, Shelf
+from idetic.surfaces.shelf import Conversation, Shelf
 from idetic.verbs.handle import SyncHandle
 
 

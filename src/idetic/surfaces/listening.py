@@ -1,4 +1,4 @@
-"""Listening at an address, and serving there until told to stop; what HTTP and MCP share."""
+"""The server that HTTP and MCP share: it listens at an address and serves until it is stopped."""
 
 from __future__ import annotations
 

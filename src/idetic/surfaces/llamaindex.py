@@ -11,8 +11,7 @@ from pydantic import PrivateAttr
 from idetic.library.handles import Memory
 from idetic.model import Observation
 from idetic.recall.tokens import ConservativeCounter
-from idetic.surfaces.bridge import Bridge
-from idetic.surfaces.notes import said
+from idetic.surfaces.bridge import Bridge, said
 from idetic.verbs.arguments import MAX_QUERY
 from idetic.verbs.handle import SyncHandle
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from idetic.library.handles import Memory
 from idetic.surfaces.bridge import Bridge
-from idetic.surfaces.documents import Conversation, Shelf
+from idetic.surfaces.shelf import Conversation, Shelf
 from idetic.verbs.handle import SyncHandle
 
 if TYPE_CHECKING:

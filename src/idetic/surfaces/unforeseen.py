@@ -1,4 +1,4 @@
-"""What nobody foresaw: the traceback goes to a file of the user's own, and only its kind is told.
+"""Errors that nobody expected: the traceback goes to a file, and the caller learns only the kind.
 
 A driver's message may hold SQL and content, so neither a terminal nor a client is shown it.
 """

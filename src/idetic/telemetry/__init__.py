@@ -1,26 +1,21 @@
-"""What memory does, told to whoever runs it: spans, counts and gauges; ids, lengths and
-similarities. Never a text: what is not a number, an id or a word of our own leaves as its length.
+"""Telemetry: spans, counters and gauges about what memory does, for whoever runs it.
 
-Nothing is recorded until somebody says where to: `use(…)`, or `configure()`. Until then a call here
-costs a look at an empty tuple.
+Facts are ids, numbers, and words of our own. A text is never one: it leaves as its length. Nothing
+is recorded until `use(…)` or `configure()` names a recorder; until then a call here costs a look at
+an empty tuple.
 """
 
-from __future__ import annotations
-
-from idetic.telemetry.facts import Name
-from idetic.telemetry.metrics import Metric
-from idetic.telemetry.record import count, finished, gauge, recording, span, use
-from idetic.telemetry.setup import configure, configure_from_environment
-from idetic.telemetry.tracing import traced
+from idetic.telemetry.facts import Metric, Name
+from idetic.telemetry.record import finished, measure, recording, span, traced, use
+from idetic.telemetry.recorders import configure, configure_from_environment
 
 __all__ = [
     "Metric",
     "Name",
     "configure",
     "configure_from_environment",
-    "count",
     "finished",
-    "gauge",
+    "measure",
     "recording",
     "span",
     "traced",

@@ -1,16 +1,21 @@
-"""The one place where anything is recorded. Recorders get safe facts and nothing else."""
+"""Recording: the one place where spans and metrics are handed to recorders, as safe facts only."""
 
 from __future__ import annotations
 
+import functools
 import time
-from types import TracebackType
-from typing import Any, Protocol, Self
+from collections.abc import Awaitable, Callable
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from idetic.errors import IdeticError, Refused
-from idetic.telemetry.facts import Fact, Name, safe
-from idetic.telemetry.metrics import Metric
+from idetic.model import Decision, Receipt
+from idetic.telemetry.facts import Facts, Metric, Name, safe
 
-Facts = dict[str, Fact]
+P = ParamSpec("P")
+R = TypeVar("R")
+Room = TypeVar("Room")
+First = TypeVar("First")
+Method = Callable[Concatenate[Room, First, P], Awaitable[R]]
 
 
 class Recorder(Protocol):
@@ -47,7 +52,22 @@ def recording() -> bool:
     return bool(_Where.recorders)
 
 
-class Span:
+class _NoSpan:
+    """The span of a process in which nobody listens."""
+
+    __slots__ = ()
+
+    def tell(self, **given: Any) -> None:
+        """Add facts that are known by now."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """End the operation."""
+
+
+class _OpenSpan(_NoSpan):
     """One operation, from entering the block to leaving it."""
 
     __slots__ = ("_begun", "_facts", "_operation", "_started")
@@ -57,22 +77,15 @@ class Span:
         self._facts = safe(given)
 
     def tell(self, **given: Any) -> None:
-        """Add facts that are known by now."""
         self._facts |= safe(given)
 
     def __enter__(self) -> Self:
-        self._begun = [
-            (each, each.begin(self._operation, self._facts)) for each in _Where.recorders
-        ]
+        operation, facts = self._operation, self._facts
+        self._begun = [(each, each.begin(operation, facts)) for each in _Where.recorders]
         self._started = time.perf_counter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         seconds = time.perf_counter() - self._started
         outcome = outcome_of(error)
         self._facts |= safe({"outcome": outcome})
@@ -84,36 +97,16 @@ class Span:
             _metric(Metric.REJECTIONS, 1, {**few, "reason": str(outcome)})
 
 
-class _Nothing:
-    """The span of a process in which nobody listens."""
-
-    __slots__ = ()
-
-    def tell(self, **given: Any) -> None:
-        """Nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Nothing."""
+_NO_SPAN = _NoSpan()
 
 
-_NOTHING = _Nothing()
-
-
-def span(operation: str, **given: Any) -> Span | _Nothing:
+def span(operation: str, **given: Any) -> _NoSpan:
     """`with span("recall", scope=scope) as told`: an operation and its facts."""
-    return Span(operation, given) if _Where.recorders else _NOTHING
+    return _OpenSpan(operation, given) if _Where.recorders else _NO_SPAN
 
 
 def finished(operation: str, seconds: float, error: BaseException | None, **given: Any) -> None:
-    """An operation that was timed elsewhere."""
+    """Record an operation that was timed elsewhere."""
     if not _Where.recorders:
         return
     facts = safe({**given, "outcome": outcome_of(error)})
@@ -122,20 +115,14 @@ def finished(operation: str, seconds: float, error: BaseException | None, **give
     _metric(Metric.OPERATIONS, seconds, {**_few(facts), "operation": operation})
 
 
-def count(metric: Metric, value: int = 1, **given: Any) -> None:
-    """Add to a counter."""
-    if _Where.recorders:
-        _metric(metric, value, safe(given))
-
-
-def gauge(metric: Metric, value: float, **given: Any) -> None:
-    """Say how much there is now."""
+def measure(metric: Metric, value: float = 1, **given: Any) -> None:
+    """Add to a counter, or set a gauge."""
     if _Where.recorders:
         _metric(metric, value, safe(given))
 
 
 def _few(facts: Facts) -> Facts:
-    """What a metric is split by: a value for each anchor would be a series for each."""
+    """The facts a metric is split by: a value for each anchor would be a series for each."""
     return {key: value for key, value in facts.items() if key in ("agent", "outcome", "task")}
 
 
@@ -145,7 +132,50 @@ def _metric(metric: Metric, value: float, facts: Facts) -> None:
 
 
 def outcome_of(error: BaseException | None) -> Name:
-    """How an operation ended, in one word: never an error's message."""
+    """The outcome of an operation in one word: never an error's message."""
     if error is None:
         return Name("ok")
     return Name(error.code if isinstance(error, IdeticError) else type(error).__name__)
+
+
+def traced(operation: str) -> Callable[[Method[Room, First, P, R]], Method[Room, First, P, R]]:
+    """Record an async method whose first argument is a scope, or something held within one."""
+
+    def wrap(method: Method[Room, First, P, R]) -> Method[Room, First, P, R]:
+        @functools.wraps(method)
+        async def call(self: Room, first: First, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            if not recording():
+                return await method(self, first, *args, **kwargs)
+            scope: Any = getattr(first, "scope", first)
+            with span(operation, scope=scope) as told:
+                answer = await method(self, first, *args, **kwargs)
+                told.tell(**receipt_facts(scope.agent, answer))
+                return answer
+
+        return call
+
+    return wrap
+
+
+def receipt_facts(agent: str, answer: Any) -> dict[str, Any]:
+    """The facts of receipts: counted decisions; of a single one, its ids and its similarity."""
+    answers = answer if isinstance(answer, list) else [answer]
+    receipts = [one for one in answers if isinstance(one, Receipt)]
+    for decision in Decision:
+        if found := sum(one.decision is decision for one in receipts):
+            measure(Metric.WRITES, found, agent=Name(agent), decision=decision)
+    for one in receipts:
+        if one.decision is Decision.REJECT:
+            measure(Metric.REJECTIONS, agent=Name(agent), reason=Name(one.reason))
+    if len(receipts) != 1:
+        return {"receipts": len(receipts)} if receipts else {}
+    (one,) = receipts
+    similarity = one.detail.get("similarity")
+    return {
+        "decision": one.decision,
+        "position": one.position,
+        "receipt": one.id,
+        "entry": one.entry_id,
+        "replayed": one.replayed,
+        "similarity": similarity if isinstance(similarity, int | float) else None,
+    }

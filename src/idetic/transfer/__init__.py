@@ -1,1 +1,1 @@
-"""Memory on the move: a whole anchor as a file and back, and what other stores exported."""
+"""Transfer: a whole anchor to a file and back, and the adoption of what other stores exported."""

@@ -1,4 +1,4 @@
-"""What other stores remembered, as things that the gateway may be asked to take. No I/O but a file.
+"""Memories that other stores (Mem0, LangGraph) exported, read for the gateway to take.
 
 Such a memory comes without a chain, without a scope and without anybody who vouches for it. So it
 is an observation of an external origin, each with its own checks, and never a restored row.
@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from idetic.errors import InputError
+from idetic.transfer.export_file import open_file
 
 _FILE_LIMIT = 512 << 20
+_NAME = 200
+# Where LangGraph's values keep their text, by custom: the store itself asks for no key.
+_TEXTS = ("text", "content", "memory", "data", "value")
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignMemory:
     """One memory of another store."""
 
     source: str
@@ -55,17 +59,13 @@ class NotTaken:
     why: str
 
 
-Read = Callable[[Any], Iterator[Foreign | NotTaken]]
+Found = Iterator[ForeignMemory | NotTaken]
 
 
 def documents(path: str | Path) -> Any:
     """A file of JSON, or of JSON Lines as a list."""
-    try:
-        with Path(path).open("rb") as file:
-            raw = file.read(_FILE_LIMIT + 1)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "its name is no path"
-        raise InputError(f"The file cannot be read: {why}.") from None
+    with open_file(path) as file:
+        raw = file.read(_FILE_LIMIT + 1)
     if len(raw) > _FILE_LIMIT:
         raise InputError(f"The file is larger than {_FILE_LIMIT >> 20} MB; split it.")
     try:
@@ -75,43 +75,109 @@ def documents(path: str | Path) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return _lines(text)
+        return [
+            _line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()
+        ]
 
 
-def _lines(text: str) -> list[Any]:
-    found = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            try:
-                found.append(json.loads(line))
-            except (ValueError, RecursionError):
-                raise InputError(
-                    f"Line {number} of the file is not JSON.",
-                    remedy="Give one JSON document, or one to a line. Nothing was written.",
-                ) from None
-    return found
-
-
-def listed(data: Any, keys: tuple[str, ...]) -> list[Any]:
-    """The list in a document: itself, or under one of some keys."""
-    for key in keys:
-        if isinstance(data, Mapping) and isinstance(data.get(key), list):
-            found: list[Any] = data[key]
-            return found
-    if isinstance(data, list):
-        return data
-    raise InputError(
-        f"The file has no list of memories: neither a list nor one under {', '.join(keys)}.",
-        remedy="Export it as docs/how-to/move-memory.md says. Nothing was written.",
-    )
-
-
-def moment(value: Any) -> datetime | None:
-    """A time as stores write it; what is none is left out, and no reason to refuse a memory."""
-    if not isinstance(value, str):
-        return None
+def _line(number: int, line: str) -> Any:
     try:
-        found = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"Line {number} of the file is not JSON.",
+            remedy="Give one JSON document, or one to a line. Nothing was written.",
+        ) from None
+
+
+def _listed(data: Any, *keys: str) -> Iterator[tuple[str, Any]]:
+    """The items of a document, itself a list or with one under some key; each with its place."""
+    lists = [data[key] for key in keys if isinstance(data, Mapping) and key in data]
+    found = next((each for each in [*lists, data] if isinstance(each, list)), None)
+    if found is None:
+        raise InputError(
+            f"The file has no list of memories: neither a list nor one under {', '.join(keys)}.",
+            remedy="Export it as docs/how-to/move-memory.md says. Nothing was written.",
+        )
+    return ((f"#{number}", item) for number, item in enumerate(found, start=1))
+
+
+def _times(item: Mapping[str, Any]) -> Iterator[datetime | None]:
+    """The times as stores write them; what is none is left out, and no reason to refuse."""
+    for key in ("created_at", "updated_at"):
+        try:
+            found = datetime.fromisoformat(item[key])
+        except (KeyError, TypeError, ValueError):
+            yield None
+        else:
+            yield found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def mem0_memories(data: Any) -> Found:
+    """Every memory of Mem0's `get_all`, or of the list in it, and what is none."""
+    for place, item in _listed(data, "results", "memories"):
+        yield _mem0_memory(item, place)
+    relations = data.get("relations") if isinstance(data, Mapping) else None
+    for number, _ in enumerate(relations or (), start=1):
+        why = "a relation of Mem0's graph; what it says is in the memories it was drawn from"
+        yield NotTaken(f"relation #{number}", "relation", why)
+
+
+def _mem0_memory(item: Any, place: str) -> ForeignMemory | NotTaken:
+    if not isinstance(item, Mapping):
+        return NotTaken(place, "no_memory", "not an object")
+    called = item.get("id")
+    name = called if isinstance(called, str) and 0 < len(called) <= _NAME else place
+    text = item.get("memory", item.get("text"))
+    if not isinstance(text, str):
+        return NotTaken(name, "no_text", "no text under `memory`")
+    metadata = item.get("metadata")
+    found = dict(metadata) if isinstance(metadata, Mapping) else {}
+    if isinstance(item.get("categories"), list):
+        found.setdefault("categories", item["categories"])
+    return ForeignMemory("mem0", name, text, found, *_times(item))
+
+
+def langgraph_items(data: Any) -> Found:
+    """Every item of a LangGraph store (namespace, key, value), and what holds no text."""
+    return (_langgraph_item(item, place) for place, item in _listed(data, "items", "results"))
+
+
+def _langgraph_item(item: Any, place: str) -> ForeignMemory | NotTaken:
+    if not isinstance(item, Mapping):
+        return NotTaken(place, "no_item", "not an object")
+    namespace, key = item.get("namespace", item.get("prefix")), item.get("key")
+    if isinstance(namespace, str):
+        namespace = namespace.split(".")
+    parts = [*namespace, key] if isinstance(namespace, list) else []
+    if not parts or not all(isinstance(part, str) for part in parts):
+        return NotTaken(place, "no_item", "no namespace and key")
+    name = "/".join(parts)[:_NAME]
+    text, rest = _text(item.get("value"))
+    if text is None:
+        return NotTaken(name, "no_text", f"no text under any of {', '.join(_TEXTS)}")
+    return ForeignMemory("langgraph", name, text, rest, *_times(item))
+
+
+def _text(value: Any) -> tuple[str | None, dict[str, Any]]:
+    """The text of a value, and what else the value says."""
+    if isinstance(value, str):
+        return value, {}
+    if not isinstance(value, Mapping):
+        return None, {}
+    for key in _TEXTS:
+        found = value.get(key)
+        if isinstance(found, str):
+            return found, {k: v for k, v in value.items() if k != key}
+        if isinstance(found, Mapping):
+            inner, rest = _text(found)
+            if inner is not None:
+                return inner, rest
+    return None, {}
+
+
+STORES: Mapping[str, Callable[[Any], Found]] = {
+    "mem0": mem0_memories,
+    "langgraph": langgraph_items,
+}
+"""How to read what each known store exported."""

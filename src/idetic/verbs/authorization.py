@@ -105,12 +105,12 @@ def refuse(spec: MemorySpec, scope: Scope, capability: Capability) -> NoReturn:
 
 
 def require_whole_anchor(scope: Scope) -> None:
-    """Refuse a write from a scope that leaves an anchor key open."""
+    """Refuse a scope that leaves an anchor key open, for writes and for what a chain says."""
     missing = [key for key, value in scope.anchor.items() if value is None]
     if missing:
         raise AnchorRefused(
-            f"Writing needs every anchor key; {', '.join(missing)} is open.",
-            remedy="Bind again with every key.",
+            f"This needs one anchor with every key; {', '.join(missing)} is open.",
+            remedy="Bind again with every key, once for each anchor.",
         )
 
 
@@ -128,9 +128,14 @@ def article(word: str) -> str:
     return "An" if word[0] in "aeiou" else "A"
 
 
+def reads_spec(spec: MemorySpec, scope: Scope) -> bool:
+    """Whether a scope may know all that its spec speaks of: of two personas, not the Actor."""
+    return None in spec.backend.personas or allows(spec, scope, Capability.READ_ACROSS)
+
+
 def readable_spec(spec: MemorySpec, scope: Scope) -> MemorySpec:
-    """The spec, for whoever may know all that it speaks of: of two personas, not the Actor."""
-    if None not in spec.backend.personas and not allows(spec, scope, Capability.READ_ACROSS):
+    """The spec, for a scope that may know all that it speaks of."""
+    if not reads_spec(spec, scope):
         raise CapabilityRefused(
             "This key does not read the spec behind it.",
             remedy="Ask an operator, whose key does.",

@@ -106,6 +106,7 @@ class Parameter:
     keyword: bool
     check: Check | None
     wire: Wire | None
+    description: str
 
     @property
     def wire_name(self) -> str:
@@ -122,6 +123,36 @@ class Parameter:
     def required(self) -> bool:
         """Whether a caller must pass it."""
         return self.default is REQUIRED
+
+
+_COMMON = {
+    "query": "The question, as you would ask a person.",
+    "question": "The question, as you would ask a person.",
+    "envelope": "What it is about: the envelope keys that the spec declares.",
+    "where": "Only entries whose envelope matches every key of it.",
+    "refs": "The canonical rows it refers to, instead of copying them.",
+    "claim": "What it asserts, in a form that can be compared.",
+    "provenance": "Where it comes from: the keys that the spec declares.",
+    "valid_at": "Since when it holds; ISO 8601 with a time zone.",
+    "heard_from": "If you relay it: a weaker origin than your own.",
+    "typology": "The kind of memory.",
+    "tier": "Only this tier.",
+    "tiers": "Only these tiers.",
+    "limit": "How many at most.",
+    "before": "The next page: the last id of this one.",
+    "after": "The next page: the last id of this one.",
+    "min_trust": "From 0 to 100.",
+    "as_of": "What held then; ISO 8601 with a time zone.",
+    "moment": "ISO 8601 with a time zone.",
+    "since": "From then on; ISO 8601 with a time zone.",
+    "until": "Up to then; ISO 8601 with a time zone.",
+    "budget": "At most so many tokens.",
+    "reason": "Why; kept for good.",
+    "notes": "What was found out; kept for good.",
+    "entry_id": "An entry's id.",
+    "session_id": "A session's id.",
+    "idempotency_key": "Any text of your own: a repeat with the same one is written once.",
+}
 
 
 class Verb(Generic[P, R]):
@@ -141,6 +172,7 @@ class Verb(Generic[P, R]):
         tool: McpTool | None = None,
         command: str | None = "",
         examples: tuple[str, ...] = (),
+        describes: Mapping[str, str] | None = None,
     ):
         self.function = function
         self.name = function.__name__.rstrip("_")
@@ -156,6 +188,8 @@ class Verb(Generic[P, R]):
         # The command's name; None for what a shell has no use for.
         self.command = self.name.replace("_", "-") if command == "" else command
         self.examples = examples
+        # What each argument is, for OpenAPI, MCP and --help; the common ones are below.
+        self.describes = describes or {}
         self._repeatable = repeatable
 
     @cached_property
@@ -177,6 +211,7 @@ class Verb(Generic[P, R]):
                 each.kind is each.KEYWORD_ONLY,
                 check_for(hints[each.name]),
                 _wire(hints[each.name]),
+                self.describes.get(each.name, _COMMON.get(each.name, "")),
             )
             for each in self.signature.parameters.values()
         }

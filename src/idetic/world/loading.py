@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from idetic.library.idetic import Idetic
-from idetic.recall.model import Model
+from idetic.recall.embedding import Model
 from idetic.world import places
 from idetic.world.cast import AGENT, Cast
 from idetic.world.clock import StoryClock

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
+from idetic.audit.chain import ChainHead
 from idetic.audit.explanation import ActionExplanation
 from idetic.audit.findings import Verified
-from idetic.audit.head import ChainHead
 from idetic.errors import ChainBroken, InputError
 from idetic.library.idetic import Idetic
 from idetic.surfaces.cli import output

@@ -17,7 +17,7 @@ from idetic.surfaces.cli.memory import Asked, memory_of, principal_of
 from idetic.surfaces.cli.sources import read_text, with_database
 
 if TYPE_CHECKING:
-    from idetic.surfaces.mcp.holders import Holder
+    from idetic.surfaces.mcp.callers import CallerSource
 
 KEY = "IDETIC_KEY"
 _EITHER = "Leave out --agent, --anchor and --as: the key says whose memory it is."
@@ -42,7 +42,7 @@ def serve(serving: Serving, dsn: str | None, as_json: bool) -> None:
         )
     _quiet()
     # Imported before anything is opened, and only here: the protocol's packages take a while.
-    from idetic.surfaces.mcp.paging import check_bound  # noqa: PLC0415
+    from idetic.surfaces.mcp.formatting import check_bound  # noqa: PLC0415
 
     check_bound(serving.bound)
     # Taken out of the environment: no process that we start needs it.
@@ -55,7 +55,7 @@ def serve(serving: Serving, dsn: str | None, as_json: bool) -> None:
 
 
 def _over_http(serving: Serving, where: tuple[str, int], dsn: str | None, as_json: bool) -> None:
-    from idetic.surfaces.mcp.http import serve_http  # noqa: PLC0415
+    from idetic.surfaces.mcp.transports import serve_http  # noqa: PLC0415
 
     if serving.key_file or serving.typed:
         raise UsageRefused(
@@ -67,13 +67,13 @@ def _over_http(serving: Serving, where: tuple[str, int], dsn: str | None, as_jso
 
 
 async def _over_stdio(db: Idetic, serving: Serving, key: str | None) -> None:
-    from idetic.surfaces.mcp.stdio import serve_stdio  # noqa: PLC0415
+    from idetic.surfaces.mcp.transports import serve_stdio  # noqa: PLC0415
 
     await serve_stdio(db, await _holder(db, serving, key), bound=serving.bound)
 
 
-async def _holder(db: Idetic, serving: Serving, key: str | None) -> Holder:
-    from idetic.surfaces.mcp.holders import Local, OneKey  # noqa: PLC0415
+async def _holder(db: Idetic, serving: Serving, key: str | None) -> CallerSource:
+    from idetic.surfaces.mcp.callers import Local, OneKey  # noqa: PLC0415
 
     if key is not None:
         return OneKey(db, key)

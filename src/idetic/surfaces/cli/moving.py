@@ -15,9 +15,9 @@ from idetic.surfaces.cli.failures import UsageRefused
 from idetic.surfaces.cli.memory import Asked, memory_of, principal_of
 from idetic.surfaces.cli.progress import bar
 from idetic.surfaces.cli.sources import with_database
-from idetic.transfer.adopting import Adopted
-from idetic.transfer.exporting import Exported
-from idetic.transfer.importing import Imported
+from idetic.transfer.adoption import Adopted
+from idetic.transfer.exports import Exported
+from idetic.transfer.imports import Imported
 
 # A screenful; `--json` has them all.
 _SHOWN = 20

@@ -6,8 +6,7 @@ from rich.console import Console
 
 from idetic.library.idetic import Idetic
 from idetic.recall.embedding import Embedded
-from idetic.recall.explanation import as_data
-from idetic.recall.hits import Hit, Recall
+from idetic.recall.hits import Hit, Recall, as_data
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.memory import Asked, memory_of
 from idetic.surfaces.cli.progress import bar

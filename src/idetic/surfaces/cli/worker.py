@@ -16,7 +16,7 @@ from idetic.surfaces.cli import output
 from idetic.surfaces.cli.options import Dsn, Json, examples
 
 if TYPE_CHECKING:
-    from idetic.jobs.attempt import Counts
+    from idetic.jobs.worker import Counts
     from idetic.library.idetic import Idetic
 
 WORKER = examples("idetic worker", "idetic worker --concurrency 4", "idetic worker --once --json")

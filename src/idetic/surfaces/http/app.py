@@ -8,7 +8,7 @@ from uuid import UUID
 
 import anyio
 from fastapi import APIRouter, FastAPI, Request, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from starlette.types import ASGIApp
 
 import idetic
@@ -18,8 +18,9 @@ from idetic.spec.render import render
 from idetic.surfaces.http import problems
 from idetic.surfaces.http.authentication import Authentication, Limits
 from idetic.surfaces.http.responses import Bound, answer, problem_answers, routes
-from idetic.surfaces.http.schemas import Id, shape
+from idetic.surfaces.http.schemas import shape
 from idetic.surfaces.http.verb_routes import verb_routes
+from idetic.surfaces.request_forms import FORBID, Id
 from idetic.verbs.authorization import readable_spec
 
 _ABOUT = (
@@ -37,7 +38,7 @@ probes = APIRouter(tags=["health"])
 class OpenBody(BaseModel):
     """The id of a scope: name it yourself and a repeated request opens it once."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = FORBID
 
     id: Id | None = None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, get_args, get_origin
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_origin
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -23,7 +23,8 @@ from idetic.surfaces.http.responses import (
     progressing,
     routes,
 )
-from idetic.surfaces.http.schemas import Id, body_model, carried, page_model, shape, value_of
+from idetic.surfaces.http.schemas import page_model, shape
+from idetic.surfaces.request_forms import Id, arguments_of, body_model, carried, plain
 from idetic.verbs.declaration import KEY, PROGRESS, VERBS, HttpRoute, Parameter, Verb
 
 _HOLE = re.compile(r"{(\w+)}")
@@ -104,7 +105,7 @@ class _RequestForm:
         self._sent = [one for one in verb.parameters.values() if one.travels]
         loose = [one for one in self._sent if one.wire_name not in self._in_path]
         self._place = [
-            Parameter(name, Id | None, None, True, None, None)
+            Parameter(name, Id | None, None, True, None, None, "")
             for name in ("session_id", "interaction_id")
             if verb.placed and not route.at_place
         ]
@@ -133,12 +134,14 @@ class _RequestForm:
             found.append((name, Annotated[kind, Path()], required))
         if self._route.method == "GET":
             for one in self._loose:
-                kind = Annotated[carried(one, query=True), Query()]
+                kind = Annotated[
+                    carried(one, query=True), Query(description=one.description or None)
+                ]
                 default = required if one.required else one.default
                 found.append((one.wire_name, kind, default))
         elif self._loose:
             title = "".join(part.capitalize() for part in self._verb.name.split("_"))
-            found.append(("body", body_model(title, self._loose), required))
+            found.append(("body", body_model(f"{title}Body", self._loose), required))
         if KEY in self._verb.parameters:
             found.append((KEY, IdempotencyKey, None))
         if PROGRESS in self._verb.parameters and not self._verb.streams:
@@ -167,19 +170,13 @@ class _RequestForm:
         placed = self._place or self._route.at_place
         return ("session_id", "interaction_id") if placed else ()
 
-    def _values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments by their own names, each as the verb takes it."""
-        values: dict[str, Any] = {}
+    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by their own names; an object in a query is its JSON."""
         for one in self._sent:
             value = given.get(one.wire_name)
-            if value is None:
-                # Left out, or null: the verb's own default.
-                continue
             if isinstance(value, str) and _is_mapping(one.hint):
-                value = _object(one.wire_name, value)
-            value = value_of(_plain(one.hint), value)
-            values[one.name] = value if one.wire is None else one.wire.decode(value)
-        return values
+                given[one.wire_name] = _object(one.wire_name, value)
+        return arguments_of(self._sent, given)
 
     def _written(self, found: Any, values: Mapping[str, Any]) -> Response:
         if found is None:
@@ -192,17 +189,8 @@ class _RequestForm:
         return answer({page.items: found, "next_cursor": following})
 
 
-def _plain(hint: Any) -> Any:
-    """A hint without its notes and without None."""
-    if get_origin(hint) is Annotated:
-        return _plain(get_args(hint)[0])
-    parts: Sequence[Any] = [part for part in get_args(hint) if part is not type(None)]
-    optional = type(None) in get_args(hint)
-    return _plain(parts[0]) if optional and len(parts) == 1 else hint
-
-
 def _is_mapping(hint: Any) -> bool:
-    origin = get_origin(_plain(hint))
+    origin = get_origin(plain(hint))
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
 

@@ -8,14 +8,13 @@ from mcp.types import Resource, ResourceTemplate
 
 from idetic.errors import CapabilityRefused, InputError, NotFound
 from idetic.library.handles import Memory
-from idetic.library.persona_access import is_actor, spec_behind
 from idetic.model import Capability, Entry
 from idetic.recall.evidence import HEADER, short_id, visible
 from idetic.spec.render import render
-from idetic.surfaces.mcp import telling
-from idetic.surfaces.mcp.paging import paged, start_of
+from idetic.surfaces.mcp import formatting
+from idetic.surfaces.mcp.formatting import paged, start_of
 from idetic.verbs.arguments import check_uuid
-from idetic.verbs.authorization import require
+from idetic.verbs.authorization import readable_spec, reads_spec, require
 
 SPEC = "idetic://spec"
 ENTRIES = "idetic://entries"
@@ -58,7 +57,7 @@ async def listed(memory: Memory, cursor: str | None) -> tuple[list[Resource], st
         description=f"Version {memory.agent.version} of {memory.agent.spec.agent}.",
         mime_type="text/markdown",
     )
-    found = [spec] if before is None and not is_actor(memory.agent.spec, memory.scope) else []
+    found = [spec] if before is None and reads_spec(memory.agent.spec, memory.scope) else []
     entries = await memory.list(limit=PAGE, before=before)
     following = str(entries[-1].id) if len(entries) == PAGE else None
     return [*found, *map(_resource, entries)], following
@@ -69,14 +68,14 @@ async def read(memory: Memory, uri: str, bound: int) -> tuple[str, str]:
     path, start = _parsed(uri)
     require(memory.agent.spec, memory.scope, Capability.READ)
     if path == SPEC:
-        pieces = render(spec_behind(memory)).rstrip("\n").split("\n")
+        pieces = render(readable_spec(memory.agent.spec, memory.scope)).rstrip("\n").split("\n")
         on = "read " + SPEC + "?from={cursor}"
         return paged(pieces, bound, start=start, on=on), "text/markdown"
     if path.startswith(f"{ENTRIES}/"):
         entry_id = check_uuid(path.removeprefix(f"{ENTRIES}/"), "The entry's id")
         entry = await memory.get(entry_id)
-        pieces = list(telling.entry(entry, memory.agent.spec.visibility.hedges))
-        pieces += telling.history(await memory.history(entry_id))
+        pieces = list(formatting.entry(entry, memory.agent.spec.visibility.hedges))
+        pieces += formatting.history(await memory.history(entry_id))
         on = f"read {ENTRIES}/{entry_id}?from={{cursor}}"
         return paged(pieces, bound, start=start, head=HEADER.rstrip(), on=on), "text/plain"
     raise NotFound(

@@ -18,12 +18,10 @@ from mcp.shared.exceptions import MCPError
 import idetic
 from idetic.errors import IdeticError, NotFound
 from idetic.surfaces import unforeseen
-from idetic.surfaces.mcp import inputs, resources, telling
-from idetic.surfaces.mcp.calls import Desk
-from idetic.surfaces.mcp.holders import Holder
-from idetic.surfaces.mcp.paging import DEFAULT_BOUND, check_bound, count, cut
-from idetic.surfaces.mcp.sessions import Sessions
-from idetic.surfaces.mcp.tools import TOOLS, Tool
+from idetic.surfaces.mcp import formatting, resources
+from idetic.surfaces.mcp.callers import CallerSource, Sessions
+from idetic.surfaces.mcp.formatting import DEFAULT_BOUND, check_bound, count, cut
+from idetic.surfaces.mcp.tools import CallContext, Tool, tools
 
 Context = ServerRequestContext[Any, Any]
 
@@ -36,28 +34,28 @@ INSTRUCTIONS = (
 
 
 def make_server(
-    holder: Holder, *, bound: int = DEFAULT_BOUND, sessions: Sessions | None = None
+    callers: CallerSource, *, bound: int = DEFAULT_BOUND, sessions: Sessions | None = None
 ) -> Server[Any]:
-    """A server whose every answer is about the memory that `holder` names."""
-    desk = _Answers(holder, check_bound(bound), sessions or Sessions())
+    """A server whose every answer is about the memory that `callers` names."""
+    answers = _Answers(callers, check_bound(bound), sessions or Sessions())
     return Server(
         NAME,
         version=idetic.__version__,
         title="Idetic",
         instructions=INSTRUCTIONS,
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
+        on_list_tools=answers.list_tools,
+        on_call_tool=answers.call_tool,
+        on_list_resources=answers.list_resources,
+        on_list_resource_templates=answers.list_templates,
+        on_read_resource=answers.read_resource,
     )
 
 
 class _Answers:
     """One handler for each kind of request."""
 
-    def __init__(self, holder: Holder, bound: int, sessions: Sessions):
-        self._holder = holder
+    def __init__(self, callers: CallerSource, bound: int, sessions: Sessions):
+        self._callers = callers
         self._bound = bound
         self._sessions = sessions
 
@@ -66,10 +64,10 @@ class _Answers:
     ) -> types.ListToolsResult:
         """The tools that the holder may use."""
         del params
-        async with _told():
-            held = await self._holder.held(ctx.request)
+        async with _protocol_errors():
+            caller = await self._callers.caller(ctx.request)
         return types.ListToolsResult(
-            tools=[_listed(tool) for tool in TOOLS if tool.offered(held.memory)]
+            tools=[_listed(tool) for tool in tools() if tool.offered(caller.memory)]
         )
 
     async def call_tool(
@@ -78,13 +76,13 @@ class _Answers:
         """Run a tool. What it refuses is its result, so that the model can do better."""
         try:
             tool = _tool(params.name)
-            given = inputs.read(tool.takes, params.arguments)
-            held = await self._holder.held(ctx.request)
-            text = await tool.run(Desk(held, self._sessions, self._bound), given)
+            given = tool.read(params.arguments)
+            caller = await self._callers.caller(ctx.request)
+            text = await tool.run(CallContext(caller, self._sessions, self._bound), given)
         except IdeticError as error:
-            return self._result(telling.error(error), failed=True)
+            return self._result(formatting.error(error), failed=True)
         except Exception as error:  # noqa: BLE001 - the boundary: nothing else may answer for it
-            return self._result(telling.error(unforeseen.logged(error)), failed=True)
+            return self._result(formatting.error(unforeseen.logged(error)), failed=True)
         return self._result(text, failed=False)
 
     def _result(self, text: str, *, failed: bool) -> types.CallToolResult:
@@ -95,10 +93,10 @@ class _Answers:
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """The spec and the entries, page by page."""
-        async with _told():
-            held = await self._holder.held(ctx.request)
+        async with _protocol_errors():
+            caller = await self._callers.caller(ctx.request)
             cursor = params.cursor if params else None
-            found, following = await resources.listed(held.memory, cursor)
+            found, following = await resources.listed(caller.memory, cursor)
         return types.ListResourcesResult(resources=found, next_cursor=following)
 
     async def list_templates(
@@ -112,15 +110,15 @@ class _Answers:
         self, ctx: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """A resource's text."""
-        async with _told():
-            held = await self._holder.held(ctx.request)
-            text, mime = await resources.read(held.memory, params.uri, self._bound)
+        async with _protocol_errors():
+            caller = await self._callers.caller(ctx.request)
+            text, mime = await resources.read(caller.memory, params.uri, self._bound)
         contents = types.TextResourceContents(uri=params.uri, mime_type=mime, text=text)
         return types.ReadResourceResult(contents=[contents])
 
 
 @asynccontextmanager
-async def _told() -> AsyncIterator[None]:
+async def _protocol_errors() -> AsyncIterator[None]:
     """What is not a tool answers errors of the protocol."""
     try:
         yield
@@ -136,10 +134,10 @@ def _protocol_error(error: IdeticError) -> MCPError:
 
 
 def _tool(name: str) -> Tool:
-    for tool in TOOLS:
+    for tool in tools():
         if tool.name == name:
             return tool
-    names = ", ".join(tool.name for tool in TOOLS)
+    names = ", ".join(tool.name for tool in tools())
     raise NotFound("There is no such tool.", remedy=f"The tools are: {names}.")
 
 
@@ -148,6 +146,6 @@ def _listed(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=tool.takes.model_json_schema(),
+        input_schema=tool.form.model_json_schema(),
         annotations=tool.hints,
     )

@@ -9,9 +9,9 @@ from uuid import UUID
 from nicegui import events, ui
 from starlette.requests import Request
 
+from idetic.audit.chain import ChainHead
 from idetic.audit.explanation import ActionRecord
-from idetic.audit.findings import Problem, Verified
-from idetic.audit.head import ChainHead
+from idetic.audit.findings import ChainProblem, Verified
 from idetic.errors import InputError
 from idetic.surfaces.console import notices, parts
 from idetic.surfaces.console.acting import STAY, WITH_FORM
@@ -142,13 +142,13 @@ def _verdict(found: Verified) -> None:
         parts.button("Save this head", partial(_save, found.head), "small")
 
 
-def _problem(one: Problem) -> tuple[parts.Cell, ...]:
+def _problem(one: ChainProblem) -> tuple[parts.Cell, ...]:
     place = "-" if one.position is None else str(one.position)
     about = partial(_about, one)
     return place, words(one.kind), about, one.why
 
 
-def _about(one: Problem) -> None:
+def _about(one: ChainProblem) -> None:
     parts.text("span", f"{one.what} ")
     if one.entry_id is not None:
         parts.link(tail(one.entry_id), at(f"/entries/{one.entry_id}"), "mono")

@@ -1,0 +1,95 @@
+"""The rows of an audit: a chain as it is stored, entries beside their history, an action's ground.
+
+Functions over an anchor's transaction. What the rows amount to is judged in `idetic.audit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from idetic.model import Entry, LedgerRecord
+from idetic.store.access import STATE
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.canonical import canonical_names
+from idetic.store.entries import record
+from idetic.store.family import Family
+from idetic.store.pipeline import Rows
+
+AUDIT = "audit"
+# The links after which an entry has no content any more.
+EMPTIED = ("disposed", "erased")
+_BEFORE_ALL = UUID(int=0)
+
+
+def chain_name(family: Family) -> str:
+    """The family as a chain's genesis names it."""
+    return f"{family.schema}.{family.name}"
+
+
+async def chain_end(
+    tx: AnchorTransaction,
+) -> tuple[int | None, bytes | None, str | None, int | None]:
+    """The end that the anchor's row claims (position, hash, time), and the last position."""
+    ((position, digest, at, last),) = await tx.ask(AUDIT, "end")
+    return position, digest, at, last
+
+
+async def contents(tx: AnchorTransaction, after: UUID | None, limit: int) -> Rows:
+    """A batch of entries, each beside what its history says of it."""
+    turned = {"turned_columns": ", ".join(f"'{column}', m.{column}" for column in STATE)}
+    wanted = {"after": after or _BEFORE_ALL, "emptied": list(EMPTIED), "limit": limit}
+    return await tx.ask(AUDIT, "contents", turned, **wanted)
+
+
+async def entries_by_id(tx: AnchorTransaction, ids: Iterable[UUID]) -> dict[UUID, Entry]:
+    """Entries by id; those that went with their scope are not among them."""
+    return {entry.id: entry for entry in await tx.plain_entries(AUDIT, "rows", ids=list(ids))}
+
+
+async def histories(tx: AnchorTransaction, ids: Iterable[UUID]) -> dict[UUID, list[LedgerRecord]]:
+    """The whole histories of some entries, oldest first."""
+    found: dict[UUID, list[LedgerRecord]] = {}
+    for row in await tx.ask(AUDIT, "histories", ids=list(ids)):
+        found.setdefault(row[3], []).append(record(row))
+    return found
+
+
+async def went_into(
+    tx: AnchorTransaction, ids: Iterable[UUID]
+) -> dict[UUID, list[tuple[UUID, int]]]:
+    """What went with its scope into these entries, and at which position."""
+    found: dict[UUID, list[tuple[UUID, int]]] = {}
+    for into, entry_id, position in await tx.ask(AUDIT, "went_into", ids=[str(i) for i in ids]):
+        found.setdefault(UUID(into), []).append((entry_id, position))
+    return found
+
+
+async def versions_now(tx: AnchorTransaction, noun: str, ids: Iterable[UUID]) -> dict[UUID, int]:
+    """The versions at which canonical rows of a noun stand now; none for an unversioned one."""
+    for canonical in tx.spec.references.canonical:
+        if canonical.noun == noun and canonical.versions:
+            names = canonical_names(tx.family, canonical)
+            return dict(await tx.ask(AUDIT, "versions", names, ids=list(ids)))
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class LogRows:
+    """The log of an anchor, read within its transaction."""
+
+    tx: AnchorTransaction
+
+    async def log_end(self) -> tuple[int, bytes] | None:
+        """Where the log ends, by the anchor's row."""
+        rows = await self.tx.ask("log", "end")
+        return (rows[0][0], bytes(rows[0][1])) if rows else None
+
+    async def log_chain(self, after: int, limit: int) -> Rows:
+        """A stretch of the log, with all that its hashes are over."""
+        return await self.tx.ask("log", "chain", after=after, limit=limit)
+
+    async def log_erased(self) -> set[str]:
+        """The events that the ledger says were erased."""
+        return {row[0] for row in await self.tx.ask("log", "erased")}

@@ -1,0 +1,165 @@
+"""A question to one agent's memory: its form decides the statement, its values are bound to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from idetic.model import Entry, Origin, Scope, Tier, Typology
+from idetic.spec.primitives import Signal, SourceStrength
+from idetic.store import scope as scoping
+from idetic.store.database import Database
+from idetic.store.entries import Entries
+from idetic.store.envelope import texts
+from idetic.store.family import Family
+from idetic.store.recall_statement import NARROWING, RecallStatement, settings_of
+from idetic.store.statement import Statement
+
+DIMENSIONS = 384
+_NUMBERS = "[" + ",".join(["%.6g"] * DIMENSIONS) + "]"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What narrows a recall. The current view of every tier, unless said otherwise."""
+
+    tiers: Sequence[Tier] = tuple(Tier)
+    typologies: Sequence[Typology] = ()
+    origins: Sequence[Origin] = ()
+    min_trust: int = 0
+    as_of: datetime | None = None
+    include_archived: bool = False
+    include_candidates: bool = False
+    where: Mapping[str, Any] = field(default_factory=dict)
+    sessions: Sequence[UUID] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    # Of entries that mirror a log.
+    min_importance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallQuery:
+    """A question in the database's terms."""
+
+    text: str
+    limit: int
+    at: datetime
+    weights: Mapping[Signal, float]
+    vector: Sequence[float] | None = None
+    profile_id: UUID | None = None
+    envelope: Mapping[str, Any] = field(default_factory=dict)
+    filters: Filters = field(default_factory=Filters)
+
+    def form(self, scope: Scope) -> tuple[Any, ...]:
+        """What the text of the statement depends on; the rest are its values."""
+        filters = self.filters
+        return (
+            # The function that makes the predicate: no form outlives a test's sabotage.
+            scoping.predicate,
+            tuple(value is None for value in scope.anchor.values()),
+            tuple(self.weights.items()),
+            self.vector is None,
+            filters.as_of is None,
+            filters.include_archived,
+            filters.include_candidates,
+            tuple(filters.tiers),
+            tuple(self.envelope),
+            tuple(filters.where),
+            tuple(bool(getattr(filters, name)) for name in NARROWING),
+        )
+
+    def values(self, scope: Scope) -> dict[str, Any]:
+        """The values of the question, whether its form of the statement uses them or not."""
+        filters = self.filters
+        given = (*self.envelope.values(), *filters.where.values())
+        return {
+            **scoping.bound(scope),
+            "text": self.text,
+            "vector": None if self.vector is None else _NUMBERS % tuple(self.vector),
+            "profile": self.profile_id,
+            "limit": self.limit,
+            "moment": filters.as_of or self.at,
+            "typologies": [typology.value for typology in filters.typologies],
+            "origins": [origin.value for origin in filters.origins],
+            "min_trust": filters.min_trust,
+            "sessions": list(filters.sessions),
+            "since": filters.since,
+            "until": filters.until,
+            "min_importance": filters.min_importance,
+            **{f"asked_{number}": texts(value) for number, value in enumerate(given)},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SignalScore:
+    """One signal's word on one hit: its rank among the candidates, and its value from 0 to 1."""
+
+    rank: int | None
+    value: float | None
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One recalled entry, with every signal's rank and value: `explain` needs nothing more.
+
+    `reranked` is the reranker's score, where one sits on top; the order is then its order.
+    """
+
+    entry: Entry
+    score: float
+    signals: Mapping[Signal, SignalScore]
+    strength: SourceStrength | None = None
+    reranked: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallAnswer:
+    """What the database found, and how much it looked at."""
+
+    hits: list[Hit]
+    considered: int
+    candidates: int
+    embedded: int
+    active_profile: UUID | None
+
+
+@dataclass(slots=True)
+class Recalls:
+    """Asks one family's memory.
+
+    The statement is long: each connection prepares it once per form of question.
+    """
+
+    database: Database
+    family: Family
+    entries: Entries
+    vector_schema: str
+    forms: dict[tuple[Any, ...], Statement] = field(default_factory=dict)
+
+    async def ask(self, scope: Scope, query: RecallQuery) -> RecallAnswer:
+        """One round trip: question in, explained hits out."""
+        key = query.form(scope)
+        form = self.forms.get(key)
+        if form is None:
+            recall = RecallStatement(self.family, scope, query, self.vector_schema)
+            form = self.forms[key] = recall.compose(self.entries)
+        settings = settings_of(self.database)
+        rows = await self.database.run(scope, form, query.values(scope), settings=settings)
+        considered, candidates, embedded, profile = rows[0][:4]
+        hits = [self._hit(scope, row[4:]) for row in rows if row[4] is not None]
+        return RecallAnswer(hits, considered, candidates, embedded, profile)
+
+    def _hit(self, scope: Scope, row: tuple[Any, ...]) -> Hit:
+        """A hit: its score, three columns by signal, its source's strength, then its entry."""
+        signals = {}
+        for at, signal in zip(range(1, len(row), 3), Signal, strict=False):
+            rank, value, contribution = row[at : at + 3]
+            signals[signal] = SignalScore(rank, value, contribution or 0.0)
+        strength, *entry = row[1 + 3 * len(Signal) :]
+        known = SourceStrength(strength) if strength else None
+        return Hit(self.entries.entry(scope, tuple(entry)), row[0], signals, known)

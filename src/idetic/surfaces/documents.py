@@ -1,0 +1,188 @@
+"""Documents: values under a namespace and a key, as frameworks keep them, on governed memory.
+
+A document becomes entries and comes back word for word, in parts if it is long. Namespace and key
+are written down exactly, so that no two names are ever one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import unquote
+from uuid import UUID
+
+from idetic.errors import InputError
+from idetic.ids import uuid7_text
+from idetic.model import Claim, Entry, Observation
+from idetic.verbs.arguments import SHORT
+
+Namespace = tuple[str, ...]
+MAX_PARTS = 500
+# Before every part but the first: a part of blanks alone would be no text, and is one all the same.
+_GOES_ON = "…"
+# What a part repeats of the one before it: as much as the longest identifier that an erasure may
+# look for, so that none is cut in two and missed.
+_AGAIN = 200
+
+
+def path_of(namespace: Sequence[str]) -> str:
+    """The namespace as a path of the envelope, whose matching knows whole segments only."""
+    path = "/".join(map(_segment, namespace))
+    if not path or len(path) > SHORT:
+        raise InputError(
+            f"The namespace is {len(path)} characters long as a path; 1 to {SHORT} can be kept.",
+            remedy="Use fewer or shorter labels; nothing was written.",
+        )
+    return path
+
+
+def _segment(label: str) -> str:
+    if not label.strip():
+        # The envelope takes no blank segment; a label of blanks is one all the same.
+        return "".join(f"%{byte:02X}" for byte in label.encode())
+    return label.replace("%", "%25").replace("/", "%2F")
+
+
+def namespace_of(path: str) -> Namespace:
+    """The namespace that a path was made of."""
+    return tuple(map(unquote, path.split("/")))
+
+
+def subject_of(namespace: Sequence[str], key: str) -> str:
+    """What a document's claim is about: its name, as a hash.
+
+    Claims are compared without regard to case, width and spacing, and names of documents are not.
+    """
+    name = json.dumps([*namespace, key]).encode()
+    return f"document {hashlib.sha256(name).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A value to be put under a name; `ttl` is in minutes, `ranked` whether queries may find it."""
+
+    namespace: Namespace
+    key: str
+    value: Mapping[str, Any]
+    ttl: float | None = None
+    ranked: bool = True
+
+    @property
+    def subject(self) -> str:
+        """What its claim is about."""
+        return subject_of(self.namespace, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """What lies under a name now, and the entries that hold it, the head first."""
+
+    namespace: Namespace
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    entries: tuple[UUID, ...]
+    ttl: float | None = None
+    ranked: bool = True
+
+    def expires_at(self, last_read: datetime | None) -> datetime | None:
+        """When its time is over: so many minutes after it was last put or read."""
+        if self.ttl is None:
+            return None
+        since = self.updated_at if last_read is None else max(self.updated_at, last_read)
+        return since + timedelta(minutes=self.ttl)
+
+
+def observations(put: Put, bound: int, since: datetime | None) -> list[Observation]:
+    """The entries that hold a value: its JSON, in parts of at most `bound` characters."""
+    version, texts = uuid7_text(), _cut(_json(put.value), bound)
+    head: dict[str, Any] = {"parts": len(texts)}
+    if since is not None:
+        head["since"] = since.isoformat()
+    if put.ttl is not None:
+        head |= {"ttl": _minutes(put.ttl), "expiring": "yes"}
+    if not put.ranked:
+        head["ranked"] = "no"
+    place = {"namespace": path_of(put.namespace), "key": put.key, "version": version}
+    return [
+        Observation(
+            text,
+            {**place, "part": number, **(head if number == 0 else {})},
+            # Every version is a new claim value: putting the same again renews its time.
+            claim=Claim(put.subject, f"part {number}", version),
+            verbatim=True,
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+def document(entries: Iterable[Entry]) -> StoredDocument | None:
+    """The document that the current entries of one subject hold; None without a head."""
+    parts = {(e.envelope["version"], e.envelope["part"]): e for e in entries}
+    head = next((e for (_, number), e in parts.items() if number == 0), None)
+    if head is None:
+        return None
+    told = head.envelope
+    numbers = range(told["parts"])
+    try:
+        held = [parts[told["version"], number] for number in numbers]
+    except KeyError:
+        return None
+    skipped = len(_GOES_ON) + _AGAIN
+    text = held[0].body_text + "".join(e.body_text[skipped:] for e in held[1:])
+    return StoredDocument(
+        namespace_of(told["namespace"]),
+        told["key"],
+        json.loads(text),
+        datetime.fromisoformat(told["since"]) if "since" in told else head.created_at,
+        head.created_at,
+        tuple(e.id for e in held),
+        told.get("ttl"),
+        told.get("ranked") != "no",
+    )
+
+
+def is_whole(entry: Entry) -> bool:
+    """Whether this entry alone holds its document."""
+    told = entry.envelope
+    return bool(told["part"] == 0 and told["parts"] == 1)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    try:
+        text = json.dumps(dict(value), ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(dict(value))  # lone surrogates survive as escapes alone
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"The value cannot be written as JSON: {type(error).__name__}.",
+            remedy="Give a mapping of texts to JSON values; nothing was written.",
+        ) from None
+    return text
+
+
+def _cut(text: str, bound: int) -> list[str]:
+    step = bound - len(_GOES_ON) - _AGAIN
+    starts = range(bound, len(text), step)
+    if 1 + len(starts) > MAX_PARTS:
+        raise InputError(
+            f"The value is {len(text):,} characters of JSON; "
+            f"{bound + (MAX_PARTS - 1) * step:,} can be kept.",
+            remedy="Keep it elsewhere, and here only where it is; nothing was written.",
+        )
+    return [text[:bound], *(_GOES_ON + text[at - _AGAIN : at + step] for at in starts)]
+
+
+def _minutes(ttl: float) -> float:
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not math.isfinite(ttl):
+        raise InputError("A TTL is a number of minutes.")
+    if not 0 <= ttl <= 60 * 24 * 36_500:
+        raise InputError("A TTL is 0 minutes to 100 years.")
+    return float(ttl)

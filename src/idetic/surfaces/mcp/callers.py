@@ -1,0 +1,170 @@
+"""Whose memory a request is about, and which session its notes go to.
+
+The connection says whose memory it is; no argument does.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from anyio import Lock
+
+from idetic.errors import InputError, KeyRefused, ScopeClosed
+from idetic.evidence import Closed
+from idetic.keys import key_id_of
+from idetic.library.handles import Memory, Session
+from idetic.library.idetic import Idetic
+from idetic.verbs.arguments import check_uuid
+
+T = TypeVar("T")
+
+# Where the HTTP transport leaves what it authenticated, in the request's own ASGI scope.
+CALLER = "idetic.caller"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A memory, and a name for whoever holds it: a key's id, or this machine."""
+
+    memory: Memory
+    name: str
+
+
+class CallerSource(Protocol):
+    """Says for each request whose memory it is about."""
+
+    async def caller(self, request: Any) -> Caller:
+        """The memory of a request; `request` is None where the transport has none."""
+        ...
+
+
+class Local:
+    """Somebody at this machine, who named the scope when the server was started."""
+
+    def __init__(self, memory: Memory):
+        self._caller = Caller(_inline(memory), "local")
+
+    async def caller(self, request: Any) -> Caller:
+        """Always the same."""
+        del request
+        return self._caller
+
+
+class OneKey:
+    """One API key for the whole connection; asked again each time, so a revocation holds."""
+
+    def __init__(self, db: Idetic, key: str):
+        self._db = db
+        self._key = key
+        self._name = str(key_id_of(key))
+
+    async def caller(self, request: Any) -> Caller:
+        """What the key stands for now."""
+        del request
+        return Caller(_inline(await self._db.authenticate(self._key)), self._name)
+
+
+class EachRequest:
+    """The key of each request, as `http.py` authenticated it."""
+
+    async def caller(self, request: Any) -> Caller:
+        """What that key stands for; a request without one never gets here."""
+        scope: Mapping[str, Any] = getattr(request, "scope", {})
+        found = scope.get(CALLER)
+        if not isinstance(found, Caller):
+            raise KeyRefused
+        return found
+
+
+def _inline(memory: Memory) -> Memory:
+    """The same memory, with vectors made as it is written: beside a stdio server no worker runs."""
+    return memory.agent.embedding_inline().within(memory.scope)
+
+
+# Sessions stay open in the database without us; this only saves a link of the chain per note.
+MOST_KEPT = 1_000
+
+
+class Sessions:
+    """Open sessions by holder. The protocol may be stateless, so a connection cannot keep them."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, UUID] = {}
+        self._kept: OrderedDict[tuple[str, UUID], Session] = OrderedDict()
+        self._opening = Lock()
+
+    async def write(
+        self, caller: Caller, named: str | None, work: Callable[[Session], Awaitable[T]]
+    ) -> tuple[T, UUID]:
+        """Do something in a session. The holder's own one, if closed meanwhile, is replaced."""
+        if named is not None:
+            wanted = check_uuid(named, "session_id")
+            return await work(await self._open(caller, wanted)), wanted
+        session, session_id = await self._own_of(caller)
+        try:
+            return await work(session), session_id
+        except ScopeClosed:
+            # Closed by somebody else, or its lease ran out: the next thread has begun.
+            self._forget(caller, session_id)
+        session, session_id = await self._own_of(caller)
+        return await work(session), session_id
+
+    def reading(self, caller: Caller, named: str | None) -> Memory | Session:
+        """Where to read from: a session that is open here, else memory as a whole."""
+        if named is not None:
+            return caller.memory.session(check_uuid(named, "session_id"))
+        own = self._own.get(caller.name)
+        return caller.memory if own is None else caller.memory.session(own)
+
+    async def close(self, caller: Caller, named: str | None, reason: str) -> tuple[Closed, UUID]:
+        """End a session."""
+        own = self._own.get(caller.name)
+        wanted = own if named is None else check_uuid(named, "session_id")
+        if wanted is None:
+            raise InputError(
+                "No session is open here.",
+                remedy="Observe something first, or give the session_id that observe named.",
+            )
+        closed = await caller.memory.session(wanted).close(reason)
+        self._forget(caller, wanted)
+        return closed, wanted
+
+    async def leave(self, caller: Caller) -> None:
+        """End the holder's own session, if one is open: its connection has ended."""
+        if caller.name in self._own:
+            await self.close(caller, None, "the connection ended")
+
+    async def _own_of(self, caller: Caller) -> tuple[Session, UUID]:
+        async with self._opening:
+            known = self._own.get(caller.name)
+            session = caller.memory.session(known)
+            session_id = check_uuid(session.id, "session_id")
+            opened = await self._open(caller, session_id)
+            self._own[caller.name] = session_id
+        return opened, session_id
+
+    async def _open(self, caller: Caller, session_id: UUID) -> Session:
+        """A handle that takes writes. Kept while scope and spec are the same as when it opened."""
+        name = (caller.name, session_id)
+        kept = self._kept.get(name)
+        if kept is not None and _fits(kept, caller.memory):
+            self._kept.move_to_end(name)
+            return kept
+        session = await caller.memory.session(session_id).open()
+        self._kept[name] = session
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return session
+
+    def _forget(self, caller: Caller, session_id: UUID) -> None:
+        self._kept.pop((caller.name, session_id), None)
+        if self._own.get(caller.name) == session_id:
+            del self._own[caller.name]
+
+
+def _fits(session: Session, memory: Memory) -> bool:
+    return session.agent.version == memory.agent.version and session.scope == memory.scope

@@ -1,0 +1,144 @@
+"""How the server is reached: over streamable HTTP, or over stdin and stdout.
+
+Over HTTP each request shows an API key, and that is its scope. It is stateless: no request depends
+on an earlier one, so nothing can be taken over by knowing an id.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+
+import anyio
+import uvicorn
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from idetic.errors import IdeticError, KeyRefused
+from idetic.keys import key_id_of
+from idetic.library.idetic import Idetic
+from idetic.surfaces import unforeseen
+from idetic.surfaces.listening import Server, address, listen
+from idetic.surfaces.mcp.callers import CALLER, Caller, CallerSource, EachRequest, Sessions
+from idetic.surfaces.mcp.formatting import DEFAULT_BOUND
+from idetic.surfaces.mcp.server import make_server
+
+PATH = "/mcp"
+# A note has 2,000 characters; whatever needs more than this is no call of a tool of ours.
+MAX_BODY = 1 << 20
+# How long requests that are being answered may take when the server is told to stop.
+DRAIN_SECONDS = 10
+_HERE = ("127.0.0.1", "localhost", "::1")
+
+
+def make_app(db: Idetic, *, bound: int = DEFAULT_BOUND, host: str = _HERE[0]) -> Starlette:
+    """The server as an ASGI application, at `/mcp`; every request needs a key."""
+    manager = StreamableHTTPSessionManager(
+        make_server(EachRequest(), bound=bound),
+        stateless=True,
+        json_response=True,
+        security_settings=_local_only() if host in _HERE else None,
+        max_request_body_size=MAX_BODY,
+    )
+    keyed = _Keyed(StreamableHTTPASGIApp(manager), db)
+    # Nothing to stream between requests and no session to end, so nothing but POST.
+    route = Route(PATH, endpoint=keyed, methods=["POST"])
+    return Starlette(routes=[route], lifespan=lambda _: manager.run())
+
+
+async def serve_http(
+    db: Idetic, host: str, port: int, *, bound: int, announce: Callable[[str], None]
+) -> None:
+    """Serve until told to stop; what is being answered then is answered."""
+    listening = listen(host, port)
+    config = uvicorn.Config(
+        make_app(db, bound=bound, host=host),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+    server = Server(config, lambda: announce(f"{address(listening)}{PATH}"))
+    await server.serve(sockets=[listening])
+
+
+class _Keyed:
+    """Lets through what shows a key that holds, with the memory that the key stands for."""
+
+    def __init__(self, app: ASGIApp, db: Idetic):
+        self._app = app
+        self._db = db
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            key = _key(scope)
+            caller = Caller(await self._db.authenticate(key), str(key_id_of(key)))
+        except IdeticError as error:
+            await _refuse(send, error)
+        except Exception as error:  # noqa: BLE001 - the boundary: nothing else may answer for it
+            await _refuse(send, unforeseen.logged(error))
+        else:
+            await self._app({**scope, CALLER: caller}, receive, send)
+
+
+def _key(scope: Scope) -> str:
+    """The one bearer key of a request."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    kind, _, key = given[0].decode("latin-1").partition(" ") if len(given) == 1 else ("", "", "")
+    if kind.lower() != "bearer":
+        raise KeyRefused(
+            "This needs an API key.", remedy="Send it as `Authorization: Bearer idk_…`."
+        )
+    return key.strip()
+
+
+async def _refuse(send: Send, error: IdeticError) -> None:
+    told = {"code": error.code, "message": error.message, "remedy": error.remedy}
+    body = json.dumps({"error": told}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if error.http_status == KeyRefused.http_status:
+        headers.append((b"www-authenticate", b"Bearer"))
+    start = {"type": "http.response.start", "status": error.http_status, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})
+
+
+def _local_only() -> TransportSecuritySettings:
+    """Against pages in a browser that reach for a server on their reader's machine."""
+    hosts = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
+    return TransportSecuritySettings(
+        allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts]
+    )
+
+
+async def serve_stdio(db: Idetic, callers: CallerSource, *, bound: int) -> None:
+    """Serve until the client closes our stdin, or a signal ends us."""
+    # Before anything is said: a key that does not hold is an error of the start, not of each call.
+    await callers.caller(None)
+    sessions = Sessions()
+    server = make_server(callers, bound=bound, sessions=sessions)
+    async with anyio.create_task_group() as group:
+        await group.start(_leave_when_told, db)
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+        # What was noted matures although no worker may ever run here. If that fails, or we are
+        # killed meanwhile, the session is only found later, by its lease.
+        with suppress(IdeticError):
+            await sessions.leave(await callers.caller(None))
+        group.cancel_scope.cancel()
+
+
+async def _leave_when_told(db: Idetic, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for number in signals:
+            await db.close()
+            # A thread waits for a line of stdin and cannot be woken; any other exit would too.
+            os._exit(128 + number)
