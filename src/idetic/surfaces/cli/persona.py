@@ -223,11 +223,10 @@ def _show_dreamed(console: Console, done: Dreamed) -> None:
         f"{done.derived} entries derived, {done.embedded} embedded, {done.summarised} loops "
         "summarised."
     )
-    table = output.table("persona", "events", "long-term", "vectors", "loops", "short-term")
-    for covered in done.coverage:
-        counts = (covered.events, covered.ltm, covered.vectors, covered.loops, covered.stm)
-        table.add_row(covered.persona, *map(str, counts))
-    console.print(table)
+    names = {"ltm": "long-term", "stm": "short-term"}
+    columns = ("persona", "events", "ltm", "vectors", "loops", "stm")
+    rows = [{names.get(n, n): getattr(one, n) for n in columns} for one in done.coverage]
+    console.print(output.listing(rows))
     for covered in done.coverage:
         missing = {
             "events without a long-term entry": covered.without_ltm,

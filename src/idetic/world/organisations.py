@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
 from idetic.model import Principal
-from idetic.world.cast import AGENT, Setting
+from idetic.world.stage import AGENT, Setting
 
 EDITION = 1
 """Goes up when what the world holds changes: another edition has tenants of its own."""
@@ -23,8 +23,12 @@ class Domain:
 
     name: str
     story: str
-    id: UUID
     setting: Setting
+
+    @property
+    def id(self) -> UUID:
+        """The domain's id."""
+        return self.setting.domain_id
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Login:
 
 
 @dataclass(frozen=True)
-class PersonaAgent:
+class WorldPersona:
     """An agent with two personas, and whose it is."""
 
     agent_id: str
@@ -58,7 +62,7 @@ class PersonaAgent:
 
 
 @dataclass(frozen=True)
-class Action:
+class WorldAction:
     """Something that was done, and rests on memory: `explain_action` has its chain."""
 
     id: UUID
@@ -76,15 +80,15 @@ class World:
     """
 
     organisations: tuple[Organisation, ...]
-    personas: tuple[PersonaAgent, ...]
+    personas: tuple[WorldPersona, ...]
     logins: tuple[Login, ...]
     begins: datetime
     ends: datetime
-    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    actions: tuple[Action, ...] = ()
-    loaded: bool = True
-    abandoned: int = 0
-    embedded: bool = True
+    counts: Mapping[str, Mapping[str, int]]
+    actions: tuple[WorldAction, ...]
+    loaded: bool
+    abandoned: int
+    embedded: bool
 
     def organisation(self, name: str) -> Organisation:
         """An organisation by its name."""
@@ -96,39 +100,26 @@ class World:
 
 
 @dataclass(frozen=True)
-class Staff:
-    """The people and agents of one organisation, by name."""
+class OrganisationPlan:
+    """An organisation before there is a tenant for it: its people, and the story of each domain."""
 
+    name: str
     operator: str
     explorer: str
     customer: str
     auditor: str
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the world is made of, before there is a tenant for it."""
-
-    name: str
-    staff: Staff
     domains: Mapping[str, str]
 
 
+_BANK = {
+    "Wires and sanctions": "wires",
+    "Instant payments": "instant",
+    "Disputes and refunds": "disputes",
+}
+_WALLET = {"Instant payments": "wallet", "Disputes and refunds": "chargebacks"}
 PLANS = (
-    Plan(
-        "Nordhafen Bank",
-        Staff("ada", "explorer", "kaya", "odile"),
-        {
-            "Wires and sanctions": "wires",
-            "Instant payments": "instant",
-            "Disputes and refunds": "disputes",
-        },
-    ),
-    Plan(
-        "Kestrel Pay",
-        Staff("bram", "scout", "lin", "tomas"),
-        {"Instant payments": "wallet", "Disputes and refunds": "chargebacks"},
-    ),
+    OrganisationPlan("Nordhafen Bank", "ada", "explorer", "kaya", "odile", _BANK),
+    OrganisationPlan("Kestrel Pay", "bram", "scout", "lin", "tomas", _WALLET),
 )
 PERSONA = ("harbour-desk", "the help desk of Nordhafen Bank", "Nordhafen Bank")
 
@@ -142,49 +133,41 @@ def organisations(attempt: int) -> tuple[Organisation, ...]:
     """Both organisations, with the ids that they have in an attempt."""
     found = []
     for plan in PLANS:
-        org_id, staff = identity(plan.name, attempt), plan.staff
-        domains = [
-            Domain(
-                name,
-                story,
-                domain_id := identity(f"{plan.name}/{name}", attempt),
-                Setting(
-                    org_id, domain_id, f"{plan.name}: {name}",
-                    explorer=staff.explorer, operator=staff.operator, customer=staff.customer,
-                ),
-            )
-            for name, story in plan.domains.items()
-        ]  # fmt: skip
+        org_id = identity(plan.name, attempt)
+        domains = []
+        for name, story in plan.domains.items():
+            where = f"{plan.name}/{name}"
+            people = (plan.explorer, plan.operator, plan.customer)
+            setting = Setting(org_id, identity(where, attempt), f"{plan.name}: {name}", *people)
+            domains.append(Domain(name, story, setting))
         found.append(Organisation(plan.name, org_id, tuple(domains)))
     return tuple(found)
 
 
-def personas(attempt: int) -> tuple[PersonaAgent, ...]:
+def personas(attempt: int) -> tuple[WorldPersona, ...]:
     """The agents with personas."""
     agent_id, name, organisation = PERSONA
-    return (PersonaAgent(agent_id, name, identity(organisation, attempt)),)
+    return (WorldPersona(agent_id, name, identity(organisation, attempt)),)
 
 
 def logins(attempt: int) -> tuple[Login, ...]:
     """Everybody who may come in: the staff of each domain, a customer; and to personas, two."""
     found: list[Login] = []
     for plan, organisation in zip(PLANS, organisations(attempt), strict=True):
-        staff = plan.staff
         for domain in organisation.domains:
             anchor = {"org_id": organisation.id, "domain_id": domain.id}
             place = (organisation.name, domain.name, AGENT)
             found += [
-                Login("operator", *place, Principal.operator(staff.operator), anchor),
-                Login("agent", *place, Principal.agent(staff.explorer), anchor),
-                Login("auditor", *place, Principal.auditor(staff.auditor), anchor),
+                Login("operator", *place, Principal.operator(plan.operator), anchor),
+                Login("agent", *place, Principal.agent(plan.explorer), anchor),
+                Login("auditor", *place, Principal.auditor(plan.auditor), anchor),
             ]
-        found.append(Login("customer", *place, Principal.customer(staff.customer), anchor))
+        found.append(Login("customer", *place, Principal.customer(plan.customer), anchor))
     for persona in personas(attempt):
         desk = (PERSONA[2], None, "persona_agent")
         whose = {"tenant_id": str(persona.tenant), "agent_id": persona.agent_id}
-        operator, actor = Principal.operator(PLANS[0].staff.operator), persona.agent_id
         found += [
-            Login("operator", *desk, operator, whose),
-            Login("actor", *desk, Principal.agent(actor), whose),
+            Login("operator", *desk, Principal.operator(PLANS[0].operator), whose),
+            Login("actor", *desk, Principal.agent(persona.agent_id), whose),
         ]
     return tuple(found)
