@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from idetic.library.health import Check, Verdict, vital
+from idetic.library.health import Check, CheckVerdict, vital
 from idetic.lifecycle.overview import Overview
 from idetic.model import LedgerRecord
 from idetic.store.backlog import Job, JobState
