@@ -105,7 +105,7 @@ def _console() -> Any:
     """What mounts the console, whose packages are another extra; None where they are missing."""
     if find_spec("nicegui") is None:
         return None
-    from idetic.surfaces.console.mounting import mount
+    from idetic.surfaces.console.shell import mount
 
     return mount
 
