@@ -19,7 +19,7 @@ from idetic.persona.persona_errors import IdentityError, IdentityInvalid, NotTun
 from idetic.spec.loader import load as load_spec
 from idetic.spec.plain import MAX_BYTES, plain
 from idetic.spec.primitives import FuzzyHeuristics
-from idetic.spec.problems import Finding, Problem, SpecInvalid, path_of
+from idetic.spec.problems import Finding, SpecInvalid, SpecProblem, path_of
 from idetic.spec.shape import fit, nearest
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _invalid(
 ) -> IdentityInvalid:
     """The error that lists these findings, with their lines where a document knows them."""
     problems = [
-        Problem(
+        SpecProblem(
             SECTION,
             path_of(found.steps),
             found.message,
