@@ -34,6 +34,7 @@ from idetic.spec.typology import PromotionPath, ScopeEnd
 from idetic.store import anchor_scans
 from idetic.store.anchor_transaction import AnchorTransaction, ScopeRow, StoredEntry
 from idetic.store.steps import AddStep, CloseStep, LinkStep, RecurStep, Step, drop_steps
+from idetic.telemetry import span
 from idetic.verbs.authorization import require
 from idetic.verbs.declaration import McpTool, post, verb
 
@@ -43,6 +44,7 @@ BATCH = 100
 @verb(
     capability=Capability.OBSERVE,
     writes=True,
+    operation="close",
     placed=True,
     http=post("/close", "sessions", at_place=True),
     tool=McpTool(
@@ -171,7 +173,8 @@ async def recover(binding: Binding) -> list[Closed]:
     closed = []
     for place in await _abandoned(binding):
         at = replace(binding, place=place)
-        closed.append(await close_at(at, "its lease ran out"))
+        with span("close", scope=at.scope):
+            closed.append(await close_at(at, "its lease ran out"))
     return closed
 
 

@@ -6,7 +6,15 @@ an empty tuple.
 """
 
 from idetic.telemetry.facts import Metric, Name
-from idetic.telemetry.record import finished, measure, recording, span, traced, use
+from idetic.telemetry.record import (
+    finished,
+    measure,
+    receipt_facts,
+    recording,
+    span,
+    traced,
+    use,
+)
 from idetic.telemetry.recorders import configure, configure_from_environment
 
 __all__ = [
@@ -16,6 +24,7 @@ __all__ = [
     "configure_from_environment",
     "finished",
     "measure",
+    "receipt_facts",
     "recording",
     "span",
     "traced",

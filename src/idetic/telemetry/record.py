@@ -95,14 +95,18 @@ class _OpenSpan(_NoSpan):
         _metric(Metric.OPERATIONS, seconds, {**few, "operation": self._operation})
         if isinstance(error, Refused):
             _metric(Metric.REJECTIONS, 1, {**few, "reason": str(outcome)})
+            if isinstance(receipt := error.detail.get("receipt"), Receipt):
+                # The guard refused, and the ledger says so: that was a write too.
+                told = safe({"agent": Name(few.get("agent", "")), "decision": receipt.decision})
+                _metric(Metric.WRITES, 1, told)
 
 
 _NO_SPAN = _NoSpan()
 
 
-def span(operation: str, **given: Any) -> _NoSpan:
-    """`with span("recall", scope=scope) as told`: an operation and its facts."""
-    return _OpenSpan(operation, given) if _Where.recorders else _NO_SPAN
+def span(operation: str | None, **given: Any) -> _NoSpan:
+    """`with span("recall", scope=scope) as told`: an operation and its facts; None is none."""
+    return _OpenSpan(operation, given) if operation and _Where.recorders else _NO_SPAN
 
 
 def finished(operation: str, seconds: float, error: BaseException | None, **given: Any) -> None:
