@@ -20,8 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from idetic import Idetic, Principal
 from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
-from idetic.store.administration import Administration
-from idetic.store.database import Database
+from idetic.store.database import Administration, Database
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import remembering, task

@@ -10,7 +10,7 @@ from idetic.errors import InputError
 from idetic.persona.errors import ModelMalformed
 from idetic.persona.model import Reply, conversation, read_reply
 from idetic.persona.tools import SHOWN_MAX, Tool, call, checked_tools
-from idetic.reason.reply import ToolCall
+from idetic.reason.endpoint import ToolCall
 
 pytestmark = pytest.mark.anyio
 

@@ -108,7 +108,7 @@ def test_there_is_something_to_look_at() -> None:
     [
         'if spec.agent == "world_agent":\n    pass',
         "import idetic.context.worlds",
-        "from idetic.context.worlds import Worlds",
+        "from idetic.context import Worlds",
         "def for_world(): ...",
         "call(world_id=1)",
         "scope.world",

@@ -32,7 +32,7 @@ from idetic.store.database import Database
 from idetic.store.entry_content import call_digest, plain_json
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
-from idetic.store.statement import Call, Statement, Values
+from idetic.store.statement import BoundStatement, Statement, Values
 from idetic.store.steps import LinkStep, Step
 from idetic.telemetry import Metric, Name, measure, recording, traced
 from idetic.verbs.arguments import SHORT, check_text
@@ -131,7 +131,7 @@ class Gateway:
                 if len(items) > CHUNK:
                     return await self._admit_chunks(scope, asked, items)
                 chunk = _Chunk.of(asked, items)
-                call = Call(self._statement(scope, "admit"), chunk.values)
+                call = BoundStatement(self._statement(scope, "admit"), chunk.values)
                 return chunk.receipts(await self.database.run_all(scope, [call]))
             except _Unjudged:
                 items = await self.check_echoes(scope, place, items)
@@ -205,14 +205,14 @@ class Gateway:
     async def call(
         self, scope: Scope, function: str, call: Mapping[str, Any], key: str | None = None
     ) -> Receipt:
-        """Call another writing function of the family: one call, one receipt."""
+        """BoundStatement another writing function of the family: one call, one receipt."""
         once, receipt_id = IdempotencyKey.of(key, call), uuid7_text()
         actor = {"kind": scope.principal.kind.value, "name": scope.principal.name}
         asked = {**call, "actor": actor, "at": self.clock.now().isoformat(), "receipt": receipt_id}
         if once is not None:
             asked |= {"key": once.key, "digest": once.digest}
         values = scoping.bound(scope) | {"call": plain_json(asked)}
-        written = Call(self._statement(scope, function), values)
+        written = BoundStatement(self._statement(scope, function), values)
         (row,) = await self.database.run_all(scope, [written])
         return _receipt(row, receipt_id)
 

@@ -17,7 +17,7 @@ from idetic.embed.port import Embedder
 from idetic.engine import Engine, ReasonerFactory
 from idetic.errors import DatabaseClosed, ExportRefused, InputError, SpecChanged, SpecNotFound
 from idetic.library.composition import compose
-from idetic.library.distributing import distribute, stay_distributed
+from idetic.library.distribution import distribute, stay_distributed
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
 from idetic.library.persona import SPEC as PERSONA_SPEC
@@ -37,15 +37,13 @@ from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.administration import Administration
-from idetic.store.apply import check_upgraded
 from idetic.store.catalog import close_catalog
-from idetic.store.connect import Opened, open_database, open_role
-from idetic.store.database import Database
-from idetic.store.distribution import Distribution
+from idetic.store.connect import OpenedDatabase, open_database, open_role
+from idetic.store.database import Administration, Database
+from idetic.store.distribution_plan import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan
-from idetic.store.registry import Registry, SpecVersion
+from idetic.store.registry import Registry, SpecVersion, check_upgraded
 from idetic.transfer.export_file import spec_rows
 
 SpecSource = str | Path | Mapping[str, Any] | MemorySpec
@@ -76,7 +74,7 @@ class Idetic:
         self.clock = clock
         self.model = Model(embedder)
         self.keys = Keys(self)
-        self._opened: Opened | None = None
+        self._opened: OpenedDatabase | None = None
         self._personas: PersonaPools | None = None
         self._opening = Lock()
         # Where a view of another one gets its persona pools; it owns none.
@@ -164,7 +162,7 @@ class Idetic:
         return self._there.administration
 
     @property
-    def _there(self) -> Opened:
+    def _there(self) -> OpenedDatabase:
         if self._opened is None:
             raise DatabaseClosed(
                 "This database is not open yet.", remedy="Use `async with Idetic.open() as db`."

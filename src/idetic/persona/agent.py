@@ -25,7 +25,7 @@ from idetic.persona.ports import OpenLoop, PersonaMemory
 from idetic.persona.prompt import ActorPrompt, Recalled, build, note_part
 from idetic.persona.rubric import Rubric, small_and_grounded
 from idetic.persona.tools import Tool, checked_tools, storable
-from idetic.reason.reply import ToolCall
+from idetic.reason.endpoint import ToolCall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 
 MAX_ROUNDS = 8

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.gates.gate import Change, Pipeline
+from idetic.gates.gate import Pipeline, Redaction
 from idetic.ids import random_bytes, uuid7
 from idetic.persona.errors import EventRefused, MetadataReserved
 from idetic.persona.events import (
@@ -148,7 +148,7 @@ def as_item(event: Event, step: Step | None) -> dict[str, Any]:
     return item if step is None else {**item, "step": step.encoded()}
 
 
-def _counted(changes: tuple[Change, ...]) -> dict[str, int]:
+def _counted(changes: tuple[Redaction, ...]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for change in changes:
         counts[change.kind] += change.count

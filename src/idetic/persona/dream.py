@@ -11,14 +11,13 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from idetic.embed.errors import EmbedderHangs
+from idetic.embed.port import EmbedderHangs
 from idetic.persona.compactor import COMPACT_MAX
 from idetic.persona.coverage import Coverage, cover
 from idetic.persona.events import EventKind, Visibility
 from idetic.persona.layers import Layers
 from idetic.persona.loops import Loop
-from idetic.reason.errors import ReasonerError
-from idetic.reason.port import Evidence, Reasoner, SummaryAsked, Usage
+from idetic.reason.port import Reasoner, ReasonerError, ShownEntry, SummaryAsked, Usage
 
 Progress = Callable[[str, int, int], None]
 Reasoners = Callable[[], AbstractAsyncContextManager[Reasoner]]
@@ -111,7 +110,7 @@ class Dream:
                 while found := await store.unreasoned(deriver.name, COMPACT_MAX, after, _BATCH):
                     for event in map(layers.log.event, found):
                         after = event.position
-                        shown = Evidence(event.id, event.content)
+                        shown = ShownEntry(event.id, event.content)
                         try:
                             answer = await reasoner.summarise(SummaryAsked((shown,), COMPACT_MAX))
                         except ReasonerError:

@@ -19,11 +19,11 @@ from idetic.persona.identity_text import text_of
 from idetic.spec.loader import load as load_spec
 from idetic.spec.plain import plain
 from idetic.spec.primitives import FuzzyHeuristics
-from idetic.spec.problems import Finding, Problem, SpecInvalid
+from idetic.spec.problems import Finding, SpecInvalid, SpecProblem
 from idetic.spec.shape import fit
 
 if TYPE_CHECKING:
-    from idetic.spec.document import Document
+    from idetic.spec.document import YamlDocument
 
 TUNABLE = ("instructions",)
 """What `learn` may change; the version follows from it."""
@@ -105,7 +105,7 @@ class Identity:
         except SpecInvalid as error:
             raise IdentityInvalid(
                 [
-                    Problem(SECTION, problem.path, problem.message, _LOOK, problem.line)
+                    SpecProblem(SECTION, problem.path, problem.message, _LOOK, problem.line)
                     for problem in error.problems
                 ],
                 source=source,
@@ -123,7 +123,7 @@ class Identity:
         data: Mapping[str, Any],
         unreadable: Sequence[Finding],
         source: str,
-        document: Document | None,
+        document: YamlDocument | None,
     ) -> Self:
         readable, unstorable = plain(data)
         findings = [*unreadable, *unstorable, *look(readable)]

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from idetic.persona.errors import IdentityInvalid
-from idetic.spec.problems import Finding, Problem, Steps, path_of
+from idetic.spec.problems import Finding, SpecProblem, Steps, path_of
 from idetic.spec.shape import nearest
 
 if TYPE_CHECKING:
-    from idetic.spec.document import Document
+    from idetic.spec.document import YamlDocument
 
 KEYS = (
     "agent_id",
@@ -43,14 +43,18 @@ def look(data: Mapping[str, Any]) -> list[Finding]:
     ]
 
 
-def invalid(findings: Sequence[Finding], source: str, document: Document | None) -> IdentityInvalid:
+def invalid(
+    findings: Sequence[Finding], source: str, document: YamlDocument | None
+) -> IdentityInvalid:
     """The error that lists these findings, with their lines where a document knows them."""
 
     def line_of(steps: Steps) -> int | None:
         return document.line_of(steps) if document else None
 
     problems = [
-        Problem(SECTION, path_of(found.steps), found.message, found.remedy, line_of(found.steps))
+        SpecProblem(
+            SECTION, path_of(found.steps), found.message, found.remedy, line_of(found.steps)
+        )
         for found in dict.fromkeys(findings)
     ]
     return IdentityInvalid(

@@ -14,8 +14,7 @@ from pathlib import Path
 from idetic.persona.errors import IdentityChanged, IdentityError
 from idetic.persona.identity import Identity, refuse_untunable
 from idetic.persona.identity_text import text_of
-from idetic.store.embedded.durable import write_durably
-from idetic.store.embedded.locks import FileLock
+from idetic.store.embedded.files import FileLock, write_durably
 
 _VERSION = re.compile(r"(\d{6})\.yaml\Z")
 

@@ -15,10 +15,8 @@ from idetic.errors import InputError
 from idetic.persona.errors import ModelMalformed
 from idetic.persona.tools import storable
 from idetic.reason.caps import Caps, Meter
-from idetic.reason.chat import Chat
-from idetic.reason.endpoint import Endpoint
-from idetic.reason.reply import Reply as ServerReply
-from idetic.reason.reply import ToolCall
+from idetic.reason.endpoint import ChatReply, Endpoint, ToolCall
+from idetic.reason.openai_compatible import Chat
 
 Message: TypeAlias = dict[str, Any]
 
@@ -103,7 +101,7 @@ def read_reply(said: object) -> Reply:
         reply = said
     elif isinstance(said, str):
         reply = Reply(said)
-    elif isinstance(said, ServerReply):
+    elif isinstance(said, ChatReply):
         reply = Reply(said.content, said.calls)
     elif isinstance(said, Mapping):
         reply = _from_message(said)

@@ -29,16 +29,15 @@ from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical, Persona
 from idetic.store import templates
-from idetic.store.canonical import canonical_names
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database, Transaction
 from idetic.store.entries import Entries, record
 from idetic.store.entry_content import plain_json
-from idetic.store.family import Family
+from idetic.store.family import Family, canonical_names
 from idetic.store.pipeline import Rows
 from idetic.store.queue import enqueue_statement
 from idetic.store.scope import quoted
-from idetic.store.statement import Call
+from idetic.store.statement import BoundStatement
 from idetic.store.steps import Step
 
 LIFECYCLE = "lifecycle"
@@ -123,7 +122,7 @@ class AnchorTransaction:
 
     def call(
         self, file: str, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
-    ) -> Call:
+    ) -> BoundStatement:
         """A named query with its values, to be run by `run`."""
         return self.family.call(file, query, self.scope, {**self._parts, **parts}, **values)
 

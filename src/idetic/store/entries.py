@@ -23,11 +23,9 @@ from idetic.model import (
 from idetic.spec.primitives import Canonical
 from idetic.store import scope as scoping
 from idetic.store import templates
-from idetic.store.canonical import canonical_names
 from idetic.store.database import Database
-from idetic.store.decay import freshness
-from idetic.store.envelope import within
-from idetic.store.family import Family
+from idetic.store.entry_sql import freshness, within
+from idetic.store.family import Family, canonical_names
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
 from idetic.store.statement import filled

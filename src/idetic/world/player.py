@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.library.handles import Interaction
 from idetic.library.handles import Session as Opened
 from idetic.library.idetic import Idetic

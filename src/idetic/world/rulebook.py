@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID, uuid5
 
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.model import Ref
 from idetic.world.clock import StoryClock
 from idetic.world.script import Text, model_version

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.errors import IdeticError, ShadowRefused, WritePolicyRefused
 from idetic.ids import uuid7
 from idetic.library.handles import Interaction, Memory, Session

@@ -16,18 +16,18 @@ from idetic.library.idetic import Idetic
 from idetic.spec.differences import Difference, differences
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.apply import check_upgraded
-from idetic.store.plan import Action, Plan
+from idetic.store.plan import Plan, PlanAction
+from idetic.store.registry import check_upgraded
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.sources import confirmed, read_specs, with_database
 from idetic.surfaces.cli.spec_show import show_differences
 
 _STYLES = {
-    Action.MIGRATE: "magenta",
-    Action.CREATE: "green",
-    Action.REPLACE: "yellow",
-    Action.KEEP: "dim",
-    Action.REFUSE: "red",
+    PlanAction.MIGRATE: "magenta",
+    PlanAction.CREATE: "green",
+    PlanAction.REPLACE: "yellow",
+    PlanAction.KEEP: "dim",
+    PlanAction.REFUSE: "red",
 }
 _NAMES_SHOWN = 4
 
@@ -140,7 +140,7 @@ def _show(console: Console, planned: Planned) -> None:
     if not plan.steps:
         console.print("No object in the database changes.")
         return
-    groups: dict[tuple[Action, str, str], list[str]] = {}
+    groups: dict[tuple[PlanAction, str, str], list[str]] = {}
     for step in plan.steps:
         groups.setdefault((step.action, step.kind, step.why), []).append(step.name)
     for (action, kind, why), names in sorted(groups.items(), key=_order):
@@ -153,11 +153,11 @@ def _show(console: Console, planned: Planned) -> None:
 
 def _counted(plan: Plan) -> str:
     counts = Counter(step.action for step in plan.steps)
-    return ", ".join(f"{counts[action]} to {action}" for action in Action if counts[action])
+    return ", ".join(f"{counts[action]} to {action}" for action in PlanAction if counts[action])
 
 
-def _order(group: tuple[tuple[Action, str, str], list[str]]) -> int:
-    return list(Action).index(group[0][0])
+def _order(group: tuple[tuple[PlanAction, str, str], list[str]]) -> int:
+    return list(PlanAction).index(group[0][0])
 
 
 def _some(names: Sequence[str]) -> str:

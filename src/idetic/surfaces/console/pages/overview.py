@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from starlette.requests import Request
 
-from idetic.library.health import Check, Verdict, vital
+from idetic.library.health import Check, CheckVerdict, vital
 from idetic.lifecycle.overview import Overview
 from idetic.model import LedgerRecord
 from idetic.store.backlog import JobState
@@ -20,7 +20,7 @@ from idetic.surfaces.console.wording import words
 
 SPANS = (7, 30, 90)
 LATEST = 10
-_KINDS = {Verdict.GOOD: "good", Verdict.WARNING: "warn", Verdict.BAD: "bad"}
+_KINDS = {CheckVerdict.GOOD: "good", CheckVerdict.WARNING: "warn", CheckVerdict.BAD: "bad"}
 
 
 async def build(desk: Desk, request: Request) -> None:
@@ -191,5 +191,5 @@ def _health(checks: Iterable[Check]) -> None:
                     parts.badge(check.verdict.value, _KINDS[check.verdict])
                     parts.text("strong", check.name)
                     parts.text("span", check.found, "quiet")
-                if check.verdict is not Verdict.GOOD and check.remedy:
+                if check.verdict is not CheckVerdict.GOOD and check.remedy:
                     parts.text("p", check.remedy, "small")
