@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         Typology,
     )
     from idetic.persona.agent import PersonaAgent
+    from idetic.persona.conversation import Tool
     from idetic.persona.identity import Identity
-    from idetic.persona.tools import Tool
     from idetic.recall.hits import explain
     from idetic.spec.memory_spec import MemorySpec
 
@@ -96,7 +96,7 @@ _ELSEWHERE = {
     "Identity": "idetic.persona.identity",
     "MemorySpec": "idetic.spec.memory_spec",
     "PersonaAgent": "idetic.persona.agent",
-    "Tool": "idetic.persona.tools",
+    "Tool": "idetic.persona.conversation",
     "open_sync": "idetic.library.sync",
 }
 
