@@ -102,7 +102,7 @@ class InProcess:
             binding = Binding(self.agent.engine, self.scope, handle.place)
             answer = await verb.function(binding, **values)
             if verb.operation and recording():
-                told.tell(**receipt_facts(self.scope.agent, answer))
+                told.tell(**receipt_facts(answer))
             return answer
 
     async def stream(

@@ -73,11 +73,10 @@ async def close_at(binding: Binding, reason: str) -> Closed:
     wanted = place.interaction_id or place.session_id
     if wanted is None or place.session_id is None:
         raise ScopeClosed("Persistent memory has no scope to close.")
-    with span("close", scope=binding.scope):
-        # The model runs before the anchor is held: other writers wait for the lock, not for it.
-        profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
-        async with binding.hold() as tx:
-            return await _close(binding, tx, wanted, reason, profile_id)
+    # The model runs before the anchor is held: other writers wait for the lock, not for it.
+    profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
+    async with binding.hold() as tx:
+        return await _close(binding, tx, wanted, reason, profile_id)
 
 
 async def _close(

@@ -7,12 +7,12 @@ an empty tuple.
 
 from idetic.telemetry.facts import Metric, Name
 from idetic.telemetry.record import (
+    count_receipts,
     finished,
     measure,
     receipt_facts,
     recording,
     span,
-    traced,
     use,
 )
 from idetic.telemetry.recorders import configure, configure_from_environment
@@ -22,11 +22,11 @@ __all__ = [
     "Name",
     "configure",
     "configure_from_environment",
+    "count_receipts",
     "finished",
     "measure",
     "receipt_facts",
     "recording",
     "span",
-    "traced",
     "use",
 ]
