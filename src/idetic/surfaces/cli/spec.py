@@ -201,7 +201,7 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
     Without a terminal nobody can be asked: a change to a version that the database already
     holds then needs --yes.
     """
-    from idetic.store.apply import check_upgraded
+    from idetic.store.registry import check_upgraded
     from idetic.surfaces.cli.sources import read_specs, with_database
 
     (wanted,) = read_specs([spec], dsn)
