@@ -26,7 +26,7 @@ from bench.common import report
 from bench.peers import bulk_load
 from bench.place import bench_server, percentile
 from idetic import Claim, Idetic, Observation, Principal
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.embed.port import EmbeddingModel
 from idetic.ids import uuid7
 from idetic.library.handles import Agent, Memory

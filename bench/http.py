@@ -26,7 +26,7 @@ import httpx
 from bench.common import report
 from bench.place import bench_server, percentile
 from idetic import Idetic, Observation, Principal
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.library.handles import Memory, Session
 
 CLIENTS = (1, 8, 32)

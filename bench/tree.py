@@ -23,7 +23,7 @@ import psycopg
 
 from bench.place import bench_server
 from idetic import Idetic, Observation, Principal
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.embed.port import EmbeddingModel
 from idetic.library.handles import Agent, Memory
 

@@ -22,7 +22,7 @@ from psycopg.types.json import Jsonb
 from bench.common import report
 from bench.place import bench_server, percentile
 from idetic import Idetic, Observation, Principal
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.library.handles import Interaction, Memory
 
 SHORT = "Wire transfers above the threshold skip the second check when the desk is short."

@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from idetic import Idetic, Principal, Ref
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.embed import BgeSmall, install, load
 from idetic.library.handles import Agent, Memory
 from idetic.store.database import APP_ROLE

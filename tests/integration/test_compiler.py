@@ -16,7 +16,7 @@ from idetic import Claim, Decision, Idetic, MemorySpec, Principal, Ref, Rule, Sc
 from idetic.library.handles import Agent, Memory
 from idetic.spec.loader import load, shipped
 from idetic.store.family import Family
-from idetic.store.plan import Action, Plan
+from idetic.store.plan import Plan, PlanAction
 from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.databases import copy_of
 from tests.support.scoped import bind
@@ -35,7 +35,7 @@ def changed(change: Change | None = None, name: str = "world_agent") -> MemorySp
     return load(data)
 
 
-def steps(plan: Plan, *actions: Action) -> set[tuple[str, str, str]]:
+def steps(plan: Plan, *actions: PlanAction) -> set[tuple[str, str, str]]:
     return {(s.action.value, s.kind, s.name) for s in plan.steps if s.action in actions}
 
 
@@ -185,15 +185,15 @@ async def test_a_changed_spec_is_shown_then_refused_then_applied(
     before = opened.snapshot()
 
     plan = await opened.db.plan(spec)
-    shown = {action: {f"{k} {n}" for _, k, n in steps(plan, action)} for action in Action}
+    shown = {action: {f"{k} {n}" for _, k, n in steps(plan, action)} for action in PlanAction}
     assert (plan.from_version, plan.to_version, plan.empty) == (1, 2, False)
-    assert shown[Action.CREATE] == creates
-    assert shown[Action.KEEP] >= keeps
-    assert shown[Action.REFUSE] == set()
+    assert shown[PlanAction.CREATE] == creates
+    assert shown[PlanAction.KEEP] >= keeps
+    assert shown[PlanAction.REFUSE] == set()
     if replaces is not None:
-        assert shown[Action.REPLACE] == replaces
-        assert shown[Action.KEEP] == keeps
-    assert {name.split(" ", 1)[0] for name in shown[Action.REPLACE]} <= {
+        assert shown[PlanAction.REPLACE] == replaces
+        assert shown[PlanAction.KEEP] == keeps
+    assert {name.split(" ", 1)[0] for name in shown[PlanAction.REPLACE]} <= {
         "domain", "function", "view", "trigger", "access",
     }  # fmt: skip
 

@@ -16,12 +16,11 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from idetic import Idetic, Observation, Principal, errors, open_sync
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.spec.loader import load, shipped
 from idetic.store import templates
 from idetic.store.connect import set_up
-from idetic.store.distribution import Distribution, Place
-from idetic.store.distribution_plan import plan_distribution
+from idetic.store.distribution_plan import Distribution, TablePlace, plan_distribution
 from idetic.store.family import Family, families
 from tests.conftest import RULE_TEXT, TestDatabase, make_world
 from tests.support.citus import placed, roles_kept, stand_in
@@ -37,7 +36,7 @@ FOREIGN_KEYS = """SELECT conrelid::regclass::text, confrelid::regclass::text FRO
     WHERE contype = 'f' AND conrelid <> confrelid"""
 
 
-def in_place(plan: Distribution, place: Place) -> list[str]:
+def in_place(plan: Distribution, place: TablePlace) -> list[str]:
     return [t.table for t in plan.tables if t.place is place]
 
 
@@ -76,7 +75,7 @@ async def test_every_table_of_every_shipped_agent_has_its_place_and_gets_there(
     assert {t.table for plan in plans.values() for t in plan.tables} == catalog
     for name, plan in plans.items():
         assert (plan.agents, plan.broken, plan.loaded, plan.citus) == ((name,), (), (), False)
-        order = in_place(plan, Place.DISTRIBUTED)
+        order = in_place(plan, TablePlace.DISTRIBUTED)
         assert len(order) == len(set(order))
         for family in families(load(name)):
             assert {f"{family.schema}.{t}" for t in family.tables()} <= {*order}
@@ -86,12 +85,14 @@ async def test_every_table_of_every_shipped_agent_has_its_place_and_gets_there(
         assert own == (name == "persona_agent"), "both personas go"
         makers = [t for t in plan.tables if t.tenant and t.beside == "none"]
         assert len(makers) == len({t.tenant for t in plan.tables if t.tenant})
-        assert all(t.startswith(("idetic.", "idetic_jobs.")) for t in in_place(plan, Place.LOCAL))
+        assert all(
+            t.startswith(("idetic.", "idetic_jobs.")) for t in in_place(plan, TablePlace.LOCAL)
+        )
 
     stand_in(database)
     for name, plan in plans.items():
         done = await db.distribute(name)
-        assert in_place(done, Place.DISTRIBUTED) == in_place(plan, Place.DISTRIBUTED)
+        assert in_place(done, TablePlace.DISTRIBUTED) == in_place(plan, TablePlace.DISTRIBUTED)
     groups = {table.split(".")[0]: group for table, key, group in placed(database) if key}
     assert len(set(groups.values())) == 4
     assert groups["persona_actor"] == groups["persona_subconscious"]
@@ -105,7 +106,7 @@ async def test_agents_that_refer_to_the_same_tables_go_together(db: Idetic) -> N
     assert plan.agents == ("second_agent", "world_agent")
     both = [one for spec in ("world_agent", data) for one in families(load(spec))]
     tables = {f"{family.schema}.{table}" for family in both for table in family.tables()}
-    assert tables <= {*in_place(plan, Place.DISTRIBUTED)}
+    assert tables <= {*in_place(plan, TablePlace.DISTRIBUTED)}
 
 
 def test_it_can_be_planned_without_an_event_loop(database: TestDatabase) -> None:
@@ -195,7 +196,9 @@ async def test_a_broken_rule_is_found_by_table_with_a_remedy(database: TestDatab
             # A circle has no beginning: either of its tables may be told.
             assert found == rules or (found == {"host.u cycle"} and about == "a circle"), about
             assert all("{" not in b.message + b.remedy and b.remedy for b in plan.broken)
-            assert ("host.t" in in_place(plan, Place.DISTRIBUTED)) == ("gone" not in about), about
+            assert ("host.t" in in_place(plan, TablePlace.DISTRIBUTED)) == ("gone" not in about), (
+                about
+            )
             await connection.rollback()
 
 
@@ -301,7 +304,7 @@ async def test_it_is_done_in_order_once_and_memory_works_after(
 
     again = await on_cluster.distribute("world_agent")
     assert (again.pending, again.statements) == ((), ())
-    assert all(t.done for t in again.tables if t.place is not Place.LOCAL)
+    assert all(t.done for t in again.tables if t.place is not TablePlace.LOCAL)
     assert placed(cluster) == done
 
     world = await make_world(on_cluster, await on_cluster.agent("world_agent"))

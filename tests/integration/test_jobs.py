@@ -32,10 +32,11 @@ from idetic.jobs.leases import Backoff, is_transient
 from idetic.jobs.worker import Pace, Worker
 from idetic.library.handles import Agent
 from idetic.store import queue_schema
+from idetic.store.backlog import TaskBacklog
 from idetic.store.database import Transaction
 from idetic.store.pipeline import Rows
-from idetic.store.queue import Queue, TaskBacklog, enqueue_statement
-from idetic.store.statement import Call, Statement
+from idetic.store.queue import Queue, enqueue_statement
+from idetic.store.statement import BoundStatement, Statement
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.children import child
 from tests.support.fake_embedder import FakeEmbedder
@@ -135,7 +136,7 @@ async def test_a_job_exists_if_and_only_if_its_transaction_commits(
 
     with pytest.raises(ZeroDivisionError):
         await in_a_write_that_fails()
-    fails = Call(Statement("SELECT 1 / 0"), {})
+    fails = BoundStatement(Statement("SELECT 1 / 0"))
     with pytest.raises(InputError):
         await db.database.run_all(scope, [enqueue_statement(scope, "note"), fails])
     assert await queue.backlog() == []

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from idetic import Claim, Idetic, MemorySpec, Rule
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.jobs.worker import Worker
 from idetic.spec.loader import load
 from idetic.store.queue import Queue

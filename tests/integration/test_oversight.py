@@ -11,7 +11,7 @@ import pytest
 
 from idetic import Claim, Observation, Origin, Principal, Tier, Typology, errors
 from idetic.evidence import PromotionGate
-from idetic.library.health import Verdict, vital
+from idetic.library.health import CheckVerdict, vital
 from idetic.model import Scope
 from idetic.spec.retention import RetentionState
 from idetic.store.backlog import JobState
@@ -352,7 +352,7 @@ async def test_health_for_tenants_names_nobody_else(house: House) -> None:
     assert "world_agent" not in said
     assert "/" not in said.replace("row-level", "")
     by_name = {check.name: check.verdict for check in checks}
-    assert by_name["protection"] is Verdict.GOOD
+    assert by_name["protection"] is CheckVerdict.GOOD
 
 
 async def test_an_observation_without_a_claim_is_no_candidate(house: House) -> None:

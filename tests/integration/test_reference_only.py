@@ -9,8 +9,7 @@ import pytest
 from psycopg import errors as pg
 
 from idetic import Idetic, Principal, Ref, Rule, Scope, errors
-from idetic.context.operations import Runbooks
-from idetic.context.worlds import Worlds
+from idetic.context import Runbooks, Worlds
 from idetic.spec.loader import load, shipped
 from idetic.store.family import Family
 from tests.conftest import RULE_TEXT, TestDatabase, World

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from idetic import Decision, Idetic, Observation, Principal, Ref, errors
-from idetic.context.operations import Runbooks
+from idetic.context import Runbooks
 from tests.conftest import TestDatabase, World
 from tests.support import shadows
 from tests.support.clock import SettableClock

@@ -24,7 +24,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from psycopg.types.json import set_json_loads
 
 from idetic import Idetic, IdeticError, Principal, Receipt, Tier, Typology, errors
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.embed.port import Embedder
 from idetic.model import PrincipalKind
 from idetic.verbs.handle import SyncHandle

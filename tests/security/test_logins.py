@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic, errors
 from idetic.store import connect
-from idetic.store.statement import Call, Statement
+from idetic.store.statement import BoundStatement, Statement
 from tests.conftest import TestDatabase, make_world
 from tests.support.logins import PROGRAM, login
 from tests.support.persona import remembering
@@ -106,8 +106,8 @@ async def test_control_without_the_check_it_is_let_in_and_sees_every_tenant(
         for world in (await make_world(db, agent), await make_world(db, agent)):
             await world.operator.prefer("Ask first.")
         assert len(await world.memory.list()) == 1
-        assert await db.database.run_all(None, [Call(COUNT, {})]) == [(0,)]
-        forgot = [Call(Statement("RESET ROLE"), {}), Call(COUNT, {})]
+        assert await db.database.run_all(None, [BoundStatement(COUNT)]) == [(0,)]
+        forgot = [BoundStatement(Statement("RESET ROLE")), BoundStatement(COUNT)]
         assert await db.database.run_all(world.memory.scope, forgot) == [(2,)]
 
 
@@ -118,6 +118,6 @@ async def test_a_programs_login_that_forgets_its_role_sees_nobody(database: Test
             agent = await db.agent("world_agent")
             for world in (await make_world(db, agent), await make_world(db, agent)):
                 await world.operator.prefer("Ask first.")
-            forgot = [Call(Statement("RESET ROLE"), {}), Call(COUNT, {})]
+            forgot = [BoundStatement(Statement("RESET ROLE")), BoundStatement(COUNT)]
             assert await db.database.run_all(None, forgot) == [(0,)]
             assert await db.database.run_all(world.memory.scope, forgot) == [(1,)]

@@ -20,8 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from idetic import Idetic, Principal
 from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
-from idetic.store.administration import Administration
-from idetic.store.database import Database
+from idetic.store.database import Administration, Database
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import remembering, task
@@ -171,7 +170,7 @@ async def test_control_an_object_that_holds_it_is_found(house: House, way: str) 
 async def test_control_an_actor_whose_layers_hold_it_is_found(house: House, way: str) -> None:
     """However deep: beside the pool that the Actor's tables are reached through."""
     remembered = await remembering(house.db)
-    store = remembered._layers[Persona.ACTOR].store
+    store = remembered.stores[Persona.ACTOR].store
     store.database.__dict__["aside"] = HIDDEN[way](house.db.administration)
     assert house.leaks(remembered.actor) != []
 

@@ -20,7 +20,7 @@ import anyio
 import psycopg
 
 from idetic import Idetic, Principal
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.persona.events import EventKind
 from idetic.persona.identity import Identity
 from idetic.store import templates

@@ -30,7 +30,7 @@ from idetic import (
     errors,
     runner,
 )
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.evidence import Outcome, SourceType
 from idetic.library.handles import Agent, Memory, Session
 

@@ -10,8 +10,7 @@ import psycopg
 from psycopg import sql
 
 from idetic import Idetic, MemorySpec, Principal, Ref, Scope
-from idetic.context.operations import Runbooks
-from idetic.context.worlds import Worlds
+from idetic.context import Runbooks, Worlds
 from idetic.library.handles import Agent, Memory
 from idetic.model import Capability, PrincipalKind, Tier, Typology
 from idetic.persona.events import EventKind

@@ -24,7 +24,7 @@ import pytest
 
 import idetic
 from idetic import Claim, Idetic, Observation, Principal
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.library.handles import Memory
 
 PACKAGE = Path(idetic.__file__).parent

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from idetic import Claim, Idetic, Principal, open_sync
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from tests.conftest import TestDatabase
 from tests.support.triggers import without_triggers
 from tests.surfaces.cli_runner import Ran, called

@@ -13,7 +13,7 @@ from psycopg import sql
 from idetic import Idetic, Principal
 from idetic.library import health
 from idetic.model import Scope
-from idetic.store.health import ServerFacts
+from idetic.store.catalog import ServerFacts
 from idetic.store.queue import Queue
 from tests.conftest import TestDatabase
 from tests.surfaces.cli_runner import administered, called

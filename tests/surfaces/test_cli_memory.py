@@ -39,7 +39,7 @@ def written(database: TestDatabase) -> Written:
     import anyio  # noqa: PLC0415 - only here, for the one call that has no sync form
 
     from idetic import Idetic  # noqa: PLC0415
-    from idetic.context.worlds import Worlds  # noqa: PLC0415
+    from idetic.context import Worlds  # noqa: PLC0415
 
     org_id, domain_id = uuid4(), uuid4()
 

@@ -19,7 +19,7 @@ from langgraph.store.base import (
 
 from idetic import EntryState, Idetic, Principal, errors, open_sync
 from idetic.embed import BgeSmall
-from idetic.store import envelope
+from idetic.store import entry_sql
 from idetic.surfaces.langgraph import IdeticStore
 from tests.conftest import TestDatabase
 from tests.surfaces.conftest import Frameworks
@@ -205,7 +205,7 @@ async def test_control_with_a_plain_prefix_half_a_segment_matches(
         begins = f"starts_with(m.envelope ->> '{name}', v)"
         return f"EXISTS (SELECT FROM unnest({values}::text[]) v WHERE {begins})"
 
-    monkeypatch.setattr(envelope, "matches", careless)
+    monkeypatch.setattr(entry_sql, "matches", careless)
     for namespace in (("user", "1"), ("user", "10"), ("users",)):
         await store.aput(namespace, "/".join(namespace), {"x": 1})
     assert set(await keys(store, ("user", "1"))) == {"user/1", "user/10"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from idetic.store.templates import blocks, query, render, split
+from idetic.store.templates import query, read, render, split
 
 NOUNS = [{"noun": "rule"}, {"noun": "runbook"}]
 
@@ -125,6 +125,6 @@ def test_a_text_is_split_into_blocks() -> None:
 
 def test_a_query_is_found_by_its_name() -> None:
     assert "enqueue_v1" in query("queries/queue.sql", "enqueue")
-    assert [block.title for block in blocks("queries/queue.sql")].count("enqueue") == 1
+    assert [block.title for block in split(read("queries/queue.sql"))].count("enqueue") == 1
     with pytest.raises(KeyError, match="no query"):
         query("queries/queue.sql", "nothing")

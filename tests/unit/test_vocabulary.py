@@ -17,7 +17,7 @@ import pytest
 import idetic
 
 PACKAGE = Path(idetic.__file__).parent
-ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo", "surfaces/cli/month",
+ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo",
            "surfaces/cli/serve", "world/")  # fmt: skip
 # The remedies' examples: lines of YAML that are shown and never read.
 EXAMPLES = ("spec/examples.py",)
@@ -108,7 +108,7 @@ def test_there_is_something_to_look_at() -> None:
     [
         'if spec.agent == "world_agent":\n    pass',
         "import idetic.context.worlds",
-        "from idetic.context.worlds import Worlds",
+        "from idetic.context import Worlds",
         "def for_world(): ...",
         "call(world_id=1)",
         "scope.world",

@@ -1,12 +1,139 @@
-"""Canonical contexts that ship with Idetic as references for users' own."""
+"""Canonical contexts that ship with Idetic as references for users' own: worlds and operations.
 
+Agents read canonical content; only these classes write it, as the curator role.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import UUID
+
+from idetic.ids import uuid7
+from idetic.model import Principal, Ref, Rule, Scope
+from idetic.ports import Clock
+from idetic.spec.primitives import SourceStrength
 from idetic.store import templates
-from idetic.store.plan import Context
+from idetic.store.database import Database
+from idetic.store.plan import ReferenceContext
+from idetic.store.queue import enqueue_statement
+from idetic.store.statement import BoundStatement, statement
+
+CURATOR_ROLE = "idetic_curator"
 
 
-def shipped_contexts() -> tuple[Context, ...]:
+def shipped_contexts() -> tuple[ReferenceContext, ...]:
     """Every context this package can create where a spec points at it and it is not there."""
     return tuple(
-        Context(name, templates.read("schema.sql", f"idetic.context.{name}"))
+        ReferenceContext(name, templates.read(f"{name}/schema.sql", __name__))
         for name in ("operations", "worlds")
     )
+
+
+class ContextHost(Protocol):
+    """What a context needs of an open Idetic: its database and its clock."""
+
+    @property
+    def database(self) -> Database:
+        """The open database."""
+
+    @property
+    def clock(self) -> Clock:
+        """Where now comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curation:
+    """Writes one context as the curator role, by its named queries, one tenant at a time."""
+
+    host: ContextHost
+    context: str
+    tenant_key: str
+
+    async def run(
+        self, *queries: str, tenant: UUID, changes: tuple[str, UUID] | None = None, **values: Any
+    ) -> Any:
+        """Run queries in one transaction; the answer is the single value that the last one gives.
+
+        `changes` names the table and row whose content they change: memory that refers to it, or
+        restates it, is looked at again by a job that commits with the change.
+        """
+        curator = Principal.operator("curator")
+        scope = Scope(f"@{self.context}", {self.tenant_key: tenant}, curator)
+        given = {self.tenant_key: tenant, "at": self.host.clock.now(), **values}
+        texts = [templates.query(f"{self.context}/queries.sql", q, __name__) for q in queries]
+        bound = [BoundStatement(statement(text), given) for text in texts]
+        if changes is not None:
+            table, ref_id = changes
+            bound.insert(0, enqueue_statement(scope, "canon", table=table, ref_id=ref_id))
+        rows = await self.host.database.run_all(scope, bound, role=CURATOR_ROLE)
+        return rows[0][0]
+
+
+class Worlds:
+    """Worlds and rules: the canonical content that World Agent memory refers to."""
+
+    def __init__(self, host: ContextHost):
+        self._curation = Curation(host, "worlds", "org_id")
+
+    async def register(self, org_id: UUID, domain_id: UUID, name: str) -> UUID:
+        """The world of an (org, domain), made if it is not there yet."""
+        world_id: UUID = await self._curation.run(
+            *("register", "registered"),
+            tenant=org_id,
+            domain_id=domain_id,
+            world_id=uuid7(),
+            name=name,
+        )
+        return world_id
+
+    async def put_rule(
+        self,
+        org_id: UUID,
+        world_id: UUID,
+        body_text: str,
+        *,
+        strength: SourceStrength = SourceStrength.CURATED,
+        rule_id: UUID | None = None,
+        world_model_version: str | None = None,
+    ) -> Ref:
+        """A new rule or, given the id of one that exists, its next version; pinned to it."""
+        rule_id = rule_id or uuid7()
+        version: int = await self._curation.run(
+            *("put_rule", "keep_rule", "rule_version"),
+            tenant=org_id,
+            changes=("worlds.rules", rule_id),
+            world_id=world_id,
+            rule_id=rule_id,
+            body_text=body_text,
+            strength=str(SourceStrength(strength)),
+            world_model_version=world_model_version,
+        )
+        return Rule(rule_id, version)
+
+
+class Runbooks:
+    """Runbooks: the canonical content that operator agent memory refers to."""
+
+    def __init__(self, host: ContextHost):
+        self._curation = Curation(host, "operations", "operator_id")
+
+    async def put_runbook(
+        self,
+        operator_id: UUID,
+        body_text: str,
+        *,
+        strength: SourceStrength = SourceStrength.CURATED,
+        runbook_id: UUID | None = None,
+    ) -> Ref:
+        """A new runbook or, given the id of one that exists, its next version; pinned to it."""
+        runbook_id = runbook_id or uuid7()
+        version: int = await self._curation.run(
+            *("put_runbook", "keep_runbook", "runbook_version"),
+            tenant=operator_id,
+            changes=("operations.runbooks", runbook_id),
+            runbook_id=runbook_id,
+            body_text=body_text,
+            strength=str(SourceStrength(strength)),
+        )
+        return Ref("runbook", runbook_id, version)

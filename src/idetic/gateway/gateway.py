@@ -32,13 +32,22 @@ from idetic.store.database import Database
 from idetic.store.entry_content import call_digest, plain_json
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
-from idetic.store.statement import Call, Statement, Values
+from idetic.store.statement import BoundStatement, Statement, Values
 from idetic.store.steps import LinkStep, Step
-from idetic.telemetry import Metric, Name, measure, recording, traced
+from idetic.telemetry import Metric, Name, measure, recording, span, traced
+from idetic.telemetry.record import receipt_facts
 from idetic.verbs.arguments import SHORT, check_text
 
 MAX_BATCH = 10_000
 CHUNK = 1_000
+# What telemetry calls a write, by its transition or its function.
+_SPANS = {
+    "observed": "observe",
+    "preferred": "prefer",
+    "imported": "adopt",
+    "link_action": "link_action",
+    "scope_turn": "open",
+}
 # The transitions by which an entry moves up.
 _UPWARD = frozenset({"proposed", "promoted", "meta_promoted"})
 _INSTEAD = {
@@ -124,22 +133,27 @@ class Gateway:
         refuses with an error that undoes the transaction, so the refusal itself is recorded by a
         second attempt that asks the guard before it writes.
         """
+        receipts: list[Receipt] = []
         careful = False
-        while items:
-            asked = self._asked(scope, place, careful)
-            try:
-                if len(items) > CHUNK:
-                    return await self._admit_chunks(scope, asked, items)
-                chunk = _Chunk.of(asked, items)
-                call = Call(self._statement(scope, "admit"), chunk.values)
-                return chunk.receipts(await self.database.run_all(scope, [call]))
-            except _Unjudged:
-                items = await self.check_echoes(scope, place, items)
-            except ShadowRefused:
-                if careful:
-                    raise
-                careful = True
-        return []
+        with span(_SPANS[items[0].cell.transition] if items else "observe", scope=scope) as told:
+            while items and not receipts:
+                asked = self._asked(scope, place, careful)
+                try:
+                    if len(items) > CHUNK:
+                        receipts = await self._admit_chunks(scope, asked, items)
+                        continue
+                    chunk = _Chunk.of(asked, items)
+                    call = BoundStatement(self._statement(scope, "admit"), chunk.values)
+                    receipts = chunk.receipts(await self.database.run_all(scope, [call]))
+                except _Unjudged:
+                    items = await self.check_echoes(scope, place, items)
+                except ShadowRefused:
+                    if careful:
+                        raise
+                    careful = True
+            if recording():
+                told.tell(**receipt_facts(scope.agent, receipts))
+        return receipts
 
     async def _admit_chunks(
         self, scope: Scope, asked: Values, items: Sequence[WriteItem]
@@ -205,16 +219,20 @@ class Gateway:
     async def call(
         self, scope: Scope, function: str, call: Mapping[str, Any], key: str | None = None
     ) -> Receipt:
-        """Call another writing function of the family: one call, one receipt."""
+        """BoundStatement another writing function of the family: one call, one receipt."""
         once, receipt_id = IdempotencyKey.of(key, call), uuid7_text()
         actor = {"kind": scope.principal.kind.value, "name": scope.principal.name}
         asked = {**call, "actor": actor, "at": self.clock.now().isoformat(), "receipt": receipt_id}
         if once is not None:
             asked |= {"key": once.key, "digest": once.digest}
         values = scoping.bound(scope) | {"call": plain_json(asked)}
-        written = Call(self._statement(scope, function), values)
-        (row,) = await self.database.run_all(scope, [written])
-        return _receipt(row, receipt_id)
+        written = BoundStatement(self._statement(scope, function), values)
+        with span(_SPANS.get(function) or call["verb"], scope=scope) as told:
+            (row,) = await self.database.run_all(scope, [written])
+            receipt = _receipt(row, receipt_id)
+            if recording():
+                told.tell(**receipt_facts(scope.agent, receipt))
+        return receipt
 
     def _statement(self, scope: Scope, function: str) -> Statement:
         return self.family.statement("gateway", function, scope, prepared=True)

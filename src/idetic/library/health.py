@@ -6,22 +6,21 @@ import shutil
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
 
 from anyio import to_thread
 
-from idetic.embed.status import status
+from idetic.embed import status
 from idetic.errors import DatabaseError
 from idetic.library.idetic import Idetic
-from idetic.library.persona_access import is_persona
+from idetic.library.persona import is_persona
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import family_migration
-from idetic.store.catalog import open_ways
+from idetic.store.backlog import TaskBacklog
+from idetic.store.catalog import ServerFacts, open_ways, server_facts
 from idetic.store.embedded import status as embedded_status
-from idetic.store.health import ServerFacts, facts
 from idetic.store.nodes import Nodes, look, through
-from idetic.store.queue import Queue, TaskBacklog
+from idetic.store.queue import Queue
 from idetic.store.registry import SpecVersion
 
 # A backlog older than this means that no worker keeps up.
@@ -33,7 +32,7 @@ MOST_FINDINGS = 12
 LEAST_VECTOR = (0, 8)
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """How a check came out."""
 
     GOOD = "good"
@@ -46,7 +45,7 @@ class Check:
     """One thing that was looked at: what was found, and what to do if it is not good."""
 
     name: str
-    verdict: Verdict
+    verdict: CheckVerdict
     found: str
     remedy: str = ""
 
@@ -54,7 +53,7 @@ class Check:
 async def unreachable(error: DatabaseError) -> list[Check]:
     """What can be checked without a database, when it cannot be opened."""
     return [
-        Check("database", Verdict.BAD, error.message, error.remedy),
+        Check("database", CheckVerdict.BAD, error.message, error.remedy),
         await to_thread.run_sync(_model),
         _disk(embedded=True),
     ]
@@ -64,7 +63,7 @@ async def examine(db: Idetic) -> list[Check]:
     """Every check, in the order in which one would mend things."""
     latest = {version.agent: version for version in await db.spec_versions()}
     specs = [load(version.spec) for version in latest.values()]
-    known = await facts(db.database, specs)
+    known = await server_facts(db.database, specs)
     return [
         *_database(known),
         _versions(latest.values(), known),
@@ -81,45 +80,66 @@ async def examine(db: Idetic) -> list[Check]:
 async def vital(db: Idetic) -> list[Check]:
     """What a tenant's own people may be told: nothing of other tenants, agents or this machine."""
     latest = {version.agent: version for version in await db.spec_versions()}
-    known = await facts(db.database, [load(version.spec) for version in latest.values()])
+    known = await server_facts(db.database, [load(version.spec) for version in latest.values()])
     model = await to_thread.run_sync(_model)
-    protected = all(check.verdict is Verdict.GOOD for check in _security(known))
+    protected = all(check.verdict is CheckVerdict.GOOD for check in _security(known))
     found = "roles and row-level security stand" if protected else "a protection is not in force"
     return [
         *_database(known),
         _check("protection", not protected, found, "Ask whoever runs the server to see `doctor`."),
         # Where the model's files lie is not told.
-        model if model.verdict is Verdict.GOOD else replace(model, found="not in use"),
+        model if model.verdict is CheckVerdict.GOOD else replace(model, found="not in use"),
     ]
 
 
 def _check(name: str, bad: bool, found: str, remedy: str, *, soft: bool = False) -> Check:
     if not bad:
-        return Check(name, Verdict.GOOD, found)
-    return Check(name, Verdict.WARNING if soft else Verdict.BAD, found, remedy)
+        return Check(name, CheckVerdict.GOOD, found)
+    return Check(name, CheckVerdict.WARNING if soft else CheckVerdict.BAD, found, remedy)
 
 
 def _database(known: ServerFacts) -> list[Check]:
-    wanted = {"vector", "pg_trgm", "btree_gist"}
-    missing = sorted(wanted - known.extensions.keys())
-    old = "vector" in known.extensions and _older(known.extensions["vector"], LEAST_VECTOR)
-    lacking = ", ".join([*missing, *(["vector 0.8 or newer"] if old else [])])
+    lacking = sorted({"vector", "pg_trgm", "btree_gist"} - known.extensions.keys())
+    if "vector" in known.extensions and _older(known.extensions["vector"], LEAST_VECTOR):
+        lacking.append("vector 0.8 or newer")
     shown = ", ".join(f"{name} {version}" for name, version in sorted(known.extensions.items()))
+    found = f"missing: {', '.join(lacking)}" if lacking else shown
+    remedy = (
+        "Install them on the server and run `CREATE EXTENSION` (`ALTER EXTENSION … UPDATE` for an "
+        "old one), or use the embedded server."
+    )
     return [
-        Check("database", Verdict.GOOD, f"PostgreSQL {known.version}"),
-        _check("extensions", bool(lacking), shown if not lacking else f"missing: {lacking}",
-               "Install them on the server and run `CREATE EXTENSION` (`ALTER EXTENSION … UPDATE` "
-               "for an old one), or use the embedded server."),
-    ]  # fmt: skip
+        Check("database", CheckVerdict.GOOD, f"PostgreSQL {known.version}"),
+        _check("extensions", bool(lacking), found, remedy),
+    ]
+
+
+def _older(version: str, least: tuple[int, ...]) -> bool:
+    """Whether a version such as 0.7.4 is below another; what cannot be read is not."""
+    parts = [part for part in version.split(".")[: len(least)] if part.isdigit()]
+    return tuple(map(int, parts)) < least if len(parts) == len(least) else False
 
 
 def _versions(agents: Collection[SpecVersion], known: ServerFacts) -> Check:
     """The release's numbers: whatever is older was refused at open, but for a family's tables."""
-    newest = family_migration.newest()
-    told = [f"{a.agent}@{a.version} with family {known.families.get(a.agent, 0)}" for a in agents]
-    older = [a.agent for a in agents if known.families.get(a.agent, 0) < newest]
-    return _check("versions", bool(older), ", ".join([f"core {known.core}", *told]),
-                  "Back up, then run `idetic upgrade`.")  # fmt: skip
+    families = {each.agent: known.families.get(each.agent, 0) for each in agents}
+    told = [f"{a.agent}@{a.version} with family {families[a.agent]}" for a in agents]
+    older = any(held < family_migration.newest() for held in families.values())
+    found = ", ".join([f"core {known.core}", *told])
+    return _check("versions", older, found, "Back up, then run `idetic upgrade`.")
+
+
+def _security(known: ServerFacts) -> list[Check]:
+    roles, bare = ", ".join(known.bad_roles), ", ".join(known.unsecured[:5])
+    found = f"missing or unbound: {roles}" if roles else "all there"
+    revoke = "Open the database once with an admin login; revoke SUPERUSER and BYPASSRLS."
+    alter = f"ALTER ROLE {known.role} NOSUPERUSER NOBYPASSRLS;"
+    apply = "Run `idetic spec apply` for the agent whose tables these are."
+    return [
+        _check("application role", known.bypasses, f"acts as {known.role}", alter),
+        _check("roles", bool(roles), found, revoke),
+        _check("row-level security", bool(bare), f"off on: {bare}" if bare else "forced", apply),
+    ]
 
 
 async def _catalog(db: Idetic, specs: list[MemorySpec]) -> list[Check]:
@@ -129,83 +149,59 @@ async def _catalog(db: Idetic, specs: list[MemorySpec]) -> list[Check]:
     async with db.database.reading() as connection:
         told = await open_ways(connection)
     found = f"any role can tell sizes and activity, by {len(told)} ways" if told else "closed"
-    return [_check("catalog", bool(told), found, "Run `idetic persona close-catalog` with a "
-                   "superuser's login (IDETIC_ADMIN_DSN).", soft=True)]  # fmt: skip
-
-
-def _older(version: str, least: tuple[int, ...]) -> bool:
-    """Whether a version such as 0.7.4 is below another; what cannot be read is not."""
-    parts = [part for part in version.split(".")[: len(least)] if part.isdigit()]
-    return tuple(map(int, parts)) < least if len(parts) == len(least) else False
-
-
-def _security(known: ServerFacts) -> list[Check]:
-    roles = ", ".join(known.bad_roles)
-    bare = ", ".join(known.unsecured[:5])
-    return [
-        _check("application role", known.bypasses, f"acts as {known.role}",
-               f"ALTER ROLE {known.role} NOSUPERUSER NOBYPASSRLS;"),
-        _check("roles", bool(roles), f"missing or unbound: {roles}" if roles else "all there",
-               "Open the database once with an admin login; revoke SUPERUSER and BYPASSRLS."),
-        _check("row-level security", bool(bare), f"off on: {bare}" if bare else "forced",
-               "Run `idetic spec apply` for the agent whose tables these are."),
-    ]  # fmt: skip
+    remedy = "Run `idetic persona close-catalog` with a superuser's login (IDETIC_ADMIN_DSN)."
+    return [_check("catalog", bool(told), found, remedy, soft=True)]
 
 
 def _nodes(nodes: Nodes) -> list[Check]:
     """Nothing about a server of its own; of a cluster, what a node has otherwise."""
     if not nodes.findings:
-        return [Check("nodes", Verdict.GOOD, ", ".join(nodes.names))] if nodes.names else []
+        return [Check("nodes", CheckVerdict.GOOD, ", ".join(nodes.names))] if nodes.names else []
     told = [
-        Check(f"node {each.node}", Verdict.BAD, each.message, each.remedy)
+        Check(f"node {each.node}", CheckVerdict.BAD, each.message, each.remedy)
         for each in nodes.findings[:MOST_FINDINGS]
     ]
-    left = len(nodes.findings) - len(told)
-    more = Check("nodes", Verdict.BAD, f"{left} more like these", "Mend these, then ask again.")
-    return [*told, more] if left else told
+    if left := len(nodes.findings) - len(told):
+        more, remedy = f"{left} more like these", "Mend these, then ask again."
+        told.append(Check("nodes", CheckVerdict.BAD, more, remedy))
+    return told
 
 
 def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:
     agents = ", ".join(sorted(spec.agent for spec in specs)) or "no agent yet"
     gone = ", ".join(known.missing[:5])
-    return _check("specs", bool(gone), f"missing tables: {gone}" if gone else agents,
-                  "Run `idetic spec plan`, then `idetic spec apply`.")  # fmt: skip
+    found = f"missing tables: {gone}" if gone else agents
+    return _check("specs", bool(gone), found, "Run `idetic spec plan`, then `idetic spec apply`.")
 
 
 def _model() -> Check:
-    found = status()
-    told = f"{found.model}, verified" if found.verified else found.reason
-    return _check("embedding model", not found.verified, told,
-                  "Run `idetic model install`; until then recall goes without meaning.",
-                  soft=True)  # fmt: skip
+    model = status()
+    found = f"{model.model}, verified" if model.verified else model.reason
+    remedy = "Run `idetic model install`; until then recall goes without meaning."
+    return _check("embedding model", not model.verified, found, remedy, soft=True)
 
 
 def _jobs(backlog: list[TaskBacklog]) -> list[Check]:
     waiting = sum(task.waiting for task in backlog)
-    failed = [task for task in backlog if task.failed]
     oldest = max((task.oldest_seconds or 0 for task in backlog), default=0)
-    told = f"{waiting} waiting, the oldest for {oldest:.0f} s" if waiting else "nothing waits"
-    checks = [
-        _check("jobs", oldest > OLD_SECONDS, told, "Run `idetic worker`, or more of them.",
-               soft=True)
-    ]  # fmt: skip
-    for task in failed:
-        why = f"{task.failed} failed: {task.last_error}: {task.last_reason}"
-        checks.append(
-            Check(f"job {task.task}", Verdict.WARNING, why,
-                  "Mend the cause; the next sweep enqueues the work again.")
-        )  # fmt: skip
+    found = f"{waiting} waiting, the oldest for {oldest:.0f} s" if waiting else "nothing waits"
+    remedy, late = "Run `idetic worker`, or more of them.", oldest > OLD_SECONDS
+    checks = [_check("jobs", late, found, remedy, soft=True)]
+    for task in backlog:
+        if task.failed:
+            why = f"{task.failed} failed: {task.last_error}: {task.last_reason}"
+            remedy = "Mend the cause; the next sweep enqueues the work again."
+            checks.append(Check(f"job {task.task}", CheckVerdict.WARNING, why, remedy))
     return checks
 
 
 def _disk(*, embedded: bool) -> Check:
     home = embedded_status().home
-    place = Path(home)
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    place = next(step for step in (home, *home.parents) if step.exists())
     free = shutil.disk_usage(place).free
     # Where a server of another machine keeps its files cannot be seen through SQL.
     where = f"at {place}" if embedded else "on this machine; look at the server's own disk there"
-    return _check("disk", free < LEAST_FREE, f"{free / 2**30:.1f} GiB free {where}",
-                  "Free some space where the database lives; writes fail when it is full.",
-                  soft=True)  # fmt: skip
+    remedy = "Free some space where the database lives; writes fail when it is full."
+    return _check(
+        "disk", free < LEAST_FREE, f"{free / 2**30:.1f} GiB free {where}", remedy, soft=True
+    )

@@ -15,7 +15,7 @@ from idetic.library.handles import Agent, Memory
 from idetic.model import Capability, Principal
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.keys import KeyStore
+from idetic.store.key_store import KeyStore
 from idetic.verbs.arguments import check_moment, check_uuid
 from idetic.verbs.authorization import bind
 

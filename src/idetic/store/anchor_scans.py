@@ -10,9 +10,9 @@ from uuid import UUID
 from idetic.evidence import Disposition, DispositionCause
 from idetic.model import Tier, Typology
 from idetic.spec.primitives import Canonical
-from idetic.store import decay
+from idetic.store import entry_sql
 from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction
-from idetic.store.canonical import canonical_names
+from idetic.store.family import canonical_names
 from idetic.store.recall_statement import EXACT_BELOW
 from idetic.store.scope import quoted
 
@@ -88,8 +88,8 @@ async def due(tx: AnchorTransaction, limit: int) -> list[Disposition]:
     """The disposition queue of the scope, the hardest pressed first."""
     parts = {
         "columns": tx.entry_columns.columns(tx.scope),
-        "cause": decay.cause(tx.spec),
-        "pressure": decay.pressure(tx.family, tx.scope, "%(moment)s"),
+        "cause": entry_sql.cause(tx.spec),
+        "pressure": entry_sql.pressure(tx.family, tx.scope, "%(moment)s"),
         **due_part(tx),
     }
     rows = await tx.rows("due", parts, moment=tx.at, limit=limit)
@@ -102,7 +102,7 @@ async def due(tx: AnchorTransaction, limit: int) -> list[Disposition]:
 
 def due_part(tx: AnchorTransaction) -> dict[str, str]:
     """The condition that an entry is due for a disposition."""
-    return {"due": decay.due(tx.family, tx.scope)}
+    return {"due": entry_sql.due(tx.family, tx.scope)}
 
 
 async def due_unmarked(tx: AnchorTransaction, limit: int) -> list[UUID]:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from idetic.model import Entry, LedgerRecord
-from idetic.store.access import STATE
 from idetic.store.anchor_transaction import AnchorTransaction
-from idetic.store.canonical import canonical_names
+from idetic.store.compiler import STATE
 from idetic.store.entries import record
-from idetic.store.family import Family
+from idetic.store.family import Family, canonical_names
 from idetic.store.pipeline import Rows
 
 AUDIT = "audit"

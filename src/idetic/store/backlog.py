@@ -20,7 +20,6 @@ class JobState(StrEnum):
 
 # What the queue calls it.
 STATUS = {JobState.WAITING: "todo", JobState.RUNNING: "doing", JobState.FAILED: "failed"}
-_STATES = {status: state for state, status in STATUS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +42,14 @@ class Job:
     about: Mapping[str, UUID] = field(default_factory=dict)
 
 
-def job_of(row: tuple[Any, ...]) -> Job:
-    """A job from its columns."""
-    job_id, task, status, since, attempts, error, reason, args = row
-    about = {name: _id(value) for name, value in args.items() if name not in ("agent", "anchor")}
-    return Job(
-        job_id, task, _STATES[status], since, attempts, error, reason, args["anchor"],
-        {name: value for name, value in about.items() if value is not None},
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class TaskBacklog:
+    """What the queue holds of one task."""
 
-
-def _id(value: object) -> UUID | None:
-    try:
-        return UUID(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
+    task: str
+    waiting: int
+    running: int
+    failed: int
+    oldest_seconds: float | None
+    last_error: str | None
+    last_reason: str | None

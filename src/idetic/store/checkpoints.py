@@ -8,18 +8,23 @@ from datetime import datetime
 
 import anyio
 from psycopg import AsyncConnection, sql
-from psycopg import errors as pg
 from psycopg.rows import DictRow, dict_row
 
 from idetic.errors import Busy, CapabilityRefused, DatabaseUnsupported, InputError, SpecChanged
 from idetic.spec import reserved
 from idetic.store import templates
-from idetic.store.administration import Administration
-from idetic.store.database import APP_ROLE, Connection, Database
-from idetic.store.role_pool import RolePool, is_direct
+from idetic.store.database import (
+    APP_ROLE,
+    Administration,
+    Connection,
+    Database,
+    RolePool,
+    is_direct,
+)
+from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.sqlstate import translated
-from idetic.store.statement import Call, Statement, filled, statement
+from idetic.store.sqlstate import privilege_needed, translated
+from idetic.store.statement import BoundStatement, Values, filled, statement
 from idetic.store.templates import raw
 
 CheckpointPool = RolePool[AsyncConnection[DictRow]]
@@ -39,10 +44,18 @@ class Checkpoints:
     async def is_current(self, newest: int) -> bool:
         """Whether the framework's tables are there and have its newest migration."""
         try:
-            rows = await self._database.run_all(None, [Call(self._statement("newest"), {})])
+            ((held,),) = await self._ask("newest", {})
         except (SpecChanged, CapabilityRefused):
             return False
-        return bool(rows[0][0] is not None and rows[0][0] >= newest)
+        return bool(held is not None and held >= newest)
+
+    async def silent_since(self, moment: datetime) -> list[str]:
+        """The threads of which nothing was saved since a moment."""
+        return [thread for (thread,) in await self._ask("silent", {"moment": moment})]
+
+    async def _ask(self, query: str, values: Values) -> Rows:
+        text = filled(templates.query(_FILE, query), {"schema": quoted(self._schema)})
+        return await self._database.run_all(None, [BoundStatement(statement(text), values)])
 
     @asynccontextmanager
     async def preparing(self, administration: Administration) -> AsyncIterator[Connection]:
@@ -54,13 +67,11 @@ class Checkpoints:
                     remedy="Open once with an `admin_dsn` that leads to the server itself.",
                 )
             await self._lock(connection)
-            try:
+            with privilege_needed(
+                "This login may not make the checkpointer's tables.",
+                "Open once with an admin login: `Idetic.open(dsn, admin_dsn=…)`.",
+            ):
                 await connection.execute(self._composed("schema"))
-            except pg.InsufficientPrivilege:
-                raise DatabaseUnsupported(
-                    "This login may not make the checkpointer's tables.",
-                    remedy="Open once with an admin login: `Idetic.open(dsn, admin_dsn=…)`.",
-                ) from None
             yield connection
             # The lock goes with the connection.
             await connection.execute(self._composed("grants"))
@@ -72,6 +83,10 @@ class Checkpoints:
                 return
             await anyio.sleep(_PAUSE)
         raise Busy("Another process is setting the checkpointer up.")
+
+    def _composed(self, query: str) -> sql.Composed:
+        names = {"schema": sql.Identifier(self._schema), "schema_text": sql.Literal(self._schema)}
+        return raw(templates.query(_FILE, query)).format(**names)
 
     @asynccontextmanager
     async def pool(self, size: int, *, snapshot: bool = False) -> AsyncIterator[CheckpointPool]:
@@ -95,16 +110,3 @@ class Checkpoints:
             yield pool
         finally:
             await pool.close()
-
-    async def silent_since(self, moment: datetime) -> list[str]:
-        """The threads of which nothing was saved since a moment."""
-        call = Call(self._statement("silent"), {"moment": moment})
-        return [thread for (thread,) in await self._database.run_all(None, [call])]
-
-    def _statement(self, query: str) -> Statement:
-        text = templates.query(_FILE, query)
-        return statement(filled(text, {"schema": quoted(self._schema)}))
-
-    def _composed(self, query: str) -> sql.Composed:
-        names = {"schema": sql.Identifier(self._schema), "schema_text": sql.Literal(self._schema)}
-        return raw(templates.query(_FILE, query)).format(**names)

@@ -1,28 +1,25 @@
 """The schema compiler: a spec in, a list of database objects out. No I/O.
 
-The files in `sql/family` say what is built; this says with which names, for which cells,
-canonical nouns and tables. Two compilations of one spec are equal to the letter.
+The files in `sql/family` say what is built; this says with which names, for which cells, canonical
+nouns and tables, and who may do what with each table: grants, policies, what may ever change. Two
+compilations of one spec are equal to the letter.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from psycopg import sql
-
 from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ScopeEnd
 from idetic.store import scope, templates
-from idetic.store.access import belongings, table_names
-from idetic.store.canonical import canonical_names, pointed_at, qualified, root_names
-from idetic.store.family import Family, families
+from idetic.store.family import Family, canonical_names, families, qualified, tables_outside
 from idetic.store.import_tables import moved
-from idetic.store.payload_stripping import note_columns, noted_names, noun
+from idetic.store.payload_stripping import PAYLOAD, note_columns, noted_names, noun
 from idetic.store.scope import quoted
 from idetic.store.templates import Lists, Names
 
@@ -31,6 +28,13 @@ _FILES = (
     *("context", "log", "tables", "readings", "noun", "guard", "triggers", "close", "erase"),
     *("admit", "settle", "record", "turn", "take", "views", "access"),
 )
+# What may change of an entry; everything else about it is written once.
+STATE = (
+    *("valid_at", "invalid_at", "archived_at", "superseded_at", "invalidated_at", "deleted_at"),
+    *("exempt_at", "meta_at", "superseded_by", "candidate"),
+)
+# What becomes of giving it a vector.
+_EMBEDDED = ("embedding_id", "embed_attempts", "embed_error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +84,23 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
 
 @lru_cache(maxsize=16)
 def _compiled(wanted: _Wanted, extensions: Extensions) -> tuple[DatabaseObject, ...]:
-    return tuple(
-        item
-        for family in families(wanted.spec)
-        for item in _of_family(family, _names(family, extensions), _lists(family))
+    made = []
+    for family in families(wanted.spec):
+        names, lists = _names(family, extensions), _lists(family)
+        for file in _FILES:
+            text = templates.render(templates.read(f"family/{file}.sql"), names, lists)
+            for block in templates.split(text):
+                kind, name = block.title.split(" ", 1)
+                made.append(DatabaseObject(kind, name, block.text, block.runs_as, family.schema))
+    return tuple(made)
+
+
+def rendered(spec: MemorySpec, extensions: Extensions, text: str) -> str:
+    """A text in the templates' language with the names of each of the spec's families."""
+    return "\n".join(
+        templates.render(text, _names(family, extensions), _lists(family))
+        for family in families(spec)
     )
-
-
-def _of_family(family: Family, names: Names, lists: Lists) -> Iterator[DatabaseObject]:
-    for file in _FILES:
-        text = templates.render(templates.read(f"family/{file}.sql"), names, lists)
-        for block in templates.split(text):
-            kind, name = block.title.split(" ", 1)
-            yield DatabaseObject(kind, name, block.text, block.runs_as, family.schema)
 
 
 def _names(family: Family, extensions: Extensions) -> dict[str, str]:
@@ -101,7 +109,7 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
     cell = spec.promotion_of(Tier.SESSION, Typology.EPISODIC)
     names = {
         **family.names(),
-        **root_names(spec),
+        **_root_names(spec),
         **_anchor_names(spec),
         "schema_text": family.schema,
         "role": family.role,
@@ -115,64 +123,84 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "dedup_trigram": str(cell.dedup_trigram),
         "citus" if extensions.citus else "plain": "",
     }
-    if family.log_table:
-        names["log"] = ""
-    if family.noted:
-        check = scope.anchor_policy(spec.agent, spec.anchor.keys, None)
-        names |= {"channel": "", "anchor_check": check}
-    if spec.references.corroborations:
-        names["corroborations"] = ""
-    if any(canonical.body for canonical in spec.references.canonical):
-        names["guarded"] = ""
-    return names
+    if family.notes_table:
+        names["anchor_check"] = scope.anchor_policy(spec.agent, spec.anchor.keys, None)
+    conditions = {
+        "log": family.log_table,
+        "channel": family.notes_table,
+        "corroborations": spec.references.corroborations,
+        "guarded": any(canonical.body for canonical in spec.references.canonical),
+    }
+    return names | {name: "" for name, holds in conditions.items() if holds}
+
+
+def _root_names(spec: MemorySpec) -> dict[str, str]:
+    """The anchor's root: a column on every entry, looked up once per anchor."""
+    root = spec.anchor.root
+    if root is None:
+        return dict.fromkeys(("root_of_a", "root_of_new", "root_of_stands"), "NULL::uuid")
+    column = quoted(root.key)
+    return {
+        "root": qualified(root.table),
+        "root_text": root.table,
+        "root_id": column,
+        "root_noun": root.noun,
+        "root_of_a": f"a.{column}",
+        "root_of_new": f"NEW.{column}",
+        "root_of_stands": f"stands.{column}",
+    }
 
 
 def _anchor_names(spec: MemorySpec) -> dict[str, str]:
     """The anchor's keys, and their values as the scope of the transaction binds them."""
-    keys, root = spec.anchor.keys, spec.anchor.root
+    keys = spec.anchor.keys
     first, *rest = (scope.scope_key(number, key.type) for number, key in enumerate(keys, start=1))
     # The tenant as the function has it: Citus must see to which shard a statement goes.
     bound = ["p_tenant", *rest]
-    column = quoted(root.key) if root else None
     return {
         "keys": ", ".join(quoted(key.name) for key in keys),
         "keys_of_c": ", ".join(f"c.{quoted(key.name)}" for key in keys),
         "bound_tenant": first,
         "bound_keys": ", ".join(bound),
         "bound_texts": ", ".join(f"({value})::text" for value in bound),
-        "root_of_a": f"a.{column}" if column else "NULL::uuid",
-        "root_of_new": f"NEW.{column}" if column else "NULL::uuid",
-        "root_of_stands": f"stands.{column}" if column else "NULL::uuid",
     }
 
 
-def _lists(family: Family) -> dict[str, list[Names]]:
+def _lists(family: Family) -> Lists:
     """What the files may unfold."""
     spec = family.spec
-    nouns: list[Names] = [_noun(family, n) for n in range(len(spec.references.canonical))]
-    tables: list[Names] = [table_names(family, table) for table in family.tables()]
+    nouns = [_noun_names(family, canonical) for canonical in spec.references.canonical]
+    tables = [_table_names(family, table) for table in family.tables()]
+    own = _belongings(family)
+    cells = {cell: _cell_names(*cell) for cell in spec.typology.cells()}
     return {
         "noun": nouns,
         "guarded noun": [names for names in nouns if "canonical_body" in names],
         "contradicted noun": [names for names in nouns if "contradictions" in names],
         "table": tables,
-        "belonging": [n for n in tables if n["table_name"] in belongings(family)],
+        "belonging": [names for names in tables if names["table_name"] in own],
         "noted": [noted_names(family, table) for table in note_columns(family)],
-        "moved": [_moved(family, table) for table in moved(family)],
-        "pointed at": [_pointed_at(table) for table in pointed_at(spec)],
+        "moved": [_moved_names(family, table) for table in moved(family)],
+        "pointed at": [
+            {
+                "table": qualified(table),
+                "table_name": table,
+                "table_schema": quoted(table.split(".", 1)[0]),
+            }
+            for table in tables_outside(spec)
+        ],
         "key": [
             {"key": quoted(key.name), "key_type": key.type.value} for key in spec.anchor.keys[1:]
         ],
         "provenance": [
             {"provenance": quoted(name), "provenance_text": name} for name in spec.anchor.provenance
         ],
-        "cell": [_cell(*cell) for cell in spec.typology.cells()],
-        "dropped cell": [_cell(*cell) for cell in spec.typology.cells() if _dropped(spec, *cell)],
+        "cell": list(cells.values()),
+        "dropped cell": [names for cell, names in cells.items() if _is_dropped(spec, *cell)],
     }
 
 
-def _noun(family: Family, number: int) -> dict[str, str]:
-    canonical = family.spec.references.canonical[number]
+def _noun_names(family: Family, canonical: Canonical) -> Names:
     names = canonical_names(family, canonical)
     version, narrowed = names.get("canonical_version"), names.get("canonical_scope")
     names |= {
@@ -184,7 +212,7 @@ def _noun(family: Family, number: int) -> dict[str, str]:
     return names | {"contradictions": ""} if canonical.contradictions else names
 
 
-def _moved(family: Family, table: str) -> dict[str, str]:
+def _moved_names(family: Family, table: str) -> Names:
     names = {"moved": noun(family, table), "table": family.qualified(table).as_string(None)}
     if table == family.table_name("memory"):
         names["entries"] = ""
@@ -195,25 +223,133 @@ def _moved(family: Family, table: str) -> dict[str, str]:
     return names
 
 
-def _pointed_at(table: str) -> dict[str, str]:
-    schema = sql.Identifier(table.split(".", 1)[0]).as_string(None)
-    return {"table": qualified(table), "table_name": table, "table_schema": schema}
-
-
-def _cell(tier: Tier, typology: Typology) -> dict[str, str]:
+def _cell_names(tier: Tier, typology: Typology) -> Names:
     cell = f"{tier.value}_{typology.value}"
     return {"cell": cell, "tier": tier.value, "typology": typology.value}
 
 
-def _dropped(spec: MemorySpec, tier: Tier, typology: Typology) -> bool:
+def _is_dropped(spec: MemorySpec, tier: Tier, typology: Typology) -> bool:
     """Whether entries of a cell go with their scope."""
     ends = spec.lifecycle_of(tier, typology).at_scope_end
     return tier is not Tier.PERSISTENT and ends is ScopeEnd.DROP
 
 
-def rendered(spec: MemorySpec, extensions: Extensions, text: str) -> str:
-    """A text in the templates' language with the names of each of the spec's families."""
-    return "\n".join(
-        templates.render(text, _names(family, extensions), _lists(family))
-        for family in families(spec)
+def _table_names(family: Family, table: str) -> Names:
+    """What the SQL files may say of one table; what does not apply to it has no name."""
+    memory, anchors, scopes, marks = map(
+        family.table_name, ("memory", "anchors", "scopes", "marks")
     )
+    grants = _write_grants(family, table)
+    names = {
+        "table": family.qualified(table).as_string(None),
+        "table_name": table,
+        **_refusals(family, table),
+        "write_grants": grants,
+        **_policies(family, table),
+        "guard" if table == memory else "kept": "",
+        **_definer_grants(family, table),
+    }
+    if "UPDATE" not in grants:
+        names["written_once"] = ""
+    if table in (anchors, scopes, marks):
+        names["worker"] = ""
+    return names
+
+
+def _policies(family: Family, table: str) -> Names:
+    """What row-level security shows and takes of a table."""
+    agent, keys = family.spec.agent, family.spec.anchor.keys
+    if _is_tenants(family, table):
+        using = check = scope.tenant_policy(agent, keys[0])
+    elif table == family.table_name("anchors"):
+        using = scope.keys_policy(agent, keys, reading=True)
+        check = scope.keys_policy(agent, keys, reading=False)
+    else:
+        using = scope.anchor_policy(agent, keys, f"{family.prefix}_visible_v1")
+        check = scope.anchor_policy(agent, keys, None)
+    return {"policy_using": using, "policy_check": check}
+
+
+def _is_tenants(family: Family, table: str) -> bool:
+    """A profile is a tenant's, whatever the rest of the anchor; canonical rows are too."""
+    return table in (family.table_name("profiles"), *family.prints_tables())
+
+
+def _definer_grants(family: Family, table: str) -> Names:
+    """What the definer functions may do with a table, for those that touch it."""
+    found = {}
+    if table == family.table_name("anchors"):
+        found["mover_grants"] = "SELECT"
+    elif not _is_tenants(family, table):
+        # The mover fills a table, and says which entry replaced which.
+        memory = table == family.table_name("memory")
+        replaced = ", UPDATE (superseded_at, superseded_by)" if memory else ""
+        found["mover_grants"] = f"SELECT, INSERT{replaced}"
+    touched = map(family.table_name, ("memory", "actions", "reads", "receipts"))
+    emptied = (family.log_table, family.notes_table)
+    if table in (*touched, *emptied, *_belongings(family), *note_columns(family)):
+        found["keeper_grants"] = _keeper_grants(family, table)
+    return found
+
+
+def _keeper_grants(family: Family, table: str) -> str:
+    """What the keeper's functions may do with a table: drop with a scope, empty, never rewrite."""
+    emptied = {
+        table: f"UPDATE ({', '.join(columns)})" for table, columns in note_columns(family).items()
+    }
+    grants: dict[str | None, str] = {
+        **{table: f"SELECT, {updates}" for table, updates in emptied.items()},
+        family.table_name("memory"): f"SELECT, DELETE, UPDATE ({', '.join(PAYLOAD)})",
+        family.table_name("actions"): "SELECT",
+        family.table_name("receipts"): "SELECT, UPDATE (request_digest, idempotency_key)",
+        family.log_table: "SELECT, UPDATE (content, metadata, salt)",
+        family.notes_table: "SELECT, UPDATE (body)",
+    }
+    corroborations = family.table_name("corroborations")
+    if corroborations in emptied:
+        grants[corroborations] = f"SELECT, DELETE, {emptied[corroborations]}"
+    return grants.get(table, "SELECT, DELETE")
+
+
+def _refusals(family: Family, table: str) -> Names:
+    """Which trigger functions refuse changes to a table; some let an erasure by."""
+    refuse = "idetic.refuse_change_v1"
+    deletes = dict.fromkeys(_belongings(family), f"{family.prefix}_release_v1")
+    deletes[family.table_name("reads")] = f"{family.prefix}_erasable_v1"
+    updates = {
+        family.table_name("receipts"): f"{family.prefix}_forgotten_v1",
+        family.log_table: f"{family.prefix}_log_emptied_v1",
+        family.notes_table: f"{family.prefix}_notes_emptied_v1",
+    }
+    return {
+        "refuse_delete": deletes.get(table, refuse),
+        "refuse_update": updates.get(table, refuse),
+    }
+
+
+def _belongings(family: Family) -> list[str]:
+    """The tables whose rows belong to an entry and go with it."""
+    tables = [family.table_name("embeddings"), family.table_name("lineage")]
+    if family.spec.references.corroborations:
+        tables.append(family.table_name("corroborations"))
+    return [*tables, *(family.refs_table(c) for c in family.spec.references.canonical)]
+
+
+def _write_grants(family: Family, table: str) -> str:
+    """What the application may do beyond reading. Append-only tables get INSERT and no more."""
+    if table in (*family.prints_tables(), family.notes_table):
+        # Not even that: whoever could add hints could bury one, and notes are the other persona's.
+        return "SELECT"
+    log_end = ", log_position, log_hash" if family.log_table else ""
+    updates = {
+        family.table_name("memory"): f"({', '.join((*STATE, *_EMBEDDED))})",
+        family.table_name("anchors"): f"(position, hash, at{log_end})",
+        family.table_name("scopes"): "(closed_at, renewed_at)",
+        family.table_name("corroborations"): "(withdrawn_at)",
+        family.table_name("marks"): "(position, marked_at)",
+    }
+    for canonical in family.spec.references.canonical:
+        updates[family.contradictions_table(canonical)] = (
+            "(status, resolution_notes, resolved_at, resolved_by)"
+        )
+    return f"INSERT, UPDATE {updates[table]}" if table in updates else "INSERT"

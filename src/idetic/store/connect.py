@@ -12,21 +12,19 @@ from anyio import to_thread
 from psycopg.conninfo import conninfo_to_dict
 
 from idetic.errors import CapabilityRefused, DatabaseUnavailable, DatabaseUnsupported, IdeticError
-from idetic.store.administration import Administration
-from idetic.store.database import APP_ROLE, Connection, Database
+from idetic.store.database import APP_ROLE, Administration, Connection, Database
 from idetic.store.embedded import EmbeddedServer
 from idetic.store.migrator import is_current, migrate
 from idetic.store.sqlstate import translated
-from idetic.store.statement import Call, Statement
+from idetic.store.statement import BoundStatement, Statement
 
-_WHO = Call(
+_WHO = BoundStatement(
     Statement(
         """SELECT session_user, login.rolsuper OR login.rolbypassrls,
                   acting.rolsuper OR acting.rolbypassrls
            FROM pg_roles AS login, pg_roles AS acting
            WHERE login.rolname = session_user AND acting.rolname = current_user"""
-    ),
-    {},
+    )
 )
 LOGIN = (
     f"Make a login for programs with this one, which has set the database up: `CREATE ROLE my_app "
@@ -37,7 +35,7 @@ LOGIN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedDatabase:
     """An open database, the way to administer it, and the embedded server's lease if any."""
 
     database: Database
@@ -47,18 +45,19 @@ class Opened:
 
 async def open_database(
     dsn: str | None, admin_dsn: str | None, *, home: Path | None, keep: bool | None
-) -> Opened:
+) -> OpenedDatabase:
     """Open by DSN, or the embedded server when there is none."""
     if dsn is not None:
         admin = admin_dsn or dsn
         await set_up(admin)
-        return Opened(await _serve(dsn), Administration(admin))
+        return OpenedDatabase(await _serve(dsn), Administration(admin))
     server = await to_thread.run_sync(lambda: EmbeddedServer.acquire(home, keep=keep))
     try:
         admin = server.dsn()
         await set_up(admin)
         await to_thread.run_sync(server.ensure_login, APP_ROLE)
-        return Opened(await _serve(server.dsn(user=APP_ROLE)), Administration(admin), server)
+        database = await _serve(server.dsn(user=APP_ROLE))
+        return OpenedDatabase(database, Administration(admin), server)
     except IdeticError:
         await to_thread.run_sync(server.release)
         raise
@@ -66,10 +65,9 @@ async def open_database(
 
 async def set_up(dsn: str) -> None:
     """Set an empty database up with an admin login's rights; one of an older release is refused."""
-    with translated():
-        async with await _connect(dsn) as connection:
-            if not await is_current(connection):
-                await migrate(connection)
+    async with admin_connection(dsn) as connection:
+        if not await is_current(connection):
+            await migrate(connection)
 
 
 @asynccontextmanager
@@ -109,7 +107,7 @@ async def _connect(dsn: str) -> Connection:
         raise DatabaseUnavailable(f"{str(error).strip().splitlines()[0].rstrip('.')}.") from None
 
 
-async def open_role(opened: Opened, role: str) -> Database:
+async def open_role(opened: OpenedDatabase, role: str) -> Database:
     """The same database as another role of ours: a pool of its own, which can act as nobody else.
 
     On the embedded server the role logs in itself, so that the server refuses to let it become any

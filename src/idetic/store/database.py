@@ -1,36 +1,41 @@
-"""The door: the one way a statement on memory enters the database.
+"""The ways into the database: the application's pool, the admin login, a pool for others' code.
 
-Every message says itself who acts and within which scope, both local to its transaction. So it does
-not matter whose connection it was before, and a pooler may hand the server to anybody afterwards.
+Every message of the application says itself who acts and within which scope, both local to its
+transaction. So it does not matter whose connection it was before, and a pooler may hand the server
+to anybody afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio
 import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
+from psycopg.rows import scalar_row
 from psycopg_pool import AsyncConnectionPool
 
 from idetic.errors import DatabaseClosed, DatabaseUnavailable
 from idetic.model import Scope
 from idetic.store import scope as scoping
-from idetic.store.pipeline import Pipeline, Rows
+from idetic.store import templates
+from idetic.store.pipeline import Rows, send
 from idetic.store.sqlstate import is_moving, translated
-from idetic.store.statement import Call, Statement, Values
+from idetic.store.statement import BoundStatement, Statement, Values
+from idetic.store.templates import raw
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+Pooled = TypeVar("Pooled", bound=psycopg.AsyncConnection[Any])
 
 APP_ROLE = "idetic_app"
-_BEGIN = Call(Statement("BEGIN"), {})
-_BEGIN_SNAPSHOT = Call(Statement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"), {})
-_COMMIT = Call(Statement("COMMIT"), {})
-_ROLLBACK = Call(Statement("ROLLBACK"), {})
+_BEGIN = BoundStatement(Statement("BEGIN"))
+_BEGIN_SNAPSHOT = BoundStatement(Statement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+_COMMIT = BoundStatement(Statement("COMMIT"))
+_ROLLBACK = BoundStatement(Statement("ROLLBACK"))
 _NOTHING: Values = {}
 _MOST_SURPRISES = 12
 # A move is over in an instant; a statement that meets it comes to a node that has the rows no more.
@@ -41,30 +46,32 @@ _OPEN = (TransactionStatus.INERROR, TransactionStatus.INTRANS)
 class Transaction:
     """Statements within one scope, all or none. One round trip each; the first also begins."""
 
-    def __init__(self, database: Database, connection: Connection, entering: Sequence[Call]):
+    def __init__(
+        self, database: Database, connection: Connection, entering: Sequence[BoundStatement]
+    ):
         self._database = database
         self._connection = connection
         self._entering = entering
 
     async def __call__(self, statement: Statement, values: Values = _NOTHING) -> Rows:
         """Run one statement."""
-        return (await self.each([Call(statement, values)]))[0]
+        return (await self.each([BoundStatement(statement, values)]))[0]
 
-    async def each(self, calls: Sequence[Call]) -> list[Rows]:
+    async def each(self, bound: Sequence[BoundStatement]) -> list[Rows]:
         """Run several statements in one round trip; the rows of each."""
         entering, self._entering = self._entering, ()
         # Not prepared: what a pooler makes of a name could only be mended by beginning again.
-        found = await _sent(self._connection, [*entering, *calls], None)
+        found = await send(self._connection, [*entering, *bound], None)
         return found[len(entering) :]
 
     async def set(self, settings: Mapping[str, str]) -> None:
         """Settings that hold to the end of the transaction."""
-        await self.each(self._database.settings(settings))
+        await self.each(scoping.entering(settings, None, citus=self._database.citus))
 
     async def end(self) -> None:
         """Commit, if anything has begun."""
         if not self._entering:
-            await _sent(self._connection, [_COMMIT], None)
+            await send(self._connection, [_COMMIT], None)
 
 
 class Database:
@@ -75,7 +82,7 @@ class Database:
     ):
         self.dsn = dsn
         self.role = role
-        self._closed = False
+        self.closed = False
         self.citus = False
         # What each connection has prepared, and how often its server thought otherwise.
         self._prepared: WeakKeyDictionary[Connection, set[bytes]] = WeakKeyDictionary()
@@ -103,13 +110,8 @@ class Database:
 
     async def close(self) -> None:
         """Give the connections back. Closing twice is fine."""
-        self._closed = True
+        self.closed = True
         await self._pool.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._closed
 
     async def run(
         self,
@@ -121,12 +123,13 @@ class Database:
         settings: Mapping[str, str] = _NOTHING,
     ) -> Rows:
         """Run one statement within a scope: one round trip, one transaction."""
-        return await self.run_all(scope, [Call(statement, values)], role=role, settings=settings)
+        bound = [BoundStatement(statement, values)]
+        return await self.run_all(scope, bound, role=role, settings=settings)
 
     async def run_all(
         self,
         scope: Scope | None,
-        calls: Sequence[Call],
+        bound: Sequence[BoundStatement],
         *,
         role: str | None = None,
         settings: Mapping[str, str] = _NOTHING,
@@ -135,57 +138,57 @@ class Database:
 
         Without a scope, row-level security shows no memory at all: for what is no tenant's.
         """
-        entered = self.settings({**scoping.settings(scope), **settings}, role or self.role)
-        before = (_BEGIN, *entered)
+        settings = {**scoping.settings(scope), **settings}
+        before = (_BEGIN, *scoping.entering(settings, role or self.role, citus=self.citus))
         async with self._borrowed() as connection:
-            found = await self._through_moves(connection, (*before, *calls, _COMMIT))
+            found = await self._send_whole(connection, (*before, *bound, _COMMIT))
         return next((rows for rows in reversed(found[len(before) :]) if rows), [])
 
-    async def _through_moves(self, connection: Connection, messages: Sequence[Call]) -> list[Rows]:
-        """A transaction that is tried again where Citus has just moved the tenant's rows."""
-        for pause in _MOVES if self.citus else ():
-            try:
-                return await self._whole(connection, messages)
-            except pg.InternalError as error:
-                if not is_moving(error):
-                    raise
-                await anyio.sleep(pause)
-        return await self._whole(connection, messages)
-
-    async def _whole(self, connection: Connection, messages: Sequence[Call]) -> list[Rows]:
-        """A transaction from begin to commit, with what this connection has prepared.
+    async def _send_whole(
+        self, connection: Connection, messages: Sequence[BoundStatement]
+    ) -> list[Rows]:
+        """Send a transaction from begin to commit, with what this connection has prepared.
 
         Behind a pooler the server may differ from message to message and know more or fewer names
         than we think. Nothing is committed then, and since a name is its text's hash, either is put
-        right by asking again; where it goes on, the texts travel instead.
+        right by asking again; where it goes on, the texts travel instead. Where Citus has just
+        moved the tenant's rows, asking again finds them.
         """
-        known = self._prepared.setdefault(connection, set())
-        while self._surprises < _MOST_SURPRISES:
+        known: set[bytes] | None = self._prepared.setdefault(connection, set())
+        pauses = iter(_MOVES if self.citus else ())
+        while True:
+            known = known if self._surprises < _MOST_SURPRISES else None
             try:
-                return await _sent(connection, messages, known)
+                return await send(connection, messages, known)
             except (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement):
-                # The pipeline has noted what the server knows: it means the same by a name.
-                pass
-            self._surprises += 1
-        return await _sent(connection, messages, None)
+                # `send` has noted what the server knows: it means the same by a name.
+                if known is None:
+                    raise
+                self._surprises += 1
+                continue
+            except pg.InternalError as error:
+                pause = next(pauses, None)
+                if pause is None or not is_moving(error):
+                    raise
+            finally:
+                await _rolled_back(connection)
+            await anyio.sleep(pause)
 
-    @asynccontextmanager
-    async def transaction(self, scope: Scope | None) -> AsyncIterator[Transaction]:
+    def transaction(self, scope: Scope | None) -> AbstractAsyncContextManager[Transaction]:
         """Several statements within a scope, all or none."""
-        async with self._within(scope, _BEGIN) as transaction:
-            yield transaction
+        return self._within(scope, _BEGIN)
 
-    @asynccontextmanager
-    async def snapshot(self, scope: Scope) -> AsyncIterator[Transaction]:
+    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         """Several statements within a scope that all read the same moment; none can write."""
-        async with self._within(scope, _BEGIN_SNAPSHOT) as transaction:
-            yield transaction
+        return self._within(scope, _BEGIN_SNAPSHOT)
 
     @asynccontextmanager
-    async def _within(self, scope: Scope | None, begin: Call) -> AsyncIterator[Transaction]:
-        entered = self.settings(scoping.settings(scope), self.role)
+    async def _within(
+        self, scope: Scope | None, begin: BoundStatement
+    ) -> AsyncIterator[Transaction]:
+        entering = scoping.entering(scoping.settings(scope), self.role, citus=self.citus)
         async with self._borrowed() as connection:
-            transaction = Transaction(self, connection, (begin, *entered))
+            transaction = Transaction(self, connection, (begin, *entering))
             try:
                 yield transaction
                 await transaction.end()
@@ -195,38 +198,102 @@ class Database:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
         """A connection in a transaction as our role, for the registry: no scope, so no memory."""
+        entering = scoping.entering(scoping.settings(None), self.role, citus=self.citus)
         async with self._borrowed() as connection, connection.transaction():
-            entered = self.settings(scoping.settings(None), self.role)
-            await _sent(connection, entered, None)
+            await send(connection, entering, None)
             yield connection
 
     @asynccontextmanager
     async def _borrowed(self) -> AsyncIterator[Connection]:
-        if self._closed:
+        if self.closed:
             raise DatabaseClosed
         with translated():
             async with self._pool.connection() as connection:
                 yield connection
 
-    def settings(self, settings: Mapping[str, str], role: str | None = None) -> tuple[Call, ...]:
-        """The calls that set role and settings, local to their transaction."""
-        return scoping.entering(settings, role, citus=self.citus)
-
-
-async def _sent(
-    connection: Connection, calls: Sequence[Call], known: set[bytes] | None
-) -> list[Rows]:
-    pipeline = Pipeline(connection, known)
-    for call in calls:
-        pipeline.add(call)
-    try:
-        return await pipeline.run()
-    finally:
-        if calls[-1] is _COMMIT:
-            await _rolled_back(connection)
-
 
 async def _rolled_back(connection: Connection) -> None:
     """End a transaction that its statements did not."""
     if connection.pgconn.transaction_status in _OPEN:
-        await _sent(connection, [_ROLLBACK], None)
+        await send(connection, [_ROLLBACK], None)
+
+
+class Administration:
+    """Connections of a login that may create roles and schemas; one at a time, none is kept.
+
+    A memory, a session and the Actor's objects do not hold it: they know only the database.
+    """
+
+    def __init__(self, dsn: str):
+        self._dsn = dsn
+        self._closed = False
+
+    def close(self) -> None:
+        """Refuse to administer anything from now on."""
+        self._closed = True
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection of its own, in autocommit."""
+        if self._closed:
+            raise DatabaseClosed
+        with translated():
+            connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+            async with connection:
+                yield connection
+
+
+async def fetch(
+    connection: psycopg.AsyncConnection[Any], path: str, title: str, **values: Any
+) -> Rows:
+    """Run a named query of ours on a connection as it is; its rows, if it gives any."""
+    cursor = await connection.execute(raw(templates.query(path, title)), values or None)
+    return await cursor.fetchall() if cursor.description else []
+
+
+class RolePool(AsyncConnectionPool[Pooled]):
+    """A pool for others' code that speaks to the database itself: the queue's, the checkpointer's.
+
+    Such code knows neither our roles nor our schemas. So every loan is one transaction in which
+    role and search path are set before it is handed out, and local to it: behind a pooler in
+    transaction mode nothing of them is lost, and nobody inherits them.
+    """
+
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        role: str,
+        schema: str,
+        begin: str = "BEGIN",
+        kwargs: dict[str, Any] | None = None,
+        **options: Any,
+    ):
+        # A statement that psycopg prepares by counting would be unknown to a pooler's next server.
+        kwargs = {"prepare_threshold": None, **(kwargs or {})}
+        super().__init__(conninfo, kwargs=kwargs, **options)
+        path = {"search_path": scoping.quoted(schema)}
+        entering = scoping.entering(path, role, citus=False)
+        self._entering = (BoundStatement(Statement(begin)), *entering)
+
+    @asynccontextmanager
+    async def connection(
+        self,
+        timeout: float | None = None,  # noqa: ASYNC109 - the pool's own signature
+    ) -> AsyncIterator[Pooled]:
+        """A connection for one transaction, committed at the end; an error rolls it back."""
+        async with super().connection(timeout) as connection:
+            await send(connection, self._entering, None)
+            yield connection
+
+
+async def is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:
+    """Whether a server answers itself, and no pooler in its place.
+
+    The process that answers is then the one that was named when the connection began; a pooler
+    names one that it made up.
+    """
+    async with connection.cursor(row_factory=scalar_row) as cursor:
+        await cursor.execute("SELECT pg_backend_pid()")
+        answers: int | None = await cursor.fetchone()
+    return answers == connection.info.backend_pid

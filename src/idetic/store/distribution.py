@@ -1,96 +1,151 @@
-"""How an agent's tables lie on Citus: which go where, in which order, what stands in the way."""
+"""The distribution of one agent over Citus: its plan in one transaction, or nothing at all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
-from psycopg import sql
+import psycopg
 
-from idetic.store import templates
-from idetic.store.node_rules import NodeFinding
-from idetic.store.templates import raw
+from idetic.errors import DatabaseUnsupported, DistributionRefused
+from idetic.spec.memory_spec import MemorySpec
+from idetic.store.database import Administration, Connection
+from idetic.store.distribution_plan import SETTINGS, Distribution, bare, plan_distribution
+from idetic.store.migrator import locked
+from idetic.store.nodes import look, mending, over
+from idetic.store.sqlstate import privilege_needed
+from idetic.store.templates import composed, raw
 
-FILE = "queries/distribution.sql"
-# What says to Citus: begin a group of tables that lie together.
-ALONE = "none"
-SETTINGS = ("triggers", "sequential")
-
-
-class Place(StrEnum):
-    """Where a table lies."""
-
-    DISTRIBUTED = "distributed"
-    REFERENCE = "reference"
-    LOCAL = "local"
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """One table: where it goes and why, whether it is there, whether it holds rows."""
-
-    table: str
-    place: Place
-    why: str
-    tenant: str | None = None
-    beside: str = ALONE
-    done: bool = False
-    rows: bool = False
-
-    @property
-    def statement(self) -> str | None:
-        """What places it; nothing for a table that stays on the coordinator."""
-        if self.place is Place.LOCAL:
-            return None
-        values = {"table": self.table, "tenant": self.tenant, "beside": self.beside}
-        return composed(self.place, **values)
+# Whom Citus goes to the workers as: the roles of statements, that of the keys, which are on every
+# node and note there when they were used, and the owner of what it moves.
+ACTING = [
+    *("idetic_app", "idetic_auditor", "idetic_curator", "idetic_worker"),
+    *("idetic_actor", "idetic_subconscious", "idetic_steward", "idetic_keys"),
+    "idetic_owner",
+]
+# Functions that serve the coordinator's own tables.
+HERE = ["enter_v1", "enqueue_v1", "check_job_v1", "job_key_v1", "authenticate_v1", "key_turn_v1"]
+PAGE = "docs/how-to/move-to-citus.md"
+_NOTHING = "Nothing was distributed."
+_LEFT = "The tables are distributed; `idetic doctor` says what each node lacks."
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenRule:
-    """What keeps a table from being distributed, and what to do about it."""
+class Distributor:
+    """Plans and does the distribution of one agent, with the admin login's rights."""
 
-    table: str
-    rule: str
-    message: str
-    remedy: str
+    administration: Administration
+    agent: str
+    specs: Mapping[str, MemorySpec]
+
+    async def plan(self) -> Distribution:
+        """Which table goes where, and what stands in the way; on any server."""
+        async with self.administration.connection() as connection, connection.transaction():
+            return await self._plan(connection)
+
+    async def distribute(self) -> Distribution:
+        """Do it. Says what was pending when it began; what was distributed already stays.
+
+        The login's own role acts: Citus goes to the workers as the current role, and our owner
+        cannot log in.
+        """
+        async with self.administration.connection() as connection, locked(connection):
+            plan = await self._plan(connection)
+            check_distribution(plan)
+            await _set(connection, plan.pending)
+            for placement in plan.pending:
+                await _run(connection, placement.table, placement.statement or "", _NOTHING)
+            cursor = await connection.execute(raw(composed(bare("acting"), roles=ACTING)))
+            for (change,) in await cursor.fetchall():
+                await _run(connection, "over these roles", change, _NOTHING)
+            await _spread_functions(connection, plan)
+        await self._mend()
+        return plan
+
+    async def _mend(self) -> None:
+        """Say again what a node has otherwise: a copy of a function is open to PUBLIC, whoever may
+        call the original, and what was changed on a worker nobody else hears of."""
+        async with self.administration.connection() as connection, locked(connection):
+            found = (await look(over(connection))).findings
+            await _set(connection, found)
+            for statement in await mending(over(connection), found):
+                await _run(connection, "what a node lacks", statement, _LEFT)
+
+    async def _plan(self, connection: Connection) -> Distribution:
+        with privilege_needed(
+            "This login may not see every row of every table, so it cannot plan this.",
+            "Use an admin login that row-level security does not bind: "
+            "`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. Nothing was changed.",
+        ):
+            return await plan_distribution(connection, self.agent, self.specs)
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """Every table of an agent, and of the agents it shares tables with, in an order that works."""
+def check_distribution(plan: Distribution) -> None:
+    """Refuse what cannot be done, with everything that stands in the way at once."""
+    if not plan.citus:
+        raise DatabaseUnsupported(
+            "This database has no Citus, so there is nothing to distribute to.",
+            remedy=f"See {PAGE} for what a cluster needs; `idetic distribute AGENT --plan` shows "
+            "the statements here. Nothing was changed.",
+        )
+    if plan.broken:
+        listed = "\n".join(f"  {b.table}: {b.message} {b.remedy}" for b in plan.broken)
+        raise DistributionRefused(
+            f"What Citus asks of these tables is not given:\n{listed}\n",
+            remedy="Mend each as said, then call again. Nothing was changed.",
+            problems=[
+                {
+                    "primitive": b.rule,
+                    "path": b.table,
+                    "line": None,
+                    "message": b.message,
+                    "remedy": b.remedy,
+                }
+                for b in plan.broken
+            ],
+        )
+    if plan.loaded:
+        raise DistributionRefused(
+            f"These tables hold rows already: {', '.join(plan.loaded)}.",
+            remedy="Citus would leave a second copy that append-only triggers keep for ever. Take "
+            "a new database and this order: tables (`pg_restore --section=pre-data`), the "
+            "statements of `idetic distribute AGENT --plan`, rows (`--section=data`), the rest "
+            f"(`--section=post-data`). See {PAGE}. Nothing was changed.",
+        )
 
-    agents: tuple[str, ...]
-    tables: tuple[Placement, ...]
-    broken: tuple[BrokenRule, ...]
-    citus: bool
-    # What a node has otherwise than the coordinator. Distributing sends it again.
-    nodes: tuple[NodeFinding, ...] = ()
 
-    @property
-    def pending(self) -> tuple[Placement, ...]:
-        """The tables that are not where they belong yet."""
-        return tuple(t for t in self.tables if t.place is not Place.LOCAL and not t.done)
-
-    @property
-    def loaded(self) -> tuple[str, ...]:
-        """The tables to be distributed that hold rows already."""
-        return tuple(t.table for t in self.pending if t.rows and t.place is Place.DISTRIBUTED)
-
-    @property
-    def statements(self) -> tuple[str, ...]:
-        """What is run, in one transaction; nothing if nothing is pending."""
-        placing = tuple(t.statement for t in self.pending if t.statement)
-        return (*map(bare, SETTINGS), *placing) if placing else ()
+async def _set(connection: Connection, changes: Iterable[object]) -> None:
+    """Have Citus change shards in order and with their triggers, if there is a change to make."""
+    for setting in SETTINGS if changes else ():
+        await connection.execute(raw(bare(setting)))
 
 
-def bare(query: str) -> str:
-    """A query without its explanation, in one line: to be shown."""
-    lines = templates.query(FILE, query).splitlines()
-    return " ".join(line.strip() for line in lines if not line.startswith("--"))
+async def _spread_functions(connection: Connection, plan: Distribution) -> None:
+    """Make the functions known to every node: to the tenant's alone, if they take one."""
+    # By schema, a table that the calls of its functions follow.
+    beside = {t.table.split(".")[0].strip('"'): t.table for t in plan.tables if t.tenant}
+    query = composed(bare("functions"), schemas=[*beside, "idetic"], here=HERE)
+    cursor = await connection.execute(raw(query))
+    for function, schema, tenant in await cursor.fetchall():
+        how = bare("delegated" if tenant and schema in beside else "everywhere")
+        change = composed(how, function=function, beside=beside.get(schema, ""))
+        await _run(connection, function, change, _NOTHING)
 
 
-def composed(query: str, **values: str | list[str] | None) -> str:
-    """A query with names of the catalog's in it, as literals."""
-    literals = {name: sql.Literal(value) for name, value in values.items()}
-    return raw(bare(query)).format(**literals).as_string(None)
+async def _run(connection: Connection, table: str, statement: str, left: str) -> None:
+    try:
+        with privilege_needed(
+            f"This login may not distribute {table}.",
+            "Use an admin login that owns the tables or is a superuser: "
+            f"`Idetic.open(dsn, admin_dsn=…)`, or IDETIC_ADMIN_DSN. {left}",
+        ):
+            await connection.execute(raw(statement))
+    except psycopg.Error as error:
+        # A worker that does not answer is told in the same class as a server that went away.
+        a_worker = not connection.broken and (error.sqlstate or "").startswith("08")
+        if isinstance(error, psycopg.OperationalError) and not a_worker:
+            raise
+        raise DistributionRefused(
+            f"Citus refused {table}: {error.diag.message_primary}.",
+            remedy=f"Mend what it names, then call again. {left}",
+        ) from None

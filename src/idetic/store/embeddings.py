@@ -17,7 +17,7 @@ from idetic.store.entries import anchor_of, key_columns
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.statement import Call, Values, filled, named_query
+from idetic.store.statement import BoundStatement, Values, filled, named_query
 
 _FILE = "embeddings"
 _PATH = "queries/embeddings.sql"
@@ -53,13 +53,13 @@ async def known(run: Transaction, name: str, dimensions: int, fingerprint: str) 
     return profile_id
 
 
-def activation(family: Family, scope: Scope, profile_id: UUID, at: datetime) -> Call:
+def activation(family: Family, scope: Scope, profile_id: UUID, at: datetime) -> BoundStatement:
     """The call that switches a tenant's recalls to a profile."""
     values = {"activation_id": uuid7(), "profile": profile_id, "at": at}
     return family.call(_FILE, "activate", scope, {}, by=_by(scope.principal), **values)
 
 
-def active(family: Family, scope: Scope) -> Call:
+def active(family: Family, scope: Scope) -> BoundStatement:
     """The call that asks for the profile of a tenant's recalls."""
     return family.call(_FILE, "active", scope, {})
 
@@ -156,7 +156,7 @@ class Embeddings:
 
     def _inserts(
         self, scope: Scope, query: str, rows: Sequence[Values], same: Values
-    ) -> Iterator[Call]:
+    ) -> Iterator[BoundStatement]:
         """The calls that insert rows, with the values that all of them have.
 
         As many VALUES: Citus takes no INSERT … SELECT FROM unnest() under row-level security.

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
 
+from idetic.spec.memory_spec import GuardRole
 from idetic.spec.primitives import Persona
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import APP_ROLE
 from idetic.store.scope import quoted
-from idetic.store.statement import Call, Names, Statement, filled, statement
+from idetic.store.statement import BoundStatement, Names, Statement, filled, statement
 
 if TYPE_CHECKING:
     from idetic.model import Scope
@@ -22,18 +23,10 @@ if TYPE_CHECKING:
 
 STEWARD_ROLE = "idetic_steward"
 _TABLES = (
-    "memory",
-    "actions",
-    "embeddings",
-    "ledger",
-    "anchors",
-    "receipts",
-    "scopes",
-    "profiles",
-    "reads",
-    "lineage",
-    "marks",
+    *("memory", "actions", "embeddings", "ledger", "anchors", "receipts"),
+    *("scopes", "profiles", "reads", "lineage", "marks"),
 )
+_LIVE = ("archived_at", "superseded_at", "invalidated_at", "deleted_at")
 # Statements by all that their text depends on. Every pass over an anchor asks for several, and
 # composing one takes longer than a query.
 _STATEMENTS: dict[tuple[Any, ...], Statement] = {}
@@ -45,6 +38,11 @@ class Family:
 
     Nothing here knows any particular agent; a new spec is a new family by the same rules. With two
     personas each has a family, in a schema of its own: `persona`, by default the Actor, says whose.
+
+    `role` works in the family, and `steward` governs it: only the steward may erase here and take
+    an export in. `readers` only read: the Subconscious may read the Actor's memory. `log_table` is
+    the log that memory is derived from, `notes_table` the notes that the other persona leaves.
+    `prefix` begins every name of the family: `"worlds".world_agent`.
     """
 
     def __init__(self, spec: MemorySpec, persona: Persona | None = None):
@@ -54,33 +52,15 @@ class Family:
         own = f"_{self.persona}" if self.persona else ""
         self.schema = spec.backend.schema_ + own
         self.name = spec.backend.family + own
+        self.prefix = f"{quoted(self.schema)}.{self.name}"
         self.keys = tuple(key.name for key in spec.anchor.keys)
-
-    @property
-    def role(self) -> str:
-        """The role that works in this family."""
-        return f"idetic_{self.persona}" if self.persona else APP_ROLE
-
-    @property
-    def steward(self) -> str:
-        """The role that governs it: the only one that may erase here and take an export in."""
-        return STEWARD_ROLE if self.persona else APP_ROLE
-
-    @property
-    def writers(self) -> tuple[str, ...]:
-        """The roles that read and write here."""
-        return tuple(dict.fromkeys((self.role, self.steward)))
-
-    @property
-    def readers(self) -> tuple[str, ...]:
-        """The roles that only read: the Subconscious may read the Actor's memory."""
-        seen = self.persona is Persona.ACTOR
-        return ("idetic_auditor", "idetic_subconscious") if seen else ("idetic_auditor",)
-
-    @property
-    def noted(self) -> bool:
-        """Whether the other persona may leave notes here."""
-        return self.persona is Persona.ACTOR
+        self.role = f"idetic_{self.persona}" if self.persona else APP_ROLE
+        self.steward = STEWARD_ROLE if self.persona else APP_ROLE
+        self.writers = tuple(dict.fromkeys((self.role, self.steward)))
+        actor = self.persona is Persona.ACTOR
+        self.readers = ("idetic_auditor", *(("idetic_subconscious",) if actor else ()))
+        self.log_table = f"{self.name}_log" if spec.backend.log is not None else None
+        self.notes_table = f"{self.name}_notes" if actor else None
 
     def __repr__(self) -> str:
         return f"Family({self.schema}.{self.name})"
@@ -98,22 +78,12 @@ class Family:
         return f"{self.name}_{canonical.noun}_prints"
 
     def prints_tables(self) -> list[str]:
-        """One for each canonical noun that has texts."""
+        """The prints of each canonical noun that has texts."""
         return [self.prints_table(c) for c in self.spec.references.canonical if c.body]
 
     def contradictions_table(self, canonical: Canonical) -> str:
         """The contradictions with one canonical noun."""
         return f"{self.name}_{canonical.noun}_contradictions"
-
-    @property
-    def log_table(self) -> str | None:
-        """The log that memory here is derived from, if there is one."""
-        return f"{self.name}_log" if self.spec.backend.log is not None else None
-
-    @property
-    def notes_table(self) -> str | None:
-        """The notes of the other persona."""
-        return f"{self.name}_notes" if self.noted else None
 
     def tables(self) -> tuple[str, ...]:
         """Every table of the family, in creation order."""
@@ -132,11 +102,6 @@ class Family:
     def qualified(self, name: str) -> sql.Identifier:
         """A name in the family's schema."""
         return sql.Identifier(self.schema, name)
-
-    @property
-    def prefix(self) -> str:
-        """What every name of the family begins with: `"worlds".world_agent`."""
-        return f"{quoted(self.schema)}.{self.name}"
 
     def names(self) -> dict[str, str]:
         """What the SQL files may name that depends only on the family."""
@@ -189,10 +154,10 @@ class Family:
 
     def call(
         self, file: str, query: str, scope: Scope, parts: Mapping[str, str], **values: Any
-    ) -> Call:
+    ) -> BoundStatement:
         """A named query with its values; the scope brings its own."""
         made = self.statement(file, query, scope, parts)
-        return Call(made, scoping.bound(scope) | values)
+        return BoundStatement(made, scoping.bound(scope) | values)
 
 
 def families(spec: MemorySpec) -> list[Family]:
@@ -202,5 +167,40 @@ def families(spec: MemorySpec) -> list[Family]:
 
 def live(alias: str) -> str:
     """The entries that hold now: the condition of the index that the current view is read by."""
-    states = ("archived_at", "superseded_at", "invalidated_at", "deleted_at")
-    return " AND ".join(f"{alias}.{state} IS NULL" for state in states)
+    return " AND ".join(f"{alias}.{state} IS NULL" for state in _LIVE)
+
+
+def qualified(table: str) -> str:
+    """`schema.table` as SQL."""
+    return sql.Identifier(*table.split(".", 1)).as_string(None)
+
+
+def tables_outside(spec: MemorySpec) -> list[str]:
+    """Every table outside the family that the spec points at, once each."""
+    tables = [spec.anchor.root.table] if spec.anchor.root else []
+    for canonical in spec.references.canonical:
+        tables += [canonical.table, *([canonical.versions] if canonical.versions else [])]
+    return list(dict.fromkeys(tables))
+
+
+def canonical_names(family: Family, canonical: Canonical) -> dict[str, str]:
+    """What the SQL files may name of one canonical noun."""
+    names = {
+        "noun": canonical.noun,
+        "canonical": qualified(canonical.table),
+        "canonical_text": canonical.table,
+        "canonical_schema": quoted(canonical.table.split(".", 1)[0]),
+        "canonical_id": quoted(canonical.key),
+        "primary": str(family.spec.leak_defence.guard is GuardRole.PRIMARY).lower(),
+    }
+    for name, column in (
+        ("canonical_body", canonical.body),
+        ("canonical_strength", canonical.strength),
+        ("canonical_version", canonical.version if canonical.versions else None),
+        ("canonical_scope", canonical.scope if family.spec.anchor.root else None),
+    ):
+        if column:
+            names[name] = quoted(column)
+    if canonical.versions:
+        names["canonical_versions"] = qualified(canonical.versions)
+    return names

@@ -10,15 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
 from idetic.store.compiler import DatabaseObject, Extensions, rendered
-from idetic.store.database import Connection
-from idetic.store.migrator import check_known, digest_of, migrations, missing, named
-from idetic.store.ownership import OWNER, hand_over_one
-from idetic.store.pipeline import Rows
+from idetic.store.database import Connection, fetch
+from idetic.store.migrator import (
+    OWNER,
+    check_known,
+    digest_of,
+    hand_over_one,
+    migrations,
+    missing,
+    stop_named,
+)
 from idetic.store.templates import raw
 
 FOLDER = "family_migrations"
@@ -29,8 +34,6 @@ DEPENDENT = ("access", "function", "grant", "trigger", "view")
 _SAYS = re.compile(r"^\s*-- (alters|drops): (\w+) (.+?)\s*$", re.MULTILINE)
 _FILE = "queries/upgrade.sql"
 
-Named = tuple[str, str]
-
 
 @dataclass(frozen=True, slots=True)
 class FamilyMigration:
@@ -39,8 +42,8 @@ class FamilyMigration:
     number: int
     name: str
     ddl: str
-    alters: frozenset[Named]
-    drops: frozenset[Named]
+    alters: frozenset[tuple[str, str]]
+    drops: frozenset[tuple[str, str]]
 
 
 def newest() -> int:
@@ -62,7 +65,8 @@ async def pending(
     connection: Connection, spec: MemorySpec, extensions: Extensions
 ) -> list[FamilyMigration]:
     """What the family of an agent lacks, in order."""
-    known: dict[int, str] = dict(await _ask(connection, "family_migrations", agent=spec.agent))
+    rows = await fetch(connection, _FILE, "family_migrations", agent=spec.agent)
+    known: dict[int, str] = dict(rows)
     check_known(known, FOLDER, f"family of {spec.agent}")
     return [family_migration(*each, spec, extensions) for each in missing(known, FOLDER)]
 
@@ -73,13 +77,17 @@ async def record_all(connection: Connection, agent: str) -> None:
         await _record(connection, agent, number, name)
 
 
+async def _record(connection: Connection, agent: str, number: int, name: str) -> None:
+    row = {"agent": agent, "number": number, "name": name, "digest": digest_of(name, FOLDER)}
+    await fetch(connection, _FILE, "record_migration", **row)
+
+
 async def record_object(
     connection: Connection, agent: str, item: DatabaseObject, version: int
 ) -> None:
     """Note an object of an agent as it was made."""
-    about = {"agent": agent, "kind": item.kind, "name": item.name}
-    query = raw(templates.query(_FILE, "record_object"))
-    await connection.execute(query, {**about, "digest": item.digest, "version": version})
+    row = {"agent": agent, "kind": item.kind, "name": item.name, "digest": item.digest}
+    await fetch(connection, _FILE, "record_object", **row, version=version)
 
 
 async def run(
@@ -96,7 +104,7 @@ async def run(
     await _switch(connection, forced, "NO FORCE")
     # Whoever may not see a row is told, and does not leave it as it was in silence.
     await connection.execute("SET LOCAL row_security = off")
-    with named(f"{migration.name}, for {agent},"):
+    with stop_named(f"{migration.name}, for {agent},"):
         await connection.execute(raw(migration.ddl))
     await connection.execute("SET LOCAL row_security = on")
     await _switch(connection, forced, "FORCE")
@@ -105,33 +113,19 @@ async def run(
     for item in altered:
         await record_object(connection, agent, item, version)
     for kind, name in sorted(migration.drops):
-        await _do(connection, "forget_object", agent=agent, kind=kind, name=name)
-    await _do(connection, "make_again", agent=agent, kinds=list(DEPENDENT))
+        await fetch(connection, _FILE, "forget_object", agent=agent, kind=kind, name=name)
+    await fetch(connection, _FILE, "make_again", agent=agent, kinds=list(DEPENDENT))
     await _record(connection, agent, migration.number, migration.name)
 
 
 async def _forced(connection: Connection, tables: Sequence[DatabaseObject]) -> list[str]:
     """The tables that have to let a login see their rows for as long as a migration runs."""
-    if await _ask(connection, "bound") != [(True,)]:
+    if await fetch(connection, _FILE, "bound") != [(True,)]:
         return []
     names = [f"{table.schema}.{table.name}" for table in tables]
-    return [name for (name,) in await _ask(connection, "forced", tables=names)]
+    return [name for (name,) in await fetch(connection, _FILE, "forced", tables=names)]
 
 
 async def _switch(connection: Connection, tables: Iterable[str], how: str) -> None:
     for table in tables:
         await connection.execute(raw(f"ALTER TABLE IF EXISTS {table} {how} ROW LEVEL SECURITY"))
-
-
-async def _record(connection: Connection, agent: str, number: int, name: str) -> None:
-    digest = digest_of(name, FOLDER)
-    await _do(connection, "record_migration", agent=agent, number=number, name=name, digest=digest)
-
-
-async def _do(connection: Connection, query: str, **values: Any) -> None:
-    await connection.execute(raw(templates.query(_FILE, query)), values)
-
-
-async def _ask(connection: Connection, query: str, **values: Any) -> Rows:
-    cursor = await connection.execute(raw(templates.query(_FILE, query)), values)
-    return await cursor.fetchall()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection
     from psycopg.pq.abc import PGconn, PGresult
 
-    from idetic.store.statement import Call
+    from idetic.store.statement import BoundStatement
 
 Rows = list[tuple[Any, ...]]
 _INT4 = range(-(2**31), 2**31)
@@ -28,24 +28,49 @@ _INT4_OID = 23
 _CACHE = Name("prepared_statement")
 
 
-class Pipeline:
-    """Messages for one connection, sent together; the results come back in their order."""
+async def send(
+    connection: AsyncConnection[Any], bound: Sequence[BoundStatement], known: set[bytes] | None
+) -> list[Rows]:
+    """Send statements together and wait for all of them; gives the rows of each.
+
+    `known` are the names that this connection has prepared, updated here; without it nothing is
+    prepared. The first failure is raised once everything is read: what came after it did not
+    happen.
+    """
+    messages = _Messages(connection, known)
+    for each in bound:
+        messages.add(each)
+    pgconn = connection.pgconn
+    try:
+        results = await connection.wait(_exchange(pgconn, messages.sends))
+    finally:
+        if pgconn.pipeline_status != PipelineStatus.OFF:
+            # Half a pipeline is of no use to whoever borrows the connection next.
+            await connection.close()
+    for place, result in enumerate(results):
+        if result.status == ExecStatus.FATAL_ERROR:
+            error = pg.error_from_result(result, encoding=connection.info.encoding)
+            messages.forget(place, error)
+            raise error
+    return [messages.rows(results[place]) for place in messages.places]
+
+
+class _Messages:
+    """The messages of one pipeline, and where among the results each statement's own stands."""
 
     def __init__(self, connection: AsyncConnection[Any], known: set[bytes] | None):
-        self._connection = connection
         self._pgconn: PGconn = connection.pgconn
         self._known = known
         self._values = Transformer(connection)
-        self._messages: list[Callable[[], None]] = []
-        # Where each call's own result stands among all that come back.
-        self._places: list[int] = []
+        self.sends: list[Callable[[], None]] = []
+        self.places: list[int] = []
         # Which name each message prepares or runs.
         self._named: dict[int, bytes] = {}
 
-    def add(self, call: Call) -> None:
-        """One statement with its values. A text that is prepared on this connection stays here."""
-        statement, pgconn = call.statement, self._pgconn
-        values, types = self._dumped(statement.bound(call.values))
+    def add(self, bound: BoundStatement) -> None:
+        """One statement with its values. A text that this connection has prepared stays here."""
+        statement, pgconn = bound.statement, self._pgconn
+        values, types = self._dumped(statement.bound(bound.values))
         if self._known is None or not statement.prepared:
             text = statement.encoded
             self._append(lambda: pgconn.send_query_params(text, values, types))
@@ -55,14 +80,14 @@ class Pipeline:
         if name not in self._known:
             self._known.add(name)
             text = statement.encoded
-            self._named[len(self._messages)] = name
-            self._messages.append(lambda: pgconn.send_prepare(name, text, types))
-        self._named[len(self._messages)] = name
+            self._named[len(self.sends)] = name
+            self.sends.append(lambda: pgconn.send_prepare(name, text, types))
+        self._named[len(self.sends)] = name
         self._append(lambda: pgconn.send_query_prepared(name, values))
 
     def _append(self, message: Callable[[], None]) -> None:
-        self._places.append(len(self._messages))
-        self._messages.append(message)
+        self.places.append(len(self.sends))
+        self.sends.append(message)
 
     def _dumped(self, values: Sequence[Any]) -> tuple[list[bytes | None], list[int]]:
         dumped: list[bytes | None] = []
@@ -80,26 +105,8 @@ class Pipeline:
             types.append(_INT4_OID if small else dumper.oid)
         return dumped, types
 
-    async def run(self) -> list[Rows]:
-        """Send everything and wait for all of it; gives the rows of each call.
-
-        The first failure is raised, once everything is read: what came after it did not happen.
-        """
-        try:
-            results = await self._connection.wait(_exchange(self._pgconn, self._messages))
-        finally:
-            if self._pgconn.pipeline_status != PipelineStatus.OFF:
-                # Half a pipeline is of no use to whoever borrows the connection next.
-                await self._connection.close()
-        for place, result in enumerate(results):
-            if result.status == ExecStatus.FATAL_ERROR:
-                error = pg.error_from_result(result, encoding=self._connection.info.encoding)
-                self._forget(place, error)
-                raise error
-        return [self._rows(results[place]) for place in self._places]
-
-    def _forget(self, failed: int, error: pg.Error) -> None:
-        """What was to be prepared after a failure is not; nor is what the server does not know."""
+    def forget(self, failed: int, error: pg.Error) -> None:
+        """Forget names that were to be prepared after a failure, or that the server lacks."""
         if self._known is None:
             return
         kept = {name for place, name in self._named.items() if place < failed}
@@ -110,7 +117,8 @@ class Pipeline:
             lost.discard(self._named[failed])
         self._known -= lost
 
-    def _rows(self, result: PGresult) -> Rows:
+    def rows(self, result: PGresult) -> Rows:
+        """The rows of one result."""
         if result.status != ExecStatus.TUPLES_OK:
             return []
         self._values.set_pgresult(result)
@@ -118,11 +126,11 @@ class Pipeline:
 
 
 def _exchange(
-    pgconn: PGconn, messages: Sequence[Callable[[], None]]
+    pgconn: PGconn, sends: Sequence[Callable[[], None]]
 ) -> Generator[Wait, Ready | int, list[PGresult]]:
     pgconn.enter_pipeline_mode()
-    for send in messages:
-        send()
+    for send_one in sends:
+        send_one()
     pgconn.pipeline_sync()
     while pgconn.flush():
         ready = yield Wait.RW

@@ -1,21 +1,23 @@
-"""What applying a spec would change in a database: shown first, and never a dropped row."""
+"""The plan of a spec: what applying it would change in a database, and never a dropped row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.canonical_check import problems_with_canonicals
 from idetic.store.compiler import DatabaseObject, Extensions, compile_spec
-from idetic.store.database import Connection
+from idetic.store.database import Connection, fetch
+from idetic.store.family import tables_outside
 from idetic.store.family_migration import DEPENDENT, STRUCTURAL, FamilyMigration, pending
 
+FILE = "queries/registry.sql"
 CONTEXT_OWNER = "@context"
+_ANY_TYPE = "of any type"
 
 
-class Action(StrEnum):
+class PlanAction(StrEnum):
     """What a step of a plan does."""
 
     MIGRATE = "migrate"
@@ -26,10 +28,10 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """One step of a plan, and why."""
 
-    action: Action
+    action: PlanAction
     kind: str
     name: str
     why: str
@@ -38,7 +40,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ReferenceContext:
     """A canonical context that ships with Idetic: a schema's name and the SQL that makes it."""
 
     schema: str
@@ -52,20 +54,21 @@ class Plan:
     spec: MemorySpec
     from_version: int | None
     to_version: int
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     extensions: Extensions
     # What a release has to do to the family's tables first, which only `idetic upgrade` does.
     migrations: tuple[FamilyMigration, ...] = ()
 
     @property
-    def changes(self) -> tuple[Step, ...]:
+    def changes(self) -> tuple[PlanStep, ...]:
         """The steps that touch the database."""
-        return tuple(s for s in self.steps if s.action in (Action.CREATE, Action.REPLACE))
+        made = (PlanAction.CREATE, PlanAction.REPLACE)
+        return tuple(step for step in self.steps if step.action in made)
 
     @property
-    def refusals(self) -> tuple[Step, ...]:
+    def refusals(self) -> tuple[PlanStep, ...]:
         """The steps that cannot be taken without losing data or sense."""
-        return tuple(s for s in self.steps if s.action is Action.REFUSE)
+        return tuple(step for step in self.steps if step.action is PlanAction.REFUSE)
 
     @property
     def empty(self) -> bool:
@@ -73,78 +76,80 @@ class Plan:
         touched = self.changes or self.refusals or self.migrations
         return not touched and self.from_version == self.to_version
 
+    @property
+    def reasons(self) -> str:
+        """Why the plan is refused: every reason once, with all it applies to."""
+        by_reason: dict[str, list[str]] = {}
+        for step in self.refusals:
+            by_reason.setdefault(step.why, []).append(f"{step.kind} {step.name}")
+        return "; ".join(f"{', '.join(names)}: {why}" for why, names in by_reason.items()) + "."
 
-async def make_plan(connection: Connection, spec: MemorySpec, contexts: Sequence[Context]) -> Plan:
+
+async def make_plan(
+    connection: Connection, spec: MemorySpec, contexts: Sequence[ReferenceContext]
+) -> Plan:
     """Compare a spec with what the database holds."""
     known = await _known(connection, spec.agent)
-    version, digest = await latest_version(connection, spec.agent)
-    wanted = [c for c in contexts if c.schema in _schemas(spec)]
+    latest = await fetch(connection, FILE, "latest", agent=spec.agent)
+    version, digest = latest[0] if latest else (None, None)
     extensions = await extensions_of(connection)
-    new_contexts = await _context_steps(connection, wanted)
+    new_contexts = await _context_steps(connection, spec, contexts)
     provided = {step.name for step in new_contexts}
     waiting = await pending(connection, spec, extensions) if version else []
+    why = "this release changes tables"
     steps = [
-        *[Step(Action.MIGRATE, "family", m.name, "this release changes tables") for m in waiting],
+        *(PlanStep(PlanAction.MIGRATE, "family", each.name, why) for each in waiting),
         *new_contexts,
-        *[
-            Step(Action.REFUSE, "canonical", p.table, p.message)
-            for p in await problems_with_canonicals(connection, spec, provided)
-        ],
+        *[step async for step in _misfits(connection, spec, provided)],
         *await _foreign_family(connection, spec),
-        *_steps(spec, compile_spec(spec, extensions), known, waiting),
+        *_object_steps(spec, compile_spec(spec, extensions), known, waiting),
     ]
     to_version = version if version and digest == spec.digest else (version or 0) + 1
     return Plan(spec, version, to_version, tuple(steps), extensions, tuple(waiting))
 
 
-def _schemas(spec: MemorySpec) -> set[str]:
-    tables = [c.table for c in spec.references.canonical]
-    if spec.anchor.root:
-        tables.append(spec.anchor.root.table)
-    return {table.split(".", 1)[0] for table in tables}
-
-
-def _steps(
+def _object_steps(
     spec: MemorySpec,
     objects: list[DatabaseObject],
     known: dict[tuple[str, str], str],
     waiting: Sequence[FamilyMigration],
-) -> Iterator[Step]:
+) -> Iterator[PlanStep]:
     altered = {name for migration in waiting for name in migration.alters}
     dropped = {name for migration in waiting for name in migration.drops}
     for item in objects:
-        digest = known.get((item.kind, item.name))
-        if (item.kind, item.name) in altered:
+        kind, name = item.kind, item.name
+        digest = known.get((kind, name))
+        if (kind, name) in altered:
             continue
         if digest is None:
-            yield Step(Action.CREATE, item.kind, item.name, "new", item, spec.agent)
-        elif digest != item.digest and item.kind in STRUCTURAL:
-            yield Step(
-                Action.REFUSE,
-                item.kind,
-                item.name,
+            yield PlanStep(PlanAction.CREATE, kind, name, "new", item, spec.agent)
+        elif digest != item.digest and kind in STRUCTURAL:
+            why = (
                 "its columns or keys would change; anchor, root and canonical keys are structural. "
-                "Give the changed spec a new `agent` and `backend.family` and move entries over",
+                "Give the changed spec a new `agent` and `backend.family` and move entries over"
             )
+            yield PlanStep(PlanAction.REFUSE, kind, name, why)
         elif digest != item.digest:
-            yield Step(
-                Action.REPLACE, item.kind, item.name, "its definition changed", item, spec.agent
-            )
-        elif waiting and item.kind in DEPENDENT:
-            yield Step(
-                Action.REPLACE, item.kind, item.name, "made again over tables that change", item,
-                spec.agent,
-            )  # fmt: skip
+            why = "its definition changed"
+            yield PlanStep(PlanAction.REPLACE, kind, name, why, item, spec.agent)
+        elif waiting and kind in DEPENDENT:
+            why = "made again over tables that change"
+            yield PlanStep(PlanAction.REPLACE, kind, name, why, item, spec.agent)
     compiled = {(item.kind, item.name) for item in objects}
     for kind, name in sorted(known.keys() - compiled - dropped):
-        yield Step(Action.KEEP, kind, name, "the spec no longer asks for it; nothing is dropped")
+        why = "the spec no longer asks for it; nothing is dropped"
+        yield PlanStep(PlanAction.KEEP, kind, name, why)
 
 
-async def _context_steps(connection: Connection, contexts: Sequence[Context]) -> list[Step]:
+async def _context_steps(
+    connection: Connection, spec: MemorySpec, contexts: Sequence[ReferenceContext]
+) -> list[PlanStep]:
+    """The reference contexts that the spec points at and that are not there."""
     known = await _known(connection, CONTEXT_OWNER)
+    wanted = {table.split(".", 1)[0] for table in tables_outside(spec)}
     return [
-        Step(
-            Action.CREATE,
+        PlanStep(
+            PlanAction.CREATE,
             "context",
             context.schema,
             "the reference canonical context",
@@ -152,49 +157,73 @@ async def _context_steps(connection: Connection, contexts: Sequence[Context]) ->
             CONTEXT_OWNER,
         )
         for context in contexts
-        if ("context", context.schema) not in known
+        if context.schema in wanted and ("context", context.schema) not in known
     ]
 
 
-async def _foreign_family(connection: Connection, spec: MemorySpec) -> list[Step]:
+async def _misfits(
+    connection: Connection, spec: MemorySpec, provided: set[str]
+) -> AsyncIterator[PlanStep]:
+    """Refuse tables that the spec points at and that lack what it names."""
+    for table, columns in _needed_columns(spec):
+        if table.split(".", 1)[0] in provided:
+            continue
+        have: dict[str, str] = dict(await fetch(connection, FILE, "columns", table=table))
+        lacking = ", ".join(f"{c} {t}" for c, t in columns.items() if c not in have)
+        wrong = [c for c, t in columns.items() if c in have and t not in (have[c], _ANY_TYPE)]
+        if not have:
+            why = f"there is no such table; it needs ({lacking})"
+        elif lacking:
+            why = f"it lacks the column(s) {lacking}"
+        elif wrong:
+            told = ", ".join(f"{c} is {have[c]}, not {columns[c]}" for c in wrong)
+            why = f"a column has another type: {told}"
+        else:
+            continue
+        yield PlanStep(PlanAction.REFUSE, "canonical", table, why)
+
+
+def _needed_columns(spec: MemorySpec) -> Iterator[tuple[str, dict[str, str]]]:
+    tenant = {spec.anchor.tenant.name: spec.anchor.tenant.type.value}
+    root = spec.anchor.root
+    if root:
+        yield root.table, {k.name: k.type.value for k in spec.anchor.keys} | {root.key: "uuid"}
+    for canonical in spec.references.canonical:
+        columns = tenant | {canonical.key: "uuid"}
+        if canonical.body:
+            columns[canonical.body] = "text"
+        if canonical.strength:
+            columns[canonical.strength] = _ANY_TYPE
+        if canonical.scope:
+            columns[canonical.scope] = "uuid"
+        if canonical.versions and canonical.version:
+            pin = {canonical.version: "integer"}
+            yield canonical.versions, tenant | {canonical.key: "uuid"} | pin
+            columns |= pin
+        yield canonical.table, columns
+
+
+async def _foreign_family(connection: Connection, spec: MemorySpec) -> list[PlanStep]:
     """Another agent's tables are not ours to replace, even if the names would be the same."""
-    cursor = await connection.execute(
-        """SELECT agent FROM idetic.spec_versions
-           WHERE agent <> %s AND spec -> 'backend' ->> 'schema' = %s
-             AND spec -> 'backend' ->> 'family' = %s LIMIT 1""",
-        (spec.agent, spec.backend.schema_, spec.backend.family),
-    )
-    row = await cursor.fetchone()
-    if row is None:
-        return []
-    why = f"this family belongs to the agent {row[0]!r}; choose another `backend.family`"
-    return [Step(Action.REFUSE, "family", spec.backend.family, why)]
+    schema, family = spec.backend.schema_, spec.backend.family
+    given = {"agent": spec.agent, "schema": schema, "family": family}
+    return [
+        PlanStep(
+            PlanAction.REFUSE,
+            "family",
+            family,
+            f"this family belongs to the agent {agent!r}; choose another `backend.family`",
+        )
+        for (agent,) in await fetch(connection, FILE, "family_owner", **given)
+    ]
 
 
 async def _known(connection: Connection, agent: str) -> dict[tuple[str, str], str]:
-    cursor = await connection.execute(
-        "SELECT kind, name, digest FROM idetic.compiled_objects WHERE agent = %s", (agent,)
-    )
-    return {(kind, name): digest for kind, name, digest in await cursor.fetchall()}
-
-
-async def latest_version(connection: Connection, agent: str) -> tuple[int | None, str | None]:
-    """The newest stored version of an agent's spec and its digest, or nothing."""
-    cursor = await connection.execute(
-        """SELECT version, digest FROM idetic.spec_versions WHERE agent = %s
-           ORDER BY version DESC LIMIT 1""",
-        (agent,),
-    )
-    row = await cursor.fetchone()
-    return (row[0], row[1]) if row else (None, None)
+    rows = await fetch(connection, FILE, "known", agent=agent)
+    return {(kind, name): digest for kind, name, digest in rows}
 
 
 async def extensions_of(connection: Connection) -> Extensions:
     """Where this database keeps the extensions that we name."""
-    cursor = await connection.execute(
-        """SELECT e.extname, n.nspname FROM pg_extension e
-           JOIN pg_namespace n ON n.oid = e.extnamespace
-           WHERE e.extname IN ('citus', 'pg_trgm', 'vector')"""
-    )
-    found: dict[str, str] = dict(await cursor.fetchall())
+    found: dict[str, str] = dict(await fetch(connection, FILE, "extensions"))
     return Extensions(trgm=found["pg_trgm"], vector=found["vector"], citus="citus" in found)

@@ -15,44 +15,32 @@ from idetic.errors import InputError
 from idetic.model import Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
-from idetic.store.backlog import STATUS, Job, JobState, job_of
+from idetic.store.backlog import STATUS, Job, JobState, TaskBacklog
 from idetic.store.database import Database
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.statement import Call, Names, filled, named_query, statement
+from idetic.store.statement import BoundStatement, Names, filled, named_query, statement
 
 WORKER_ROLE = "idetic_worker"
 _FILE = "queries/queue.sql"
 _TASK = re.compile(r"[a-z][a-z_]{0,63}\Z")
 _ID_LENGTH = 200
+_STATES = {status: state for state, status in STATUS.items()}
 MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class TaskBacklog:
-    """What the queue holds of one task."""
-
-    task: str
-    waiting: int
-    running: int
-    failed: int
-    oldest_seconds: float | None
-    last_error: str | None
-    last_reason: str | None
-
-
 class Queue:
     """Jobs of one database: enqueue within a scope, look at all of them."""
 
-    def __init__(self, database: Database):
-        self._database = database
+    database: Database
 
     async def enqueue(
         self, scope: Scope, task: str, *, at: datetime | None = None, **ids: Any
     ) -> int | None:
         """Enqueue a task for the scope's anchor; None if an equal job waits already."""
-        rows = await self._database.run_all(scope, [enqueue_statement(scope, task, at=at, **ids)])
+        rows = await self.database.run_all(scope, [enqueue_statement(scope, task, at=at, **ids)])
         job: int | None = rows[0][0]
         return job
 
@@ -76,7 +64,7 @@ class Queue:
         values = {"task": task, "status": wanted, "after": after, "limit": limit}
         which = templates.query(_FILE, "jobs_of")
         rows = await self._as_worker("jobs", {"which": which}, _named(scope) | values)
-        return [job_of(row) for row in rows]
+        return [_job(*row) for row in rows]
 
     async def sweep_moved(self, spec: MemorySpec, task: str, *, limit: int = MOST) -> int:
         """Enqueue a task wherever an agent's chains have moved since it last finished there."""
@@ -104,7 +92,8 @@ class Queue:
             return 0
         names = family.names()
         names["condition"] = filled(templates.query(_FILE, f"sweep_{where}"), names)
-        names["pairs"] = ", ".join(f"{_literal(key)}, a.{quoted(key)}" for key in family.keys)
+        pairs = (f"{sql.Literal(key).as_string(None)}, a.{quoted(key)}" for key in family.keys)
+        names["pairs"] = ", ".join(pairs)
         values = {"task": task, "agent": spec.agent, "limit": limit, **moments}
         count: int = (await self._as_worker("sweep", names, values))[0][0]
         return count
@@ -119,20 +108,21 @@ class Queue:
     async def _as_worker(self, query: str, names: Names, values: dict[str, Any]) -> Rows:
         """Run one query over all tenants."""
         made = statement(filled(templates.query(_FILE, query), names))
-        return await self._database.run_all(None, [Call(made, values)], role=WORKER_ROLE)
+        return await self.database.run_all(None, [BoundStatement(made, values)], role=WORKER_ROLE)
 
 
+@dataclass(frozen=True, slots=True)
 class Marks:
     """How far background work has come in each anchor of one agent."""
 
-    def __init__(self, database: Database, family: Family):
-        self._database = database
-        self._family = family
+    database: Database
+    family: Family
 
     async def position(self, scope: Scope) -> int:
         """Where the anchor's chain ends now; 0 if it has none. To be read before the work."""
-        call = self._family.call("queue", "position", scope, {})
-        rows = await self._database.run_all(scope, [call])
+        rows = await self.database.run_all(
+            scope, [self.family.call("queue", "position", scope, {})]
+        )
         return rows[0][0] if rows else 0
 
     async def mark(self, scope: Scope, task: str, position: int, at: datetime) -> None:
@@ -140,11 +130,12 @@ class Marks:
         if not position:
             return
         values = {"task": task, "position": position, "at": at}
-        call = self._family.call("queue", "mark", scope, {}, **values)
-        await self._database.run_all(scope, [call])
+        await self.database.run_all(scope, [self.family.call("queue", "mark", scope, {}, **values)])
 
 
-def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **ids: Any) -> Call:
+def enqueue_statement(
+    scope: Scope, task: str, *, at: datetime | None = None, **ids: Any
+) -> BoundStatement:
     """The call that enqueues; in a write's transaction it commits with the write."""
     _check_task(task)
     refused = [name for name, value in ids.items() if not _is_id(value)]
@@ -155,7 +146,7 @@ def enqueue_statement(scope: Scope, task: str, *, at: datetime | None = None, **
         )
     args = {**ids, "agent": scope.agent, "anchor": dict(scope.anchor)}
     values = {"task": task, "args": _as_json(args), "at": at}
-    return Call(named_query(_FILE, "enqueue"), values)
+    return BoundStatement(named_query(_FILE, "enqueue"), values)
 
 
 def _check_task(task: object) -> None:
@@ -173,8 +164,27 @@ def _as_json(value: dict[str, Any]) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def _literal(name: str) -> str:
-    return sql.Literal(name).as_string(None)
+def _job(
+    job_id: int,
+    task: str,
+    status: str,
+    since: datetime | None,
+    attempts: int,
+    error: str | None,
+    reason: str | None,
+    args: dict[str, Any],
+) -> Job:
+    ids = {name: _uuid(value) for name, value in args.items() if name not in ("agent", "anchor")}
+    about = {name: value for name, value in ids.items() if value is not None}
+    state, anchor = _STATES[status], args["anchor"]
+    return Job(job_id, task, state, since, attempts, error, reason, anchor, about)
+
+
+def _uuid(value: object) -> UUID | None:
+    try:
+        return UUID(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def _is_id(value: object) -> bool:

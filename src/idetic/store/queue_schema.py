@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +9,7 @@ from pathlib import Path
 import psycopg
 
 from idetic.errors import DatabaseUnsupported
-from idetic.store import templates
-from idetic.store.database import Connection
+from idetic.store.database import Connection, fetch
 from idetic.store.templates import raw
 
 SCHEMA = "idetic_jobs"
@@ -30,11 +27,7 @@ def carried() -> tuple[str, ...]:
         raise DatabaseUnsupported(
             "The package procrastinate is not installed.", remedy="Run `pip install procrastinate`."
         )
-    return tuple(sorted(f.name for f in _folder(places[0]).glob("*.sql")))
-
-
-def _folder(package: str) -> Path:
-    return Path(package) / "sql" / "migrations"
+    return tuple(sorted(f.name for f in Path(places[0], "sql", "migrations").glob("*.sql")))
 
 
 async def applied(connection: Connection) -> set[str]:
@@ -48,33 +41,6 @@ async def is_current(connection: Connection) -> bool:
     return set(carried()) <= await applied(connection)
 
 
-async def install(connection: Connection) -> list[str]:
-    """Make or upgrade the queue's tables, as idetic_owner; says which migrations were new.
-
-    A new database gets procrastinate's schema, which is the sum of its migrations; an older one
-    gets the migrations that it lacks.
-    """
-    await connection.execute(raw(templates.query("queries/queue.sql", "schema")))
-    known = await applied(connection)
-    missing = [name for name in carried() if name not in known]
-    if not missing:
-        return []
-    from procrastinate.schema import SchemaManager  # noqa: PLC0415 - slow, and rarely needed
-
-    folder = Path(SchemaManager.get_migrations_path())
-    scripts = (
-        [(folder / name).read_text("utf-8") for name in missing]
-        if known
-        else [SchemaManager.get_schema()]
-    )
-    async with _among_the_jobs(connection):
-        for script in scripts:
-            await _run(connection, script, newest=max(known, default="none"))
-    for name in missing:
-        await connection.execute("INSERT INTO idetic.queue_migrations (name) VALUES (%s)", (name,))
-    return missing
-
-
 async def check_known(connection: Connection) -> None:
     """Refuse to work a queue that a newer procrastinate has set up."""
     unknown = await applied(connection) - set(carried())
@@ -83,6 +49,34 @@ async def check_known(connection: Connection) -> None:
             f"A newer procrastinate has set this queue up ({max(unknown)}).",
             remedy="Upgrade the `procrastinate` package on this machine, then start the worker.",
         )
+
+
+async def install(connection: Connection) -> list[str]:
+    """Make or upgrade the queue's tables, as idetic_owner; says which migrations were new.
+
+    A new database gets procrastinate's schema, which is the sum of its migrations; an older one
+    gets the migrations that it lacks.
+    """
+    await fetch(connection, "queries/queue.sql", "schema")
+    known = await applied(connection)
+    missing = [name for name in carried() if name not in known]
+    if not missing:
+        return []
+    from procrastinate.schema import SchemaManager  # noqa: PLC0415 - slow, and rarely needed
+
+    folder = Path(SchemaManager.get_migrations_path())
+    scripts = [(folder / name).read_text("utf-8") for name in missing] if known else []
+    # procrastinate names no schema, so its statements run with one as their search path.
+    cursor = await connection.execute("SELECT current_setting('search_path')")
+    before = await cursor.fetchone() or ("",)
+    path = "SELECT set_config('search_path', %s, true)"
+    await connection.execute(path, (SCHEMA,))
+    for script in scripts or [SchemaManager.get_schema()]:
+        await _run(connection, script, newest=max(known, default="none"))
+    await connection.execute(path, before)
+    for name in missing:
+        await connection.execute("INSERT INTO idetic.queue_migrations (name) VALUES (%s)", (name,))
+    return missing
 
 
 async def _run(connection: Connection, script: str, *, newest: str) -> None:
@@ -94,14 +88,3 @@ async def _run(connection: Connection, script: str, *, newest: str) -> None:
             remedy=f"Nothing was changed. Stop every worker and try again, or install the "
             f"procrastinate whose newest migration is {newest}.",
         ) from None
-
-
-@asynccontextmanager
-async def _among_the_jobs(connection: Connection) -> AsyncIterator[None]:
-    """procrastinate names no schema, so its statements run with one as their search path."""
-    cursor = await connection.execute("SELECT current_setting('search_path')")
-    row = await cursor.fetchone()
-    await connection.execute("SELECT set_config('search_path', %s, true)", (SCHEMA,))
-    yield
-    before = row[0] if row else ""
-    await connection.execute("SELECT set_config('search_path', %s, true)", (before,))

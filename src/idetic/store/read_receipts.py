@@ -8,7 +8,7 @@ from uuid import UUID
 from idetic.model import Claim, Place, Scope
 from idetic.store.database import Database
 from idetic.store.family import Family
-from idetic.store.statement import Call
+from idetic.store.statement import BoundStatement
 
 # A context of the largest ceiling holds fewer; beyond it the oldest entries are not compared with.
 MOST = 500
@@ -30,7 +30,7 @@ class ReadReceipts:
     database: Database
     family: Family
 
-    def call(self, scope: Scope, place: Place) -> Call:
+    def call(self, scope: Scope, place: Place) -> BoundStatement:
         """The look-up, for those who want to see how it runs."""
         wanted = {"session": place.session_id, "limit": MOST}
         return self.family.call("shown", "shown", scope, {}, **wanted)

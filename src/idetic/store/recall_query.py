@@ -13,7 +13,7 @@ from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store import scope as scoping
 from idetic.store.database import Database
 from idetic.store.entries import Entries
-from idetic.store.envelope import texts
+from idetic.store.entry_sql import texts
 from idetic.store.family import Family
 from idetic.store.recall_statement import NARROWING, RecallStatement, settings_of
 from idetic.store.statement import Statement

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from idetic.model import Scope, Tier
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store import templates
-from idetic.store.canonical import canonical_names
 from idetic.store.database import Database
-from idetic.store.decay import freshness
 from idetic.store.entries import Entries
-from idetic.store.envelope import matches
-from idetic.store.family import Family, live
+from idetic.store.entry_sql import freshness, matches
+from idetic.store.family import Family, canonical_names, live
 from idetic.store.scope import quoted
 from idetic.store.statement import Names, Statement, filled, statement
 

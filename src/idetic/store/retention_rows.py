@@ -11,8 +11,8 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import RetentionState, entities
 from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction, lifecycle_part
-from idetic.store.canonical import canonical_names
 from idetic.store.database import Connection
+from idetic.store.family import canonical_names
 from idetic.store.templates import raw
 
 _FILE = "retention"

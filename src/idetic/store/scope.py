@@ -21,7 +21,7 @@ from psycopg import sql
 
 from idetic.model import Scope
 from idetic.spec.primitives import AnchorKey, KeyType
-from idetic.store.statement import Call, Statement, statement
+from idetic.store.statement import BoundStatement, Statement, statement
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -62,7 +62,9 @@ def settings(scope: Scope | None) -> dict[str, str]:
     }
 
 
-def entering(settings: Mapping[str, str], role: str | None, *, citus: bool) -> tuple[Call, ...]:
+def entering(
+    settings: Mapping[str, str], role: str | None, *, citus: bool
+) -> tuple[BoundStatement, ...]:
     """The calls that set a role and settings for the rest of their transaction.
 
     Citus hands on to its workers only what a SET sets, and with it the text of the whole message:
@@ -71,10 +73,10 @@ def entering(settings: Mapping[str, str], role: str | None, *, citus: bool) -> t
     """
     if citus:
         said = {"names": list(settings), "settings": list(settings.values())}
-        acting = (Call(_setting(("role",)), {"role": role}),) if role else ()
-        return (*acting, Call(_CITUS, said))
+        acting = (BoundStatement(_setting(("role",)), {"role": role}),) if role else ()
+        return (*acting, BoundStatement(_CITUS, said))
     named = {"role": role, **settings} if role else settings
-    return (Call(_setting(tuple(named)), named),)
+    return (BoundStatement(_setting(tuple(named)), named),)
 
 
 _CITUS = statement("SELECT idetic.enter_v1(%(names)s::text[], %(settings)s::text[])")

@@ -7,8 +7,9 @@ report such an error from a worker as XX000, so the prefix counts as much as the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -30,28 +31,20 @@ _BY_CODE: dict[str, type[errors.IdeticError]] = {
     "anchor_taken": errors.AnchorTaken,
 }
 
-_Answer = Callable[[], errors.IdeticError]
-_BY_KIND: tuple[tuple[tuple[type[psycopg.Error], ...], _Answer], ...] = (
+_BUSY = (
+    *(pg.DeadlockDetected, pg.SerializationFailure, pg.LockNotAvailable),
+    *(pg.QueryCanceled, pg.TooManyConnections, pg.DiskFull),
+)
+_OUT_OF_BOUNDS = (pg.CheckViolation, pg.DataError, pg.NotNullViolation, pg.UniqueViolation)
+_UNDEFINED = (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName)
+_NO_RIGHT = "The database role has no right to do this."
+_BY_KIND = (
     ((pg.ForeignKeyViolation,), errors.ReferenceNotFound),
-    (
-        (pg.CheckViolation, pg.DataError, pg.UntranslatableCharacter, pg.NotNullViolation,
-         pg.UniqueViolation),
-        lambda: errors.InputError("The database's own bounds refused this write."),
-    ),
-    (
-        (pg.InsufficientPrivilege,),
-        lambda: errors.CapabilityRefused("The database role has no right to do this."),
-    ),
-    (
-        (pg.DeadlockDetected, pg.SerializationFailure, pg.LockNotAvailable, pg.QueryCanceled,
-         pg.TooManyConnections, pg.DiskFull),
-        errors.Busy,
-    ),
-    (
-        (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName),
-        lambda: errors.SpecChanged("This database lacks objects that the spec needs."),
-    ),
-)  # fmt: skip
+    (_OUT_OF_BOUNDS, partial(errors.InputError, "The database's own bounds refused this write.")),
+    ((pg.InsufficientPrivilege,), partial(errors.CapabilityRefused, _NO_RIGHT)),
+    (_BUSY, errors.Busy),
+    (_UNDEFINED, partial(errors.SpecChanged, "This database lacks objects that the spec needs.")),
+)
 
 
 @contextmanager
@@ -65,6 +58,15 @@ def translated() -> Iterator[None]:
         raise errors.Busy("No database connection became free in time.") from None
     except psycopg.Error as error:
         raise translate(error) from None
+
+
+@contextmanager
+def privilege_needed(message: str, remedy: str) -> Iterator[None]:
+    """Tell a login that lacks a right what it may not do, and what to do instead."""
+    try:
+        yield
+    except pg.InsufficientPrivilege:
+        raise errors.DatabaseUnsupported(message, remedy=remedy) from None
 
 
 def translate(error: psycopg.Error) -> errors.IdeticError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -55,11 +55,11 @@ def _name(text: str, types: tuple[int, ...]) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class BoundStatement:
     """A statement with its values."""
 
     statement: Statement
-    values: Values
+    values: Values = field(default_factory=dict)
 
 
 def filled(text: str, names: Names) -> str:

@@ -32,8 +32,14 @@ def raw(text: str) -> sql.SQL:
     return sql.SQL(text)
 
 
+def composed(text: str, **values: str | list[str] | None) -> str:
+    """A text of ours with names of the catalog's in it, as literals."""
+    literals = {name: sql.Literal(value) for name, value in values.items()}
+    return raw(text).format(**literals).as_string(None)
+
+
 @dataclass(frozen=True, slots=True)
-class Block:
+class SqlBlock:
     """One block of a SQL file: its header, the role it runs as, its text."""
 
     title: str
@@ -47,10 +53,22 @@ def read(path: str, package: str = "idetic.store") -> str:
     return (resources.files(package) / "sql" / path).read_text(encoding="utf-8")
 
 
+def split(text: str) -> Iterator[SqlBlock]:
+    """The blocks of a text, in order."""
+    parts = _HEADER.split(text)
+    # parts: preamble, then (kind, title, body) triples
+    for title, body in zip(parts[2::3], parts[3::3], strict=True):
+        runs_as = _RUNS_AS.search(body)
+        yield SqlBlock(title.strip(), runs_as.group(1) if runs_as else "owner", body.strip())
+
+
 @cache
-def blocks(path: str, package: str = "idetic.store") -> tuple[Block, ...]:
-    """The blocks of a file, in order."""
-    return tuple(split(read(path, package)))
+def query(path: str, title: str, package: str = "idetic.store") -> str:
+    """One named query of a file."""
+    for block in split(read(path, package)):
+        if block.title == title:
+            return block.text
+    raise KeyError(f"{path} has no query {title!r}")
 
 
 def statements(text: str) -> list[str]:
@@ -62,24 +80,6 @@ def statements(text: str) -> list[str]:
     ends = [0, *(found.end() for found in _WHOLE.finditer(text) if found[2]), len(text)]
     parts = (text[start:end] for start, end in pairwise(ends))
     return [part for part in parts if re.sub(r"--[^\n]*|[\s;]", "", part)]
-
-
-def split(text: str) -> Iterator[Block]:
-    """The blocks of a text."""
-    parts = _HEADER.split(text)
-    # parts: preamble, then (kind, title, body) triples
-    for title, body in zip(parts[2::3], parts[3::3], strict=True):
-        runs_as = _RUNS_AS.search(body)
-        yield Block(title.strip(), runs_as.group(1) if runs_as else "owner", body.strip())
-
-
-@cache
-def query(path: str, title: str, package: str = "idetic.store") -> str:
-    """One named query of a file."""
-    for block in blocks(path, package):
-        if block.title == title:
-            return block.text
-    raise KeyError(f"{path} has no query {title!r}")
 
 
 def render(text: str, names: Names, lists: Lists) -> str:

@@ -13,12 +13,11 @@ from datetime import datetime
 from idetic.errors import PlanRefused, SpecError
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store import family_migration, migrator, queue_schema, templates
-from idetic.store.apply import apply_spec, reasons
+from idetic.store import family_migration, migrator, queue_schema
 from idetic.store.compiler import compile_spec
-from idetic.store.database import Connection
-from idetic.store.plan import Context, Plan, make_plan
-from idetic.store.templates import raw
+from idetic.store.database import Connection, fetch
+from idetic.store.plan import Plan, ReferenceContext, make_plan
+from idetic.store.registry import apply_spec
 
 Say = Callable[[str], None]
 
@@ -66,7 +65,7 @@ class Upgrade:
         return not core and all(family.plan.empty for family in self.families)
 
 
-async def plan_upgrade(connection: Connection, contexts: Sequence[Context]) -> Upgrade:
+async def plan_upgrade(connection: Connection, contexts: Sequence[ReferenceContext]) -> Upgrade:
     """Compare a database with this release, all of it at one moment; changes nothing.
 
     Otherwise a migration that commits meanwhile, in another process, would be seen by half.
@@ -75,19 +74,25 @@ async def plan_upgrade(connection: Connection, contexts: Sequence[Context]) -> U
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         known = await migrator.applied(connection)
         migrator.check_known(known)
+        queue = await queue_schema.applied(connection) if known else set()
         core = CoreVersions(
             max(known, default=0),
             migrator.migrations()[-1][0],
             tuple(name for _, name in migrator.missing(known)),
-            await _queue(connection) if known else queue_schema.carried(),
+            tuple(name for name in queue_schema.carried() if name not in queue),
         )
-        specs = await stored_specs(connection) if known else []
-        families = [await _family(connection, spec, contexts) for spec in specs]
+        specs = await _stored_specs(connection) if known else []
+        families = [await _family_versions(connection, spec, contexts) for spec in specs]
         return Upgrade(core, tuple(families))
 
 
 async def run_upgrade(
-    connection: Connection, contexts: Sequence[Context], *, by: str, at: datetime, say: Say
+    connection: Connection,
+    contexts: Sequence[ReferenceContext],
+    *,
+    by: str,
+    at: datetime,
+    say: Say,
 ) -> Upgrade:
     """Bring a database to this release; `say` is told of each thing that was done.
 
@@ -107,42 +112,34 @@ async def run_upgrade(
     return planned
 
 
-async def stored_specs(connection: Connection) -> list[MemorySpec]:
+async def _stored_specs(connection: Connection) -> list[MemorySpec]:
     """The newest spec of every agent, as the database holds it."""
-    cursor = await connection.execute(raw(templates.query("queries/upgrade.sql", "agents")))
-    return [_loaded(agent, spec) for agent, spec in await cursor.fetchall()]
+    specs = []
+    for agent, spec in await fetch(connection, "queries/upgrade.sql", "agents"):
+        try:
+            specs.append(load(spec))
+        except SpecError as error:
+            raise PlanRefused(
+                f"The spec that this database holds for {agent} is none for this release: "
+                f"{error.message}",
+                remedy="Nothing was changed. Mend it with the older release (`idetic spec apply`), "
+                "then upgrade.",
+            ) from None
+    return specs
 
 
-def _loaded(agent: str, spec: dict[str, object]) -> MemorySpec:
-    try:
-        return load(spec)
-    except SpecError as error:
-        raise PlanRefused(
-            f"The spec that this database holds for {agent} is none for this release: "
-            f"{error.message}",
-            remedy="Nothing was changed. Mend it with the older release (`idetic spec apply`), "
-            "then upgrade.",
-        ) from None
-
-
-async def _queue(connection: Connection) -> tuple[str, ...]:
-    known = await queue_schema.applied(connection)
-    return tuple(name for name in queue_schema.carried() if name not in known)
-
-
-async def _family(
-    connection: Connection, spec: MemorySpec, contexts: Sequence[Context]
+async def _family_versions(
+    connection: Connection, spec: MemorySpec, contexts: Sequence[ReferenceContext]
 ) -> FamilyVersions:
     plan = await make_plan(connection, spec, contexts)
-    carried = family_migration.newest()
     lacking = {migration.number for migration in plan.migrations}
     numbers = [n for n, _ in migrator.migrations(family_migration.FOLDER) if n not in lacking]
-    return FamilyVersions(max(numbers, default=0), carried, plan)
+    return FamilyVersions(max(numbers, default=0), family_migration.newest(), plan)
 
 
 def check_upgrade(planned: Upgrade) -> None:
     """Refuse what cannot be done before anything is."""
-    refused = [f"{f.agent}: {reasons(f.plan)}" for f in planned.families if f.plan.refusals]
+    refused = [f"{f.agent}: {f.plan.reasons}" for f in planned.families if f.plan.refusals]
     if refused:
         raise PlanRefused(
             " ".join(refused),
@@ -164,7 +161,7 @@ async def _upgrade_core(connection: Connection, planned: Upgrade, say: Say) -> N
 
 
 async def _migrate_family(
-    connection: Connection, spec: MemorySpec, contexts: Sequence[Context], say: Say
+    connection: Connection, spec: MemorySpec, contexts: Sequence[ReferenceContext], say: Say
 ) -> None:
     """Run what the family lacks, one by one; looked at anew each time, under the lock."""
     while True:

@@ -1,4 +1,7 @@
-"""Who the server runs as: the current user, or an unprivileged one when that is root."""
+"""Who the server runs as, and how its programs are run in a home.
+
+The account is the current user, or an unprivileged one when that is root.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ import grp
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from idetic.errors import EmbeddedServerError
 
@@ -18,6 +24,9 @@ from .home import Home
 SYSTEM_USER = "idetic"
 _OPTIONS = ("--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin")
 _ADMIN_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"
+# Not os.environ: PGDATA, PGOPTIONS, LC_ALL and friends all change what PostgreSQL does.
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+_PATIENCE = 120.0
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,26 @@ class Account:
         if self.is_other:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
+    def own_directory(self, path: Path) -> None:
+        """Make `path` a directory that only this account (and root) can enter.
+
+        Anyone may create names in /tmp, so a directory that is already there is trusted only
+        if it is a real directory of ours: lstat, because a symbolic link would pass a stat.
+        """
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:
+            found = path.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (self.uid, os.geteuid()):
+                raise EmbeddedServerError(
+                    f"{path} is needed for the embedded database's socket, but another user "
+                    "made it first.",
+                    remedy=f"Find out who owns {path} and remove it, or set IDETIC_HOME to a "
+                    "shorter path.",
+                ) from None
+        self.own(path)
+        path.chmod(0o700)
+
     def require_reach(self, home: Home) -> None:
         """Refuse a home this account cannot enter, and name the directory that blocks it."""
         if not self.is_other or self._can_enter(home.path):
@@ -111,8 +140,12 @@ def _create_user() -> pwd.struct_passwd:
     useradd = shutil.which("useradd", path=_ADMIN_PATH)
     if useradd is None:
         raise _no_user("there is no `useradd` here to make one")
+    try:
+        group = ["--gid", grp.getgrnam(SYSTEM_USER).gr_name]
+    except KeyError:
+        group = ["--user-group"]
     made = subprocess.run(  # noqa: S603 - a fixed command
-        [useradd, "--system", "--no-create-home", *_OPTIONS, *_group_option(), SYSTEM_USER],
+        [useradd, "--system", "--no-create-home", *_OPTIONS, *group, SYSTEM_USER],
         capture_output=True,
         text=True,
         check=False,
@@ -127,14 +160,6 @@ def _create_user() -> pwd.struct_passwd:
     raise _no_user(f"`useradd` could not make one: {made.stderr.strip()}")
 
 
-def _group_option() -> list[str]:
-    try:
-        grp.getgrnam(SYSTEM_USER)
-    except KeyError:
-        return ["--user-group"]
-    return ["--gid", SYSTEM_USER]
-
-
 def _no_user(reason: str) -> EmbeddedServerError:
     return EmbeddedServerError(
         f"PostgreSQL refuses to run as root and needs an unprivileged user {SYSTEM_USER!r}, "
@@ -142,3 +167,59 @@ def _no_user(reason: str) -> EmbeddedServerError:
         remedy=f"Create the system user {SYSTEM_USER!r} with your system's own tool, run Idetic "
         "as an ordinary user, or give a DSN.",
     )
+
+
+@dataclass(frozen=True)
+class ProgramRunner:
+    """Runs PostgreSQL's programs in a home, as its account, under the server lock."""
+
+    home: Home
+    account: Account
+    lock_fd: int
+
+    def run(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        env: Mapping[str, str],
+        stdin: str = "",
+        stderr: IO[bytes] | int = subprocess.PIPE,
+        as_account: bool = True,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end, whatever its exit code; only not being able to is an error.
+
+        Every program inherits the server lock. If we are killed and it is not, whoever
+        comes next waits until it is gone, instead of working in the same files.
+        """
+        switch = self.account if as_account and self.account.is_other else None
+        try:
+            return subprocess.run(  # noqa: S603 - our own programs, nothing from users
+                [str(part) for part in argv],
+                cwd=self.home.path,
+                env={**_ENVIRONMENT, **env},
+                input=stdin,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                encoding="utf-8",
+                errors="replace",
+                timeout=_PATIENCE,
+                check=False,
+                pass_fds=(self.lock_fd,),
+                # Ctrl-C in the parent's terminal is not meant for the server.
+                start_new_session=True,
+                umask=0o077 if as_account else 0o022,
+                user=switch.uid if switch else None,
+                group=switch.gid if switch else None,
+                extra_groups=[] if switch else None,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise EmbeddedServerError(
+                f"`{argv[0]}` did not finish within {_PATIENCE:.0f} s.",
+                remedy="Check the machine's disk and load, then try again.",
+            ) from error
+        except (OSError, subprocess.SubprocessError) as error:
+            raise EmbeddedServerError(
+                f"`{argv[0]}` could not be run: {error}.",
+                remedy="Check that its directory is reachable and not mounted noexec; set "
+                "IDETIC_HOME to another place if it is, or give a DSN.",
+            ) from error

@@ -1,22 +1,31 @@
-"""The directory that holds everything of one embedded server, and who may use it."""
+"""The home of one embedded server: where everything lies, its passwords, and its errors."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import secrets
 import shutil
 import stat
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from idetic.errors import EmbeddedServerError
 
+from .files import write_durably
+
 PORT = 5432
-_SOCKET_NAME = f".s.PGSQL.{PORT}"
+SUPERUSER = "postgres"
+SOCKET_NAME = f".s.PGSQL.{PORT}"
 # Linux allows 107 bytes for a socket's path, macOS 103.
 _SOCKET_PATH_LIMIT = 103
 # initdb runs `"…/postgres" -V` through a shell: a home called `$(reboot)` would do it.
 _SHELL_CHARACTERS = set('"$`\\\n\r')
+_LAST_LINES = 15
+_NO_SPACE = 32 << 20
+_REFUSALS = ("Permission denied", "Read-only", "not permitted")
 
 
 def default_home() -> Path:
@@ -38,58 +47,27 @@ def default_home() -> Path:
         ) from error
 
 
-@dataclass(frozen=True)
 class Home:
-    """Where each thing of one embedded server lies."""
+    """The directory that holds everything of one embedded server.
 
-    path: Path
+    `kept` is a file: while it exists the server stays when its last user leaves. `scratch` holds
+    work that may be killed half-way. `settings` is what `data/postgresql.conf` includes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.data = path / "data"
+        self.log = path / "server.log"
+        self.settings = path / "server.conf"
+        self.credentials = path / "credentials.json"
+        self.kept = path / "kept"
+        self.scratch = path / "scratch"
+        self.socket_dir = _socket_dir(path)
 
     @classmethod
     def at(cls, path: Path | None) -> Home:
         """The home at `path`, in one spelling, so that every process means the same locks."""
         return cls((path or default_home()).expanduser().resolve())
-
-    @property
-    def data(self) -> Path:
-        """PostgreSQL's data directory."""
-        return self.path / "data"
-
-    @property
-    def log(self) -> Path:
-        """The server's log."""
-        return self.path / "server.log"
-
-    @property
-    def settings(self) -> Path:
-        """What `data/postgresql.conf` includes; rewritten at every start."""
-        return self.path / "server.conf"
-
-    @property
-    def credentials(self) -> Path:
-        """Role names and their generated passwords."""
-        return self.path / "credentials.json"
-
-    @property
-    def kept(self) -> Path:
-        """While this file exists the server stays when its last user leaves."""
-        return self.path / "kept"
-
-    @property
-    def scratch(self) -> Path:
-        """Work that may be killed half-way; whatever is in it is worth nothing."""
-        return self.path / "scratch"
-
-    @property
-    def socket_dir(self) -> Path:
-        """A private directory whose path is short enough for a Unix socket."""
-        inside = self.path / "run"
-        if len(os.fsencode(inside / _SOCKET_NAME)) <= _SOCKET_PATH_LIMIT:
-            return inside
-        digest = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:24]
-        # Not TMPDIR or /run/user: every process that shares this home must compute the same
-        # place, and it must outlive a login session. PostgreSQL touches its socket hourly,
-        # so that cleaners of /tmp leave it alone.
-        return Path("/tmp") / f"idetic-{digest}"  # noqa: S108 - see private_dir
 
     def create(self) -> None:
         """Make the home if it is missing; refuse one that cannot be used safely."""
@@ -136,24 +114,84 @@ class Home:
         if self.scratch.exists():
             shutil.rmtree(self.scratch)
 
-
-def private_dir(path: Path, uid: int, gid: int) -> None:
-    """Make `path` a directory that only `uid` (and root) can enter.
-
-    Anyone may create names in /tmp, so a directory that is already there is trusted only
-    if it is a real directory of ours: lstat, because a symbolic link would pass a stat.
-    """
-    try:
-        path.mkdir(mode=0o700)
-    except FileExistsError:
-        found = path.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (uid, os.geteuid()):
+    def passwords(self) -> dict[str, str]:
+        """The generated password of every role, from a file that only the home's owner reads."""
+        try:
+            stored = json.loads(self.credentials.read_text(encoding="utf-8"))
+            return {str(role): str(password) for role, password in stored.items()}
+        except FileNotFoundError:
+            return {}
+        except (ValueError, AttributeError) as error:
             raise EmbeddedServerError(
-                f"{path} is needed for the embedded database's socket, but another user "
-                "made it first.",
-                remedy=f"Find out who owns {path} and remove it, or set IDETIC_HOME to a "
-                "shorter path.",
-            ) from None
-    if os.geteuid() == 0:
-        os.chown(path, uid, gid, follow_symlinks=False)
-    path.chmod(0o700)
+                f"The passwords of the embedded database in {self.credentials} are not readable.",
+                remedy="Delete that file and stop the server; the next start sets new passwords.",
+            ) from error
+
+    def ensure_password(self, role: str) -> str:
+        """The password of a role, generated and saved first if need be; under the start lock.
+
+        Saved before the server hears of it: a password the server does not know yet can be
+        set again, one that was lost cannot be found again.
+        """
+        known = self.passwords()
+        if role not in known:
+            known[role] = secrets.token_urlsafe(32)
+            write_durably(self.credentials, json.dumps(known, indent=1, sort_keys=True), 0o600)
+        return known[role]
+
+    def error(self, message: str, output: str = "") -> EmbeddedServerError:
+        """The error for a program or server that failed, with its last lines and a remedy."""
+        lines = [line.strip() for line in output.splitlines() if line.strip()][-_LAST_LINES:]
+        quoted = "\n".join(["", *lines, ""]) if lines else ""
+        message = f"{message} The server's log is {self.log}.{quoted}"
+        return EmbeddedServerError(message, remedy=self._remedy(output))
+
+    @contextmanager
+    def os_errors_explained(self) -> Iterator[None]:
+        """Turn the operating system's refusals into an error that says what to do."""
+        try:
+            yield
+        except OSError as error:
+            where = f": {error.filename}" if error.filename else ""
+            raise EmbeddedServerError(
+                f"The embedded database in {self.path} could not be used: {error.strerror}{where}.",
+                remedy=self._remedy(error.strerror or ""),
+            ) from error
+
+    def _remedy(self, output: str) -> str | None:
+        if "loading shared libraries" in output:
+            return (
+                "Install the system library it names (on Debian: libgssapi-krb5-2, libssl3, "
+                "libxml2, liblz4-1, libzstd1), or give a DSN."
+            )
+        if "No space left" in output or self._is_full():
+            return f"The disk is full: make room where {self.path} lies, then try again."
+        if any(refusal in output for refusal in _REFUSALS):
+            return (
+                "Make that path writable for this user, set IDETIC_HOME to a directory that is, "
+                "or give a DSN."
+            )
+        if "still in use" in output:
+            return (
+                "Processes of a killed server are still finishing: try again in a moment, or end "
+                "the processes named `postgres: idetic`."
+            )
+        return None
+
+    def _is_full(self) -> bool:
+        try:
+            return shutil.disk_usage(self.path).free < _NO_SPACE
+        except OSError:
+            return False
+
+
+def _socket_dir(home: Path) -> Path:
+    """A private directory whose path is short enough for a Unix socket."""
+    inside = home / "run"
+    if len(os.fsencode(inside / SOCKET_NAME)) <= _SOCKET_PATH_LIMIT:
+        return inside
+    digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:24]
+    # Not TMPDIR or /run/user: every process that shares this home must compute the same
+    # place, and it must outlive a login session. PostgreSQL touches its socket hourly,
+    # so that cleaners of /tmp leave it alone.
+    return Path("/tmp") / f"idetic-{digest}"  # noqa: S108 - see Account.own_directory

@@ -1,4 +1,4 @@
-"""A lease on the shared server."""
+"""A lease on the shared server; and its status, keeping and stopping from outside."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ import atexit
 import os
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import psycopg
 from psycopg import sql
 
 from idetic.errors import EmbeddedServerError
 
-from .address import connection_string
-from .cluster import DATABASE
-from .credentials import SUPERUSER, ensure_password, password_of
-from .failures import told_as_ours
-from .home import Home
-from .locks import FileLock, start_lock, users_lock
-from .postmaster import stop_server
-from .server import ensure_running, trim_log
+from .files import FileLock, count_users, start_lock, users_lock
+from .home import SUPERUSER, Home
+from .installation import DATABASE, Installation
+from .server import answers, connection_string, ensure_running, live_pid, stop_server, trim_log
 
 
 class EmbeddedServer:
@@ -49,8 +45,8 @@ class EmbeddedServer:
         self._lock: FileLock | None = lock
         self._pid = os.getpid()
         self._guard = threading.Lock()
-        self.home: Path = home.path
-        self.log_path: Path = home.log
+        self.home = home.path
+        self.log_path = home.log
         atexit.register(self._release_at_exit)
 
     @classmethod
@@ -59,11 +55,11 @@ class EmbeddedServer:
         place = Home.at(home)
         if keep is None:
             keep = os.environ.get("IDETIC_KEEP_SERVER", "") not in ("", "0")
-        with told_as_ours(place):
+        with place.os_errors_explained():
             place.create()
-            with start_lock(place):
+            with start_lock(place.path):
                 ensure_running(place)
-                lock = users_lock(place)
+                lock = users_lock(place.path)
                 lock.share()
                 if keep:
                     place.kept.touch()
@@ -72,19 +68,14 @@ class EmbeddedServer:
     def __enter__(self) -> EmbeddedServer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def dsn(self, *, user: str | None = None, dbname: str | None = None) -> str:
         """A connection string; without arguments the superuser's, to the database `idetic`."""
         role = user or SUPERUSER
-        with told_as_ours(self._home):
-            password = password_of(self._home, role)
+        with self._home.os_errors_explained():
+            password = self._home.passwords().get(role)
         if password is None:
             raise EmbeddedServerError(
                 f"The embedded database knows no password for the role {role!r}.",
@@ -92,16 +83,15 @@ class EmbeddedServer:
                 if role == SUPERUSER
                 else f"Call `ensure_login({role!r})` first.",
             )
-        return connection_string(
-            self._home, user=role, password=password, dbname=dbname or DATABASE
-        )
+        login = {"user": role, "password": password, "dbname": dbname or DATABASE}
+        return connection_string(self._home, **login)
 
     def ensure_login(self, role: str) -> None:
         """Make `role` exist and able to log in through `dsn(user=role)`."""
         if self._can_log_in(role):
             return
-        with told_as_ours(self._home), start_lock(self._home):
-            password = ensure_password(self._home, role)
+        with self._home.os_errors_explained(), start_lock(self.home):
+            password = self._home.ensure_password(role)
             try:
                 with psycopg.connect(self.dsn(), autocommit=True) as connection:
                     _set_login(connection, role, password)
@@ -112,7 +102,7 @@ class EmbeddedServer:
 
     def ensure_running(self) -> None:
         """Start the server again if it died under this lease."""
-        with told_as_ours(self._home), start_lock(self._home):
+        with self._home.os_errors_explained(), start_lock(self.home):
             ensure_running(self._home)
 
     def release(self) -> None:
@@ -122,13 +112,14 @@ class EmbeddedServer:
         if lock is None:
             return
         atexit.unregister(self._release_at_exit)
-        if self._pid != os.getpid():
-            # A forked child: the lease is its parent's.
-            lock.close()
-            return
         try:
-            with told_as_ours(self._home):
-                _leave(self._home, lock)
+            # In a forked child the lease is its parent's.
+            if self._pid == os.getpid() and self.home.exists():
+                with self._home.os_errors_explained(), start_lock(self.home):
+                    lock.unlock()
+                    trim_log(self._home)
+                    if lock.try_alone() and not self._home.kept.exists():
+                        stop_server(self._home)
         finally:
             lock.close()
 
@@ -138,24 +129,14 @@ class EmbeddedServer:
             self.release()
 
     def _can_log_in(self, role: str) -> bool:
-        with told_as_ours(self._home):
-            if password_of(self._home, role) is None:
+        with self._home.os_errors_explained():
+            if role not in self._home.passwords():
                 return False
         try:
             psycopg.connect(self.dsn(user=role)).close()
         except psycopg.OperationalError:
             return False
         return True
-
-
-def _leave(home: Home, lock: FileLock) -> None:
-    if not home.path.exists():
-        return
-    with start_lock(home):
-        lock.unlock()
-        trim_log(home)
-        if lock.try_alone() and not home.kept.exists():
-            stop_server(home)
 
 
 def _set_login(
@@ -166,9 +147,62 @@ def _set_login(
         password.encode(), role.encode(), b"scram-sha-256"
     ).decode()
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
-    verb = sql.SQL("ALTER" if known else "CREATE")
-    connection.execute(
-        sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(
-            verb, sql.Identifier(role), sql.Literal(hashed)
-        )
+    change = sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(
+        sql.SQL("ALTER" if known else "CREATE"), sql.Identifier(role), sql.Literal(hashed)
     )
+    connection.execute(change)
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """The status of one home's server."""
+
+    running: bool
+    """Whether it accepts connections."""
+    pid: int | None
+    home: Path
+    data_dir: Path
+    socket_dir: Path
+    version: str | None
+    """PostgreSQL's version, once it is unpacked."""
+    kept: bool
+    users: int | None
+    """How many leases are out; None where the system does not tell."""
+
+
+def status(home: Path | None = None) -> ServerStatus:
+    """Look without touching: nothing is created, started or waited for."""
+    place = Home.at(home)
+    with place.os_errors_explained():
+        installation = Installation.find(place)
+        return ServerStatus(
+            running=answers(place),
+            pid=live_pid(place),
+            home=place.path,
+            data_dir=place.data,
+            socket_dir=place.socket_dir,
+            version=installation.version if installation else None,
+            kept=place.kept.exists(),
+            users=count_users(place.path),
+        )
+
+
+def stop(home: Path | None = None) -> bool:
+    """Stop the server, whoever uses it, and no longer keep it; whether there was one."""
+    place = Home.at(home)
+    with place.os_errors_explained():
+        if not place.path.exists():
+            return False
+        place.check()
+        with start_lock(place.path):
+            place.kept.unlink(missing_ok=True)
+            return stop_server(place)
+
+
+def keep(home: Path | None = None) -> None:
+    """Let the server stay when its last user leaves, until `stop`."""
+    place = Home.at(home)
+    with place.os_errors_explained():
+        place.create()
+        with start_lock(place.path):
+            place.kept.touch()
