@@ -10,13 +10,13 @@ from typing import Any
 
 import anyio
 import pytest
+from idetic.reason.errors import ReasonerRefused
 
 from idetic import Idetic
 from idetic.embed.port import Embedder
 from idetic.persona.events import EmbedStatus, Event, EventKind, Persona
 from idetic.persona.ltm_derivation import Derivation
 from idetic.persona.persona_memory import PersonaMemory
-from idetic.reason.errors import ReasonerRefused
 from idetic.reason.port import (
     ConflictAnswered,
     ConflictAsked,

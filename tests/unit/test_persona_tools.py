@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from idetic.reason.reply import ToolCall
 
 from idetic.errors import InputError
 from idetic.persona.conversation import (
@@ -17,7 +18,6 @@ from idetic.persona.conversation import (
     read_reply,
 )
 from idetic.persona.persona_errors import ModelMalformed
-from idetic.reason.reply import ToolCall
 
 pytestmark = pytest.mark.anyio
 
