@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from idetic.verbs.declaration import Verb
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -73,9 +75,12 @@ def table_rows(page: Path, first: str) -> list[str]:
     return rows
 
 
-def signature(function: Callable[..., Any]) -> str:
-    """How a function is called, as the reference writes it: no `self`, defaults as typed."""
-    said = inspect.signature(function)
+def signature(function: Callable[..., Any] | Verb[..., Any]) -> str:
+    """How a function or a verb is called, as the reference writes it: defaults as typed."""
+    if isinstance(function, Verb):
+        name, said, kinds = function.name, function.signature, _kinds(function)
+    else:
+        name, said, kinds = function.__name__, inspect.signature(function), {}
     parts: list[str] = []
     for each in said.parameters.values():
         if each.name in ("self", "cls"):
@@ -83,9 +88,23 @@ def signature(function: Callable[..., Any]) -> str:
         if each.kind is each.KEYWORD_ONLY and "*" not in parts:
             parts.append("*")
         stars = "**" if each.kind is each.VAR_KEYWORD else ""
+        stars = "*" if each.kind is each.VAR_POSITIONAL else stars
         default = "" if each.default is each.empty else f" = {_default(each.default)}"
-        parts.append(f"{stars}{each.name}: {each.annotation}{default}")
-    return f"{function.__name__}({', '.join(parts)}) -> {said.return_annotation}"
+        parts.append(f"{stars}{each.name}: {kinds.get(each.name, each.annotation)}{default}")
+    return f"{name}({', '.join(parts)}) -> {said.return_annotation}"
+
+
+def _kinds(verb: Verb[..., Any]) -> dict[str, str]:
+    """The types of arguments that say more than a reader needs: bounds, and how they are sent."""
+    plain = get_type_hints(verb.function)
+    told = {name: each.hint for name, each in verb.parameters.items()}
+    return {name: _shown(plain[name]) for name, hint in told.items() if hint != plain[name]}
+
+
+def _shown(kind: Any) -> str:
+    """A type without the names of modules."""
+    text = re.sub(r"\b(?:[a-z_]+\.)+(?=\w)", "", inspect.formatannotation(kind))
+    return re.sub(r"Optional\[(.*)\]$", r"\1 | None", text)
 
 
 def _default(value: object) -> str:
