@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-SCOPE = "--agent world_agent --anchor org_id=UUID --anchor domain_id=UUID --as operator:ada"
+SCOPE = "--agent my_agent --anchor tenant_id=UUID --as operator:ada"
 """A scope as an example gives it."""
 
 Json = Annotated[

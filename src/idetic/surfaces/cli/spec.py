@@ -37,7 +37,7 @@ _NAMES_SHOWN = 4
 app = group(
     "Specs: check, show, plan and apply what an agent's memory is.",
     "idetic spec list",
-    "idetic spec render world_agent",
+    "idetic spec render my_agent.yaml",
 )
 Out = Annotated[
     str | None,
