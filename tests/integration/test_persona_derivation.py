@@ -10,7 +10,6 @@ from typing import Any
 
 import anyio
 import pytest
-from idetic.reason.errors import ReasonerRefused
 
 from idetic import Idetic
 from idetic.embed.port import Embedder
@@ -22,6 +21,7 @@ from idetic.reason.port import (
     ConflictAsked,
     MergeAnswered,
     MergeAsked,
+    ReasonerRefused,
     SummaryAnswered,
     SummaryAsked,
     Usage,

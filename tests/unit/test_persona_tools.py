@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from idetic.reason.reply import ToolCall
 
 from idetic.errors import InputError
 from idetic.persona.conversation import (
@@ -18,6 +17,7 @@ from idetic.persona.conversation import (
     read_reply,
 )
 from idetic.persona.persona_errors import ModelMalformed
+from idetic.reason.endpoint import ToolCall
 
 pytestmark = pytest.mark.anyio
 

@@ -34,20 +34,19 @@ from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.statement import BoundStatement, Statement, Values
 from idetic.store.steps import LinkStep, Step
-from idetic.telemetry import Metric, Name, measure, recording, span, traced
-from idetic.telemetry.record import receipt_facts
+from idetic.telemetry import (
+    Metric,
+    Name,
+    count_receipts,
+    measure,
+    receipt_facts,
+    recording,
+    span,
+)
 from idetic.verbs.arguments import SHORT, check_text
 
 MAX_BATCH = 10_000
 CHUNK = 1_000
-# What telemetry calls a write, by its transition or its function.
-_SPANS = {
-    "observed": "observe",
-    "preferred": "prefer",
-    "imported": "adopt",
-    "link_action": "link_action",
-    "scope_turn": "open",
-}
 # The transitions by which an entry moves up.
 _UPWARD = frozenset({"proposed", "promoted", "meta_promoted"})
 _INSTEAD = {
@@ -135,24 +134,22 @@ class Gateway:
         """
         receipts: list[Receipt] = []
         careful = False
-        with span(_SPANS[items[0].cell.transition] if items else "observe", scope=scope) as told:
-            while items and not receipts:
-                asked = self._asked(scope, place, careful)
-                try:
-                    if len(items) > CHUNK:
-                        receipts = await self._admit_chunks(scope, asked, items)
-                        continue
-                    chunk = _Chunk.of(asked, items)
-                    call = BoundStatement(self._statement(scope, "admit"), chunk.values)
-                    receipts = chunk.receipts(await self.database.run_all(scope, [call]))
-                except _Unjudged:
-                    items = await self.check_echoes(scope, place, items)
-                except ShadowRefused:
-                    if careful:
-                        raise
-                    careful = True
-            if recording():
-                told.tell(**receipt_facts(scope.agent, receipts))
+        while items and not receipts:
+            asked = self._asked(scope, place, careful)
+            try:
+                if len(items) > CHUNK:
+                    receipts = await self._admit_chunks(scope, asked, items)
+                    continue
+                chunk = _Chunk.of(asked, items)
+                call = BoundStatement(self._statement(scope, "admit"), chunk.values)
+                receipts = chunk.receipts(await self.database.run_all(scope, [call]))
+            except _Unjudged:
+                items = await self.check_echoes(scope, place, items)
+            except ShadowRefused:
+                if careful:
+                    raise
+                careful = True
+        count_receipts(scope.agent, receipts)
         return receipts
 
     async def _admit_chunks(
@@ -227,11 +224,9 @@ class Gateway:
             asked |= {"key": once.key, "digest": once.digest}
         values = scoping.bound(scope) | {"call": plain_json(asked)}
         written = BoundStatement(self._statement(scope, function), values)
-        with span(_SPANS.get(function) or call["verb"], scope=scope) as told:
-            (row,) = await self.database.run_all(scope, [written])
-            receipt = _receipt(row, receipt_id)
-            if recording():
-                told.tell(**receipt_facts(scope.agent, receipt))
+        (row,) = await self.database.run_all(scope, [written])
+        receipt = _receipt(row, receipt_id)
+        count_receipts(scope.agent, [receipt])
         return receipt
 
     def _statement(self, scope: Scope, function: str) -> Statement:
@@ -245,14 +240,18 @@ class Gateway:
         text = check_text(text, limit, what)
         return self.gates.at(Boundary.INGEST).apply(text).text[:limit]
 
-    @traced("settle")
     async def settle(self, tx: AnchorTransaction, steps: Sequence[Step]) -> list[Receipt]:
         """Write what was decided about an anchor while it was held."""
-        for step in steps if recording() else ():
-            if isinstance(step, LinkStep) and step.transition in _UPWARD:
-                transition = Name(step.transition)
-                measure(Metric.PROMOTIONS, agent=Name(tx.scope.agent), transition=transition)
-        return await tx.settle(self.version, steps)
+        agent = tx.scope.agent
+        with span("settle", scope=tx.scope) as told:
+            for step in steps if recording() else ():
+                if isinstance(step, LinkStep) and step.transition in _UPWARD:
+                    transition = Name(step.transition)
+                    measure(Metric.PROMOTIONS, agent=Name(agent), transition=transition)
+            receipts = await tx.settle(self.version, steps)
+            count_receipts(agent, receipts)
+            told.tell(**receipt_facts(receipts))
+            return receipts
 
 
 def raise_if_rejected(receipt: Receipt) -> Receipt:

@@ -37,6 +37,7 @@ from idetic.lifecycle import overview as overview_verbs
 from idetic.lifecycle import quarantine as quarantine_verbs
 from idetic.lifecycle import undo as undo_verbs
 from idetic.model import Capability, Observation, Place, Principal, Scope, Tier, Typology
+from idetic.telemetry import receipt_facts, recording, span
 from idetic.transfer import adoption, exports, imports
 from idetic.verbs.arguments import check_uuid, member_of
 from idetic.verbs.authorization import allows, bind, check_authorized
@@ -93,11 +94,16 @@ class InProcess:
         self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any
     ) -> Any:
         """Run a verb at the place of a handle."""
-        if verb.needs_open:
-            handle.check_open()
-        check_authorized(self.agent.spec, self.scope, verb)
-        values = verb.values(args, kwargs)
-        return await verb.function(Binding(self.agent.engine, self.scope, handle.place), **values)
+        with span(verb.operation, scope=self.scope) as told:
+            if verb.needs_open:
+                handle.check_open()
+            check_authorized(self.agent.spec, self.scope, verb)
+            values = verb.values(args, kwargs)
+            binding = Binding(self.agent.engine, self.scope, handle.place)
+            answer = await verb.function(binding, **values)
+            if verb.operation and recording():
+                told.tell(**receipt_facts(answer))
+            return answer
 
     async def stream(
         self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any

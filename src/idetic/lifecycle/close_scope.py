@@ -44,6 +44,7 @@ BATCH = 100
 @verb(
     capability=Capability.OBSERVE,
     writes=True,
+    operation="close",
     placed=True,
     http=post("/close", "sessions", at_place=True),
     tool=McpTool(
@@ -72,11 +73,10 @@ async def close_at(binding: Binding, reason: str) -> Closed:
     wanted = place.interaction_id or place.session_id
     if wanted is None or place.session_id is None:
         raise ScopeClosed("Persistent memory has no scope to close.")
-    with span("close", scope=binding.scope):
-        # The model runs before the anchor is held: other writers wait for the lock, not for it.
-        profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
-        async with binding.hold() as tx:
-            return await _close(binding, tx, wanted, reason, profile_id)
+    # The model runs before the anchor is held: other writers wait for the lock, not for it.
+    profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
+    async with binding.hold() as tx:
+        return await _close(binding, tx, wanted, reason, profile_id)
 
 
 async def _close(
@@ -179,7 +179,8 @@ async def recover(binding: Binding) -> list[Closed]:
     closed = []
     for place in await _abandoned(binding):
         at = replace(binding, place=place)
-        closed.append(await close_at(at, "its lease ran out"))
+        with span("close", scope=at.scope):
+            closed.append(await close_at(at, "its lease ran out"))
     return closed
 
 

@@ -33,6 +33,7 @@ _WROTE = (Decision.ADD, Decision.UPDATE)
 @verb(
     capability=Capability.OBSERVE,
     writes=True,
+    operation="observe",
     placed=True,
     needs_open=True,
     http=post("/observations", "writing"),
@@ -79,6 +80,7 @@ async def observe(
 @verb(
     capability=Capability.OBSERVE,
     writes=True,
+    operation="observe",
     placed=True,
     needs_open=True,
     http=post("/observations/batch", "writing"),
@@ -108,6 +110,7 @@ async def observe_many(
 @verb(
     capability=Capability.PREFER,
     writes=True,
+    operation="prefer",
     placed=True,
     needs_open=True,
     http=post("/preferences", "writing"),
@@ -141,6 +144,7 @@ async def prefer(
 @verb(
     capability=Capability.PREFER,
     writes=True,
+    operation="prefer",
     placed=True,
     needs_open=True,
     http=post("/preferences/batch", "writing"),
@@ -192,6 +196,7 @@ async def _embed_inline(
 @verb(
     capability=Capability.LINK_ACTION,
     writes=True,
+    operation="link_action",
     http=post("/actions", "writing"),
     examples=("idetic link-action ACTION_ID payment ENTRY_ID {scope}",),
 )
@@ -222,6 +227,7 @@ async def link_action(
 @verb(
     capability=Capability.ARCHIVE,
     writes=True,
+    operation="archive",
     http=post("/entries/{entry_id}/archive", "maturing"),
     examples=('idetic archive ENTRY_ID --reason "no longer so" {scope}',),
 )
@@ -236,6 +242,7 @@ async def archive(
 @verb(
     capability=Capability.EXEMPT,
     writes=True,
+    operation="exempt",
     http=post("/entries/{entry_id}/exempt", "maturing"),
     examples=('idetic exempt ENTRY_ID --reason "it never ages" {scope}',),
 )
@@ -247,7 +254,14 @@ async def exempt(
     return await binding.engine.gateway.call(binding.scope, "turn", call, idempotency_key)
 
 
-@verb(capability=Capability.OBSERVE, writes=True, placed=True, repeatable=True, command=None)
+@verb(
+    capability=Capability.OBSERVE,
+    writes=True,
+    operation="open",
+    placed=True,
+    repeatable=True,
+    command=None,
+)
 async def open_scope(binding: Binding) -> None:
     """Begin the session or interaction of this place, or resume one that is open."""
     place = binding.place

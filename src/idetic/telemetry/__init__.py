@@ -6,7 +6,15 @@ an empty tuple.
 """
 
 from idetic.telemetry.facts import Metric, Name
-from idetic.telemetry.record import finished, measure, recording, span, traced, use
+from idetic.telemetry.record import (
+    count_receipts,
+    finished,
+    measure,
+    receipt_facts,
+    recording,
+    span,
+    use,
+)
 from idetic.telemetry.recorders import configure, configure_from_environment
 
 __all__ = [
@@ -14,10 +22,11 @@ __all__ = [
     "Name",
     "configure",
     "configure_from_environment",
+    "count_receipts",
     "finished",
     "measure",
+    "receipt_facts",
     "recording",
     "span",
-    "traced",
     "use",
 ]

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
 
 from idetic.errors import IdeticError, Refused
 from idetic.model import Decision, Receipt
 from idetic.telemetry.facts import Facts, Metric, Name, safe
-
-P = ParamSpec("P")
-R = TypeVar("R")
-Room = TypeVar("Room")
-First = TypeVar("First")
-Method = Callable[Concatenate[Room, First, P], Awaitable[R]]
 
 
 class Recorder(Protocol):
@@ -93,16 +86,17 @@ class _OpenSpan(_NoSpan):
             each.end(begun, self._operation, dict(self._facts), seconds, error)
         few = _few(self._facts)
         _metric(Metric.OPERATIONS, seconds, {**few, "operation": self._operation})
-        if isinstance(error, Refused):
+        if isinstance(error, Refused) and "receipt" not in error.detail:
+            # What has a receipt was counted with it.
             _metric(Metric.REJECTIONS, 1, {**few, "reason": str(outcome)})
 
 
 _NO_SPAN = _NoSpan()
 
 
-def span(operation: str, **given: Any) -> _NoSpan:
-    """`with span("recall", scope=scope) as told`: an operation and its facts."""
-    return _OpenSpan(operation, given) if _Where.recorders else _NO_SPAN
+def span(operation: str | None, **given: Any) -> _NoSpan:
+    """`with span("recall", scope=scope) as told`: an operation and its facts; None is none."""
+    return _OpenSpan(operation, given) if operation and _Where.recorders else _NO_SPAN
 
 
 def finished(operation: str, seconds: float, error: BaseException | None, **given: Any) -> None:
@@ -138,35 +132,22 @@ def outcome_of(error: BaseException | None) -> Name:
     return Name(error.code if isinstance(error, IdeticError) else type(error).__name__)
 
 
-def traced(operation: str) -> Callable[[Method[Room, First, P, R]], Method[Room, First, P, R]]:
-    """Record an async method whose first argument is a scope, or something held within one."""
-
-    def wrap(method: Method[Room, First, P, R]) -> Method[Room, First, P, R]:
-        @functools.wraps(method)
-        async def call(self: Room, first: First, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            if not recording():
-                return await method(self, first, *args, **kwargs)
-            scope: Any = getattr(first, "scope", first)
-            with span(operation, scope=scope) as told:
-                answer = await method(self, first, *args, **kwargs)
-                told.tell(**receipt_facts(scope.agent, answer))
-                return answer
-
-        return call
-
-    return wrap
-
-
-def receipt_facts(agent: str, answer: Any) -> dict[str, Any]:
-    """The facts of receipts: counted decisions; of a single one, its ids and its similarity."""
-    answers = answer if isinstance(answer, list) else [answer]
-    receipts = [one for one in answers if isinstance(one, Receipt)]
+def count_receipts(agent: str, receipts: Sequence[Receipt]) -> None:
+    """Count what was decided about writes, and what was refused."""
+    if not _Where.recorders:
+        return
     for decision in Decision:
         if found := sum(one.decision is decision for one in receipts):
             measure(Metric.WRITES, found, agent=Name(agent), decision=decision)
     for one in receipts:
         if one.decision is Decision.REJECT:
             measure(Metric.REJECTIONS, agent=Name(agent), reason=Name(one.reason))
+
+
+def receipt_facts(answer: Any) -> dict[str, Any]:
+    """The facts of an answer's receipts: how many; of a single one, its ids and its similarity."""
+    answers = answer if isinstance(answer, list) else [answer]
+    receipts = [one for one in answers if isinstance(one, Receipt)]
     if len(receipts) != 1:
         return {"receipts": len(receipts)} if receipts else {}
     (one,) = receipts

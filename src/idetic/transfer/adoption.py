@@ -30,6 +30,7 @@ from idetic.plain_data import PlainData
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
+from idetic.telemetry import span
 from idetic.transfer.foreign import STORES, ForeignMemory, NotTaken, documents
 from idetic.verbs.arguments import SHORT, Wire
 from idetic.verbs.authorization import check_authorized
@@ -63,7 +64,13 @@ def exported_data(data: Any) -> Any:
     return found
 
 
-@verb(capability=Capability.IMPORT, writes=True, http=post("/adopt", "moving"), command=None)
+@verb(
+    capability=Capability.IMPORT,
+    writes=True,
+    operation="adopt",
+    http=post("/adopt", "moving"),
+    command=None,
+)
 async def adopt(
     binding: Binding,
     source: str,
@@ -103,7 +110,8 @@ async def adopt(
                 taken += 1
     became: Counter[str] = Counter()
     if session:
-        closed = await close_at(at, "the import ended")
+        with span("close", scope=binding.scope):
+            closed = await close_at(at, "the import ended")
         told = (decided.transition for decided in closed.decided)
         became.update(one for one in told if one not in _ALWAYS)
     return Adopted(taken, known, tuple(refused), dict(left_out), dict(became), dry_run)

@@ -167,6 +167,7 @@ class Verb(Generic[P, R]):
         whole_anchor: bool | None = None,
         placed: bool = False,
         needs_open: bool = False,
+        operation: str | None = None,
         repeatable: bool | None = None,
         http: HttpRoute | None = None,
         tool: McpTool | None = None,
@@ -183,6 +184,8 @@ class Verb(Generic[P, R]):
         self.whole_anchor = writes if whole_anchor is None else whole_anchor
         self.placed = placed
         self.needs_open = needs_open
+        # The name of its span; docs/reference/metrics.md lists them.
+        self.operation = operation
         self.http = http
         self.tool = tool
         # The command's name; None for what a shell has no use for.

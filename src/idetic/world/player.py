@@ -16,14 +16,14 @@ from typing import Any
 
 import anyio
 
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.errors import IdempotencyConflict
 from idetic.ids import uuid7
 from idetic.library.idetic import Idetic
-from idetic.library.persona import PersonaMemory
-from idetic.persona.drafts import Draft
+from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.recall.embedding import Model
 from idetic.world import events as _events  # noqa: F401 - so that every kind of event is known
 from idetic.world.looks import count
@@ -264,7 +264,7 @@ class _PersonaPlayer:
             )
         return self._memories[derive]
 
-    def _drafts(self, events: Iterable[Mapping[str, str]]) -> Iterator[Draft]:
+    def _drafts(self, events: Iterable[Mapping[str, str]]) -> Iterator[EventDraft]:
         """Events as they are written down: `kind: text`, and the tool's name beside a call."""
         moment = self._clock.now()
         for event in events:
@@ -272,7 +272,7 @@ class _PersonaPlayer:
             ((word, text),) = [pair for pair in event.items() if pair[0] != "tool"]
             kind = EventKind(word)
             visibility = Visibility.EXTERNAL if kind in _EXTERNAL else Visibility.INTERNAL
-            yield Draft(kind, text, visibility, tool, moment)
+            yield EventDraft(kind, text, visibility, tool, moment)
             moment += _BETWEEN_EVENTS
 
 

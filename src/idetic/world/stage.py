@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID, uuid5
 
-from idetic.context.worlds import Worlds
+from idetic.context import Worlds
 from idetic.library.handles import Agent, Memory
 from idetic.model import Principal, Ref
 from idetic.ports import SystemClock

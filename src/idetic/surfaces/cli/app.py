@@ -22,7 +22,7 @@ from idetic.surfaces.cli import (
     demo,
     embedding_model,
     failures,
-    persona_commands,
+    persona,
     serve,
     spec,
     transfer,
@@ -47,7 +47,7 @@ _GROUPS = {
     "db": database.db,
     "model": embedding_model.app,
     "keys": api_keys.app,
-    "persona": persona_commands.app,
+    "persona": persona.app,
     "config": config.app,
 }
 _COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
@@ -58,7 +58,7 @@ _COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "upgrade": (database.upgrade, database.UPGRADE),
     "distribute": (database.distribute, database.DISTRIBUTE),
     "bench": (bench.bench, bench.BENCH),
-    "dream": (persona_commands.dream, persona_commands.DREAM),
+    "dream": (persona.dream, persona.DREAM),
     "export": (transfer.export, transfer.EXPORT),
     "import": (transfer.import_, transfer.IMPORT),
     "adopt": (transfer.adopt, transfer.ADOPT),

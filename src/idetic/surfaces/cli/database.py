@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from idetic.library.idetic import Idetic
     from idetic.store.database import Connection
-    from idetic.store.distribution import Distribution
+    from idetic.store.distribution_plan import Distribution
     from idetic.store.upgrade import FamilyVersions, Upgrade
 
 DOCTOR = examples("idetic doctor", "idetic doctor --json", "idetic doctor --dsn postgresql://…")
@@ -294,14 +294,14 @@ def _agreed_to_move(plan: Distribution, *, asking: bool) -> bool:
 
 
 def _counted(plan: Distribution) -> str:
-    from idetic.store.distribution import Place
+    from idetic.store.distribution_plan import TablePlace
 
     pending = [t.place for t in plan.pending]
     there = sum(t.done for t in plan.tables)
-    stay = sum(t.place is Place.LOCAL for t in plan.tables)
+    stay = sum(t.place is TablePlace.LOCAL for t in plan.tables)
     return (
-        f"{pending.count(Place.DISTRIBUTED)} tables by tenant, "
-        f"{pending.count(Place.REFERENCE)} on every node; {there} were there, {stay} stay here"
+        f"{pending.count(TablePlace.DISTRIBUTED)} tables by tenant, "
+        f"{pending.count(TablePlace.REFERENCE)} on every node; {there} were there, {stay} stay here"
     )
 
 

@@ -22,11 +22,11 @@ def report(error: IdeticError, as_json: bool) -> int:
         return error.exit_code
     console = output.console(stderr=True)
     said = described(error)
-    console.print(output.literal("Error: ", "bold red") + output.literal(said["message"], "red"),
-                  soft_wrap=True)  # fmt: skip
+    message = output.literal("Error: ", "bold red") + output.literal(said["message"], "red")
+    console.print(message, soft_wrap=True)
     print_problems(console, said.get("problems", ()))
-    console.print(output.literal("What to do: ", "bold") + output.literal(error.remedy),
-                  soft_wrap=True)  # fmt: skip
+    remedy = output.literal("What to do: ", "bold") + output.literal(error.remedy)
+    console.print(remedy, soft_wrap=True)
     return error.exit_code
 
 
@@ -37,6 +37,14 @@ def described(error: IdeticError) -> dict[str, Any]:
     message = error.message.partition("\n")[0].rstrip(":") + "." if problems else error.message
     said = {"code": error.code, "message": message, "remedy": error.remedy}
     return {**said, "problems": problems} if problems else said
+
+
+def print_error(console: Any, error: Mapping[str, Any]) -> None:
+    """An error that is one finding among others: its message, and its problems or its remedy."""
+    console.print(output.literal(error["message"], "red"), soft_wrap=True)
+    print_problems(console, error.get("problems", ()))
+    if not error.get("problems"):
+        console.print(output.literal(f"  → {error['remedy']}", "green"), soft_wrap=True)
 
 
 def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:

@@ -15,8 +15,7 @@ import typer
 
 from idetic.errors import IdeticError, SpecError
 from idetic.surfaces.cli import failures, output
-from idetic.surfaces.cli.commands import help_if_alone
-from idetic.surfaces.cli.options import Dsn, Json, examples
+from idetic.surfaces.cli.options import Dsn, Json, examples, group
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,17 +29,11 @@ DREAM = examples(
 )
 Tenant = Annotated[str, typer.Option(metavar="NAME", help="Whose agents they are.")]
 
-app = typer.Typer(
-    help="Agents with persona memory: check their identity files, import their events.",
-    epilog=examples(
-        "idetic persona check help-desk.yaml", "idetic persona import events.jsonl --tenant acme"
-    ),
+app = group(
+    "Agents with persona memory: check their identity files, import their events.",
+    "idetic persona check help-desk.yaml",
+    "idetic persona import events.jsonl --tenant acme",
 )
-
-
-@app.callback(invoke_without_command=True)
-def _persona(context: typer.Context) -> None:
-    help_if_alone(context)
 
 
 @app.command(
@@ -80,11 +73,7 @@ def _show_checked(console: Console, found: Sequence[dict[str, Any]]) -> None:
             said = f", {each['agent_id']} version {each['version']}"
             console.print(good + output.literal(said), soft_wrap=True)
             continue
-        error = each["error"]
-        console.print(output.literal(error["message"], "red"), soft_wrap=True)
-        failures.print_problems(console, error.get("problems", ()))
-        if not error.get("problems"):
-            console.print(output.literal(f"  → {error['remedy']}", "green"), soft_wrap=True)
+        failures.print_error(console, each["error"])
 
 
 @app.command(
@@ -142,10 +131,9 @@ def _show_imported(console: Console, done: ImportReport) -> None:
         f"{done.read} events read, {done.written} {wrote}, {done.there} there already, "
         f"{done.loops} loops summarised."
     )
-    table = output.table("agent/persona", "events")
-    for whose, events in done.personas.items():
-        table.add_row(output.literal(whose), str(events))
-    console.print(table)
+    rows = [{"agent/persona": whose, "events": events} for whose, events in done.personas.items()]
+    if rows:
+        console.print(output.listing(rows))
     found = {
         "refused": done.refused,
         "in the log with another content, and not written": done.differing,

@@ -18,7 +18,7 @@ from idetic.audit.findings import Verified
 from idetic.erasure import Erased
 from idetic.errors import ChainBroken
 from idetic.evidence import Closed, Contradiction, Decided, Disposition
-from idetic.library.answering import Answered
+from idetic.library.answers import Answered
 from idetic.model import Entry, LedgerRecord, Place, Receipt
 from idetic.recall.context import Context
 from idetic.recall.embedding import Embedded

@@ -82,11 +82,7 @@ def _show_checked(console: Console, found: dict[str, Any]) -> None:
         good = output.literal(f"{found['source']}: ", "bold") + output.literal("valid", "green")
         console.print(good + output.literal(f", digest {found['digest'][:12]}"), soft_wrap=True)
         return
-    error = found["error"]
-    console.print(output.literal(error["message"], "red"), soft_wrap=True)
-    failures.print_problems(console, error.get("problems", ()))
-    if not error.get("problems"):
-        console.print(output.literal(f"  → {error['remedy']}", "green"), soft_wrap=True)
+    failures.print_error(console, found["error"])
 
 
 @app.command(
@@ -201,7 +197,7 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
     Without a terminal nobody can be asked: a change to a version that the database already
     holds then needs --yes.
     """
-    from idetic.store.apply import check_upgraded
+    from idetic.store.registry import check_upgraded
     from idetic.surfaces.cli.sources import read_specs, with_database
 
     (wanted,) = read_specs([spec], dsn)

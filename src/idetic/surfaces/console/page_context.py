@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
-from idetic.library.persona_access import is_actor
+from idetic.library.persona import is_actor
 from idetic.model import Capability, PrincipalKind, Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.surfaces.console import addresses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from idetic.library.persona_access import is_persona
+from idetic.library.persona import is_persona
 from idetic.model import Capability, PrincipalKind
 from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.pages import (

@@ -9,7 +9,7 @@ from uuid import UUID
 from nicegui import events, ui
 
 from idetic.errors import InputError, NotFound
-from idetic.library.answering import Answered
+from idetic.library.answers import Answered
 from idetic.library.handles import Interaction, Memory, Session
 from idetic.lifecycle.overview import OpenSession
 from idetic.recall.context import Evicted, Eviction, Included

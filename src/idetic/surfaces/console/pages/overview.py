@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from idetic.library.health import Check, Verdict, vital
+from idetic.library.health import Check, CheckVerdict, vital
 from idetic.lifecycle.overview import Overview
 from idetic.model import LedgerRecord
 from idetic.store.backlog import Job, JobState
@@ -19,7 +19,11 @@ _SPANS = (7, 30, 90)
 _LATEST = 10
 _JOBS = 100
 _REFUSALS = 1_000
-_KIND_OF_VERDICT = {Verdict.GOOD: "good", Verdict.WARNING: "warn", Verdict.BAD: "bad"}
+_KIND_OF_VERDICT = {
+    CheckVerdict.GOOD: "good",
+    CheckVerdict.WARNING: "warn",
+    CheckVerdict.BAD: "bad",
+}
 _KIND_OF_JOB = {JobState.WAITING: "", JobState.RUNNING: "good", JobState.FAILED: "bad"}
 # Ids of a job that lead to an entry; the others are named.
 _ENTRY_IDS = ("entry_id", "memory_id")
@@ -166,7 +170,7 @@ def _health(checks: Iterable[Check]) -> None:
                     el.badge(check.verdict.value, _KIND_OF_VERDICT[check.verdict])
                     el.text("strong", check.name)
                     el.text("span", check.found, "quiet")
-                if check.verdict is not Verdict.GOOD and check.remedy:
+                if check.verdict is not CheckVerdict.GOOD and check.remedy:
                     el.text("p", check.remedy, "small")
 
 

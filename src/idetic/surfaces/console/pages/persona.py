@@ -12,10 +12,10 @@ from uuid import UUID
 from nicegui.elements.mixins.text_element import TextElement
 
 from idetic.errors import CapabilityRefused
-from idetic.library.persona_access import persona_access
-from idetic.persona.coverage import Coverage
+from idetic.library.persona import persona_access
 from idetic.persona.events import Event, Persona, StmEntry
-from idetic.persona.notes import Note
+from idetic.persona.notes import OperationalNote
+from idetic.persona.persona_stores import Coverage
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.page_context import PageContext
@@ -115,7 +115,7 @@ class _DreamButton:
         self._said.set_text(f"Dreaming… {words(what)}: {done:,} of {total:,}")
 
 
-def _notes(title: str, found: Sequence[Note]) -> None:
+def _notes(title: str, found: Sequence[OperationalNote]) -> None:
     """Show the notes that were left for the agent to keep in mind."""
     if found:
         with el.card(title):

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from idetic.spec.checks.behavioural import DEFAULTS
 from idetic.spec.differences import Difference, differences
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.problems import PRIMITIVES
-from idetic.spec.render import render
-from idetic.spec.rendering.behavioural import resolved
+from idetic.spec.render import render, resolved
+from idetic.spec.typology import DEFAULTS
 from idetic.store.registry import SpecVersion
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
@@ -140,7 +139,7 @@ def _answer(value: Any) -> str:
     return "not given" if value is None else one_line(value)
 
 
-# A spec's page is Markdown of our own making. Only the shapes that `idetic.spec.rendering` writes
+# A spec's page is Markdown of our own making. Only the shapes that `idetic.spec.render` writes
 # are known: headings, tables, lists, paragraphs, `code`, **bold** and escapes. All else is text.
 
 
