@@ -23,10 +23,10 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from bench.common import report
 from bench.place import bench_server, percentile
 from idetic import Identity, Idetic
-from idetic.library.persona import PersonaMemory
-from idetic.persona.drafts import Draft
+from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.identity import default_heuristics
+from idetic.persona.persona_memory import PersonaMemory
 
 SAID = "The desk upstairs closes at six, and the garage behind the station is free after that."
 WORDS = (
@@ -109,7 +109,7 @@ async def _bulk(db: Idetic, count: int) -> list[dict[str, Any]]:
     for name, derive in (("log alone", False), ("with entries", True)):
         memory = await _remembering(db, f"bulk-{derive}", derive=derive)
         loop = memory.loop()
-        drafts = [Draft(EventKind.TOOL_RESULT, f"{SAID} {n}") for n in range(count)]
+        drafts = [EventDraft(EventKind.TOOL_RESULT, f"{SAID} {n}") for n in range(count)]
         await loop.append_many(drafts[:100])
         start = time.perf_counter()
         await loop.append_many(drafts)
@@ -122,7 +122,7 @@ async def _bulk(db: Idetic, count: int) -> list[dict[str, Any]]:
     for first in range(0, 500, 10):
         async with memory.loop() as loop:
             await loop.append_many(
-                Draft(EventKind.TOOL_RESULT, f"{SAID} {first + n}") for n in range(10)
+                EventDraft(EventKind.TOOL_RESULT, f"{SAID} {first + n}") for n in range(10)
             )
     taken = time.perf_counter() - start
     told = "loops of 10, with entries, vectors and summaries"
@@ -132,13 +132,13 @@ async def _bulk(db: Idetic, count: int) -> list[dict[str, Any]]:
 async def _fuzzy(db: Idetic) -> list[dict[str, Any]]:
     """A window of 10,000 loops, which is 500 times the Actor's."""
     memory = await _remembering(db, "fuzzy", derive=True)
-    layers = memory._layers[Persona.ACTOR]  # noqa: SLF001 - to write summaries without vectors
+    stores = memory.stores[Persona.ACTOR]  # to write summaries without vectors
     for number in range(LOOPS):
         about = f"{WORDS[number % 12]} {WORDS[number * 7 % 11]} number {number}"
-        summary = f"Task: Where do I take the {about} to?\nOutcome: {SAID}"
         loop_id = uuid4()
-        await layers.writer.append(loop_id, [Draft(EventKind.USER_INPUT, about)])
-        await layers.stm.close(loop_id, summary)
+        asked = EventDraft(EventKind.USER_INPUT, f"Where do I take the {about} to?")
+        await stores.append(loop_id, [asked, EventDraft(EventKind.ACTOR_OUTPUT, SAID)])
+        await stores.close_loop(loop_id)
     rows = []
     for window in (20, 1_000, LOOPS):
         heuristics = default_heuristics(Persona.ACTOR).model_copy(update={"window": window})

@@ -20,10 +20,11 @@ from bench.locomo import FLOORS, LIMIT, Ranking, Scores, scores
 from bench.locomo_spec import Conversation, WordIndex, conversations
 from bench.place import bench_server
 from idetic import Identity, Idetic
-from idetic.library.persona import PersonaMemory
-from idetic.persona.drafts import REDACTED, Draft
+from idetic.persona.event_validation import REDACTED, EventDraft
 from idetic.persona.events import EventKind, Persona
-from idetic.persona.identity import Heuristics, default_heuristics
+from idetic.persona.identity import default_heuristics
+from idetic.persona.persona_memory import PersonaMemory
+from idetic.spec.primitives import FuzzyHeuristics
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 FUSED = "fused, weighted score"
@@ -82,7 +83,7 @@ async def _replay(
     for week, turns in enumerate(conversation.sessions):
         at = START + timedelta(weeks=week)
         async with memory.loop() as loop:
-            drafts = [Draft(EventKind.USER_INPUT, turn, ts=at) for turn in turns]
+            drafts = [EventDraft(EventKind.USER_INPUT, turn, ts=at) for turn in turns]
             for event in await loop.append_many(drafts):
                 places[event.id] = len(places)
                 redacted += REDACTED in event.metadata
@@ -105,7 +106,7 @@ async def _sessions(memory: PersonaMemory, conversation: Conversation) -> dict[s
     every = {"window": len(window), "top_k": 50, "threshold": 0}
     shipped = default_heuristics(Persona.ACTOR).model_copy(update=every)
 
-    async def fuzzy(heuristics: Heuristics) -> list[Ranking]:
+    async def fuzzy(heuristics: FuzzyHeuristics) -> list[Ranking]:
         return [
             [order[one.entry.loop_id] for one in await memory.actor.fuzzy_query(q.text, heuristics)]
             for q in conversation.questions

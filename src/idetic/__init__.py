@@ -9,9 +9,8 @@ if TYPE_CHECKING:
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
     from idetic.keys import ApiKey, CreatedKey
-    from idetic.library.answering import Answered, Mode
+    from idetic.library.answers import AgentRunner, Answered, Mode, runner
     from idetic.library.idetic import Idetic
-    from idetic.library.runner import AgentRunner, runner
     from idetic.library.sync import open_sync
     from idetic.model import (
         Capability,
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
         Typology,
     )
     from idetic.persona.agent import PersonaAgent
+    from idetic.persona.conversation import Tool
     from idetic.persona.identity import Identity
-    from idetic.persona.tools import Tool
     from idetic.recall.hits import explain
     from idetic.spec.memory_spec import MemorySpec
 
@@ -79,12 +78,12 @@ __all__ = [
 # Where each public name lives. Loaded when first asked for: `import idetic` and `idetic --help`
 # then cost milliseconds, not the half second that the driver and pydantic take.
 _ELSEWHERE = {
-    "AgentRunner": "idetic.library.runner",
-    "Answered": "idetic.library.answering",
+    "AgentRunner": "idetic.library.answers",
+    "Answered": "idetic.library.answers",
     "ApiKey": "idetic.keys",
     "CreatedKey": "idetic.keys",
-    "Mode": "idetic.library.answering",
-    "runner": "idetic.library.runner",
+    "Mode": "idetic.library.answers",
+    "runner": "idetic.library.answers",
     "ChainHead": "idetic.audit.chain",
     "Idetic": "idetic.library.idetic",
     "Erased": "idetic.erasure",
@@ -97,7 +96,7 @@ _ELSEWHERE = {
     "Identity": "idetic.persona.identity",
     "MemorySpec": "idetic.spec.memory_spec",
     "PersonaAgent": "idetic.persona.agent",
-    "Tool": "idetic.persona.tools",
+    "Tool": "idetic.persona.conversation",
     "open_sync": "idetic.library.sync",
 }
 

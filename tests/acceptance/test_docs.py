@@ -19,8 +19,8 @@ from idetic import Answered, ApiKey, CreatedKey, Idetic, IdeticError, PersonaAge
 from idetic.context import Runbooks, Worlds
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.library.keys import Keys
-from idetic.library.persona import PersonaMemory
 from idetic.persona.loops import Loop
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 from idetic.spec.loader import load
 from idetic.spec.problems import PRIMITIVES

@@ -52,8 +52,14 @@ def tracked() -> set[str]:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
     package = {name.removeprefix("src/") for name in tracked() if name.startswith("src/idetic/")}
-    told = ("METADATA", "WHEEL", "RECORD", "entry_points.txt")
-    told += ("licenses/LICENSE", "licenses/NOTICE")
+    told = (
+        "METADATA",
+        "WHEEL",
+        "RECORD",
+        "entry_points.txt",
+        "licenses/LICENSE",
+        "licenses/NOTICE",
+    )
     assert held == package | {f"{NAME}.dist-info/{name}" for name in told}
     ends = {Path(name).suffix for name in package}
     assert {".py", ".sql", ".yaml", ".typed"} <= ends

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from idetic import Capability, Principal
-from idetic.library.persona import PersonaMemory
 from idetic.persona.events import EventKind, Persona
+from idetic.persona.persona_memory import PersonaMemory
 from tests.console.conftest import Console, Visit
 from tests.support.console_looks import unreadable
 from tests.support.console_seed import MARKUP

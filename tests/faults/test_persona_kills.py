@@ -21,9 +21,9 @@ import psycopg
 import pytest
 
 from idetic import Idetic
-from idetic.library.persona import PersonaMemory
-from idetic.persona.drafts import Draft
+from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import EventKind
+from idetic.persona.persona_memory import PersonaMemory
 from tests.conftest import TestDatabase
 from tests.support.children import child
 from tests.support.fake_embedder import FakeEmbedder
@@ -131,7 +131,7 @@ async def test_dreaming_survives_kills(database: TestDatabase) -> None:
         async with alone.loop() as loop:
             kinds = (EventKind.USER_INPUT, EventKind.ACTOR_OUTPUT)
             await loop.append_many(
-                Draft(kinds[n % 2], f"event {first + n} of many") for n in range(50)
+                EventDraft(kinds[n % 2], f"event {first + n} of many") for n in range(50)
             )
     chance = Random(13)  # noqa: S311 - repeatable, not secret
     before = await memory.actor.coverage()

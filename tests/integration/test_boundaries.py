@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from idetic import Idetic, Principal, Rule, Tier, errors
-from idetic.library.answering import DONT_KNOW
+from idetic.library.answers import DONT_KNOW
 from idetic.library.handles import Memory
 from idetic.spec.loader import load
 from tests.conftest import World, make_world

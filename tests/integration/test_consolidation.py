@@ -37,13 +37,13 @@ from idetic.lifecycle.consolidation import Consolidated
 from idetic.reason import (
     Caps,
     ConflictAnswered,
+    ConflictVerdict,
     Endpoint,
     MergeAnswered,
     Meter,
     OpenAICompatible,
     SummaryAnswered,
     Usage,
-    Verdict,
     openai_compatible,
 )
 from idetic.spec.loader import load
@@ -736,7 +736,7 @@ class Own:
         raise NotImplementedError
 
     async def judge(self, asked: Any) -> ConflictAnswered:
-        return ConflictAnswered(Verdict.COMPATIBLE, "so", Usage(10, 5, None, calls=1))
+        return ConflictAnswered(ConflictVerdict.COMPATIBLE, "so", Usage(10, 5, None, calls=1))
 
 
 async def test_a_reasoner_of_ones_own_is_checked_too(house: House) -> None:

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from idetic import Identity, Idetic, Principal, errors
-from idetic.library.persona import PersonaMemory
 from idetic.persona.events import EventKind, Persona
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.spec.loader import load
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder

@@ -14,11 +14,10 @@ import pytest
 from idetic import Identity, Idetic, PersonaAgent, Tool, open_sync
 from idetic.embed import BgeSmall
 from idetic.errors import InputError
-from idetic.library.persona import PersonaMemory
-from idetic.persona.errors import IdentityChanged, ModelMalformed, TooManyRounds
 from idetic.persona.events import Event, EventKind, Persona, Visibility
-from idetic.persona.proposal import Evidence
-from idetic.persona.rubric import Verdict
+from idetic.persona.learning import LessonEvidence, RubricVerdict
+from idetic.persona.persona_errors import IdentityChanged, ModelMalformed, TooManyRounds
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.reason import (
     Caps,
     Chat,
@@ -327,12 +326,12 @@ async def test_a_model_proposes_and_the_rubric_decides(desk: Desk) -> None:
 
 
 async def test_a_proposal_of_heuristics_is_refused_whatever_the_rubric_says(desk: Desk) -> None:
-    def loosen(old: Identity, evidence: Evidence) -> Identity:
+    def loosen(old: Identity, evidence: LessonEvidence) -> Identity:
         loose = old.actor.model_copy(update={"threshold": 0.0})
         return replace(old, instructions="Remember everything.\n", actor=loose)
 
-    def yes(old: Identity, new: Identity, evidence: Evidence) -> Verdict:
-        return Verdict(True, "I say so.")
+    def yes(old: Identity, new: Identity, evidence: LessonEvidence) -> RubricVerdict:
+        return RubricVerdict(True, "I say so.")
 
     learned = await desk.agent.learn("Remember more.", propose=loosen, rubric=yes)
     assert not learned.applied

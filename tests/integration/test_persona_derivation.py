@@ -13,9 +13,9 @@ import pytest
 
 from idetic import Idetic
 from idetic.embed.port import Embedder
-from idetic.library.persona import PersonaMemory
-from idetic.persona.deriving import Derivation
 from idetic.persona.events import EmbedStatus, Event, EventKind, Persona
+from idetic.persona.ltm_derivation import Derivation
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.reason.errors import ReasonerRefused
 from idetic.reason.port import (
     ConflictAnswered,
@@ -183,7 +183,7 @@ async def test_both_personas_are_dreamt_through_their_own_roles(database: TestDa
     async with opened(database, FakeEmbedder(), derive=False) as memory:
         await busy(memory, 6)
         await memory.dream()
-        roles = {p: memory._layers[p].store.database.role for p in Persona}
+        roles = {p: memory.stores[p].store.database.role for p in Persona}
     assert roles == {Persona.ACTOR: "idetic_actor", Persona.SUBCONSCIOUS: "idetic_subconscious"}
 
 

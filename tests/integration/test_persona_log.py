@@ -19,12 +19,12 @@ from idetic.errors import (
     InputError,
     ScopeClosed,
 )
-from idetic.library.persona import PersonaMemory
-from idetic.persona.deriving import Derivation
-from idetic.persona.drafts import CONTENT_MAX, REDACTED, Draft
-from idetic.persona.errors import EventRefused, KindUnknown, MetadataReserved
-from idetic.persona.events import RESERVED, EventKind, Persona, Visibility
+from idetic.persona.event_validation import CONTENT_MAX, REDACTED, RESERVED, EventDraft
+from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
+from idetic.persona.ltm_derivation import Derivation
+from idetic.persona.persona_errors import EventRefused, KindUnknown, MetadataReserved
+from idetic.persona.persona_memory import PersonaMemory
 from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
 from tests.support.fake_embedder import FakeEmbedder
@@ -73,7 +73,7 @@ async def test_an_event_comes_back_as_it_was_written(memory: PersonaMemory) -> N
 
 async def test_all_nine_kinds_and_an_empty_content_are_kept(memory: PersonaMemory) -> None:
     async with memory.loop("all", Persona.SUBCONSCIOUS) as loop:
-        await loop.append_many([Draft(kind, "") for kind in EventKind])
+        await loop.append_many([EventDraft(kind, "") for kind in EventKind])
     assert [event.kind for event in await memory.subconscious.tail()] == list(EventKind)
     assert (await memory.dream()).coverage[1].events == len(EventKind) + 2
 
@@ -81,7 +81,7 @@ async def test_all_nine_kinds_and_an_empty_content_are_kept(memory: PersonaMemor
 async def test_a_range_is_paged_by_time(memory: PersonaMemory) -> None:
     moments = [START + timedelta(minutes=m) for m in (5, 1, 3, 3, 2, 4)]
     async with memory.loop() as loop:
-        await loop.append_many([Draft(EventKind.SYSTEM_EVENT, str(m), ts=m) for m in moments])
+        await loop.append_many([EventDraft(EventKind.SYSTEM_EVENT, str(m), ts=m) for m in moments])
     wanted = [START + timedelta(minutes=m) for m in (1, 2, 3, 3, 4)]
     end = START + timedelta(minutes=5)
     page = await memory.actor.get_range(START, end)
@@ -121,7 +121,9 @@ async def test_a_reader_that_tails_sees_every_commit_once_and_in_order(
     async def write(number: int) -> None:
         async with memory.loop() as loop:
             for turn in range(20):
-                drafts = [Draft(EventKind.SYSTEM_EVENT, f"{number} {turn} {n}") for n in (0, 1)]
+                drafts = [
+                    EventDraft(EventKind.SYSTEM_EVENT, f"{number} {turn} {n}") for n in (0, 1)
+                ]
                 if turn % 2:
                     await loop.append_many(drafts)
                 else:
@@ -145,16 +147,16 @@ async def test_a_reader_that_tails_sees_every_commit_once_and_in_order(
 async def test_many_events_go_in_as_one(memory: PersonaMemory) -> None:
     async with memory.loop() as loop:
         events = await loop.append_many(
-            Draft(EventKind.SYSTEM_EVENT, f"number {n}") for n in range(1_200)
+            EventDraft(EventKind.SYSTEM_EVENT, f"number {n}") for n in range(1_200)
         )
     assert [event.position for event in events] == list(range(1, 1_201))
     assert [e.id for e in await memory.actor.tail(limit=1_200)] == [e.id for e in events]
     assert (await memory.actor.verify()).events == 1_200
     async with memory.loop() as loop:
         with pytest.raises(InputError):
-            await loop.append_many([Draft(EventKind.SYSTEM_EVENT, "x")] * 10_001)
+            await loop.append_many([EventDraft(EventKind.SYSTEM_EVENT, "x")] * 10_001)
         with pytest.raises(EventRefused):
-            await loop.append_many([Draft(EventKind.SYSTEM_EVENT, "x"), "no draft"])  # type: ignore[list-item]
+            await loop.append_many([EventDraft(EventKind.SYSTEM_EVENT, "x"), "no draft"])  # type: ignore[list-item]
     assert (await memory.actor.head()).position == 1_200, "all are checked before one is written"
 
 

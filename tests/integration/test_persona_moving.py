@@ -10,6 +10,7 @@ import pytest
 from idetic import Idetic, Principal, errors
 from idetic.library.handles import Memory
 from idetic.persona.events import Persona
+from idetic.persona.views import PersonaView
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import TENANT, remembering, task, thought
@@ -58,10 +59,10 @@ async def test_export_import_export_is_equal_to_the_byte(
     assert second.read_bytes() == first.read_bytes()
 
     moved = await remembering(there)
-    before, after = memory.layers[persona], moved.layers[persona]
-    assert await after.log.tail() == await before.log.tail()
-    assert (await after.log.verify()).whole
-    assert await after.stm.window(10) == await before.stm.window(10)
+    before, after = (PersonaView(m.stores[persona], m.identity) for m in (memory, moved))
+    assert await after.tail() == await before.tail()
+    assert (await after.verify()).whole
+    assert await after.window(10) == await before.window(10)
     assert (await moved.dream()).equal, "its vectors are made anew"
     if persona is Persona.ACTOR:
         assert [n.text for n in await moved.actor.operational_notes()] == [

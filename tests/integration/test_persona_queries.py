@@ -12,13 +12,13 @@ import pytest
 from idetic import Idetic
 from idetic.embed import BgeSmall
 from idetic.errors import GateRefused, InputError, TextRefused
-from idetic.library.persona import PersonaMemory
-from idetic.persona.drafts import Draft
-from idetic.persona.errors import NoteRefused
+from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import default_heuristics
-from idetic.persona.note_gate import NoteGate
-from idetic.persona.rag import RagFilters
+from idetic.persona.notes import NoteGate
+from idetic.persona.persona_errors import NoteRefused
+from idetic.persona.persona_memory import PersonaMemory
+from idetic.persona.retrieval import RagFilters
 from idetic.spec.primitives import Signal
 from idetic.store import recall_statement
 from tests.conftest import TestDatabase
@@ -119,7 +119,7 @@ async def test_a_large_memory_is_asked_through_its_index(
     ways = [(text, filters) for text in questions for filters in (None, outside)]
     exact = [await memory.actor.rag_query(*way, limit=16) for way in ways]
     monkeypatch.setattr(recall_statement, "EXACT_BELOW", 0)
-    monkeypatch.setattr(memory.actor._layers.engine.recalls, "forms", {})
+    monkeypatch.setattr(memory.actor._stores.engine.recalls, "forms", {})
     indexed = [await memory.actor.rag_query(*way, limit=16) for way in ways]
     for one, other in zip(exact, indexed, strict=True):
         assert [hit.entry.id for hit in one] == [hit.entry.id for hit in other]
@@ -256,7 +256,10 @@ async def test_events_that_a_reader_gave_their_time_are_ordered_by_it(
 ) -> None:
     async with memory.loop() as loop:
         await loop.append_many(
-            [Draft(EventKind.USER_INPUT, f"then {n}", ts=START - timedelta(days=n)) for n in (3, 1)]
+            [
+                EventDraft(EventKind.USER_INPUT, f"then {n}", ts=START - timedelta(days=n))
+                for n in (3, 1)
+            ]
         )
     entry = next(e for e in await memory.actor.window(100) if e.loop_id == loop.id)
     assert entry.ts == START - timedelta(days=1)

@@ -19,8 +19,8 @@ from idetic.model import Claim, Decision
 from idetic.reason import (
     Caps,
     ConflictAsked,
+    ConflictVerdict,
     Endpoint,
-    Evidence,
     MergeAsked,
     Meter,
     OpenAICompatible,
@@ -32,22 +32,22 @@ from idetic.reason import (
     ReasonerMalformed,
     ReasonerRefused,
     ReasonerUnavailable,
+    ShownEntry,
     SummaryAsked,
     Usage,
-    Verdict,
     openai_compatible,
 )
 from tests.support import llm_server as llm
 from tests.support.llm_server import LlmServer
 
 SECRET = "Marigold"
-OLD = Evidence(
+OLD = ShownEntry(
     UUID(int=1),
     f"{SECRET} caps wire transfers at 10,000 since 2025-01-15.",
     Claim("wires", "cap", "10,000"),
     datetime(2025, 1, 15, 9, tzinfo=UTC),
 )
-NEW = Evidence(
+NEW = ShownEntry(
     UUID(int=2),
     f"{SECRET} caps wire transfers at 12,500.",
     Claim("wires", "cap", "12,500"),
@@ -110,7 +110,10 @@ async def test_a_summary_and_a_verdict_come_the_same_way(make: Make) -> None:
     summary = await reasoner.summarise(SummaryAsked((OLD, NEW), max_chars=200))
     verdict = await reasoner.judge(ConflictAsked(OLD, NEW))
     assert (summary.text, summary.cites) == (NEW.text, (OLD.id, NEW.id))
-    assert (verdict.verdict, verdict.why) == (Verdict.CONFLICT, "The later entry says it all.")
+    assert (verdict.verdict, verdict.why) == (
+        ConflictVerdict.CONFLICT,
+        "The later entry says it all.",
+    )
     assert reasoner.meter.used == summary.usage + verdict.usage
 
 

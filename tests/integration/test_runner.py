@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from idetic import AgentRunner, Answered, Capability, Idetic, Mode, Principal, errors, runner
-from idetic.library.answering import DONT_KNOW
+from idetic.library.answers import DONT_KNOW
 from idetic.library.handles import Memory
 from idetic.spec.loader import load
 from idetic.spec.primitives import SourceStrength
@@ -76,7 +76,7 @@ async def test_a_customers_runner_exposes_nothing_but_the_question(world: World)
     handed = runner(customer(world))
     assert [name for name in dir(handed) if not name.startswith("_")] == ["ask"]
     assert not hasattr(handed, "__dict__")
-    reachable = [getattr(handed, name) for name in type(handed).__slots__]  # type: ignore[attr-defined]
+    reachable = [getattr(handed, name) for name in type(handed).__slots__]
     assert not any(isinstance(each, Memory) for each in reachable)
     with pytest.raises(errors.CapabilityRefused, match="operator mode"):
         await handed.ask(QUESTION, Mode.OPERATOR)

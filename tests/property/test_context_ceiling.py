@@ -18,15 +18,15 @@ from idetic.recall.hits import Hit, NotUsed, Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Block, FusionMethod, Injection, Presence, SourceStrength
+from idetic.spec.primitives import FusionMethod, Injection, Presence, PromptBlock, SourceStrength
 
 SPEC = load("world_agent")
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROOMY = Injection(
     ceiling=1_000_000,
-    interaction=Block(budget=300_000, priority=90, presence=Presence.ALWAYS),
-    session=Block(budget=300_000, priority=70, presence=Presence.ALWAYS),
-    persistent=Block(budget=300_000, priority=50, presence=Presence.ON_DEMAND),
+    interaction=PromptBlock(budget=300_000, priority=90, presence=Presence.ALWAYS),
+    session=PromptBlock(budget=300_000, priority=70, presence=Presence.ALWAYS),
+    persistent=PromptBlock(budget=300_000, priority=50, presence=Presence.ON_DEMAND),
 )
 thorough = settings(
     max_examples=100,
@@ -106,7 +106,7 @@ def specs(draw: st.DrawFn) -> MemorySpec:
     if draw(st.booleans()):
         return SPEC
     block = st.builds(
-        Block,
+        PromptBlock,
         budget=st.integers(0, 3000),
         priority=st.integers(0, 100),
         presence=st.sampled_from(Presence),

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from idetic.persona.compactor import normalised
 from idetic.persona.events import EventKind, Persona, StmEntry, Visibility
-from idetic.persona.identity import Heuristics, default_heuristics
-from idetic.persona.scoring import rank, score
-from idetic.persona.words import normalised
+from idetic.persona.identity import default_heuristics
+from idetic.persona.retrieval import rank, score
+from idetic.spec.primitives import FuzzyHeuristics
 from tests.support.persona_nouns import NOW, stm
 
 getcontext().prec = 40
@@ -26,16 +27,18 @@ TEXT = st.lists(WORDS, max_size=7).map(" ".join)
 BOOST = st.floats(0, 10, allow_nan=False)
 WEIGHT = st.floats(0.01, 5)
 HEURISTICS = st.builds(
-    lambda threshold, top_k, half_life, similarity, recency, kinds, seen: Heuristics.model_validate(
-        {
-            "window": 20,
-            "threshold": threshold,
-            "top_k": top_k,
-            "half_life_seconds": half_life,
-            "weights": {"similarity": similarity, "recency": recency},
-            "kind_boosts": kinds,
-            "visibility_boosts": seen,
-        }
+    lambda threshold, top_k, half_life, similarity, recency, kinds, seen: (
+        FuzzyHeuristics.model_validate(
+            {
+                "window": 20,
+                "threshold": threshold,
+                "top_k": top_k,
+                "half_life_seconds": half_life,
+                "weights": {"similarity": similarity, "recency": recency},
+                "kind_boosts": kinds,
+                "visibility_boosts": seen,
+            }
+        )
     ),
     st.floats(0, 100),
     st.integers(1, 50),
@@ -95,7 +98,7 @@ def _common(a: str, b: str) -> int:
     return row[-1]
 
 
-def reference_score(query: str, entry: StmEntry, heuristics: Heuristics) -> Decimal | None:
+def reference_score(query: str, entry: StmEntry, heuristics: FuzzyHeuristics) -> Decimal | None:
     """The document's formula, in decimals of 40 digits."""
     ratio = Decimal(reference_ratio(query, entry.summary))
     age = max(Decimal(0), Decimal((NOW - entry.ts).total_seconds()))
@@ -113,7 +116,7 @@ def reference_score(query: str, entry: StmEntry, heuristics: Heuristics) -> Deci
 @settings(max_examples=400, deadline=None)
 @given(TEXT, ENTRY, HEURISTICS)
 def test_a_score_is_the_documents_formula(
-    query: str, entry: StmEntry, heuristics: Heuristics
+    query: str, entry: StmEntry, heuristics: FuzzyHeuristics
 ) -> None:
     ratio = reference_ratio(query, entry.summary)
     found = score(query, entry, heuristics, NOW)
@@ -129,7 +132,7 @@ def test_a_score_is_the_documents_formula(
 @settings(max_examples=100, deadline=None)
 @given(TEXT, st.lists(ENTRY, max_size=12), HEURISTICS)
 def test_the_best_come_first_and_ties_stand_by_time_and_id(
-    query: str, entries: list[StmEntry], heuristics: Heuristics
+    query: str, entries: list[StmEntry], heuristics: FuzzyHeuristics
 ) -> None:
     found = rank(query, entries, heuristics, NOW)
     keys = [(-one.score, one.entry.ts, one.entry.loop_id) for one in found]

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from idetic import Idetic
-from idetic.library.persona import PersonaMemory
 from idetic.persona.events import Persona
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.store.catalog import open_ways
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder

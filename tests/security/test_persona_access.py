@@ -8,12 +8,7 @@ import pytest
 
 from idetic import Identity, Idetic, Principal, errors
 from idetic.library.handles import Memory
-from idetic.library.persona_access import (
-    PersonaAccess,
-    is_persona,
-    persona_access,
-    spec_behind,
-)
+from idetic.library.persona import PersonaAccess, is_persona, persona_access
 from idetic.model import Capability
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.views import ActorMemoryView
@@ -21,6 +16,7 @@ from idetic.spec.loader import load
 from idetic.store.database import Database
 from idetic.surfaces.mcp import resources
 from idetic.surfaces.mcp.formatting import MOST_BOUND
+from idetic.verbs.authorization import readable_spec
 from tests.support.reaching import reached
 
 pytestmark = pytest.mark.anyio
@@ -88,8 +84,8 @@ async def test_an_actors_key_does_not_read_the_spec_of_both(db: Idetic) -> None:
     actor = await login(db, Principal.agent("desk"), tenant_id="acme", agent_id="desk")
     operator = await login(db, Principal.operator("ada"), tenant_id="acme", agent_id="desk")
     with pytest.raises(errors.CapabilityRefused):
-        spec_behind(actor)
-    assert spec_behind(operator) is operator.agent.spec
+        readable_spec(actor.agent.spec, actor.scope)
+    assert readable_spec(operator.agent.spec, operator.scope) is operator.agent.spec
     with pytest.raises(errors.CapabilityRefused):
         await resources.read(actor, resources.SPEC, MOST_BOUND)
     listed = {one: (await resources.listed(one, None))[0] for one in (actor, operator)}

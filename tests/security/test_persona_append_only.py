@@ -15,8 +15,8 @@ from psycopg import sql
 
 from idetic import Idetic, Principal
 from idetic.audit.chain import LogHead
-from idetic.library.persona import PersonaMemory
 from idetic.persona.events import Persona
+from idetic.persona.persona_memory import PersonaMemory
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import TENANT, remembering, scope_of, table_of, task, thought

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from idetic import Idetic, errors
-from idetic.library.persona import PersonaMemory
 from idetic.persona.events import EventKind, Persona
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.store import scope as scoping
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder
@@ -102,12 +102,12 @@ async def test_what_was_derived_before_is_not_stored_after(
     memory: PersonaMemory, database: TestDatabase
 ) -> None:
     """A dream that had read the event when it was emptied writes too late."""
-    layers = memory._layers[Persona.ACTOR]
+    stores = memory.stores[Persona.ACTOR]
     event = (await memory.actor.tail())[0]
-    step = layers.common.deriver.entry(event)
+    step = stores.common.deriver.entry(event)
     assert step is not None
     await memory.erase(WHO, reason="request 17")
-    assert await layers.derived.put([replace(step, provenance={"derivation": "another-way"})]) == 0
+    assert await stores.put_entries([replace(step, provenance={"derivation": "another-way"})]) == 0
     assert hits(database, "quell") == {}
 
 

@@ -13,13 +13,13 @@ import pytest
 
 from idetic import Identity, Idetic, PersonaAgent
 from idetic.embed import BgeSmall
-from idetic.library.persona import PersonaMemory
 from idetic.persona import prompt as prompt_module
-from idetic.persona.errors import HygieneBroken
-from idetic.persona.events import EventKind, LtmHit, Persona, Visibility
-from idetic.persona.identity import Heuristics
-from idetic.persona.scoring import Scored
+from idetic.persona.events import EventKind, Persona, Visibility
+from idetic.persona.persona_errors import HygieneBroken
+from idetic.persona.persona_memory import PersonaMemory
+from idetic.persona.retrieval import LtmHit, Scored
 from idetic.reason import Endpoint
+from idetic.spec.primitives import FuzzyHeuristics
 from tests.conftest import TestDatabase
 from tests.support import llm_server
 from tests.support.chat import answering_with, texts
@@ -47,7 +47,7 @@ class Peeking:
         return await self._memory.subconscious.rag_query(text, limit=limit)
 
     async def fuzzy_query(
-        self, text: str, heuristics: Heuristics | None = None
+        self, text: str, heuristics: FuzzyHeuristics | None = None
     ) -> Sequence[Scored]:
         return await self._memory.subconscious.fuzzy_query(text, heuristics)
 
@@ -83,9 +83,9 @@ async def remember(agent: PersonaAgent) -> None:
 
 
 def _never() -> Any:
-    from idetic.persona.rubric import Verdict  # noqa: PLC0415 - only here
+    from idetic.persona.learning import RubricVerdict  # noqa: PLC0415 - only here
 
-    return Verdict(False, "Never.")
+    return RubricVerdict(False, "Never.")
 
 
 def endpoint(llm: LlmServer) -> Endpoint:

@@ -22,11 +22,11 @@ from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic, IdeticError
 from idetic.errors import CapabilityRefused
-from idetic.library.persona import PersonaMemory
-from idetic.persona.drafts import Draft
+from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.identity import default_heuristics
-from idetic.persona.notes import Note
+from idetic.persona.notes import OperationalNote
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView
 from idetic.store import scope as scoping
 from idetic.store.templates import Statement
@@ -74,16 +74,15 @@ def admin(database: TestDatabase) -> Iterator[psycopg.Connection]:
 
 
 class _Peeking(ActorMemoryView):
-    """Sabotage: an Actor's view on the Subconscious's layers; nobody leaves notes there."""
+    """Sabotage: an Actor's view on the Subconscious's stores; nobody leaves notes there."""
 
-    async def operational_notes(self, *, limit: int = 20) -> list[Note]:
+    async def operational_notes(self, *, limit: int = 20) -> list[OperationalNote]:
         return []
 
 
 def peeking(memory: PersonaMemory) -> ActorMemoryView:
     """The view that peeks, with the Subconscious's rights."""
-    layers = memory._layers[Persona.SUBCONSCIOUS]
-    return _Peeking(memory.agent_id, layers, memory.identity)
+    return _Peeking(memory.stores[Persona.SUBCONSCIOUS], memory.identity)
 
 
 # --- retrieval returns no row of the Subconscious ------------------------------------------------
@@ -250,7 +249,9 @@ async def test_the_subconscious_role_reads_both_and_writes_its_own_and_notes(
         "persona_agent_actor_visible_v1",
     }
     with pytest.raises(CapabilityRefused):
-        await memory._layers[Persona.ACTOR].store.put_note(uuid4(), START, "to itself")
+        await memory.stores[Persona.ACTOR].store.rows(
+            "put_note", note_id=uuid4(), ts=START, body="to itself"
+        )
 
 
 async def test_the_application_role_itself_reaches_neither(
@@ -394,14 +395,14 @@ async def test_what_the_actor_is_told_is_the_same_whether_the_subconscious_think
 async def test_control_a_shared_log_would_show(db: Idetic) -> None:
     quiet = await told(await remembering(db, "quiet"), thinks=False)
     mixed = await remembering(db, "mixed")
-    mixed._layers[Persona.SUBCONSCIOUS] = mixed._layers[Persona.ACTOR]
+    mixed.stores[Persona.SUBCONSCIOUS] = mixed.stores[Persona.ACTOR]
     with pytest.raises(IdeticError):
         await thought(mixed, "The Actor's log takes no events of the Subconscious's kinds.")
     mixed = await remembering(db, "shared")
-    actors = mixed._layers[Persona.ACTOR]
+    actors = mixed.stores[Persona.ACTOR]
 
     async def aside(number: int) -> None:
-        await actors.writer.append(uuid4(), [Draft(EventKind.SYSTEM_EVENT, f"aside {number}")])
+        await actors.append(uuid4(), [EventDraft(EventKind.SYSTEM_EVENT, f"aside {number}")])
 
     await aside(1)
     assert await told(mixed, thinks=False) != quiet

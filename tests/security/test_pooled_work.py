@@ -15,9 +15,9 @@ from langgraph.graph import END, START, StateGraph
 
 from idetic import Idetic, Principal
 from idetic.jobs.worker import Pace, Worker
-from idetic.library.persona import PersonaMemory
 from idetic.persona.events import Persona
 from idetic.persona.identity import default_heuristics
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.surfaces.langgraph import open_saver, thread
 from tests.conftest import TestDatabase, World, make_world
 from tests.security.test_canaries import FEW, sailed, settled

@@ -170,7 +170,7 @@ async def test_control_an_object_that_holds_it_is_found(house: House, way: str) 
 async def test_control_an_actor_whose_layers_hold_it_is_found(house: House, way: str) -> None:
     """However deep: beside the pool that the Actor's tables are reached through."""
     remembered = await remembering(house.db)
-    store = remembered._layers[Persona.ACTOR].store
+    store = remembered.stores[Persona.ACTOR].store
     store.database.__dict__["aside"] = HIDDEN[way](house.db.administration)
     assert house.leaks(remembered.actor) != []
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from idetic import Idetic
-from idetic.library.persona import PersonaMemory
 from idetic.model import Principal, Scope
 from idetic.persona.events import Event, EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.store.database import Database
 from tests.support.fake_embedder import FakeEmbedder
 
@@ -52,7 +52,7 @@ async def thought(memory: PersonaMemory, *said: str) -> list[Event]:
 
 def pool_of(memory: PersonaMemory, persona: Persona) -> Database:
     """The pool that a persona's memory works through."""
-    return memory._layers[persona].store.database
+    return memory.stores[persona].store.database
 
 
 def table_of(persona: str, noun: str) -> str:

@@ -7,16 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from idetic.ids import uuid7
-from idetic.persona.events import (
-    Event,
-    EventKind,
-    LtmEntry,
-    LtmHit,
-    Persona,
-    StmEntry,
-    Visibility,
-)
-from idetic.persona.scoring import Scored
+from idetic.persona.events import Event, EventKind, LtmEntry, Persona, StmEntry, Visibility
+from idetic.persona.retrieval import LtmHit, Scored
 
 AGENT = "help-desk"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -29,7 +21,8 @@ def event(
     persona: Persona = Persona.ACTOR,
     **metadata: Any,
 ) -> Event:
-    return Event(uuid7(), NOW, AGENT, persona, uuid7(), kind, visibility, content, metadata)
+    said = (kind, visibility, content, metadata)
+    return Event(uuid7(), NOW, uuid7(), *said, agent_id=AGENT, persona=persona)
 
 
 def stm(

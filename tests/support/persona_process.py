@@ -14,9 +14,9 @@ from uuid import UUID, uuid4
 import anyio
 
 from idetic import Idetic
-from idetic.library.persona import PersonaMemory
-from idetic.persona.drafts import Draft
+from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import EventKind
+from idetic.persona.persona_memory import PersonaMemory
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import remembering
 
@@ -52,7 +52,8 @@ async def _append(memory: PersonaMemory, total: int) -> None:
                 else:
                     ids = [uuid4() for _ in range(8)]
                     await loop.append_many(
-                        Draft(EventKind.USER_INPUT, f"input {turn} {one}", id=one) for one in ids
+                        EventDraft(EventKind.USER_INPUT, f"input {turn} {one}", id=one)
+                        for one in ids
                     )
                     _told(ids)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from idetic.library import persona_access
+from idetic.library import persona
 from idetic.surfaces.cli.app import main
 from idetic.surfaces.console import desk
 
 if __name__ == "__main__":
-    for module in (persona_access, desk):
+    for module in (persona, desk):
         vars(module)["is_actor"] = lambda _spec, _scope: False
     sys.exit(main())

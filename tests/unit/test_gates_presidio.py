@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from idetic.errors import InputError
-from idetic.gates.gate import Change, Gates
+from idetic.gates.gate import Gates, Redaction
 from idetic.gates.presidio import PresidioRecogniser
 from idetic.spec.loader import load
 from idetic.spec.primitives import Boundary
@@ -39,7 +39,7 @@ def test_its_findings_are_removed_under_our_names_for_them() -> None:
     gates = Gates(load("world_agent"), recognisers=[PresidioRecogniser(analyzer, language="de")])
     passed = gates.at(Boundary.INGEST).apply("Jane Doe showed lj3 in May and left")
     assert passed.text == "[person removed] showed [us driver license removed] in May and left"
-    assert passed.changes == (Change("person", 1), Change("us_driver_license", 1))
+    assert passed.changes == (Redaction("person", 1), Redaction("us_driver_license", 1))
     assert analyzer.asked[0] == ("Jane Doe showed lj3 in May and left", "de")
 
 

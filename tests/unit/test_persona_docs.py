@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from idetic.persona.events import EventKind, Persona
-from idetic.persona.identity import Heuristics, Identity, default_heuristics
-from idetic.persona.identity_checks import INSTRUCTIONS_MAX, KEYS
-from idetic.persona.rubric import ADDED_CHARS_MAX, CHANGED_LINES_MAX
+from idetic.persona.identity import INSTRUCTIONS_MAX, KEYS, Identity, default_heuristics
+from idetic.persona.learning import ADDED_CHARS_MAX, CHANGED_LINES_MAX
+from idetic.spec.primitives import FuzzyHeuristics
 from tests.support.docs import DOCS, blocks, table_rows
 
 PAGE = DOCS / "reference" / "identity.md"
@@ -21,7 +21,7 @@ def test_the_example_is_an_identity() -> None:
 
 def test_every_key_has_a_row_and_no_other() -> None:
     rows = [row.split("`")[1] for row in table_rows(PAGE, "key")]
-    assert rows == [*KEYS, *Heuristics.model_fields]
+    assert rows == [*KEYS, *FuzzyHeuristics.model_fields]
 
 
 def test_the_defaults_are_those_of_the_code() -> None:

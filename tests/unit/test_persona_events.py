@@ -7,19 +7,17 @@ from typing import Any
 import pytest
 
 from idetic.errors import InputError
-from idetic.persona.errors import EventRefused, KindUnknown, MetadataReserved
+from idetic.persona.event_validation import RESERVED, checked_metadata, imported_kind
 from idetic.persona.events import (
-    RESERVED,
     Event,
     EventKind,
     Persona,
     Visibility,
-    checked_metadata,
-    imported_kind,
     kind_of,
     persona_of,
     visibility_of,
 )
+from idetic.persona.persona_errors import EventRefused, KindUnknown, MetadataReserved
 from tests.support.persona_nouns import event
 
 DOCUMENT = (

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from idetic.errors import SpecError
-from idetic.persona.errors import IdentityError, IdentityInvalid, NotTunable
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity, default_heuristics, refuse_untunable
+from idetic.persona.persona_errors import IdentityError, IdentityInvalid, NotTunable
 
 WHOLE = """\
 agent_id: help-desk
@@ -49,7 +49,7 @@ def test_defaults_are_those_of_the_design() -> None:
     assert (actor.top_k, subconscious.top_k) == (8, 12)
     assert (actor.half_life_seconds, subconscious.half_life_seconds) == (86_400, 604_800)
     for heuristics in (actor, subconscious):
-        assert (heuristics.w_similarity, heuristics.w_recency) == (1.0, 1.0)
+        assert (heuristics.weights.similarity, heuristics.weights.recency) == (1.0, 1.0)
     assert actor.kind_boosts == {
         EventKind.USER_INPUT: 1.0,
         EventKind.ACTOR_OUTPUT: 0.9,
@@ -75,7 +75,7 @@ def test_what_is_said_stands_on_top_of_what_is_shipped() -> None:
     assert (identity.model, identity.prompt_tokens, identity.version) == ("some-model", 2000, 7)
     actor = identity.actor
     assert (actor.window, actor.threshold, actor.top_k) == (10, 50, 3)
-    assert (actor.w_similarity, actor.w_recency) == (2.0, 0.5)
+    assert (actor.weights.similarity, actor.weights.recency) == (2.0, 0.5)
     assert actor.kind_boosts[EventKind.ERROR] == 2.0
     assert actor.kind_boosts[EventKind.TOOL_CALL] == 0.6, "the others are as shipped"
     assert identity.subconscious.top_k == 20

@@ -7,12 +7,19 @@ from dataclasses import replace
 
 import pytest
 
+from idetic.ids import uuid7
 from idetic.persona import prompt as prompt_module
-from idetic.persona.errors import HygieneBroken, PromptTooSmall
 from idetic.persona.events import EventKind, Persona
-from idetic.persona.hygiene import Part, Source, check_hygiene
 from idetic.persona.identity import Identity
-from idetic.persona.prompt import ActorPrompt, Recalled, build
+from idetic.persona.persona_errors import HygieneBroken, PromptTooSmall
+from idetic.persona.prompt import (
+    ActorPrompt,
+    PromptPart,
+    PromptSource,
+    Recalled,
+    build,
+    check_hygiene,
+)
 from idetic.recall.tokens import ConservativeCounter
 from tests.support.persona_nouns import AGENT, hit, scored, stm
 
@@ -108,8 +115,8 @@ def test_what_this_loop_wrote_is_no_memory() -> None:
         Recalled(entries=[hit(CANARY, kind=EventKind.SUBCONSCIOUS_PROMPT)]),
         Recalled([scored(stm(CANARY, agent_id="other"))]),
         Recalled(entries=[hit(CANARY, agent_id="other")]),
-        Recalled(notes=[Part(Source.NOTE, CANARY, AGENT, Persona.SUBCONSCIOUS)]),
-        Recalled(notes=[Part(Source.NOTE, CANARY, AGENT, Persona.ACTOR)]),
+        Recalled(notes=[PromptPart(PromptSource.NOTE, CANARY, AGENT, Persona.SUBCONSCIOUS)]),
+        Recalled(notes=[PromptPart(PromptSource.NOTE, CANARY, AGENT, Persona.ACTOR)]),
         Recalled(notes=[CANARY]),  # type: ignore[list-item]
     ],
 )
@@ -134,7 +141,7 @@ def test_control_without_the_check_the_canary_is_in_the_prompt(
 
 
 def test_no_prompt_can_be_made_around_the_check() -> None:
-    part = Part.of_loop(stm(CANARY, persona=Persona.SUBCONSCIOUS), CANARY)
+    part = PromptPart(PromptSource.SHORT_TERM, CANARY, AGENT, Persona.SUBCONSCIOUS, (uuid7(),), ())
     with pytest.raises(HygieneBroken) as caught:
         ActorPrompt(AGENT, (part,), 10, 100)
     assert caught.value.detail["ids"] == [str(part.ids[0])]

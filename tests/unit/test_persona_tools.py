@@ -7,9 +7,16 @@ from typing import Any
 import pytest
 
 from idetic.errors import InputError
-from idetic.persona.errors import ModelMalformed
-from idetic.persona.model import Reply, conversation, read_reply
-from idetic.persona.tools import SHOWN_MAX, Tool, call, checked_tools
+from idetic.persona.conversation import (
+    SHOWN_MAX,
+    ModelReply,
+    Tool,
+    call_tool,
+    checked_tools,
+    conversation,
+    read_reply,
+)
+from idetic.persona.persona_errors import ModelMalformed
 from idetic.reason.reply import ToolCall
 
 pytestmark = pytest.mark.anyio
@@ -57,7 +64,7 @@ def test_a_tool_is_declared_as_chat_completions_have_it() -> None:
 async def test_arguments_are_checked_before_the_call(
     arguments: str, content: str, failed: bool
 ) -> None:
-    outcome = await call({"add": ADD}, "add", arguments)
+    outcome = await call_tool({"add": ADD}, "add", arguments)
     assert content in outcome.content
     assert outcome.failed is failed
 
@@ -66,10 +73,10 @@ async def test_a_failing_tool_is_a_result_that_says_so() -> None:
     def broken() -> None:
         raise RuntimeError("the pump is dry")
 
-    outcome = await call({"broken": Tool(broken, "Breaks.")}, "broken", "{}")
+    outcome = await call_tool({"broken": Tool(broken, "Breaks.")}, "broken", "{}")
     assert outcome.failed
     assert outcome.content == "Error: RuntimeError: the pump is dry"
-    unknown = await call({"add": ADD}, "subtract", "{}")
+    unknown = await call_tool({"add": ADD}, "subtract", "{}")
     assert unknown.failed
     assert unknown.content == "Error: There is no tool `subtract`. Known: add."
 
@@ -79,7 +86,7 @@ async def test_tools_may_be_async_and_may_return_anything() -> None:
         return {"got": what, "odd": {1, 2}.__class__}
 
     tool = Tool(later, "Later.", {"what": {}})
-    outcome = await call({"later": tool}, "later", '{"what": "ü\\u0000"}')
+    outcome = await call_tool({"later": tool}, "later", '{"what": "ü\\u0000"}')
     assert not outcome.failed
     assert "ü" in outcome.content
     assert "\x00" not in outcome.content
@@ -87,7 +94,7 @@ async def test_tools_may_be_async_and_may_return_anything() -> None:
 
 async def test_a_long_result_is_shown_in_part() -> None:
     tool = Tool(lambda: "x" * 50_000, "Much.")
-    outcome = await call({"much": tool}, "much", "{}")
+    outcome = await call_tool({"much": tool}, "much", "{}")
     assert len(outcome.content) == 50_000
     assert len(outcome.shown) == SHOWN_MAX
     assert outcome.shown.endswith("(cut)")
@@ -116,19 +123,19 @@ MESSAGE = {
 @pytest.mark.parametrize(
     ("said", "reply"),
     [
-        ("Hello.", Reply("Hello.")),
-        (Reply("Hello."), Reply("Hello.")),
-        ({"content": "Hello."}, Reply("Hello.")),
-        (MESSAGE, Reply("", (CALL,))),
-        ({"tool_calls": [CALL]}, Reply("", (CALL,))),
+        ("Hello.", ModelReply("Hello.")),
+        (ModelReply("Hello."), ModelReply("Hello.")),
+        ({"content": "Hello."}, ModelReply("Hello.")),
+        (MESSAGE, ModelReply("", (CALL,))),
+        ({"tool_calls": [CALL]}, ModelReply("", (CALL,))),
         (
             {"tool_calls": [{"function": {"name": "add", "arguments": {"a": 1}}}]},
-            Reply("", (ToolCall("call_1", "add", '{"a": 1}'),)),
+            ModelReply("", (ToolCall("call_1", "add", '{"a": 1}'),)),
         ),
-        ("nul \x00 and \ud800", Reply("nul \\x00 and \\ud800")),
+        ("nul \x00 and \ud800", ModelReply("nul \\x00 and \\ud800")),
     ],
 )
-def test_replies_of_every_form_are_read(said: object, reply: Reply) -> None:
+def test_replies_of_every_form_are_read(said: object, reply: ModelReply) -> None:
     assert read_reply(said) == reply
 
 
@@ -143,8 +150,8 @@ def test_what_is_no_reply_is_a_clear_error(said: object) -> None:
 
 
 def test_a_reply_goes_on_as_a_message() -> None:
-    assert Reply("", (CALL,)).message()["tool_calls"][0]["function"]["name"] == "add"
-    assert "tool_calls" not in Reply("Hello.").message()
+    assert ModelReply("", (CALL,)).message()["tool_calls"][0]["function"]["name"] == "add"
+    assert "tool_calls" not in ModelReply("Hello.").message()
 
 
 async def test_a_model_is_any_callable() -> None:

@@ -15,18 +15,18 @@ from idetic.errors import InputError
 from idetic.model import Claim, Decision
 from idetic.reason import (
     ConflictAsked,
-    Evidence,
+    ConflictVerdict,
     MergeAsked,
     ReasonerError,
     ReasonerLied,
     ReasonerMalformed,
+    ShownEntry,
     SummaryAsked,
-    Verdict,
 )
 from idetic.reason.answers import read_conflict, read_merge, read_summary
 
-A = Evidence(UUID(int=0xA), "The cap is 10,000.", Claim("wires", "cap", "10,000"))
-B = Evidence(
+A = ShownEntry(UUID(int=0xA), "The cap is 10,000.", Claim("wires", "cap", "10,000"))
+B = ShownEntry(
     UUID(int=0xB),
     "The cap was raised.",
     valid_at=datetime(2025, 6, 2, 1, tzinfo=timezone(timedelta(hours=3))),
@@ -80,7 +80,7 @@ def test_an_entrys_date_may_be_said_as_it_was_shown() -> None:
 
 
 def test_a_claim_keeps_the_key_that_an_entry_gave_it() -> None:
-    entry = Evidence(UUID(int=0xD), "Off.", Claim(" wires ", "cap", "none"))
+    entry = ShownEntry(UUID(int=0xD), "Off.", Claim(" wires ", "cap", "none"))
     said = {"subject": "wires", "attribute": "cap", "value": "off"}
     content = json.dumps({**RIGHT, "text": "Off.", "claim": said, "cites": [str(entry.id)]})
     assert read_merge(content, MergeAsked((entry,))).claim == Claim(" wires ", "cap", "off")
@@ -117,8 +117,8 @@ def test_a_summary_keeps_to_its_length() -> None:
         read_summary(json.dumps(said), SummaryAsked((A, B), 18))
 
 
-@pytest.mark.parametrize("verdict", Verdict)
-def test_a_verdict_is_one_of_three(verdict: Verdict) -> None:
+@pytest.mark.parametrize("verdict", ConflictVerdict)
+def test_a_verdict_is_one_of_three(verdict: ConflictVerdict) -> None:
     assert read_conflict(json.dumps({"verdict": verdict, "why": "So."})).verdict is verdict
     with pytest.raises(ReasonerMalformed):
         read_conflict(json.dumps({"verdict": f"{verdict}?", "why": "So."}))
@@ -154,12 +154,12 @@ def test_an_entrys_representation_keeps_its_content_to_itself() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: Evidence(A.id, ""),
-        lambda: Evidence(A.id, "a\x00secret"),
-        lambda: Evidence(A.id, "secret\ud800"),
-        lambda: Evidence(A.id, "secret", Claim("s", "a", "\x00")),
-        lambda: Evidence(A.id, "secret", valid_at=datetime(2025, 1, 1)),  # noqa: DTZ001
-        lambda: Evidence(A.id, None),  # type: ignore[arg-type]
+        lambda: ShownEntry(A.id, ""),
+        lambda: ShownEntry(A.id, "a\x00secret"),
+        lambda: ShownEntry(A.id, "secret\ud800"),
+        lambda: ShownEntry(A.id, "secret", Claim("s", "a", "\x00")),
+        lambda: ShownEntry(A.id, "secret", valid_at=datetime(2025, 1, 1)),  # noqa: DTZ001
+        lambda: ShownEntry(A.id, None),  # type: ignore[arg-type]
         lambda: MergeAsked(()),
         lambda: MergeAsked((A, A)),
         lambda: ConflictAsked(A, A),
@@ -174,4 +174,4 @@ def test_what_no_reasoner_can_be_asked_is_refused(wrong: Any) -> None:
 
 
 def test_evidence_may_carry_any_time_zone() -> None:
-    assert Evidence(A.id, "a", valid_at=datetime(2025, 1, 1, tzinfo=UTC)).valid_at is not None
+    assert ShownEntry(A.id, "a", valid_at=datetime(2025, 1, 1, tzinfo=UTC)).valid_at is not None

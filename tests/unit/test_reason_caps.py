@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import idetic
 from idetic.errors import InputError
 from idetic.reason import Caps, Meter, Prices, ReasonerCapped, Usage
-from idetic.reason.tokens import estimate
+from idetic.reason.caps import estimate
 from idetic.recall.tokens import ConservativeCounter
 
 PRICES = Prices(Decimal("0.15"), Decimal("0.60"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from idetic.reason.figures import stated, supported
+from idetic.reason.answers import stated, supported
 
 
 def invented(text: str, evidence: str) -> frozenset[str]:

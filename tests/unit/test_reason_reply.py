@@ -8,7 +8,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from idetic.reason.reply import Failed, Reply, by_body, by_status, content_of
+from idetic.reason.endpoint import ChatReply, Failed, by_body, by_status, content_of
 
 
 def waits(said: str) -> float | None:
@@ -71,7 +71,7 @@ def test_a_count_is_believed_only_if_it_is_one(
 ) -> None:
     body = {"choices": [{"message": {"content": "{}"}}], "usage": usage}
     reply = by_body("host", json.dumps(body).encode(), "application/json")
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, ChatReply)
     assert reply.tokens == counted
 
 
@@ -80,4 +80,4 @@ def test_a_count_is_believed_only_if_it_is_one(
     ['{"why": "I cannot say"}', '{"text": "Sorry, as an AI"}', "Sorrypour is a village.", "", "[]"],
 )
 def test_an_answer_is_not_taken_for_a_refusal(content: str) -> None:
-    assert content_of(Reply(content, refused=False, cut=False, tokens=None)) == content
+    assert content_of(ChatReply(content, refused=False, cut=False, tokens=None)) == content

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from idetic.spec.differences import differences
 from idetic.spec.loader import load, shipped
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.problems import Problem, SpecInvalid
+from idetic.spec.problems import SpecInvalid, SpecProblem
 from idetic.spec.render import render
 from idetic.spec.retention import (
     MEMORY,
@@ -33,7 +33,7 @@ def with_retention(**overrides: Any) -> MemorySpec:
     return load(data)
 
 
-def problems_of(**overrides: Any) -> tuple[Problem, ...]:
+def problems_of(**overrides: Any) -> tuple[SpecProblem, ...]:
     with pytest.raises(SpecInvalid) as raised:
         with_retention(**overrides)
     return raised.value.problems

@@ -6,11 +6,11 @@ import re
 
 import yaml
 
-from idetic.spec.anatomy import allowed, annotation_at, every_path, known_keys
-from idetic.spec.checks.behavioural import DEFAULTS
 from idetic.spec.loader import parse
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.problems import PRIMITIVES
+from idetic.spec.shape import allowed, annotation_at, every_path, known_keys
+from idetic.spec.typology import DEFAULTS
 from tests.support.docs import DOCS, blocks
 
 HOW_TO = DOCS / "how-to" / "write-a-spec.md"

@@ -6,13 +6,12 @@ import time
 
 import pytest
 
-from idetic.spec.loader import shipped_text
+from idetic.spec.loader import parse, shipped_text
 from idetic.spec.plain import MAX_BYTES
-from idetic.spec.problems import Problem, SpecInvalid
-from idetic.spec.validation import parse
+from idetic.spec.problems import SpecInvalid, SpecProblem
 
 
-def problems_of(text: str) -> tuple[Problem, ...]:
+def problems_of(text: str) -> tuple[SpecProblem, ...]:
     with pytest.raises(SpecInvalid) as raised:
         parse(text)
     return raised.value.problems

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from idetic.model import Tier, Typology
-from idetic.spec.interview import Question, build, next_question, objection, questions
+from idetic.spec.interview import build, next_question, objection, questions
+from idetic.spec.interview_questions import InterviewQuestion
 from idetic.spec.loader import parse
 from idetic.spec.problems import PRIMITIVES, SpecInvalid
 
@@ -132,9 +133,9 @@ def test_answers_that_make_no_spec_are_told(answers: dict[str, str], path: str) 
 
 
 def test_an_objection_comes_before_the_walk_goes_on() -> None:
-    one = Question("p", "k", "?", "e", "rrf", ("rrf", "weighted_score"))
-    many = Question("p", "k", "?", "e", "hedge", ("hedge", "read_only"), many=True)
-    needed = Question("p", "k", "?", "e", None)
+    one = InterviewQuestion("p", "k", "?", "e", "rrf", ("rrf", "weighted_score"))
+    many = InterviewQuestion("p", "k", "?", "e", "hedge", ("hedge", "read_only"), many=True)
+    needed = InterviewQuestion("p", "k", "?", "e", None)
     assert objection(one, "rrf") is None
     assert "Did you mean rrf?" in (objection(one, "rff") or "")
     assert objection(many, "hedge, read_only") is None

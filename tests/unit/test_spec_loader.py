@@ -13,7 +13,8 @@ import pytest
 from idetic.errors import SpecError, SpecNotFound
 from idetic.model import Capability, PrincipalKind, Tier, Typology
 from idetic.spec.loader import load, parse, shipped, shipped_text
-from idetic.spec.primitives import GuardRole, KeyType, Persona, Reasons, Signal
+from idetic.spec.memory_spec import GuardRole, Reasons
+from idetic.spec.primitives import KeyType, Persona, Signal
 from idetic.spec.problems import SpecInvalid
 from idetic.spec.typology import ConsolidationMethod, DecayModel, WriteMode
 

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from idetic.errors import SpecError
 from idetic.model import Origin, Tier
-from idetic.spec.anatomy import every_path
 from idetic.spec.differences import differences
-from idetic.spec.loader import load, parse, shipped
+from idetic.spec.loader import load, parse, shipped, validate
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.render import render
-from idetic.spec.validation import validate
+from idetic.spec.shape import every_path
 
 KEYS = st.sampled_from(sorted({path[-1] for path in every_path(MemorySpec)})) | st.text(max_size=8)
 SCALARS = (

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from idetic.errors import SpecError
-from idetic.spec.loader import load, shipped_text
+from idetic.spec.loader import load, parse, shipped_text, validate
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.problems import Problem, SpecInvalid
-from idetic.spec.validation import parse, validate
+from idetic.spec.problems import SpecInvalid, SpecProblem
 
 Data = dict[str, Any]
 Edit = Callable[[Data], None]
@@ -69,7 +68,7 @@ def deviation(cell: str, justification: str = WHY, **changes: Any) -> Data:
     return {"cell": cell, "set": changes, "justification": justification}
 
 
-def problems_of(edit: Edit) -> tuple[Problem, ...]:
+def problems_of(edit: Edit) -> tuple[SpecProblem, ...]:
     data = load("world_agent").as_data()
     edit(data)
     with pytest.raises(SpecInvalid) as raised:
@@ -627,7 +626,7 @@ def test_the_error_is_a_spec_error_that_prints_every_problem() -> None:
 
 
 def test_the_error_can_be_copied_across_processes() -> None:
-    error = SpecInvalid([Problem(ANCHOR, "anchor", "Nothing.", "Something.", 3)])
+    error = SpecInvalid([SpecProblem(ANCHOR, "anchor", "Nothing.", "Something.", 3)])
     assert copy.copy(error).problems == error.problems
 
 

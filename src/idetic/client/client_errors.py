@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 # Imported for the errors they define: a problem's code must find its class.
-import idetic.embed.errors
-import idetic.reason.errors
+import idetic.embed.port
+import idetic.reason.port
 import idetic.recall.rerank
 import idetic.spec.problems
 import idetic.surfaces.http.request_errors  # noqa: F401 - as those above

@@ -1,15 +1,13 @@
-"""The pinned embedding model: its files, where they come from, and how it runs.
+"""The pinned embedding model: `files` (pins, directories, status), `installer`, `bge` (at work).
 
-Rooms: `port` (what Idetic asks of an embedder), `files` (the pins), `sources` (where the
-files may come from), `installer` (trying the sources), `status`, `bge` (the model at work).
-Importing this package loads neither onnxruntime nor numpy; `load()` does.
+`port` says what Idetic asks of any embedder. Importing this package loads neither onnxruntime nor
+numpy; `load()` does.
 """
 
 from .bge import BgeSmall, load
-from .errors import EmbeddingFailed, ModelCorrupt, ModelMissing
+from .files import ModelStatus, status, verify
 from .installer import Installed, install
-from .port import Embedder, EmbeddingModel
-from .status import ModelStatus, status, verify
+from .port import Embedder, EmbeddingFailed, EmbeddingModel, ModelCorrupt, ModelMissing
 
 __all__ = [
     "BgeSmall",

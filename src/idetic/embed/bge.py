@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from idetic.errors import InputError
 
 from . import files
-from .errors import EmbeddingFailed, RuntimeMissing
-from .places import Place, first_usable, places
-from .port import EmbeddingModel
+from .port import EmbeddingFailed, EmbeddingModel, RuntimeMissing
 
 if TYPE_CHECKING:
     from .port import Vectors
@@ -101,8 +99,8 @@ def load(model_dir: Path | None = None, *, threads: int | None = None) -> BgeSma
 
     Raises `ModelMissing` or `ModelCorrupt`; never downloads, never takes another model.
     """
-    candidates = [Place("given directory", model_dir)] if model_dir else places()
-    _, (weights, tokenizer) = first_usable(candidates, _read)
+    given = [files.ModelDirectory("given directory", model_dir)] if model_dir else []
+    _, (weights, tokenizer) = files.first_usable(_read, given)
     return BgeSmall(weights, tokenizer, threads=threads)
 
 

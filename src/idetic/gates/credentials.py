@@ -1,17 +1,211 @@
-"""The `secrets` gate: what opens something must not be remembered."""
+"""The `secrets` gate: what opens something must not be remembered.
+
+Tokens are known by their form, with the expressions of detect-secrets' plugins and the forms they
+miss. The plugins are asked for positions rather than through `analyze_string`, which gives back
+only the group an expression happens to have: of a GitHub token just `ghp`. Nothing is verified
+over the network. Keys without a form are known only by looking random.
+"""
 
 from __future__ import annotations
 
-from idetic.gates.entropy import random_looking
-from idetic.gates.handed_over import handed_over
-from idetic.gates.keywords import labelled_secrets
-from idetic.gates.private_keys import PRIVATE_KEYS
-from idetic.gates.spans import Recogniser
-from idetic.gates.tokens import TOKENS
+import re
+from collections.abc import Iterator
+
+from detect_secrets.plugins.aws import AWSKeyDetector
+from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
+from detect_secrets.plugins.basic_auth import BasicAuthDetector
+from detect_secrets.plugins.discord import DiscordBotTokenDetector
+from detect_secrets.plugins.github_token import GitHubTokenDetector
+from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
+from detect_secrets.plugins.high_entropy_strings import (
+    Base64HighEntropyString,
+    HexHighEntropyString,
+)
+from detect_secrets.plugins.jwt import JwtTokenDetector
+from detect_secrets.plugins.npm import NpmDetector
+from detect_secrets.plugins.openai import OpenAIDetector
+from detect_secrets.plugins.pypi_token import PypiTokenDetector
+from detect_secrets.plugins.sendgrid import SendGridDetector
+from detect_secrets.plugins.slack import SlackDetector
+from detect_secrets.plugins.square_oauth import SquareOAuthDetector
+from detect_secrets.plugins.stripe import StripeDetector
+from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
+from detect_secrets.plugins.twilio import TwilioKeyDetector
+
+from idetic.gates.labelled_secrets import handed_over, labelled_secrets, wordiness
+from idetic.gates.redaction import SECRET, Detection, Recogniser, each, when
+
+# --- tokens -------------------------------------------------------------------------------
+
+_TOKEN_BEFORE = re.compile(r"[A-Za-z0-9_\-]*\Z")
+_TOKEN_AFTER = re.compile(r"[A-Za-z0-9_\-]*")
+_UNBROKEN = re.compile(r"\S+")
+_EXAMPLES = frozenset({"pass", "password", "passwd", "pwd", "secret", "token"})  # of `user:pass@`
+
+
+def _whole(*patterns: re.Pattern[str]) -> Recogniser:
+    """The whole match and the rest of its word: half a token helps to guess the other half."""
+
+    def find(text: str) -> Iterator[Detection]:
+        for pattern in patterns:
+            for found in pattern.finditer(text):
+                # 64 characters back at most: beyond that it is no token but a wall of text.
+                before = _TOKEN_BEFORE.search(text, max(0, found.start() - 64), found.start())
+                after = _TOKEN_AFTER.match(text, found.end())
+                start = before.start() if before else found.start()
+                yield Detection(start, after.end() if after else found.end(), SECRET)
+
+    return find
+
+
+def _value(*patterns: re.Pattern[str]) -> Recogniser:
+    """Only the value that the expression captures: a URL without its password stays useful."""
+
+    def find(text: str) -> Iterator[Detection]:
+        for pattern in patterns:
+            for found in pattern.finditer(text):
+                value = _UNBROKEN.match(text, *found.span(1))
+                if value and value[0].lower() not in _EXAMPLES:
+                    yield Detection(*value.span(), SECRET)
+
+    return find
+
+
+# The plugin stops at the first sign that a URL reserves, and so in the middle of `p@ss!word`.
+_USERINFO = re.compile(r"://[^\s/:@]{0,64}:([^\s/]{1,256})@")
+
+_JWT = re.compile(r"eyJ[\w\-=]+\.[\w\-=]+(?:\.[\w\-=+/]*)*", re.ASCII)
+
+
+def _web_tokens(text: str) -> Iterator[Detection]:
+    """Web tokens with their signature, which the plugin's lazy expression leaves standing.
+
+    The header alone is asked to be JSON: the claims of an encrypted token are not.
+    """
+    for found in _JWT.finditer(text):
+        if JwtTokenDetector.is_formally_valid(found[0].split(".", 1)[0]):
+            yield Detection(*found.span(), SECRET)
+
+
+# Twilio's two expressions have no left edge and would match inside any upper-case word.
+_TWILIO = re.compile(
+    "|".join(rf"(?<![A-Za-z0-9])(?:{form.pattern})" for form in TwilioKeyDetector.denylist)
+)
+
+# Forms that came after detect-secrets 1.5, or that it knows only inside a certain file; and ours.
+_NEWER = re.compile(
+    r"""(?<![A-Za-z0-9])(?:
+      github_pat_\w{22,} | sk-(?=[\w\-]*\d)[\w\-]{20,} | (?:sk|rk)_(?:live|test)_\w{10,}
+    | whsec_[\w+/=]{16,} | AIza[\w\-]{35} | ya29\.[\w\-]{20,} | GOCSPX-[\w\-]{20,}
+    | hf_[A-Za-z0-9]{30,} | npm_[A-Za-z0-9]{36,} | pypi-Ag[\w\-]{50,}
+    | xox[a-z](?:\.xox[a-z])?-[\w\-]{10,} | xapp-\d-[\w\-]{10,}
+    | (?:dop|doo|dor)_v1_[0-9a-f]{64} | shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}
+    | dckr_pat_[\w\-]{20,} | hv[sbr]\.[\w\-]{24,} | lin_api_\w{32,}
+    | AGE-SECRET-KEY-1[A-Z0-9]{50,} | EAA[A-Za-z0-9]{60,}
+    | idk_[a-z2-7]{26}_[a-z2-7]{20,}
+    )""",
+    re.VERBOSE | re.ASCII,
+)
+_NEWER_PIECES = tuple(
+    "github_pat_ sk- k_live_ k_test_ whsec_ AIza ya29. GOCSPX- hf_ npm_ pypi-Ag xox xapp- _v1_ "
+    "shpat_ shpca_ shppa_ shpss_ dckr_pat_ hvs. hvb. hvr. lin_api_ AGE-SECRET-KEY EAA "
+    "idk_".split()
+)
+
+_KEY_ID, _SECRET_KEY = AWSKeyDetector.denylist
+
+# --- private keys -------------------------------------------------------------------------
+
+# detect-secrets' plugin says only that a key begins, and says so of prose that names the header.
+# What has to go is everything up to its end; a key without an end was cut, so it goes to the end.
+_ARMOURED = re.compile(
+    r"-{4,5} ?BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+    r".*?(?:-{4,5} ?END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\Z)",
+    re.DOTALL,
+)
+_PUTTY = re.compile(r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: ?[0-9a-fA-F]+|\Z)", re.DOTALL)
+
+# --- random-looking keys ------------------------------------------------------------------
+
+# The measure is detect-secrets'; its plugins ask for quotes around a candidate, as code has them,
+# and a note has none. Without quotes a random look alone would take hashes, UUIDs, paths and long
+# names, so more is asked here.
+_BASE64 = Base64HighEntropyString()
+_HEX = HexHighEntropyString()
+
+_CANDIDATE = re.compile(r"[A-Za-z0-9+/_\-]{24,}={0,2}")
+_SEPARATOR = re.compile(r"[-_/=]")
+_HEX_ONLY = re.compile(r"[0-9A-Fa-f]{32,128}")
+_BLANK = re.compile(r"\s")
+_WHOLE = re.compile(r".+")
+_STEP = re.compile(r"[^/]{24,}")
+
+# A hash or a public key says what it is; neither opens anything.
+_PUBLIC = re.compile(
+    r"(?:sha\d{1,3}|md5|blake\w{1,3}|digest|checksum|integrity|etag|fingerprint|commit|"
+    r"ssh-(?:rsa|dss|ed25519)|ecdsa-\S{5,30}|public key)[-:=\s'\"]{0,4}\Z",
+    re.IGNORECASE,
+)
+# A run of hex digits is a hash or an id unless the words before it say otherwise.
+_SAID_SECRET = re.compile(
+    r"(?:token|secret|credential|bearer|(?:api|auth|access|signing|encryption|private|master)"
+    r"[ _\-]?key)s?\b[^\n]{0,24}\Z",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 48
+
+
+def random_looking(text: str) -> Iterator[Detection]:
+    """Stretches that look random enough to be keys."""
+    for found in _CANDIDATE.finditer(text):
+        before = text[max(0, found.start() - _LOOK_BACK) : found.start()]
+        # The steps of a path add up to something that looks random; each is taken alone.
+        scheme = text.rfind("://", 0, found.start())
+        in_url = scheme >= 0 and _BLANK.search(text, scheme, found.start()) is None
+        steps = _STEP if in_url else _WHOLE
+        for step in steps.finditer(text, *found.span()):
+            if _is_key(step[0], before):
+                yield Detection(*step.span(), SECRET)
+
+
+def _is_key(candidate: str, before: str) -> bool:
+    own_name = candidate[: candidate.find("-") + 1]  # the `sha384-` of `sha384-oqVu…`
+    if _PUBLIC.search(before) or _PUBLIC.match(own_name):
+        return False
+    if _HEX_ONLY.fullmatch(candidate):
+        random = _HEX.calculate_shannon_entropy(candidate) > _HEX.entropy_limit
+        return random and _SAID_SECRET.search(before) is not None
+    return (
+        any(map(str.isdigit, candidate))
+        and candidate.lower() != candidate != candidate.upper()
+        and wordiness(candidate) < 0.5
+        # Slugs and UUIDs consist of short parts, or of words.
+        and any(len(p) > 12 and wordiness(p) < 0.5 for p in _SEPARATOR.split(candidate))
+        and _BASE64.calculate_shannon_entropy(candidate) > _BASE64.entropy_limit
+    )
+
 
 SECRETS: tuple[Recogniser, ...] = (
-    *PRIVATE_KEYS,
-    *TOKENS,
+    when(("PRIVATE KEY",), each(_ARMOURED, SECRET)),
+    when(("PuTTY-User-Key-File",), each(_PUTTY, SECRET)),
+    when(("AKIA", "ASIA", "A3T", "ABIA", "ACCA"), _whole(_KEY_ID)),
+    when(("aws", "AWS", "Aws"), _value(_SECRET_KEY)),
+    when(("AccountKey=",), _whole(*AzureStorageKeyDetector.denylist)),
+    when(("://",), _value(*BasicAuthDetector.denylist, _USERINFO)),
+    when(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _whole(*GitHubTokenDetector.denylist)),
+    when(("gl", "GR1348941"), _whole(*GitLabTokenDetector.denylist)),
+    when(("eyJ",), _web_tokens),
+    when((":_authToken",), _value(*NpmDetector.denylist)),
+    when(("T3BlbkFJ",), _whole(*OpenAIDetector.denylist)),
+    when(("pypi-",), _whole(*PypiTokenDetector.denylist)),
+    when(("SG.",), _whole(*SendGridDetector.denylist)),
+    when(("xox", "hooks.slack.com"), _whole(*SlackDetector.denylist)),
+    when(("sq0csp-",), _whole(*SquareOAuthDetector.denylist)),
+    when(("k_live_",), _whole(*StripeDetector.denylist)),
+    when((":",), _whole(*TelegramBotTokenDetector.denylist)),
+    when(("AC", "SK"), each(_TWILIO, SECRET)),
+    when((".",), _whole(*DiscordBotTokenDetector.denylist)),
+    when(_NEWER_PIECES, each(_NEWER, SECRET)),
     labelled_secrets,
     handed_over,
     random_looking,

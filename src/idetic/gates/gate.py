@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idetic.gates.envelope import rewritten
-from idetic.gates.redaction import redact
-from idetic.gates.spans import Recogniser
-from idetic.gates.words import words
+from idetic.gates.redaction import PLACEHOLDER, Detection, Recogniser, folded, redact
+from idetic.model import Claim
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, GateKind
 
@@ -25,9 +24,28 @@ _NO_PATTERN = (
     "a meaning are left, or more than half of its words were identifiers."
 )
 
+# Scripts that put no spaces between words; two of their characters make about one word.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\W_{_UNSPACED}]+")
+_STOP_WORDS = frozenset(
+    """
+    a about after again all also am an and any are as at be because been before being both but by
+    can could did do does done for from had has have he her here hers him his how i if in into is
+    it its itself just may me might more most must my no nor not now of off on once only or other
+    our out over own per same shall she should so some such than that the their them then there
+    these they this those through to too under until up upon us very via was we were what when
+    where which while who whom whose why will with within without would you your
+    der die das den dem des ein eine und oder ist war sind mit von zu im am an auf bei nicht
+    le la les un une et ou est sont avec de du des au aux dans sur pour pas
+    el los las una y es son con del al en por para que no
+    """.split()
+)
+# Numbers outside this range are counts, or no numbers of persons.
+_TOO_SHORT, _TOO_LONG = 10**5, 10**40
+
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Redaction:
     """What a gate removed: the kind and how many, never the content."""
 
     kind: str
@@ -39,7 +57,7 @@ class Passed:
     """What comes out of a gate. `refused` is a sentence when what is left means nothing."""
 
     text: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Redaction, ...] = ()
     refused: str | None = None
 
 
@@ -76,19 +94,27 @@ class Pipeline:
         stripped where the boundary strips identifiers. A clean text comes back as it is.
         """
         result, counts = redact(text, self._with(identifiers))
-        return Passed(result, _changes(counts), self._refusal(result))
+        return Passed(result, _redactions(counts), self._refusal(result))
 
     def apply_envelope(
         self, envelope: Mapping[str, Any], identifiers: Iterable[str] = ()
-    ) -> tuple[Mapping[str, Any], tuple[Change, ...], str | None]:
+    ) -> tuple[Mapping[str, Any], tuple[Redaction, ...], str | None]:
         """An envelope as it may cross: its values, never its keys; what changed; a refusal.
 
         A claim that would change is refused: redacted, it would equal every other redacted one.
+        The same object comes back if nothing was detected.
         """
         if not self.transforms:
             return envelope, (), None
-        result, counts, refused = rewritten(envelope, self._with(identifiers))
-        return result, _changes(counts), refused
+        gated, refused = _EnvelopeGate(self._with(identifiers)), None
+        result: dict[str, Any] = {}
+        for key, value in envelope.items():
+            if key == "claim" and isinstance(value, Claim | Mapping):
+                refused = gated.claim_refusal(value)
+                result[key] = value
+            else:
+                result[key] = gated.value(key, value)
+        return (result if gated.counts else envelope), _redactions(gated.counts), refused
 
     def _with(self, identifiers: Iterable[str]) -> tuple[Recogniser, ...]:
         if GateKind.STRIP_IDENTIFIERS not in self.kinds or identifiers == ():
@@ -100,14 +126,84 @@ class Pipeline:
     def _refusal(self, text: str) -> str | None:
         if not self.transforms or "[" not in text:
             return None
-        count = words(text)
-        if not count.placeholders:
+        rest, placeholders = PLACEHOLDER.subn(" ", text)
+        if not placeholders:
             return None
+        words = _WORD.findall(rest)
+        meaningful = sum(map(_means_something, words))
         if GateKind.STRIP_IDENTIFIERS in self.kinds and (
-            count.meaningful < MEANINGFUL_WORDS or count.placeholders > count.all
+            meaningful < MEANINGFUL_WORDS or placeholders > len(words)
         ):
             return _NO_PATTERN
-        return None if count.meaningful else _NOTHING_LEFT
+        return None if meaningful else _NOTHING_LEFT
+
+
+def _means_something(word: str) -> bool:
+    """Whether a word has letters and is no stop word."""
+    if word.isdigit() or (len(word) < 2 and word.isascii()):
+        return False
+    return word.lower() not in _STOP_WORDS
+
+
+def _redactions(counts: Counter[str]) -> tuple[Redaction, ...]:
+    return tuple(Redaction(kind, counts[kind]) for kind in sorted(counts))
+
+
+class _EnvelopeGate:
+    """Gates every text of an envelope, at any depth, with its key as the label."""
+
+    def __init__(self, recognisers: Sequence[Recogniser]) -> None:
+        self._recognisers = recognisers
+        self.counts: Counter[str] = Counter()
+
+    def claim_refusal(self, claim: Claim | Mapping[str, Any]) -> str | None:
+        """Why a claim cannot cross, if it cannot. It is never rewritten."""
+        parts = claim.as_dict() if isinstance(claim, Claim) else claim
+        before = self.counts.copy()
+        for name, value in parts.items():
+            # What the value is, the attribute says.
+            self._text(str(parts.get("attribute", "")) if name == "value" else "", str(value))
+        found = self.counts - before
+        if not found:
+            return None
+        kinds = ", ".join(sorted(kind.replace("_", " ") for kind in found))
+        return (
+            f"The claim holds what this boundary removes ({kinds}); without it, it would equal "
+            "every other claim that lost the same."
+        )
+
+    def value(self, label: str, value: Any) -> Any:
+        """A value of the envelope as it may cross."""
+        if isinstance(value, str):
+            return self._text(label, value)
+        if isinstance(value, Mapping):
+            return {key: self.value(str(key), inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            items = [self.value(label, item) for item in value]
+            return tuple(items) if isinstance(value, tuple) else items
+        if isinstance(value, int) and _TOO_SHORT < abs(value) < _TOO_LONG:
+            # A card number is one even where it is written as a number.
+            written = self._text(label, str(value))
+            return value if written == str(value) else written
+        return value
+
+    def _text(self, label: str, value: str) -> str:
+        before = f"{folded(label).text}: " if label else ""
+        result, found = redact(value, [_after(before, one) for one in self._recognisers])
+        self.counts.update(found)
+        return result
+
+
+def _after(before: str, recogniser: Recogniser) -> Recogniser:
+    """A recogniser that reads the key before the value: `{"password": …}` says what it holds."""
+
+    def detect(text: str) -> Iterator[Detection]:
+        for one in recogniser(before + text):
+            if one.end > len(before):
+                start = max(0, one.start - len(before))
+                yield one._replace(start=start, end=one.end - len(before))
+
+    return detect
 
 
 class Gates:
@@ -132,8 +228,7 @@ class Gates:
         One without a gate lets everything pass.
         """
         if boundaries not in self._pipelines:
-            nothing: frozenset[GateKind] = frozenset()
-            kinds = nothing.union(*(self._kinds.get(each, nothing) for each in boundaries))
+            kinds = frozenset(k for b in boundaries for k in self._kinds.get(b, ()))
             self._pipelines[boundaries] = Pipeline(kinds, self._recognisers(kinds))
         return self._pipelines[boundaries]
 
@@ -145,7 +240,7 @@ class Gates:
 
             found += SECRETS
         if GateKind.PII in kinds:
-            from idetic.gates.personal import personal_data  # noqa: PLC0415
+            from idetic.gates.personal_data import personal_data  # noqa: PLC0415
 
             found += (*personal_data(self._regions), *self._more)
         if GateKind.STRIP_IDENTIFIERS in kinds:
@@ -153,7 +248,3 @@ class Gates:
 
             found += IDENTIFIERS
         return found
-
-
-def _changes(counts: Counter[str]) -> tuple[Change, ...]:
-    return tuple(Change(kind, counts[kind]) for kind in sorted(counts))

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from idetic.errors import InputError
-from idetic.gates.spans import Span
+from idetic.gates.redaction import Detection
 
 
 class Result(Protocol):
@@ -54,17 +54,14 @@ class PresidioRecogniser:
         self._analyzer = analyzer or _engine()
         self._language = language
 
-    def __call__(self, text: str, /) -> Iterator[Span]:
+    def __call__(self, text: str, /) -> Iterator[Detection]:
         """The personal data that Presidio sees in this text."""
         for result in self._analyzer.analyze(text=text, language=self._language):
             if result.entity_type not in _ORDINARY and result.start < result.end:
-                kind = _KINDS.get(result.entity_type, _own_name(result.entity_type))
-                yield Span(result.start, result.end, kind)
-
-
-def _own_name(entity_type: str) -> str:
-    """As a kind is written here, whatever a custom recogniser calls what it finds."""
-    return re.sub(r"[^a-z]+", "_", entity_type.lower()).strip("_") or "personal"
+                # As a kind is written here, whatever a custom recogniser calls what it finds.
+                own = re.sub(r"[^a-z]+", "_", result.entity_type.lower()).strip("_") or "personal"
+                kind = _KINDS.get(result.entity_type, own)
+                yield Detection(result.start, result.end, kind)
 
 
 def _engine() -> Analyzer:

@@ -103,7 +103,7 @@ class WriteItem:
             # The columns hold the claim as it is compared; the envelope as it was stated.
             made["claim"] = Claim(**self.envelope["claim"]).normalised().as_dict()
         if self.provenance:
-            made["provenance"] = self.provenance
+            made["provenance"] = dict(self.provenance)
         if self.valid_at:
             made["valid_at"] = self.valid_at
         return made

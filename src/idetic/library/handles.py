@@ -18,7 +18,7 @@ from idetic.engine import Binding, Engine
 from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.ids import uuid7
-from idetic.library import about_verbs, asking_verbs
+from idetic.library import answers, own_scope, questions
 from idetic.lifecycle import (
     aggregation,
     canonical_rescan,
@@ -120,17 +120,17 @@ class PlaceVerbs:
     observe_many = observations.observe_many
     prefer = observations.prefer
     prefer_many = observations.prefer_many
-    recall = asking_verbs.recall
-    context = asking_verbs.context
+    recall = questions.recall
+    context = questions.context
     list = entry_evidence.list_
 
 
 class MemoryVerbs(PlaceVerbs):
     """The verbs of a whole memory."""
 
-    ask = asking_verbs.ask
-    key_scope = about_verbs.key_scope
-    spec = about_verbs.spec
+    ask = answers.ask
+    key_scope = own_scope.key_scope
+    spec = own_scope.spec
     link_action = observations.link_action
     archive = observations.archive
     exempt = observations.exempt

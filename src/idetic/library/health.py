@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from anyio import to_thread
 
-from idetic.embed.status import status
+from idetic.embed import status
 from idetic.errors import DatabaseError
 from idetic.library.idetic import Idetic
-from idetic.library.persona_access import is_persona
+from idetic.library.persona import is_persona
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import family_migration

@@ -21,16 +21,16 @@ from idetic.library.distribution import distribute, stay_distributed
 from idetic.library.handles import Agent, Memory
 from idetic.library.keys import Keys
 from idetic.library.persona import SPEC as PERSONA_SPEC
-from idetic.library.persona import PersonaMemory, PersonaPools, compose_persona
-from idetic.library.persona_import.importing import PersonaImport, Progress
-from idetic.library.persona_import.report import ImportReport
+from idetic.library.persona import PersonaPools, compose_persona
 from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
-from idetic.persona.deriving import Derivation
-from idetic.persona.events import Persona, persona_of
+from idetic.persona.conversation import Tool
+from idetic.persona.events import Persona, Progress, persona_of
 from idetic.persona.identity import Identity
 from idetic.persona.identity_file import IdentityFile
-from idetic.persona.layers import Layers
-from idetic.persona.tools import Tool
+from idetic.persona.log_import import ImportReport, LogImport
+from idetic.persona.ltm_derivation import Derivation
+from idetic.persona.persona_memory import PersonaMemory
+from idetic.persona.persona_stores import PersonaStores
 from idetic.ports import Clock, SystemClock
 from idetic.recall.embedding import PATIENCE, Model
 from idetic.recall.rerank import Reranker
@@ -249,7 +249,7 @@ class Idetic:
         chosen = await self._find(spec)
         plan = await self._held(chosen)
         two = Family(chosen).persona is not None
-        pools = await self._persona_pools() if two else PersonaPools.of_one(self.database)
+        pools = await self._persona_pools() if two else PersonaPools(*[self.database] * 3)
         return compose_persona(
             plan, pools, tenant, identity, self.model, self.clock,
             derivation=derivation, derive=derive, patience=patience,
@@ -274,26 +274,28 @@ class Idetic:
         memory = await self.persona(known, tenant=tenant)
         return PersonaAgent(held, memory, tools=tools, counter=counter, max_rounds=max_rounds)
 
-    async def import_personas(
+    async def import_events(
         self,
         file: str | Path,
         *,
         tenant: str | UUID,
         agent: str | None = None,
+        spec: SpecSource = PERSONA_SPEC,
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Bring a CHAOS layout, a SQLite file, into the persona memory of its agents.
+        """Import events, a file of JSON Lines, into the logs of their agents.
 
-        `agent` takes the events of one agent alone, or names it where the file does not;
-        `dry_run` writes nothing. Run it again after an interruption: nothing comes twice.
+        `agent` is the agent of lines that name none, and the only one whose events are taken;
+        `spec` is any with a log; `dry_run` writes nothing. Run it again after an interruption:
+        nothing comes twice.
         """
 
-        async def layers(agent_id: str) -> Mapping[Persona, Layers]:
-            return (await self.persona(Identity(agent_id), tenant=tenant)).layers
+        async def stores(agent_id: str) -> Mapping[Persona, PersonaStores]:
+            return (await self.persona(Identity(agent_id), tenant=tenant, spec=spec)).stores
 
-        importing = PersonaImport(layers, agent=agent, write=not dry_run, progress=progress)
-        return await importing.run(file)
+        run = LogImport(stores, agent=agent, dry_run=dry_run, progress=progress)
+        return await run.run(file)
 
     async def _persona_pools(self) -> PersonaPools:
         """A pool for each persona's role, opened when persona memory is first asked for."""

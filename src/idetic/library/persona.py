@@ -1,26 +1,29 @@
-"""`PersonaMemory`: one agent's persona memory as a user holds it, composed."""
+"""Composition of persona memory, and what an API key may see of it.
+
+A key of a spec whose log has two personas is bound to a tenant and an agent, as any other. Its
+principal decides what it sees: both personas with `read_across`, else the Actor's alone. A key of
+the Actor is handed the Actor's view and nothing that leads further.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from idetic.engine import Engine
-from idetic.erasure import Subject
+from idetic.engine import Binding
+from idetic.erasure import Erased, Subject
 from idetic.errors import AnchorRefused, InputError, TextRefused
 from idetic.gates.gate import Gates
 from idetic.library.composition import compose
-from idetic.library.persona_erasing import PersonaErased, PersonaErasure
-from idetic.persona.deriving import Derivation, Deriver
-from idetic.persona.dream import Dream, Dreamed, Progress, Reasoners
-from idetic.persona.events import Persona, persona_of
+from idetic.lifecycle import erasure
+from idetic.model import Capability, Scope
+from idetic.persona.events import Persona
 from idetic.persona.identity import Identity
-from idetic.persona.layers import Common, Layers, layers
-from idetic.persona.loops import Loop
-from idetic.persona.notes import Note, NoteBoard
-from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
+from idetic.persona.ltm_derivation import Derivation, Deriver
+from idetic.persona.persona_memory import PersonaMemory
+from idetic.persona.persona_stores import Common, PersonaStores
+from idetic.persona.views import ActorMemoryView
 from idetic.ports import Clock
 from idetic.recall.embedding import Model
 from idetic.spec.memory_spec import MemorySpec
@@ -28,6 +31,11 @@ from idetic.spec.primitives import Boundary
 from idetic.store.database import Database
 from idetic.store.plan import Plan
 from idetic.verbs.arguments import SHORT, check_text
+from idetic.verbs.authorization import allows, check_authorized, reads_spec, require
+
+if TYPE_CHECKING:
+    from idetic.library.handles import Memory
+    from idetic.library.idetic import Idetic
 
 SPEC = "persona_agent"
 
@@ -40,75 +48,10 @@ class PersonaPools:
     subconscious: Database
     steward: Database
 
-    @classmethod
-    def of_one(cls, application: Database) -> PersonaPools:
-        """Where there is one persona, the application's role is all of them."""
-        return cls(application, application, application)
-
     async def close(self) -> None:
         """Give the connections back."""
         for pool in (self.actor, self.subconscious, self.steward):
             await pool.close()
-
-
-class PersonaMemory:
-    """Persona memory of one agent: its views, loops that write, the dream, and notes."""
-
-    def __init__(
-        self,
-        identity: Identity,
-        both: Mapping[Persona, Layers],
-        seen: Layers,
-        erasure: PersonaErasure,
-    ):
-        self.identity = identity
-        self.agent_id = identity.agent_id
-        self.actor = ActorMemoryView(identity.agent_id, both[Persona.ACTOR], identity)
-        self._layers = dict(both)
-        self._seen = seen
-        self._erasure = erasure
-
-    @property
-    def subconscious(self) -> SubconsciousMemoryView:
-        """What the Subconscious may ask: all of both personas."""
-        own = self._of(Persona.SUBCONSCIOUS)
-        return SubconsciousMemoryView(self.agent_id, own, self._seen, self.identity)
-
-    @property
-    def layers(self) -> Mapping[Persona, Layers]:
-        """Each persona's layers, for the rooms that work on both."""
-        return self._layers
-
-    def loop(self, task: str | None = None, persona: Persona = Persona.ACTOR) -> Loop:
-        """A new loop of one persona, with an id of its own; it always closes."""
-        return Loop(self._of(persona_of(persona)), task)
-
-    async def dream(
-        self, progress: Progress | None = None, *, reasoner: Reasoners | None = None
-    ) -> Dreamed:
-        """Backfill what the derived layers of every persona lack, and say what they cover.
-
-        `reasoner` makes a reasoner that compacts what was too long to be kept whole.
-        """
-        actors, own = self._layers[Persona.ACTOR], self._layers.get(Persona.SUBCONSCIOUS)
-        return await Dream(actors, own, progress, reasoner).run()
-
-    async def note(self, text: str) -> Note:
-        """Leave the Actor an operational note; refused if it overlaps with what the Subconscious
-        remembers."""
-        return await NoteBoard(self._of(Persona.SUBCONSCIOUS), self._seen.store).leave(text)
-
-    async def erase(self, subject: Subject | str | Iterable[str], *, reason: str) -> PersonaErased:
-        """Empty all that names a subject, in every log and what was derived; this is for good."""
-        return await self._erasure.erase(subject, reason=reason)
-
-    def _of(self, persona: Persona) -> Layers:
-        if persona not in self._layers:
-            raise InputError(
-                "The log of this agent has one persona.",
-                remedy="Declare `personas: [actor, subconscious]` in `backend.log` of a spec.",
-            )
-        return self._layers[persona]
 
 
 def compose_persona(
@@ -123,7 +66,7 @@ def compose_persona(
     derive: bool,
     patience: float,
 ) -> PersonaMemory:
-    """Put one agent's persona memory together; the only place where both personas meet."""
+    """Compose one agent's persona memory; the only place where both personas meet."""
     if not isinstance(identity, Identity):
         raise InputError(
             "An identity is an Identity.", remedy='For example `Identity(agent_id="help-desk")`.'
@@ -142,22 +85,31 @@ def compose_persona(
         ingest=Gates(spec).at(Boundary.INGEST),
         derive=derive,
     )
+
+    async def erase(persona: Persona, scope: Scope, subject: Subject, reason: str) -> Erased:
+        """Erase with the steward's rights."""
+        engine = compose(
+            spec,
+            plan.to_version,
+            pools.steward,
+            plan.extensions,
+            model,
+            clock,
+            None,
+            None,
+            persona=persona,
+        )
+        check_authorized(spec, scope, erasure.erase)
+        erased: Erased = await erasure.erase.function(
+            Binding(engine, scope), subject, reason=reason
+        )
+        return erased
+
     databases = {Persona.ACTOR: pools.actor, Persona.SUBCONSCIOUS: pools.subconscious}
-    both = {persona: layers(common, persona, databases[persona]) for persona in personas}
+    stores = {p: PersonaStores.through(databases[p], common, p) for p in personas}
     # The Actor's tables through the Subconscious's role, which may only read them.
-    seen = layers(common, Persona.ACTOR, pools.subconscious)
-    governed = partial(_governed, plan, pools.steward, model, clock)
-    return PersonaMemory(identity, both, seen, PersonaErasure(both, governed))
-
-
-def _governed(
-    plan: Plan, steward: Database, model: Model, clock: Clock, persona: Persona
-) -> Engine:
-    """A persona's engine with the steward's rights."""
-    return compose(
-        plan.spec, plan.to_version, steward, plan.extensions, model, clock, None, None,
-        persona=persona,
-    )  # fmt: skip
+    seen = PersonaStores.through(pools.subconscious, common, Persona.ACTOR)
+    return PersonaMemory(identity, stores, seen, erase)
 
 
 def _personas(spec: MemorySpec) -> tuple[Persona, ...]:
@@ -179,3 +131,41 @@ def _tenant(value: str | UUID) -> str:
     if text == "*" or not text.isprintable():
         raise AnchorRefused("The tenant may be neither '*' nor hold control characters.")
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaAccess:
+    """What a key may see of persona memory: the Actor's view; all of it where `whole` is given."""
+
+    actor: ActorMemoryView
+    whole: PersonaMemory | None = None
+    may_dream: bool = False
+
+
+def is_persona(spec: MemorySpec) -> bool:
+    """Whether a spec is one of persona memory: two personas, apart from each other."""
+    return None not in spec.backend.personas
+
+
+def is_actor(spec: MemorySpec, scope: Scope) -> bool:
+    """Whether a scope of persona memory is not to know of more than the Actor's."""
+    return not reads_spec(spec, scope)
+
+
+async def persona_access(db: Idetic, memory: Memory) -> PersonaAccess:
+    """The persona memory that a key's memory stands for.
+
+    Both personas take `read_across`; dreaming takes `maintain` as well.
+    """
+    spec, scope = memory.agent.spec, memory.scope
+    require(spec, scope, Capability.READ)
+    if not is_persona(spec):
+        raise AnchorRefused(
+            "This key stands for no persona memory.",
+            remedy="Make one for an agent whose log has two personas, such as `persona_agent`.",
+        )
+    tenant, agent_id = map(str, scope.anchor.values())
+    whole = await db.persona(Identity(agent_id), tenant=tenant, spec=spec)
+    if is_actor(spec, scope):
+        return PersonaAccess(whole.actor)
+    return PersonaAccess(whole.actor, whole, allows(spec, scope, Capability.MAINTAIN))

@@ -26,11 +26,11 @@ from idetic.library.handles import (
 )
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
-from idetic.library.persona import PersonaMemory
 from idetic.model import Observation, Place, Scope
 from idetic.persona.agent import PersonaAgent
 from idetic.persona.identity import Identity
 from idetic.persona.loops import Loop
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
 from idetic.ports import Clock
 from idetic.recall.rerank import Reranker
@@ -244,6 +244,7 @@ class SyncIdetic(SyncHandle):
     authenticate = blocking_as(SyncMemory, Idetic.authenticate)
     persona = blocking_as(SyncPersonaMemory, Idetic.persona)
     persona_agent = blocking_as(SyncPersonaAgent, Idetic.persona_agent)
+    import_events = blocking(Idetic.import_events)
     plan = blocking(Idetic.plan)
     apply = blocking(Idetic.apply)
     apply_specs = blocking(Idetic.apply_specs)

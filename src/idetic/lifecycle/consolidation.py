@@ -21,17 +21,15 @@ from idetic.lifecycle.promotion_gates import policy_of
 from idetic.lifecycle.promotion_inputs import statement, supported_entries
 from idetic.model import Capability, EntryState, Receipt, Tier, Typology
 from idetic.reason.caps import Meter
-from idetic.reason.errors import (
+from idetic.reason.port import (
+    ConflictAsked,
+    MergeAsked,
+    Reasoner,
     ReasonerCapped,
     ReasonerError,
     ReasonerLied,
     ReasonerUnavailable,
-)
-from idetic.reason.port import (
-    ConflictAsked,
-    Evidence,
-    MergeAsked,
-    Reasoner,
+    ShownEntry,
     SummaryAsked,
     Usage,
 )
@@ -366,6 +364,6 @@ def _since(before: Usage, now: Usage) -> Usage:
     )
 
 
-def _evidence(stored: StoredEntry) -> Evidence:
+def _evidence(stored: StoredEntry) -> ShownEntry:
     entry = stored.entry
-    return Evidence(entry.id, entry.body_text, entry.claim, entry.valid_at)
+    return ShownEntry(entry.id, entry.body_text, entry.claim, entry.valid_at)

@@ -15,7 +15,7 @@ from idetic.lifecycle import promotion_gates
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare
 from idetic.lifecycle.promotion_inputs import Inherited, SupportedEntry, as_source, statement
 from idetic.model import Claim, Decision, Entry, Tier, Typology
-from idetic.reason.port import ConflictAnswered, MergeAnswered, SummaryAnswered, Verdict
+from idetic.reason.port import ConflictAnswered, ConflictVerdict, MergeAnswered, SummaryAnswered
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import ENVELOPE_MAX_BYTES
 from idetic.spec.typology import ConflictRule
@@ -45,7 +45,7 @@ class FactMerge:
         for other in others:
             self._gone(other, kept.id, why)
             self._carry(other, kept.entry, seen)
-        self._remember(known, Verdict.SAME.value)
+        self._remember(known, ConflictVerdict.SAME.value)
 
     def _rank(self, known: StoredEntry) -> tuple[Any, ...]:
         """Sources are carried to the fact that stays; its claim, trust and exemption are not."""
@@ -55,11 +55,11 @@ class FactMerge:
 
     def judged(self, known: Sequence[StoredEntry], answer: ConflictAnswered) -> None:
         """What a reasoner's verdict on two facts changes."""
-        if answer.verdict is Verdict.SAME:
+        if answer.verdict is ConflictVerdict.SAME:
             self.same(known, why="a reasoner found that they say the same")
             return
         older, newer = sorted(known, key=lambda k: (k.entry.valid_at or k.entry.created_at, k.id))
-        if answer.verdict is Verdict.CONFLICT and newer.entry.trust >= older.entry.trust:
+        if answer.verdict is ConflictVerdict.CONFLICT and newer.entry.trust >= older.entry.trust:
             self._replaced(older, newer)
         self._remember(known, answer.verdict.value)
 

@@ -12,19 +12,27 @@ from uuid import UUID
 from anyio import to_thread
 
 from idetic.errors import InputError
-from idetic.persona import tools as toolbox
 from idetic.persona.compactor import extract
-from idetic.persona.dream import Dreamed, Progress
-from idetic.persona.errors import ModelMalformed, TooManyRounds
-from idetic.persona.events import EventKind, Persona, Visibility
+from idetic.persona.conversation import (
+    LOGGED_MAX,
+    Ask,
+    Llm,
+    Message,
+    ModelReply,
+    Tool,
+    call_tool,
+    checked_tools,
+    conversation,
+    storable,
+)
+from idetic.persona.events import EventKind, Persona, Progress, Visibility
 from idetic.persona.identity import Identity
 from idetic.persona.identity_file import IdentityFile
-from idetic.persona.learning import Learned, Lesson, Proposer
-from idetic.persona.model import Ask, Llm, Message, Reply, conversation
-from idetic.persona.ports import OpenLoop, PersonaMemory
+from idetic.persona.learning import Learned, Lesson, Proposer, Rubric, small_and_grounded
+from idetic.persona.loops import Dreamed, Loop
+from idetic.persona.persona_errors import ModelMalformed, TooManyRounds
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.prompt import ActorPrompt, Recalled, build, note_part
-from idetic.persona.rubric import Rubric, small_and_grounded
-from idetic.persona.tools import Tool, checked_tools, storable
 from idetic.reason.reply import ToolCall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 
@@ -37,7 +45,7 @@ _QUERY_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a task came to: the answer, the loop it was done in, and the prompt it began with."""
+    """A task done: the answer, the loop it was done in, and the prompt it began with."""
 
     text: str = field(repr=False)
     loop_id: UUID
@@ -70,6 +78,7 @@ class PersonaAgent:
             raise InputError("max_rounds is a whole number above 0.")
         self.memory = memory
         self._tools = checked_tools(tools)
+        self._declared = [tool.declared(name) for name, tool in self._tools.items()]
         self._counter = counter or ConservativeCounter()
         self._max_rounds = max_rounds
 
@@ -100,7 +109,7 @@ class PersonaAgent:
         """Propose a small change to the instructions, and apply it if the rubric says better.
 
         Without `llm` and `propose` the proposal is the feedback itself as a guideline; without
-        `rubric` the one that ships judges, `idetic.persona.rubric.small_and_grounded`. Hand in
+        `rubric` the one that ships judges, `idetic.persona.learning.small_and_grounded`. Hand in
         feedback only from those who may instruct this agent: it may become an instruction.
         """
         if not isinstance(feedback, str) or not feedback.strip():
@@ -140,21 +149,16 @@ class PersonaAgent:
         recalled = Recalled(
             loops=await view.fuzzy_query(query, heuristics),
             entries=await view.rag_query(query, limit=heuristics.top_k),
-            notes=[note_part(note.id, note.ts, note.text, view) for note in notes],
+            notes=[note_part(n.id, n.ts, n.text, view.agent_id, view.persona) for n in notes],
         )
         return build(
-            self.identity,
-            task,
-            recalled,
-            self._counter,
-            tools=self._declared(),
-            loop_id=loop_id,
+            self.identity, task, recalled, self._counter, tools=self._declared, loop_id=loop_id
         )
 
-    async def _talk(self, ask: Ask, messages: list[Message], loop: OpenLoop) -> tuple[str, int]:
+    async def _talk(self, ask: Ask, messages: list[Message], loop: Loop) -> tuple[str, int]:
         """The answer, and how many times the model was asked for it."""
         for asked in range(1, self._max_rounds + 1):
-            reply = await ask(list(messages), self._declared())
+            reply = await ask(list(messages), list(self._declared))
             if not reply.calls:
                 return reply.text, asked
             if len(reply.calls) > _CALLS_MAX:
@@ -162,38 +166,33 @@ class PersonaAgent:
             messages += [reply.message(), *await self._run(reply, loop)]
         raise TooManyRounds(f"The model called tools {self._max_rounds} times without an answer.")
 
-    async def _run(self, reply: Reply, loop: OpenLoop) -> list[Message]:
+    async def _run(self, reply: ModelReply, loop: Loop) -> list[Message]:
         """Run what the model called, each call and result an event; what the model is shown."""
+        internal, results = Visibility.INTERNAL, []
         if reply.text.strip():
-            await loop.append(EventKind.ACTOR_OUTPUT, reply.text, visibility=Visibility.INTERNAL)
-        results = []
+            await loop.append(EventKind.ACTOR_OUTPUT, reply.text, visibility=internal)
         for call in reply.calls:
             about: dict[str, Any] = {
                 "tool": storable(call.name[:64]),
                 "call": storable(call.id[:100]),
             }
             await loop.append(
-                EventKind.TOOL_CALL, _called(call), visibility=Visibility.INTERNAL, metadata=about
+                EventKind.TOOL_CALL, _logged(call), visibility=internal, metadata=about
             )
-            outcome = await toolbox.call(self._tools, call.name, call.arguments)
+            outcome = await call_tool(self._tools, call.name, call.arguments)
+            about["failed"] = outcome.failed
             await loop.append(
-                EventKind.TOOL_RESULT,
-                outcome.content,
-                visibility=Visibility.INTERNAL,
-                metadata={**about, "failed": outcome.failed},
+                EventKind.TOOL_RESULT, outcome.content, visibility=internal, metadata=about
             )
             results.append({"role": "tool", "tool_call_id": call.id, "content": outcome.shown})
         return results
 
-    def _declared(self) -> list[Message]:
-        return [tool.declared(name) for name, tool in self._tools.items()]
 
-
-def _called(call: ToolCall) -> str:
+def _logged(call: ToolCall) -> str:
     """A call as its event holds it."""
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         arguments = call.arguments
     said = json.dumps({"tool": call.name, "arguments": arguments}, ensure_ascii=False)
-    return storable(said)[: toolbox.LOGGED_MAX]
+    return storable(said)[:LOGGED_MAX]

@@ -1,34 +1,40 @@
-"""Events in fewer words, without a model: sentences are chosen, never written.
+"""Compaction of events without a model: it chooses sentences and writes none.
 
 The rules, in full:
 
 - `compact`: white space is collapsed; JSON becomes `key: value; …`. What fits is kept as it is.
-  Of a longer text the sentences are kept that weigh most, in their order, up to the bound; a
-  sentence weighs what its words do in the whole text, the first and the last a little more; one
-  that is repeated counts once. A sentence too long to keep keeps its two ends.
+  A longer text keeps the sentences that weigh most, in their order, up to the bound. A sentence
+  weighs what its words do in the whole text, the first and the last a little more; a repeated
+  one counts once. A sentence too long to keep keeps its two ends.
 - `summarise_loop`: the task (the first `user_input`), errors, feedback, the outcome (the last
   `actor_output`), the tools used; then what else happened, most important first.
 - `importance`: where an event starts by its kind, a little more for each word that is specific,
   less when it is internal or says hardly anything.
 
 The same event always gives the same text, so a dream can derive again what was lost.
+`json_to_text` and `normalised` are the two readings of a text: as words, and for comparison.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 from idetic.persona.events import Event, EventKind, Visibility
-from idetic.persona.flattening import flattened
-from idetic.persona.words import normalised
 
 COMPACT_MAX = 600
 """The most characters of a long-term entry."""
 SUMMARY_MAX = 1_500
 """The most characters of a short-term entry."""
 
+# Beyond this a content is no message; it is compacted by its beginning and its end.
+_READ_MAX = 200_000
+_JSON_VALUES_MAX, _JSON_DEPTH_MAX = 200, 8
 _TASK_MAX, _OUTCOME_MAX, _OTHER_MAX = 400, 400, 200
 _GAP = " … "
 _NOTHING = "(a loop without events)"
@@ -54,12 +60,12 @@ _SENTENCE_END = re.compile("(?<=[.!?\u2026])[\"')\\]»”]*\\s+|(?<=[\u3002\uff0
 
 def compact(event: Event) -> str:
     """The event's content in at most `COMPACT_MAX` characters; never empty."""
-    return extract(flattened(event.content), COMPACT_MAX) or f"({event.kind} without content)"
+    return extract(json_to_text(event.content), COMPACT_MAX) or f"({event.kind} without content)"
 
 
 def importance(event: Event) -> float:
     """How much an event matters, from 0 to 1."""
-    text = flattened(event.content)
+    text = json_to_text(event.content)
     words = len(text.split())
     value = _START[event.kind]
     value += min(0.2, 0.04 * len(set(_SPECIFIC.findall(text))))
@@ -71,7 +77,7 @@ def importance(event: Event) -> float:
 def summarise_loop(events: Sequence[Event]) -> str:
     """One loop in at most `SUMMARY_MAX` characters; never empty."""
     chosen = _chosen(events)
-    lines = [f"{label}: {extract(flattened(e.content), most)}" for label, e, most in chosen]
+    lines = [f"{label}: {extract(json_to_text(e.content), most)}" for label, e, most in chosen]
     if tools := _tools(events):
         lines.append(f"Tools: {tools}")
     taken = {event.id for _, event, _ in chosen}
@@ -114,7 +120,7 @@ def _others(events: Sequence[Event], room: int) -> list[tuple[int, str]]:
     for place, event in best:
         if room < _WORTHWHILE:
             break
-        text = extract(flattened(event.content), min(_OTHER_MAX, room - 1))
+        text = extract(json_to_text(event.content), min(_OTHER_MAX, room - 1))
         room -= len(text) + 1
         found.append((place, text))
     return found
@@ -159,3 +165,51 @@ def _ends(text: str, most: int) -> str:
     first = first.rsplit(" ", 1)[0] if " " in first else first
     last = last.split(" ", 1)[1] if " " in last else last
     return f"{first}{_GAP}{last}"
+
+
+def json_to_text(content: str) -> str:
+    """Content as words: `key: value; …` for a JSON object or list, else as it stands."""
+    text = content.strip()
+    if len(text) > _READ_MAX:
+        half = _READ_MAX // 2
+        return f"{text[:half]} … {text[-half:]}"
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return "; ".join(islice(_json_values(data, "", 0), _JSON_VALUES_MAX)) or text
+
+
+def _json_values(value: Any, name: str, depth: int) -> Iterator[str]:
+    if isinstance(value, dict | list) and depth < _JSON_DEPTH_MAX:
+        items = value.items() if isinstance(value, dict) else (("", one) for one in value)
+        for key, below in items:
+            yield from _json_values(below, f"{name}.{key}".strip(".") if key else name, depth + 1)
+    elif value not in (None, "", [], {}):
+        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield f"{name}: {said}" if name else said
+
+
+def normalised(text: str) -> str:
+    """Text for comparison: width, case, punctuation and spacing make no difference."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().translate(_WORDS).split())
+
+
+class _Words(dict[int, int]):
+    """Characters of words stay, all others become spaces; each is looked up once.
+
+    `str.translate` reads it without a Python call per character: 10,000 summaries are compared
+    in one query.
+    """
+
+    def __missing__(self, code: int) -> int:
+        character = chr(code)
+        # Marks too: in Hindi, Thai or Arabic they are half of the word.
+        word = character.isalnum() or unicodedata.category(character)[0] == "M"
+        self[code] = code if word else ord(" ")
+        return self[code]
+
+
+_WORDS = _Words()

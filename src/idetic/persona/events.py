@@ -1,13 +1,11 @@
-"""The nouns of persona memory: events of the log, and what is derived from them.
+"""Nouns of persona memory: events of the log, and the entries derived from them.
 
-Kinds and visibilities are those of the spec; here they get their doors: `kind_of` refuses what
-is unknown, `imported_kind` keeps it. Nothing is dropped, and nothing relabelled as user input.
+`kind_of`, `persona_of` and `visibility_of` read what a caller names, and refuse the unknown.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -15,47 +13,31 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from idetic.persona.errors import EventRefused, KindUnknown, MetadataReserved
-from idetic.spec.primitives import EventKind, Persona
-from idetic.spec.primitives import EventVisibility as Visibility
+from idetic.persona.persona_errors import EventRefused, KindUnknown
+from idetic.spec.primitives import EventKind, EventVisibility, Persona
 
 __all__ = [
-    "IMPORTED",
-    "ORIGINAL_KIND",
-    "RESERVED",
     "EmbedStatus",
     "Event",
     "EventKind",
     "LtmEntry",
-    "LtmHit",
     "Persona",
+    "Progress",
     "StmEntry",
     "Visibility",
-    "checked_metadata",
-    "imported_kind",
     "kind_of",
     "persona_of",
-    "plain_metadata",
     "visibility_of",
 ]
 
-METADATA_MAX_BYTES = 16_384
+Visibility = EventVisibility
 
-ORIGINAL_KIND = "original_kind"
-"""Where an import keeps the kind that it did not know."""
-
-IMPORTED = "imported"
-"""Where an import keeps whatever else it could not take over as it was."""
-
-RESERVED = frozenset(
-    "id ts agent_id persona loop_id kind visibility content metadata position digest "
-    "event_id ltm_id ltm_ids collection importance erased".split()
-) | {ORIGINAL_KIND, IMPORTED}
-"""Metadata keys that only Idetic writes: each would pass for a field of the event."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and of how much."""
 
 
 class EmbedStatus(StrEnum):
-    """Whether a long-term entry has its vector; all but `embedded` are tried again by a dream."""
+    """Whether a long-term entry has its vector; a dream retries all but `embedded`."""
 
     PENDING = "pending"
     EMBEDDED = "embedded"
@@ -64,15 +46,16 @@ class EmbedStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of the perfect log, as it was written. Its representation keeps the content back.
+    """One event of the perfect log, as it was written. Its repr leaves the content out.
 
-    `position` has no gaps per agent and persona; `digest` is the hash that chains it.
+    `position` has no gaps per agent and persona; `digest` is the hash that chains it. The fields
+    stand in the order of the log's columns.
     """
 
+    agent_id: str = field(kw_only=True)
+    persona: Persona = field(kw_only=True)
     id: UUID
     ts: datetime
-    agent_id: str
-    persona: Persona
     loop_id: UUID
     kind: EventKind
     visibility: Visibility
@@ -82,14 +65,15 @@ class Event:
     digest: bytes = b""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+        _become(self, kind=EventKind(self.kind), visibility=Visibility(self.visibility))
+        _become(self, metadata=MappingProxyType(dict(self.metadata)), digest=bytes(self.digest))
 
 
 @dataclass(frozen=True, slots=True)
 class LtmEntry:
-    """The long-term entry of one event: compacted, graded, and with a vector sooner or later.
+    """The long-term entry of one event: its compacted text, its grade, the state of its vector.
 
-    `agent_id` and `persona` say whose it is, as the row it was read from says it.
+    `agent_id` and `persona` are those of the row it was read from.
     """
 
     agent_id: str = field(kw_only=True)
@@ -106,6 +90,10 @@ class LtmEntry:
     attempts: int = 0
     last_error: str | None = None
 
+    def __post_init__(self) -> None:
+        _become(self, kind=EventKind(self.kind), visibility=Visibility(self.visibility))
+        _become(self, status=EmbedStatus(self.status))
+
 
 @dataclass(frozen=True, slots=True)
 class StmEntry:
@@ -113,7 +101,7 @@ class StmEntry:
 
     `ltm_ids`, `kinds` and `visibilities` have one item per event, in the loop's order: a boost
     is an event's kind times its visibility, so the two must stay paired. `agent_id` and
-    `persona` say whose it is, as the row it was read from says it.
+    `persona` are those of the row it was read from.
     """
 
     agent_id: str = field(kw_only=True)
@@ -125,83 +113,37 @@ class StmEntry:
     kinds: tuple[EventKind, ...] = ()
     visibilities: tuple[Visibility, ...] = ()
 
+    def __post_init__(self) -> None:
+        _become(self, ltm_ids=tuple(self.ltm_ids), kinds=tuple(map(EventKind, self.kinds)))
+        _become(self, visibilities=tuple(map(Visibility, self.visibilities)))
 
-@dataclass(frozen=True, slots=True)
-class LtmHit:
-    """A long-term entry that answers a query, and how well: the larger, the better."""
 
-    entry: LtmEntry
-    score: float
+def _become(noun: Event | LtmEntry | StmEntry, **values: object) -> None:
+    """Give a frozen noun the types that its fields declare: a row has texts and lists."""
+    for name, value in values.items():
+        object.__setattr__(noun, name, value)
 
 
 def kind_of(value: object) -> EventKind:
-    """The kind that a caller named; an unknown one is refused."""
-    try:
-        return EventKind(value)  # type: ignore[arg-type]  # to be refused
-    except ValueError:
+    """The kind of event that a caller named."""
+    if not isinstance(value, str) or value not in tuple(EventKind):
         shown = f"`{value[:40]}`" if isinstance(value, str) else f"A `{type(value).__name__}`"
         raise KindUnknown(
             f"{shown} is no kind of event.",
             remedy=f"Use one of {', '.join(EventKind)}; nothing was written.",
-        ) from None
+        )
+    return EventKind(value)
 
 
 def persona_of(value: object) -> Persona:
     """The persona that a caller named."""
-    try:
-        return Persona(value)  # type: ignore[arg-type]  # to be refused
-    except ValueError:
-        raise EventRefused(f"A persona is one of {', '.join(Persona)}.") from None
+    if not isinstance(value, str) or value not in tuple(Persona):
+        raise EventRefused(f"A persona is one of {', '.join(Persona)}.")
+    return Persona(value)
 
 
 def visibility_of(value: object) -> Visibility:
     """The visibility that a caller named."""
-    try:
-        return Visibility(value)  # type: ignore[arg-type]  # to be refused
-    except ValueError:
-        raise EventRefused(f"A visibility is one of {', '.join(Visibility)}.") from None
-
-
-def imported_kind(
-    kind: str, metadata: Mapping[str, Any] | None = None
-) -> tuple[EventKind, dict[str, Any]]:
-    """The kind of an imported event and its metadata: an unknown kind becomes `system_event`.
-
-    What the event was called then stands in its metadata, under `original_kind`.
-    """
-    kept = dict(metadata or {})
-    try:
-        return EventKind(kind), kept
-    except ValueError:
-        return EventKind.SYSTEM_EVENT, {**kept, ORIGINAL_KIND: kind}
-
-
-def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A caller's metadata, as plain JSON: bounded, storable, and without a reserved key."""
-    if metadata is None:
-        return {}
-    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
-        raise EventRefused("Metadata are a mapping from text to values.")
-    if taken := sorted(RESERVED & metadata.keys()):
-        raise MetadataReserved(f"`{taken[0]}` is a key that only Idetic writes.")
-    return plain_metadata(metadata)
-
-
-def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata as plain JSON: bounded and storable."""
-    try:
-        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        raise EventRefused(
-            "The metadata cannot be written as JSON.",
-            remedy="Use text, finite numbers, true, false, null, lists and mappings.",
-        ) from None
-    if "\\u0000" in text or any("\ud800" <= c <= "\udfff" for c in text):
-        raise EventRefused("The metadata hold NUL or a lone surrogate.")
-    if len(text.encode()) > METADATA_MAX_BYTES:
-        raise EventRefused(
-            f"The metadata take more than {METADATA_MAX_BYTES:,} bytes.",
-            remedy="Keep metadata small; what was said belongs into `content`.",
-        )
-    plain: dict[str, Any] = json.loads(text)
-    return plain
+    if not isinstance(value, str) or value not in tuple(Visibility):
+        raise EventRefused(f"A visibility is one of {', '.join(Visibility)}.")
+    return Visibility(value)

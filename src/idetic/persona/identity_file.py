@@ -1,4 +1,4 @@
-"""An identity in its file: replaced in one step, with every version kept beside it.
+"""The file of an identity: replaced in one step, with every version kept beside it.
 
 `agent.yaml` has its past in `agent.versions/`, one file per version that it replaced. A change
 rewrites `instructions` and `version` where they stand, so that an author's comments survive.
@@ -6,15 +6,17 @@ rewrites `instructions` and `version` where they stand, so that an author's comm
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 
-from idetic.persona.errors import IdentityChanged, IdentityError
-from idetic.persona.identity import Identity, refuse_untunable
-from idetic.persona.identity_text import text_of
-from idetic.store.embedded.files import FileLock, write_durably
+from idetic.persona.identity import KEYS, Identity, identity_text, refuse_untunable
+from idetic.persona.persona_errors import IdentityChanged, IdentityError, IdentityInvalid
+from idetic.store.embedded.durable import write_durably
+from idetic.store.embedded.locks import FileLock
 
 _VERSION = re.compile(r"(\d{6})\.yaml\Z")
 
@@ -45,7 +47,8 @@ class IdentityFile:
 
     def versions(self) -> list[int]:
         """The versions that can be gone back to, oldest first."""
-        names = [_VERSION.match(each.name) for each in _listed(self.folder)]
+        listed = list(self.folder.iterdir()) if self.folder.is_dir() else []
+        names = [_VERSION.match(each.name) for each in listed]
         return sorted(int(name[1]) for name in names if name)
 
     def roll_back(self, to: int | None = None) -> Identity:
@@ -58,21 +61,16 @@ class IdentityFile:
             earlier = [version for version in past if version < now.version]
             wanted = to if to is not None else max(earlier, default=None)
             if wanted is None or wanted not in past:
-                known = ", ".join(map(str, past)) or "none"
+                which = "earlier version" if wanted is None else f"version {wanted}"
                 raise IdentityError(
-                    f"There is no version {wanted} to go back to."
-                    if wanted is not None
-                    else "There is no earlier version to go back to.",
-                    remedy=f"Versions kept: {known}.",
+                    f"There is no {which} to go back to.",
+                    remedy=f"Versions kept: {', '.join(map(str, past)) or 'none'}.",
                 )
             then = Identity.load(self._kept(wanted))
             return self._write(now, then.instructions)
 
     def _write(self, old: Identity, instructions: str) -> Identity:
-        # PyYAML is a tenth of what importing Idetic costs.
-        from idetic.persona.identity_yaml import rewritten  # noqa: PLC0415
-
-        new, text = old.tuned(instructions), text_of(self.path)
+        new, text = old.tuned(instructions), identity_text(self.path)
         # The past first: a crash between the two leaves a copy too many, never one too few.
         mode = self.path.stat().st_mode & 0o777
         write_durably(self._kept(old.version), text, mode)
@@ -104,8 +102,51 @@ class IdentityFile:
             ) from None
 
 
-def _listed(folder: Path) -> list[Path]:
+def dumped(identity: Identity) -> str:
+    """An identity as YAML, without comments."""
+    heuristics = {key: getattr(identity, key).model_dump(mode="json") for key in _HEURISTICS}
+    data = {key: heuristics.get(key, getattr(identity, key)) for key in KEYS}
+    return "".join(_yaml_line(key, value) for key, value in data.items() if value is not None)
+
+
+_HEURISTICS = ("actor", "subconscious")
+
+
+def rewritten(text: str, new: Identity) -> str:
+    """The file's text with the new instructions and version, everything else as it stands."""
+    # PyYAML is a tenth of what importing Idetic costs.
+    import yaml  # noqa: PLC0415
+
+    changed = text
     try:
-        return list(folder.iterdir())
-    except OSError:
-        return []
+        for key in ("instructions", "version"):
+            nodes = yaml.compose(changed, Loader=yaml.SafeLoader).value
+            places = {name.value: (name.start_mark, value.end_mark) for name, value in nodes}
+            line = _yaml_line(key, getattr(new, key))
+            if key not in places:
+                changed = changed.rstrip("\n") + "\n" + line
+                continue
+            start, end = (mark.index for mark in places[key])
+            # A block ends after its line break, everything else before it.
+            line = line if changed[end - 1] == "\n" else line.rstrip("\n")
+            changed = changed[:start] + line + changed[end:]
+        if Identity.parse(changed) == new:
+            return changed
+    except (IdentityInvalid, yaml.YAMLError):
+        pass  # an author may write what this does not foresee; then the file is written anew
+    return dumped(new)
+
+
+def _yaml_line(key: str, value: object) -> str:
+    """One key and its value. Text of several lines is a block, as people write it."""
+    if isinstance(value, str) and "\n" in value:
+        lines = value.removesuffix("\n").split("\n")
+        # A block keeps no blanks at its ends, and nothing that YAML takes for a line break.
+        plain = all(line.isprintable() and (not line or line.strip()) for line in lines)
+        if plain and lines[0][:1].strip() and lines[-1]:
+            mark = "|" if value.endswith("\n") else "|-"
+            return f"{key}: {mark}\n" + indent("\n".join(lines), "  ") + "\n"
+    # JSON is YAML, but for the characters that YAML takes for line breaks or does not print.
+    quoted = json.dumps(value, ensure_ascii=False)
+    escaped = "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
+    return f"{key}: {escaped}\n"

@@ -1,8 +1,14 @@
-"""A loop: one task from its first event to its end. It always closes."""
+"""Loops: one task from its first event to its end, and the dream, a loop of the Subconscious.
+
+A dream finds its work by state: events without an entry, entries without a vector, loops without
+a summary. So it is idempotent, and one that was killed is simply dreamt again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
@@ -10,15 +16,22 @@ from uuid import UUID
 
 import anyio
 
+from idetic.embed.errors import EmbedderHangs
 from idetic.errors import IdeticError, ScopeClosed
 from idetic.ids import uuid7
-from idetic.persona.drafts import Draft
-from idetic.persona.events import Event, EventKind, Visibility
-from idetic.persona.layers import Layers
+from idetic.persona.compactor import COMPACT_MAX
+from idetic.persona.event_validation import EventDraft
+from idetic.persona.events import Event, EventKind, Progress, Visibility
+from idetic.persona.persona_stores import Coverage, PersonaStores
+from idetic.reason.errors import ReasonerError
+from idetic.reason.port import Evidence, Reasoner, SummaryAsked, Usage
 
 # Closing goes on although the task was cancelled, for so many seconds at the most.
 CLOSING = 60.0
 _ERROR_MAX = 2_000
+_BATCH = 200
+
+Reasoners = Callable[[], AbstractAsyncContextManager[Reasoner]]
 
 
 class Loop:
@@ -26,15 +39,15 @@ class Loop:
 
     It writes nothing of itself but an `error` event when its body raises. When it ends, its entries
     get their vectors and it gets its short-term entry. If any of that fails, `underived` says why,
-    and a dream makes up for it: what is derived never fails a task.
+    and a dream makes up for it: deriving never fails a task.
     """
 
-    def __init__(self, layers: Layers, task: str | None = None):
+    def __init__(self, stores: PersonaStores, task: str | None = None):
         self.id: UUID = uuid7()
         self.task = task
-        self.persona = layers.persona
+        self.persona = stores.persona
         self.underived: IdeticError | None = None
-        self._layers = layers
+        self._stores = stores
         self._closed = False
 
     async def append(
@@ -47,35 +60,31 @@ class Loop:
         ts: datetime | None = None,
         id: UUID | None = None,  # noqa: A002 - the document's name for it
     ) -> Event:
-        """Write one event; it is committed when this returns, whatever becomes of its mirror."""
-        (event,) = await self.append_many([Draft(kind, content, visibility, metadata, ts, id)])
+        """Write one event; it is committed when this returns, derived or not."""
+        (event,) = await self.append_many([EventDraft(kind, content, visibility, metadata, ts, id)])
         return event
 
-    async def append_many(self, drafts: Iterable[Draft]) -> list[Event]:
+    async def append_many(self, drafts: Iterable[EventDraft]) -> list[Event]:
         """Write up to 10,000 events, in order; every 1,000 of them are one transaction."""
         if self._closed:
             raise ScopeClosed("This loop is closed.", remedy="Open a new loop and write there.")
-        return await self._layers.writer.append(self.id, drafts)
+        return await self._stores.append(self.id, drafts)
 
     async def close(self) -> None:
         """Derive what the loop leaves. Twice is once."""
         if self._closed:
             return
         self._closed = True
-        if not self._layers.common.derive:
+        if not self._stores.common.derive:
             return
-        for step in (self._embed, self._summarise):
-            try:
-                await step()
-            except IdeticError as error:
-                self.underived = error
-
-    async def _embed(self) -> None:
-        store, embedding = self._layers.store, self._layers.embedding
-        await embedding.loop(store.scope, self.id)
-
-    async def _summarise(self) -> None:
-        await self._layers.stm.close(self.id)
+        try:
+            await self._stores.embedding.loop(self._stores.store.scope, self.id)
+        except IdeticError as error:
+            self.underived = error
+        try:
+            await self._stores.close_loop(self.id)
+        except IdeticError as error:
+            self.underived = error
 
     async def __aenter__(self) -> Self:
         return self
@@ -89,14 +98,135 @@ class Loop:
         # Shielded: a cancelled task is a loop that ended, and must say so.
         with anyio.move_on_after(CLOSING, shield=True):
             if error is not None:
-                await self._tell(error)
+                await self._append_error(error)
             await self.close()
 
-    async def _tell(self, error: BaseException) -> None:
-        """Write down that the body raised; the body's own error is what the caller sees."""
+    async def _append_error(self, error: BaseException) -> None:
+        """Log that the body raised; the caller still sees the body's own error."""
         said = f"{type(error).__name__}: {error}"[:_ERROR_MAX]
         clean = said.replace("\x00", "").encode("utf-8", "replace").decode()
         try:
             await self.append(EventKind.ERROR, clean, visibility=Visibility.INTERNAL)
         except IdeticError as failed:
             error.add_note(f"The loop's error event could not be written: {failed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Dreamed:
+    """What a dream did, and what is covered since.
+
+    Where there is a Subconscious, the dream is a loop of its own; `loop_id` names it. `usage` is
+    what a reasoner took.
+    """
+
+    loop_id: UUID | None
+    derived: int
+    embedded: int
+    summarised: int
+    coverage: tuple[Coverage, ...]
+    reasoned: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def equal(self) -> bool:
+        """Whether the derived entries of every persona cover its log."""
+        return all(coverage.equal for coverage in self.coverage)
+
+
+@dataclass(frozen=True, slots=True)
+class Dream:
+    """Backfills what is derived for every persona, each through its own role."""
+
+    actors: PersonaStores
+    own: PersonaStores | None
+    progress: Progress | None = None
+    reasoner: Reasoners | None = None
+
+    async def run(self) -> Dreamed:
+        """Dream. Its own loop is the Subconscious's, and is covered as any other."""
+        if self.own is None:
+            return await self._backfill((self.actors,), None)
+        async with Loop(self.own, "dream") as loop:
+            await loop.append(
+                EventKind.SUBCONSCIOUS_PROMPT, "Dream begins.", visibility=Visibility.INTERNAL
+            )
+            done = await self._backfill((self.actors, self.own), loop.id)
+            await loop.append(
+                EventKind.SUBCONSCIOUS_OUTPUT,
+                f"Dream ends: {done.derived} entries derived, {done.embedded} embedded, "
+                f"{done.summarised} loops summarised.",
+                visibility=Visibility.INTERNAL,
+            )
+        # Once more: the dream's own loop has its summary only now.
+        return replace(done, coverage=(await self.actors.coverage(), await self.own.coverage()))
+
+    async def _backfill(self, personas: Sequence[PersonaStores], loop_id: UUID | None) -> Dreamed:
+        derived = sum([await self._derive(stores) for stores in personas])
+        reasoned, usage = await self._reason(personas)
+        embedded = sum([await self._embed(stores) for stores in personas])
+        summarised = sum([await self._summarise(stores, loop_id) for stores in personas])
+        covered = tuple([await stores.coverage() for stores in personas])
+        return Dreamed(loop_id, derived, embedded, summarised, covered, reasoned, usage)
+
+    async def _derive(self, stores: PersonaStores) -> int:
+        """Derive entries of events that have none, or one of another derivation."""
+        deriver, after, done = stores.common.deriver, 0, 0
+        while events := await stores.underived(after, _BATCH):
+            made = [step for event in events if (step := deriver.entry(event)) is not None]
+            done += await stores.put_entries(made) if made else 0
+            after = events[-1].position
+            self._report(f"{stores.persona} entries", done, done)
+        return done
+
+    async def _reason(self, personas: Sequence[PersonaStores]) -> tuple[int, Usage]:
+        """Have the reasoner compact what was too long to be kept whole, one event at a time: it
+        never sees two personas together. Where it fails, the extracted entry stays for now."""
+        done, usage = 0, Usage()
+        if self.reasoner is None:
+            return done, usage
+        async with self.reasoner() as reasoner:
+            for stores in personas:
+                deriver, after = stores.common.deriver, 0
+                asked = {"derivation": deriver.name, "longer_than": COMPACT_MAX, "limit": _BATCH}
+                while found := await stores.events("unreasoned", after=after, **asked):
+                    for event in found:
+                        after = event.position
+                        shown = Evidence(event.id, event.content)
+                        try:
+                            answer = await reasoner.summarise(SummaryAsked((shown,), COMPACT_MAX))
+                        except ReasonerError:
+                            continue
+                        usage += answer.usage
+                        if step := deriver.entry(event, answer.text):
+                            done += await stores.put_entries([step])
+                            self._report(f"{stores.persona} reasoned", done, done)
+        return done, usage
+
+    async def _embed(self, stores: PersonaStores) -> int:
+        """Embed in the profile of the model at hand; an embedder that hangs ends it for now."""
+        if await stores.engine.profile() is None:
+            return 0
+        embedded = 0
+
+        def report(done: int, total: int) -> None:
+            nonlocal embedded
+            embedded = done
+            self._report(f"{stores.persona} vectors", done, total)
+
+        try:
+            return (await stores.embedding.pending(stores.store.scope, report)).embedded
+        except EmbedderHangs:
+            return embedded
+
+    async def _summarise(self, stores: PersonaStores, own_loop: UUID | None) -> int:
+        """Summarise loops that have no entry, or one from before their entries were whole."""
+        found = await stores.store.ids("stray_loops")
+        strays = [loop_id for loop_id in found if loop_id != own_loop]
+        for done, loop_id in enumerate(strays, start=1):
+            await stores.close_loop(loop_id)
+            self._report(f"{stores.persona} loops", done, len(strays))
+        return len(strays)
+
+    def _report(self, what: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(what, done, total)

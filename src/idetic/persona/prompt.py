@@ -3,79 +3,133 @@
 Instructions and task are always whole. What is recalled shares the rest of the budget, notes
 first, then loops and entries in turns, best first. In the text everything stands by time, so
 that a provider's prompt cache keeps what has not changed.
+
+Hygiene: each part says whose it is, as the row it was read from says it. A part that is not the
+Actor's own raises an error instead of making a prompt. The check goes by that provenance and not
+by the words, however the row was come by.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from itertools import zip_longest
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from idetic.persona.errors import PromptTooSmall
-from idetic.persona.events import LtmHit, Persona, Visibility
-from idetic.persona.hygiene import RECALLED, Part, Source, check_hygiene
+from idetic.persona.event_validation import SUBCONSCIOUS_KINDS
+from idetic.persona.events import EventKind, LtmEntry, Persona, StmEntry, Visibility
 from idetic.persona.identity import Identity
-from idetic.persona.ports import ActorView
-from idetic.persona.scoring import Scored
+from idetic.persona.persona_errors import HygieneBroken, PromptTooSmall
+from idetic.persona.retrieval import LtmHit, Scored
 from idetic.recall.evidence import FOOTER, HEADER, QUOTE, short_id, visible
 from idetic.recall.tokens import TokenCounter
 
+
+class PromptSource(StrEnum):
+    """Where a part of a prompt comes from, in the order of the text."""
+
+    IDENTITY = "identity"
+    NOTE = "note"
+    SHORT_TERM = "short_term"
+    LONG_TERM = "long_term"
+    TASK = "task"
+
+
 _HEADINGS = {
-    Source.NOTE: "# Notes\n",
-    Source.SHORT_TERM: "# Earlier tasks\n",
-    Source.LONG_TERM: "# Earlier events\n",
+    PromptSource.NOTE: "# Notes\n",
+    PromptSource.SHORT_TERM: "# Earlier tasks\n",
+    PromptSource.LONG_TERM: "# Earlier events\n",
 }
+"""Headings of the parts that come from memory: quoted, and each with ids of what was read."""
+
 # What the chat format wraps around two messages.
 _PER_PROMPT = 16
 
-_Dated: TypeAlias = tuple[datetime | None, Part]
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """One part of a prompt, and whose it is."""
+
+    source: PromptSource
+    text: str = field(repr=False)
+    agent_id: str
+    persona: Persona
+    ids: tuple[UUID, ...] = ()
+    kinds: tuple[EventKind, ...] = ()
+
+
+_Dated: TypeAlias = tuple[datetime | None, PromptPart]
 """A part that may go in, and when it happened; a note is timeless."""
+
+
+def check_hygiene(parts: Sequence[PromptPart], agent_id: str) -> None:
+    """Raise `HygieneBroken` unless every part is the Actor's own, of this agent."""
+    for part in parts:
+        if wrong := _unclean(part, agent_id):
+            # Ids and no words, and nothing of it in the message: that goes to the Actor's own log,
+            # where it would tell that there is something to know.
+            ids = [str(one) for one in getattr(part, "ids", ())]
+            raise HygieneBroken(why=wrong, ids=ids)
+
+
+def _unclean(part: object, agent_id: str) -> str | None:
+    """Why a part may not be in the Actor's prompt; None if it may."""
+    if type(part) is not PromptPart:
+        return f"a part is a {type(part).__name__} without provenance"
+    if part.persona is not Persona.ACTOR:
+        return f"a {part.source} part belongs to the {part.persona}"
+    if part.agent_id != agent_id:
+        return f"a {part.source} part belongs to another agent"
+    if SUBCONSCIOUS_KINDS & set(part.kinds):
+        return f"a {part.source} part is of a kind that only the Subconscious has"
+    if part.source in _HEADINGS and not part.ids:
+        return f"a {part.source} part names nothing that it was read from"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What the Actor's view returned for a task, notes through the one sanctioned channel."""
+    """What the Actor's view returned for a task; notes are from the one sanctioned channel."""
 
     loops: Sequence[Scored] = ()
     entries: Sequence[LtmHit] = ()
-    notes: Sequence[Part] = ()
+    notes: Sequence[PromptPart] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ActorPrompt:
-    """A prompt whose every part is known to be the Actor's: there is no unchecked one.
+    """A prompt whose every part is the Actor's: making one checks it.
 
     The messages are made of the parts when they are asked for, so nothing else can be in them.
+    `left_out` counts the recalled parts that did not fit.
     """
 
     agent_id: str
-    parts: tuple[Part, ...]
+    parts: tuple[PromptPart, ...]
     tokens: int
     budget: int
     left_out: int = 0
-    """How many recalled parts did not fit."""
 
     def __post_init__(self) -> None:
         check_hygiene(self.parts, self.agent_id)
 
     @property
-    def recalled(self) -> tuple[Part, ...]:
+    def recalled(self) -> tuple[PromptPart, ...]:
         """The parts that come from memory."""
-        return tuple(part for part in self.parts if part.source in RECALLED)
+        return tuple(part for part in self.parts if part.source in _HEADINGS)
 
     @property
     def memory(self) -> str:
         """What is recalled, as one block of quoted data; empty when nothing is."""
-        return _block(self.recalled)
+        return _memory_block(self.parts)
 
     def messages(self) -> list[dict[str, Any]]:
         """The prompt as a chat begins: who the Actor is and what it remembers, then the task."""
-        system = _system(self.parts)
-        task = "\n".join(part.text for part in self.parts if part.source is Source.TASK)
+        system, task = _texts(self.parts)
         opening = [{"role": "system", "content": system}] if system else []
         return [*opening, {"role": "user", "content": task}]
 
@@ -90,7 +144,9 @@ def build(
     loop_id: UUID | None = None,
 ) -> ActorPrompt:
     """The prompt for a task within the identity's budget; what this loop wrote is no memory."""
-    fixed = _fixed(identity, task)
+    who = f"You are {identity.name}.\n" if identity.name else ""
+    said = (PromptSource.IDENTITY, who + identity.instructions), (PromptSource.TASK, task)
+    fixed = [PromptPart(s, text, identity.agent_id, Persona.ACTOR) for s, text in said if text]
     overhead = _PER_PROMPT + (counter.count(json.dumps(list(tools))) if tools else 0)
     if (least := _tokens(fixed, counter) + overhead) > identity.prompt_tokens:
         raise PromptTooSmall(
@@ -104,9 +160,8 @@ def build(
     # Pieces need not add up to the whole with every counter: the whole is what the budget is for.
     while (tokens := _tokens(_ordered(fixed, kept), counter) + overhead) > identity.prompt_tokens:
         kept.pop()
-    left = len(ranked) - len(kept)
-    parts = _ordered(fixed, kept)
-    return ActorPrompt(identity.agent_id, parts, tokens, identity.prompt_tokens, left)
+    parts, left_out = _ordered(fixed, kept), len(ranked) - len(kept)
+    return ActorPrompt(identity.agent_id, parts, tokens, identity.prompt_tokens, left_out)
 
 
 def _fitting(ranked: Sequence[_Dated], room: int, counter: TokenCounter) -> list[_Dated]:
@@ -123,14 +178,6 @@ def _fitting(ranked: Sequence[_Dated], room: int, counter: TokenCounter) -> list
     return kept
 
 
-def _fixed(identity: Identity, task: str) -> tuple[Part, ...]:
-    who = f"You are {identity.name}.\n" if identity.name else ""
-    said = (Source.IDENTITY, who + identity.instructions), (Source.TASK, task)
-    return tuple(
-        Part(source, text, identity.agent_id, Persona.ACTOR) for source, text in said if text
-    )
-
-
 def _ranked(recalled: Recalled, loop_id: UUID | None) -> Iterator[_Dated]:
     """Candidates in the order in which they may claim room."""
     for note in recalled.notes:
@@ -140,18 +187,26 @@ def _ranked(recalled: Recalled, loop_id: UUID | None) -> Iterator[_Dated]:
     for loop, entry in zip_longest(loops, entries):
         if loop is not None:
             head = f"[loop {short_id(loop.loop_id)}; {_minute(loop.ts)}] An earlier task:"
-            yield loop.ts, Part.of_loop(loop, quoted(head, loop.summary))
+            ids: tuple[UUID, ...] = (loop.loop_id,)
+            yield loop.ts, _part(PromptSource.SHORT_TERM, head, loop, ids, loop.kinds)
         if entry is not None:
             inside = "; internal" if entry.visibility is Visibility.INTERNAL else ""
             what = f"{entry.kind}{inside}; {_minute(entry.ts)}"
             head = f"[event {short_id(entry.event_id)}; {what}] In short:"
-            yield entry.ts, Part.of_entry(entry, quoted(head, entry.summary))
+            ids = (entry.id, entry.event_id, entry.loop_id)
+            yield entry.ts, _part(PromptSource.LONG_TERM, head, entry, ids, (entry.kind,))
 
 
-def note_part(note_id: UUID, ts: datetime, text: str, view: ActorView) -> Part:
-    """An operational note as a part: it is whose view it was read through."""
-    head = f"[note {short_id(note_id)}; {_minute(ts)}] From your own maintenance:"
-    return Part(Source.NOTE, quoted(head, text), view.agent_id, view.persona, (note_id,))
+def _part(
+    source: PromptSource,
+    head: str,
+    entry: LtmEntry | StmEntry,
+    ids: tuple[UUID, ...],
+    kinds: tuple[EventKind, ...],
+) -> PromptPart:
+    """An entry as a part: it belongs to whom its row belongs."""
+    text = quoted(head, entry.summary)
+    return PromptPart(source, text, entry.agent_id, entry.persona, ids, kinds)
 
 
 def quoted(head: str, text: str) -> str:
@@ -160,21 +215,33 @@ def quoted(head: str, text: str) -> str:
     return f"{visible(head)}\n{body}\n"
 
 
-def _ordered(fixed: Sequence[Part], kept: Sequence[_Dated]) -> tuple[Part, ...]:
+def note_part(
+    note_id: UUID, ts: datetime, text: str, agent_id: str, persona: Persona
+) -> PromptPart:
+    """An operational note as a part; it belongs to the view that it was read through."""
+    head = f"[note {short_id(note_id)}; {_minute(ts)}] From your own maintenance:"
+    return PromptPart(PromptSource.NOTE, quoted(head, text), agent_id, persona, (note_id,))
+
+
+def _ordered(fixed: Sequence[PromptPart], kept: Sequence[_Dated]) -> tuple[PromptPart, ...]:
     """Identity, notes, loops and entries by time, the task."""
     by_time = sorted(kept, key=lambda one: (one[0].timestamp() if one[0] else 0.0, one[1].ids))
-    places = {source: place for place, source in enumerate(Source)}
+    places = {source: place for place, source in enumerate(PromptSource)}
     parts = [*fixed, *(part for _, part in by_time)]
     return tuple(sorted(parts, key=lambda part: places[part.source]))
 
 
-def _system(parts: Sequence[Part]) -> str:
-    who = "\n".join(part.text for part in parts if part.source is Source.IDENTITY)
-    memory = _block([part for part in parts if part.source in RECALLED])
-    return "\n\n".join(text for text in (who.rstrip("\n"), memory) if text)
+def _texts(parts: Sequence[PromptPart]) -> tuple[str, str]:
+    """The system message, who the Actor is and what it remembers; and the task."""
+    who, task = (
+        "\n".join(part.text for part in parts if part.source is source)
+        for source in (PromptSource.IDENTITY, PromptSource.TASK)
+    )
+    return "\n\n".join(text for text in (who.rstrip("\n"), _memory_block(parts)) if text), task
 
 
-def _block(recalled: Sequence[Part]) -> str:
+def _memory_block(parts: Sequence[PromptPart]) -> str:
+    recalled = [part for part in parts if part.source in _HEADINGS]
     if not recalled:
         return ""
     lines, last = [HEADER], None
@@ -186,9 +253,8 @@ def _block(recalled: Sequence[Part]) -> str:
     return "".join([*lines, FOOTER])
 
 
-def _tokens(parts: Sequence[Part], counter: TokenCounter) -> int:
-    task = "\n".join(part.text for part in parts if part.source is Source.TASK)
-    return counter.count(_system(parts)) + counter.count(task)
+def _tokens(parts: Sequence[PromptPart], counter: TokenCounter) -> int:
+    return sum(map(counter.count, _texts(parts)))
 
 
 def _minute(moment: datetime) -> str:

@@ -1,45 +1,65 @@
-"""What each persona may ask. Access by construction: a view can only do what it was given.
+"""Views: what each persona may ask. A view can only reach the stores it was given.
 
-The Actor's view holds the Actor's layers through a pool of the role `idetic_actor`, which has no
-right in the Subconscious's schema. There is no parameter that names a persona, and nothing to
-forget. The Subconscious's view holds both, through a pool of its own role.
+The Actor's view holds the Actor's stores through a pool of the role `idetic_actor`, which has no
+right in the Subconscious's schema. No parameter names a persona, so none can be forgotten. The
+Subconscious's view holds both personas' stores, through a pool of its own role.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from idetic.audit.chain import LogHead, LogVerified
-from idetic.persona.coverage import Coverage, cover
-from idetic.persona.events import Event, LtmEntry, Persona, StmEntry
-from idetic.persona.identity import Heuristics, Identity
-from idetic.persona.layers import Layers
-from idetic.persona.log import Page, Progress, check_limit
-from idetic.persona.notes import Note, NoteBoard
-from idetic.persona.rag import RagAnswer, RagFilters, merged
-from idetic.persona.scoring import Scored
+from idetic.audit.chain import LogHead, LogVerified, genesis_hash, walk_log
+from idetic.errors import InputError
+from idetic.persona.events import (
+    Event,
+    LtmEntry,
+    Persona,
+    Progress,
+    StmEntry,
+)
+from idetic.persona.identity import Identity
+from idetic.persona.notes import OperationalNote
+from idetic.persona.persona_stores import Coverage, PersonaStores
+from idetic.persona.retrieval import LtmHit, RagAnswer, RagFilters, Scored, merged, rank
+from idetic.spec.primitives import FuzzyHeuristics
+from idetic.verbs.arguments import check_moment, check_text, check_uuid
+
+QUERY_MAX = 4_000
+LIMIT_MAX = 10_000
+_BEFORE_ALL = ("-infinity", -1)
 
 
-class ActorMemoryView:
-    """What the Actor may ask: its own log, long-term and short-term memory, and its notes."""
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Some events of a span of time, and where the next page begins; None after the last."""
 
-    persona = Persona.ACTOR
+    events: tuple[Event, ...]
+    next: tuple[datetime, int] | None
 
-    def __init__(self, agent_id: str, layers: Layers, identity: Identity):
-        self.agent_id = agent_id
-        self._layers = layers
+
+class PersonaView:
+    """One persona's log, long-term and short-term memory."""
+
+    def __init__(self, stores: PersonaStores, identity: Identity):
+        self.agent_id = identity.agent_id
+        self.persona = stores.persona
+        self._stores = stores
         self._identity = identity
 
     @property
     def collection(self) -> str:
-        """The logical name of the one collection that this view asks."""
-        return self._layers.ltm.collection
+        """The logical name of this persona's vectors."""
+        return f"{self.agent_id}__{self.persona}__ltm"
 
     async def get_by_id(self, event_id: UUID) -> Event | None:
-        """One event, literally; None if there is none."""
-        return await self._layers.log.get_by_id(event_id)
+        """One event, literally; None if this persona wrote no such event."""
+        found = await self._stores.events("event", event_id=check_uuid(event_id, "id"))
+        return found[0] if found else None
 
     async def get_range(
         self,
@@ -48,81 +68,150 @@ class ActorMemoryView:
         *,
         limit: int = 1_000,
         after: tuple[datetime, int] | None = None,
-    ) -> Page:
-        """The events from a moment up to, and without, another; both with their time zone."""
-        return await self._layers.log.get_range(start_ts, end_ts, limit=limit, after=after)
+    ) -> EventPage:
+        """The events from a moment up to, and without, another; both with their time zone.
+
+        `after` is the `next` of the page before.
+        """
+        for moment, what in ((start_ts, "start_ts"), (end_ts, "end_ts")):
+            if check_moment(moment, what) is None:
+                raise InputError(f"{what} is missing.")
+        if after is not None:
+            if not (isinstance(after, tuple) and len(after) == 2 and type(after[1]) is int):
+                raise InputError("after is the `next` of a page.")
+            check_moment(after[0], "after")
+        most = _checked_limit(limit)
+        after_ts, position = after or _BEFORE_ALL
+        found = await self._stores.events(
+            "range",
+            start=start_ts,
+            until=end_ts,
+            after_ts=after_ts,
+            after=position,
+            limit=most + 1,
+        )
+        more = found[most - 1] if len(found) > most else None
+        return EventPage(tuple(found[:most]), (more.ts, more.position) if more else None)
 
     async def tail(self, after: int = 0, *, limit: int = 1_000) -> list[Event]:
-        """The events after a position, in the order of their commits."""
-        return await self._layers.log.tail(after, limit=limit)
+        """The events after a position, in the order of their commits, none of them twice."""
+        if type(after) is not int or not 0 <= after < 2**63:
+            raise InputError("after is a position: a whole number, 0 for the beginning.")
+        return await self._stores.events("tail", after=after, limit=_checked_limit(limit))
 
     async def loop(self, loop_id: UUID) -> list[Event]:
         """The events of a loop, in order."""
-        return await self._layers.log.loop(loop_id)
+        return await self._stores.events("loop", loop_id=check_uuid(loop_id, "loop_id"))
 
     async def entry(self, ltm_id: UUID) -> LtmEntry | None:
         """One long-term entry; None if there is none."""
-        return await self._layers.ltm.get(ltm_id)
+        rows = await self._stores.store.rows("ltm", ids=[check_uuid(ltm_id, "ltm_id")])
+        return self._ltm_entry(rows[0]) if rows else None
 
     async def entry_of(self, event_id: UUID) -> LtmEntry | None:
         """The long-term entry of an event; None if there is none."""
-        return await self._layers.ltm.of_event(event_id)
+        event_id = check_uuid(event_id, "event_id")
+        rows = await self._stores.store.rows("ltm_of_event", event_id=event_id)
+        return self._ltm_entry(rows[0]) if rows else None
 
     async def rag_query(
         self, text: str, filters: RagFilters | None = None, *, limit: int = 8
     ) -> RagAnswer:
-        """Long-term entries that answer a text, best first, each with its explanation."""
-        return await self._layers.ltm.rag_query(text, filters, limit=limit)
+        """Long-term entries that answer a text, best first, each with its explanation.
+
+        Without a vector of the text, they are found by words alone.
+        """
+        check_text(text, QUERY_MAX, "text")
+        most, narrowed = _checked_limit(limit), (filters or RagFilters()).checked()
+        store = self._stores.store
+        found = await self._stores.engine.recall(
+            store.scope, text, limit=most, envelope={}, filters=narrowed
+        )
+        rows = await store.rows("ltm", ids=[hit.entry.id for hit in found.hits])
+        entries = {entry.id: entry for entry in map(self._ltm_entry, rows)}
+        return RagAnswer(
+            text,
+            tuple(LtmHit(entries[hit.entry.id], hit.score, hit.signals) for hit in found.hits),
+            (self.collection,),
+            found.considered,
+            found.candidates,
+            found.pending,
+            found.not_used,
+        )
 
     async def fuzzy_query(
-        self, text: str, heuristics: Heuristics | None = None
+        self, text: str, heuristics: FuzzyHeuristics | None = None
     ) -> Sequence[Scored]:
-        """Loops of the rolling window that resemble a text; the identity's heuristics, unless
-        others are given."""
-        return await self._layers.stm.fuzzy_query(text, heuristics or self._identity.actor)
+        """Loops of the rolling window that resemble a text, best first.
+
+        The heuristics are the identity's, unless others are given.
+        """
+        chosen = heuristics or self._identity.heuristics(self.persona)
+        check_text(text, QUERY_MAX, "text")
+        return rank(text, await self.window(chosen.window), chosen, self._stores.common.clock.now())
 
     async def window(self, limit: int | None = None) -> list[StmEntry]:
         """The last loops, newest first; as many as the identity's window, unless said."""
-        return await self._layers.stm.window(limit or self._identity.actor.window)
-
-    async def operational_notes(self, *, limit: int = 20) -> list[Note]:
-        """What the Subconscious told the Actor, newest first."""
-        return await NoteBoard(self._layers).latest(check_limit(limit))
+        chosen = _checked_limit(limit or self._identity.heuristics(self.persona).window)
+        rows = await self._stores.store.rows("window", limit=chosen)
+        return [StmEntry(*row, agent_id=self.agent_id, persona=self.persona) for row in rows]
 
     async def coverage(self) -> Coverage:
         """Whether what is derived covers the log."""
-        return await cover(self._layers)
+        return await self._stores.coverage()
 
     async def head(self) -> LogHead:
         """Where the log ends, to be kept elsewhere."""
-        return await self._layers.log.head()
+        found = await self._stores.store.log_end()
+        return LogHead(*found) if found else LogHead(0, self._genesis())
 
     async def verify(
         self, head: LogHead | None = None, progress: Progress | None = None
     ) -> LogVerified:
-        """Check every link of the log."""
-        return await self._layers.log.verify(head, progress)
+        """Recompute every link; problems are told, not raised. A kept `head` shows a cut tail."""
+        walk = await walk_log(self._stores.store, self._genesis(), head, progress)
+        return LogVerified(walk.events, walk.end, tuple(walk.problems))
+
+    def _genesis(self) -> bytes:
+        family, anchor = self._stores.store.family, self._stores.store.scope.anchor
+        return genesis_hash(f"{family.schema}.{family.name}_log", anchor.values())
+
+    def _ltm_entry(self, row: tuple[Any, ...]) -> LtmEntry:
+        return LtmEntry(*row, agent_id=self.agent_id, persona=self.persona)
+
+
+class ActorMemoryView(PersonaView):
+    """What the Actor may ask: its own log, long-term and short-term memory, and its notes."""
+
+    async def operational_notes(self, *, limit: int = 20) -> list[OperationalNote]:
+        """What the Subconscious told the Actor, newest first."""
+        rows = await self._stores.store.rows("notes", limit=_checked_limit(limit))
+        return [OperationalNote(*row) for row in rows]
 
 
 class SubconsciousMemoryView:
-    """What the Subconscious may ask: all layers of both personas of its agent."""
+    """What the Subconscious may ask: all of both personas of its agent."""
 
     persona = Persona.SUBCONSCIOUS
 
-    def __init__(self, agent_id: str, own: Layers, actors: Layers, identity: Identity):
-        self.agent_id = agent_id
-        self._both = (own, actors)
+    def __init__(self, own: PersonaStores, actors: PersonaStores, identity: Identity):
+        self.agent_id = identity.agent_id
         self._identity = identity
+        self._clock = own.common.clock
+        self._views = {
+            Persona.SUBCONSCIOUS: PersonaView(own, identity),
+            Persona.ACTOR: PersonaView(actors, identity),
+        }
 
     @property
     def collections(self) -> tuple[str, ...]:
         """The logical names of the collections that this view asks."""
-        return tuple(layers.ltm.collection for layers in self._both)
+        return tuple(view.collection for view in self._views.values())
 
     async def get_by_id(self, event_id: UUID) -> Event | None:
         """One event of either persona, literally; None if there is none."""
-        for layers in self._both:
-            if found := await layers.log.get_by_id(event_id):
+        for view in self._views.values():
+            if found := await view.get_by_id(event_id):
                 return found
         return None
 
@@ -134,21 +223,21 @@ class SubconsciousMemoryView:
         *,
         limit: int = 1_000,
         after: tuple[datetime, int] | None = None,
-    ) -> Page:
+    ) -> EventPage:
         """The events of one persona from a moment up to, and without, another."""
-        log = self._of(persona).log
-        return await log.get_range(start_ts, end_ts, limit=limit, after=after)
+        view = self._views[Persona(persona)]
+        return await view.get_range(start_ts, end_ts, limit=limit, after=after)
 
     async def tail(
         self, after: int = 0, persona: Persona = Persona.SUBCONSCIOUS, *, limit: int = 1_000
     ) -> list[Event]:
         """The events of one persona after a position: each has positions of its own."""
-        return await self._of(persona).log.tail(after, limit=limit)
+        return await self._views[Persona(persona)].tail(after, limit=limit)
 
     async def loop(self, loop_id: UUID) -> list[Event]:
         """The events of a loop of either persona, in order."""
-        for layers in self._both:
-            if found := await layers.log.loop(loop_id):
+        for view in self._views.values():
+            if found := await view.loop(loop_id):
                 return found
         return []
 
@@ -156,38 +245,31 @@ class SubconsciousMemoryView:
         self, text: str, filters: RagFilters | None = None, *, limit: int = 8
     ) -> RagAnswer:
         """Long-term entries of both personas that answer a text, merged by score."""
-        asked = [await each.ltm.rag_query(text, filters, limit=limit) for each in self._both]
+        asked = [await each.rag_query(text, filters, limit=limit) for each in self._views.values()]
         return merged(text, asked, limit)
 
     async def fuzzy_query(
-        self, text: str, heuristics: Heuristics | None = None
+        self, text: str, heuristics: FuzzyHeuristics | None = None
     ) -> Sequence[Scored]:
         """Loops of both personas' windows that resemble a text, merged by score.
 
         One set of heuristics scores both, so that scores compare; each window is its persona's.
         """
+        check_text(text, QUERY_MAX, "text")
+        loops = [loop for view in self._views.values() for loop in await view.window()]
         chosen = heuristics or self._identity.subconscious
-        found = [
-            scored
-            for each in self._both
-            for scored in await each.stm.fuzzy_query(
-                text, chosen, self._identity.heuristics(each.persona).window
-            )
-        ]
-        found.sort(key=lambda one: (-one.score, one.entry.ts, one.entry.loop_id))
-        return found[: chosen.top_k]
+        return rank(text, loops, chosen, self._clock.now())
 
     async def window(
         self, persona: Persona = Persona.SUBCONSCIOUS, limit: int | None = None
     ) -> list[StmEntry]:
         """The last loops of one persona, newest first."""
-        chosen = limit or self._identity.heuristics(persona).window
-        return await self._of(persona).stm.window(chosen)
+        return await self._views[Persona(persona)].window(limit)
 
     async def coverage(self) -> tuple[Coverage, Coverage]:
         """Whether what is derived covers the logs: the Actor's, and its own."""
-        own, actors = self._both
-        return await cover(actors), await cover(own)
+        actors, own = self._views[Persona.ACTOR], self._views[Persona.SUBCONSCIOUS]
+        return await actors.coverage(), await own.coverage()
 
     async def verify(
         self,
@@ -196,7 +278,10 @@ class SubconsciousMemoryView:
         progress: Progress | None = None,
     ) -> LogVerified:
         """Check every link of one persona's log."""
-        return await self._of(persona).log.verify(head, progress)
+        return await self._views[Persona(persona)].verify(head, progress)
 
-    def _of(self, persona: Persona) -> Layers:
-        return next(layers for layers in self._both if layers.persona is Persona(persona))
+
+def _checked_limit(limit: object) -> int:
+    if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
+        raise InputError(f"limit is a whole number from 1 to {LIMIT_MAX:,}.")
+    return limit

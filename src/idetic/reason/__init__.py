@@ -1,34 +1,30 @@
 """Reasoners behind the port: background work only, never on the write path.
 
-Rooms: `port` (what Idetic asks of a reasoner), `caps` (what a run may take), `openai_compatible`
-(the adapter), `chat` (conversations with tools), `questions` (what a model is told), `forms` and
-`answers` (how its answer is read), `figures` (which numbers a text states). Importing this package
-does not load `openai`.
+Rooms: `port` (what Idetic asks of a reasoner), `caps` (what a run may take), `questions` (what a
+model is told, in which form it answers), `answers` (how that is read), `endpoint` (the server) and
+`openai_compatible` (the adapter). Importing this package does not load `openai`.
 """
 
 from .caps import Caps, Meter, Prices
-from .chat import Chat
 from .endpoint import Endpoint
-from .errors import (
+from .openai_compatible import Chat, OpenAICompatible
+from .port import (
+    ConflictAnswered,
+    ConflictAsked,
+    ConflictVerdict,
+    MergeAnswered,
+    MergeAsked,
+    Reasoner,
     ReasonerCapped,
     ReasonerError,
     ReasonerLied,
     ReasonerMalformed,
     ReasonerRefused,
     ReasonerUnavailable,
-)
-from .openai_compatible import OpenAICompatible
-from .port import (
-    ConflictAnswered,
-    ConflictAsked,
-    Evidence,
-    MergeAnswered,
-    MergeAsked,
-    Reasoner,
+    ShownEntry,
     SummaryAnswered,
     SummaryAsked,
     Usage,
-    Verdict,
 )
 
 __all__ = [
@@ -36,8 +32,8 @@ __all__ = [
     "Chat",
     "ConflictAnswered",
     "ConflictAsked",
+    "ConflictVerdict",
     "Endpoint",
-    "Evidence",
     "MergeAnswered",
     "MergeAsked",
     "Meter",
@@ -50,8 +46,8 @@ __all__ = [
     "ReasonerMalformed",
     "ReasonerRefused",
     "ReasonerUnavailable",
+    "ShownEntry",
     "SummaryAnswered",
     "SummaryAsked",
     "Usage",
-    "Verdict",
 ]

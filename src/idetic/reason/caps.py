@@ -1,7 +1,8 @@
-"""What a run of reasoning may cost, kept before every call instead of regretted after it."""
+"""Caps on what a run of reasoning may cost, kept before every call by estimating its tokens."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +12,34 @@ from typing import TypeVar
 
 from idetic.errors import InputError
 
-from .errors import ReasonerCapped
-from .port import Usage
-from .tokens import estimate
+from .port import ReasonerCapped, Usage
 
 _NOTHING = Decimal(0)
+
+_PARTS = re.compile(r"[A-Za-z]+|[^A-Za-z\s]|\s+")
+
+# Longer ones are rarely words, and a run of random letters can cost a token for each.
+_LONGEST_WORD = 12
+
+
+def estimate(text: str) -> int:
+    """The tokens of this text at the most, for text that consists of words.
+
+    A word costs a token for every two letters begun, a digit or a sign one, a character of
+    another script its UTF-8 bytes, which no byte-level BPE exceeds. On this repository's pages
+    and sources it comes to 0.99 to 1.98 times `recall.tokens`, which was measured against seven
+    tokenizers (1.32 times on average). Short runs of random letters may cost more than this. A
+    `Meter` can be handed a better counter.
+    """
+    return sum(map(_cost, _PARTS.findall(text))) + 2 if text else 0
+
+
+def _cost(part: str) -> int:
+    if part.isspace():
+        return len(part) // 2
+    if part.isascii() and part.isalpha():
+        return -(-len(part) // 2) if len(part) <= _LONGEST_WORD else len(part)
+    return len(part.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +80,8 @@ class Caps:
             _check_money("Caps.money_per_run", self.money_per_run)
 
 
-class Call:
-    """One call under way. Until it is told otherwise, it has used all that it may."""
+class MeteredCall:
+    """One call under way. It counts as having used its most until `counted` or `free` is called."""
 
     def __init__(self, most: Usage, prices: Prices | None):
         self.usage = most
@@ -79,8 +103,10 @@ def spent(prices: Prices | None, prompt_tokens: int, completion_tokens: int) -> 
 
 
 class Meter:
-    """Counts one run. Refuses a call that could exceed a cap; what calls may take is held
-    back while they are under way, so that several at once stay within the caps too.
+    """Counts what one run uses, and refuses a call that could exceed a cap.
+
+    The most that a call may use is reserved while it is under way, so that several calls at once
+    stay within the caps too.
 
     The bound rests on the estimate of the prompt. Where a server counts more than that, the
     run may end above a cap by the difference, and the next call is refused.
@@ -101,7 +127,7 @@ class Meter:
         self._prices = prices
         self._count = count
         self._used = Usage(cost=_NOTHING if prices else None)
-        self._open: list[Call] = []
+        self._open: list[MeteredCall] = []
 
     @property
     def used(self) -> Usage:
@@ -109,11 +135,11 @@ class Meter:
         return self._used
 
     @contextmanager
-    def call(self, prompt: str, completion_tokens: int) -> Iterator[Call]:
+    def call(self, prompt: str, completion_tokens: int) -> Iterator[MeteredCall]:
         """Around one call; `ReasonerCapped` before it is made if it could exceed a cap."""
         most = spent(self._prices, self._count(prompt), completion_tokens)
         self._admit(most)
-        call = Call(replace(most, estimated=1), self._prices)
+        call = MeteredCall(replace(most, estimated=1), self._prices)
         self._open.append(call)
         began = time.monotonic()
         try:

@@ -1,4 +1,8 @@
-"""What Idetic asks of a reasoner: to merge, to summarise, to judge. Never on the write path."""
+"""What Idetic asks of a reasoner: to merge, to summarise, to judge. Never on the write path.
+
+No error of a reasoner holds a word of the entries: what a server or a model said is never quoted,
+because either may repeat what it was given.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,63 @@ from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
-from idetic.errors import InputError
+from idetic.errors import IdeticError, InputError
 from idetic.model import Claim, Decision
+from idetic.spec.plain import storable
 from idetic.spec.primitives import BODY_TEXT_MAX
 
 _NOTHING = Decimal(0)
 
 
+class ReasonerError(IdeticError):
+    """The reasoner did not do its part."""
+
+    code = "reasoner"
+    remedy = "Try again later, or go on without a reasoner: memory works without one."
+    http_status = 502
+    exit_code = 8
+
+
+class ReasonerUnavailable(ReasonerError):
+    """The reasoner could not be asked."""
+
+    code = "reasoner_unavailable"
+    remedy = "Check the model's name, `base_url` and the key, then try again."
+    http_status = 503
+
+
+class ReasonerMalformed(ReasonerError):
+    """The reasoner's answer does not have the form that was asked for."""
+
+    code = "reasoner_malformed"
+    remedy = "Try again, or use a model that can answer in JSON; nothing was changed."
+
+
+class ReasonerRefused(ReasonerError):
+    """The reasoner declined to answer."""
+
+    code = "reasoner_refused"
+    remedy = "Look at the entries it was given, or use another model; nothing was changed."
+
+
+class ReasonerLied(ReasonerError):
+    """The reasoner's answer says something that the entries it cites do not."""
+
+    code = "reasoner_lied"
+    remedy = "Try again, or use a more capable model; nothing was changed."
+
+
+class ReasonerCapped(ReasonerError):
+    """The call would exceed a cap, so it was not made."""
+
+    code = "reasoner_capped"
+    remedy = "Raise the cap named above in `Caps`, or give the run fewer entries."
+    http_status = 429
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What answers took. Usages add up; an unknown cost makes the sum's cost unknown."""
+    """Tokens, cost and time that answers used. Usages add up; an unknown cost stays unknown."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -49,7 +100,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ShownEntry:
     """One entry as a reasoner is shown it. Its representation keeps the content to itself."""
 
     id: UUID
@@ -73,7 +124,7 @@ class Evidence:
 class MergeAsked:
     """What should become of these entries, taken together?"""
 
-    entries: tuple[Evidence, ...]
+    entries: tuple[ShownEntry, ...]
 
     def __post_init__(self) -> None:
         _distinct(self.entries)
@@ -83,7 +134,7 @@ class MergeAsked:
 class SummaryAsked:
     """What do these entries say, in one note?"""
 
-    entries: tuple[Evidence, ...]
+    entries: tuple[ShownEntry, ...]
     max_chars: int = BODY_TEXT_MAX
 
     def __post_init__(self) -> None:
@@ -96,14 +147,14 @@ class SummaryAsked:
 class ConflictAsked:
     """Can both of these entries be true?"""
 
-    first: Evidence
-    second: Evidence
+    first: ShownEntry
+    second: ShownEntry
 
     def __post_init__(self) -> None:
         _distinct((self.first, self.second))
 
 
-class Verdict(StrEnum):
+class ConflictVerdict(StrEnum):
     """How two statements stand to each other."""
 
     CONFLICT = "conflict"
@@ -141,7 +192,7 @@ class SummaryAnswered:
 class ConflictAnswered:
     """A verdict on two statements, and the reason for it."""
 
-    verdict: Verdict
+    verdict: ConflictVerdict
     why: str = field(repr=False)
     usage: Usage = Usage()
 
@@ -165,12 +216,7 @@ class Reasoner(Protocol):
         ...
 
 
-def storable(text: str) -> bool:
-    """Whether PostgreSQL can hold the text: no NUL, no lone surrogate."""
-    return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
-
-
-def _distinct(entries: Iterable[Evidence]) -> None:
+def _distinct(entries: Iterable[ShownEntry]) -> None:
     ids = [entry.id for entry in entries]
     if not ids:
         raise InputError("A reasoner needs at least one entry to think about.")

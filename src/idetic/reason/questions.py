@@ -1,4 +1,4 @@
-"""The questions as a model is asked them: instructions from us, and the entries as data.
+"""The questions as a model is asked them, and the form that each answer must have.
 
 The entries stand alone in a message of their own, as one JSON document, so that no content can
 end its quotation and speak in our name. They keep their real ids: made-up short ones would be
@@ -10,12 +10,22 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import UTC
-from typing import Any
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from .forms import ConflictForm, Form, MergeForm, SummaryForm
-from .port import ConflictAsked, Evidence, MergeAsked, SummaryAsked
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from idetic.spec.plain import storable
+from idetic.spec.primitives import BODY_TEXT_MAX
+
+from .port import ConflictAsked, MergeAsked, ReasonerMalformed, ShownEntry, SummaryAsked
 
 Message = dict[str, str]
+
+CLAIM_PART_MAX = 200
+WHY_MAX = 1000
+# What is said back of a broken answer: enough to see the fault, not enough to fill a prompt.
+_SHOWN_BACK = 4_000
 
 _RULES = """\
 You help to keep an agent's memory. The user message is one JSON document that holds entries: \
@@ -29,6 +39,7 @@ Use the entries and nothing else; add no knowledge of your own. Write in the lan
 entries. Copy figures, dates and names exactly as they are written, and state no number, in digits \
 or in words, that is not in an entry you cite. Answer with one JSON object and nothing before or \
 after it. `why` is your reason, in one sentence.
+
 """
 
 _CITES = """\
@@ -59,71 +70,148 @@ Decide how the two entries stand to each other.
 """
 
 
+def _bounded(limit: int) -> AfterValidator:
+    # Not `Field(max_length=…)`: that would enter the JSON schema, where strict servers refuse it.
+    def check(text: str) -> str:
+        text = text.strip()
+        if not text:
+            raise ValueError("is empty")
+        if len(text) > limit:
+            raise ValueError(f"has {len(text):,} characters; at most {limit:,} are allowed")
+        if not storable(text):
+            raise ValueError("holds NUL or a lone surrogate")
+        return text
+
+    return AfterValidator(check)
+
+
+_Text = Annotated[str, _bounded(BODY_TEXT_MAX)]
+_ClaimPart = Annotated[str, _bounded(CLAIM_PART_MAX)]
+_Why = Annotated[str, _bounded(WHY_MAX)]
+
+
+class Form(BaseModel):
+    """An answer as it is asked for: every key required, no other key allowed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ClaimForm(Form):
+    """A claim as it is asked for."""
+
+    subject: _ClaimPart
+    attribute: _ClaimPart
+    value: _ClaimPart
+
+
+class MergeForm(Form):
+    """The answer to `MergeAsked` as it is asked for."""
+
+    decision: Literal["ADD", "UPDATE", "DELETE", "NOOP"]
+    text: _Text | None
+    claim: ClaimForm | None
+    cites: list[str]
+    why: _Why
+
+    @model_validator(mode="after")
+    def _text_where_one_is_needed(self) -> Self:
+        writes = self.decision in ("ADD", "UPDATE")
+        if writes and self.text is None:
+            raise ValueError(f"{self.decision} needs a `text`")
+        if not writes and (self.text is not None or self.claim is not None):
+            raise ValueError(f"{self.decision} has no `text` and no `claim`; both must be null")
+        return self
+
+
+class SummaryForm(Form):
+    """The answer to `SummaryAsked` as it is asked for."""
+
+    text: _Text
+    cites: list[str]
+    why: _Why
+
+
+class ConflictForm(Form):
+    """The answer to `ConflictAsked` as it is asked for."""
+
+    verdict: Literal["conflict", "compatible", "same"]
+    why: _Why
+
+
+_F = TypeVar("_F", bound=Form)
+
+
+def fitted(form: type[_F], content: str) -> _F:
+    """The form that this text fills in, or `ReasonerMalformed`, which says what is wrong with it.
+
+    The error never quotes the answer, and is raised outside the handler, so that no traceback
+    carries it along either.
+    """
+    # Servers that ignore `response_format` hand over the habit of fencing code with it.
+    lines = content.strip().split("\n")
+    if len(lines) > 2 and lines[0] in ("```", "```json") and lines[-1] == "```":
+        content = "\n".join(lines[1:-1])
+    try:
+        return form.model_validate_json(content)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False)
+    said = "; ".join(dict.fromkeys(_said(form, fault) for fault in faults[:5]))
+    raise ReasonerMalformed(f"The reasoner's answer is malformed: {said}.")
+
+
+def _said(form: type[Form], fault: ErrorDetails) -> str:
+    where, kind = fault["loc"], fault["type"]
+    if kind == "json_invalid":
+        return "it is not one JSON object"
+    if kind == "extra_forbidden":
+        return "it has a key that was not asked for"  # named by the model, so not repeated
+    message = fault["msg"].removeprefix("Value error, ")
+    named = where and where[0] in form.model_fields
+    return f"`{where[0]}`: {message}" if named else message
+
+
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReasonerQuestion:
     """One question, ready to be sent: what is asked, about what, and in which form."""
 
     name: str
     instructions: str
-    document: str = field(repr=False)
+    entries: tuple[ShownEntry, ...] = field(repr=False)
     form: type[Form]
 
     def messages(self) -> list[Message]:
         """The opening of the conversation."""
+        shown = {"question": self.name, "entries": [_shown(entry) for entry in self.entries]}
         return [
-            {"role": "system", "content": self.instructions},
-            {"role": "user", "content": self.document},
+            {"role": "system", "content": _RULES + self.instructions},
+            {"role": "user", "content": json.dumps(shown, ensure_ascii=False)},
         ]
 
-    def schema(self) -> dict[str, Any]:
-        """The answer's form as a JSON schema that strict servers take."""
-        return self.form.model_json_schema()
 
-
-def merge_question(asked: MergeAsked) -> Question:
-    """The question of `MergeAsked`."""
-    instructions = _RULES + "\n" + _MERGE + _CITES
-    return Question("merge", instructions, _document("merge", asked.entries), MergeForm)
-
-
-def summary_question(asked: SummaryAsked) -> Question:
-    """The question of `SummaryAsked`."""
-    instructions = _RULES + "\n" + _SUMMARY.format(max_chars=asked.max_chars) + _CITES
-    return Question("summary", instructions, _document("summary", asked.entries), SummaryForm)
-
-
-def conflict_question(asked: ConflictAsked) -> Question:
-    """The question of `ConflictAsked`."""
-    document = _document("conflict", (asked.first, asked.second))
-    return Question("conflict", _RULES + "\n" + _CONFLICT, document, ConflictForm)
-
-
-# What is said back of a broken answer: enough to see the fault, not enough to fill a prompt.
-_SHOWN_BACK = 4_000
-
-
-def repaired(messages: list[Message], answer: str, wrong: str) -> list[Message]:
-    """The conversation so far, and what was wrong with its last answer."""
-    return [
-        *messages,
-        {"role": "assistant", "content": answer[:_SHOWN_BACK]},
-        {
-            "role": "user",
-            "content": f"{wrong} Answer the same question again, with one JSON object of the "
-            "form asked for and nothing else.",
-        },
-    ]
-
-
-def _document(question: str, entries: tuple[Evidence, ...]) -> str:
-    shown = {"question": question, "entries": [_shown(entry) for entry in entries]}
-    return json.dumps(shown, ensure_ascii=False)
-
-
-def _shown(entry: Evidence) -> dict[str, Any]:
+def _shown(entry: ShownEntry) -> dict[str, Any]:
     return {
         "id": str(entry.id),
         "text": entry.text,
         "claim": entry.claim.as_dict() if entry.claim else None,
         "valid_at": entry.valid_at.astimezone(UTC).isoformat() if entry.valid_at else None,
     }
+
+
+def question_of(asked: MergeAsked | SummaryAsked | ConflictAsked) -> ReasonerQuestion:
+    """What a model is told for one of the port's three questions."""
+    if isinstance(asked, MergeAsked):
+        return ReasonerQuestion("merge", _MERGE + _CITES, asked.entries, MergeForm)
+    if isinstance(asked, SummaryAsked):
+        told = _SUMMARY.format(max_chars=asked.max_chars) + _CITES
+        return ReasonerQuestion("summary", told, asked.entries, SummaryForm)
+    return ReasonerQuestion("conflict", _CONFLICT, (asked.first, asked.second), ConflictForm)
+
+
+def repaired(messages: list[Message], answer: str, wrong: str) -> list[Message]:
+    """The conversation so far, and what was wrong with its last answer."""
+    again = "Answer the same question again, with one JSON object of the form asked for"
+    return [
+        *messages,
+        {"role": "assistant", "content": answer[:_SHOWN_BACK]},
+        {"role": "user", "content": f"{wrong} {again} and nothing else."},
+    ]

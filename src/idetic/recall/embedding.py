@@ -14,7 +14,7 @@ from uuid import UUID
 
 from anyio import Lock, to_thread
 
-from idetic.embed.errors import EmbedderHangs, EmbeddingFailed, ModelMissing
+from idetic.embed.port import EmbedderHangs, EmbeddingFailed, ModelMissing
 from idetic.errors import IdeticError, Refused
 from idetic.model import Scope, Tier, Typology
 from idetic.ports import Clock

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from anyio import to_thread
 
-from idetic.embed.errors import EmbedderHangs
+from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError
 from idetic.model import Scope
 from idetic.ports import Clock
@@ -17,8 +17,7 @@ from idetic.recall.embedding import PATIENCE, Model, Vector, fingerprint
 from idetic.recall.hits import Hit, NotUsed, Recall
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Reranker as RerankerKind
-from idetic.spec.primitives import Signal
+from idetic.spec.primitives import RerankerKind, Signal
 from idetic.store.embeddings import Embeddings
 from idetic.store.recall_query import Filters, RecallAnswer, RecallQuery, Recalls
 from idetic.store.recall_statement import EXACT_BELOW

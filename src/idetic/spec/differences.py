@@ -1,4 +1,4 @@
-"""What changed from one spec to another, said per primitive."""
+"""The differences between two specs, by primitive."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def differences(old: MemorySpec, new: MemorySpec) -> tuple[Difference, ...]:
 
 
 def _compare(old: Any, new: Any, steps: Steps) -> Iterator[tuple[Steps, Any, Any]]:
-    if _same(old, new):
+    # As text: Python finds 1 and True equal, and the digest does not.
+    if json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True):
         return
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
@@ -57,16 +58,11 @@ def _compare(old: Any, new: Any, steps: Steps) -> Iterator[tuple[Steps, Any, Any
 
 
 def _by_identity(value: Any) -> dict[str, Any] | None:
-    """A list's items by what names them, or None if they are not all told apart by it."""
+    """A list's items by their name, or None if two share a name or one has none."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
     named = {next((item[k] for k in _IDENTITIES if k in item), ""): item for item in value}
     return named if len(named) == len(value) else None
-
-
-def _same(old: Any, new: Any) -> bool:
-    # As text: Python finds 1 and True equal, and the digest does not.
-    return json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
 
 
 def _shown(value: Any) -> str:

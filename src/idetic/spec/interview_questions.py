@@ -1,33 +1,34 @@
-"""The questions of `spec new`, section by section, each default following from what was said."""
+"""The questions of `spec new`, in the documents' order, each default following from the answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from idetic.model import Capability, PrincipalKind, Tier, Typology
 from idetic.spec import reserved
-from idetic.spec.checks.behavioural import DEFAULTS
+from idetic.spec.memory_spec import Reasons
 from idetic.spec.primitives import (
     Boundary,
     BoundaryKind,
     FusionMethod,
     GateKind,
     Injection,
-    Reasons,
-    Reranker,
+    RerankerKind,
     SourceStrength,
 )
 from idetic.spec.problems import PRIMITIVES, WHOLE
-from idetic.spec.typology import Cell, cell_of
+from idetic.spec.typology import DEFAULTS, cell_of
 
-Said = Mapping[str, str]
+Answers = Mapping[str, str]
 ACCEPT = "accept"
 NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class InterviewQuestion:
     """One question. Answers are text; `many` means that choices are given with commas.
 
     `default` None means that there is nothing to fall back on: an answer is needed.
@@ -42,235 +43,122 @@ class Question:
     many: bool = False
 
 
-def _ask(
-    key: str,
-    prompt: str,
-    explanation: str,
-    default: str | None,
-    choices: tuple[str, ...] | None = None,
-    many: bool = False,
-) -> Question:
-    primitive = PRIMITIVES.get(key.partition(".")[0], WHOLE)
-    # Plain text: what a surface shows and hands back is no enumeration member.
-    default = None if default is None else str(default)
-    choices = None if choices is None else tuple(str(choice) for choice in choices)
-    return Question(primitive, key, prompt, explanation, default, choices, many)
+# A key with its prompt, below it the explanation, and after `=` a default that never changes. A key
+# with a name in braces is asked once for each value of that name.
+_TEXTS = """
+agent: What is the agent called?
+  Lower-case letters, digits and underscores; at most 36. It names tables and roles.
+title: What do people call it?
+  The heading of its page.
+purpose: What is it for?
+  One sentence. Every later answer can be held against it.
+anchor.keys: Which keys own its memory?
+  With commas, the tenant first, as name or name:type (uuid, text, bigint), for example
+  `org_id:uuid, domain_id:uuid`. Every other decision follows from this one.
+anchor.nullable: Which of them may a cross-scope query leave open?
+  Key names with commas; never the first, which is the tenant.
+  = none
+anchor.root: Does a canonical row own each anchor 1:1?
+  As `noun schema.table key`, for example `world worlds.worlds world_id`.
+  = none
+anchor.provenance: What contextual provenance is recorded?
+  Column names with commas, such as `world_model_version`. Never a filter by default.
+  = none
+typology.{tier}: Which typologies does the {tier} tier hold?
+  Episodic: what happened. Semantic: facts. Procedural: how to do things.
+  Most behaviour follows from this mix.
+tiers.{tier}.boundary: What kind of boundary does the {tier} tier have?
+  A lifecycle event is temporal, a scope change is the anchor's, an anchor escalation
+  moves to a broader anchor.
+tiers.{tier}.event: Which event is it?
+  One name.
+tiers.{tier}.holds: What does the tier hold?
+  One sentence.
+backend.schema: Which schema holds the memory?
+  The schema of the agent's owning context.
+backend.family: What do its tables begin with?
+  One name.
+backend.checkpointer: Which schema holds the checkpointer's state?
+  Managed by the framework, so never the same as the memory's.
+  = langgraph
+retrieval.signals: Which signals count, and how much?
+  As signal=weight with commas: envelope, semantic, decay, lexical. Procedural-dominant
+  memory may weight recency (decay) higher than similarity.
+retrieval.fusion: How are signals fused?
+  Reciprocal rank fusion with k = 60 is the default.
+  = rrf
+retrieval.tiers: How much does each tier count?
+  As tier=weight with commas.
+  = interaction=1.0, session=1.0, persistent=1.0
+retrieval.envelope: Which keys say what an entry is about?
+  As name or name:type with commas (scalar, list, hierarchy).
+  = topic:hierarchy, tags:list
+retrieval.reranker: Does a reranking layer sit on top?
+  A cross-encoder is slower and finds more.
+  = none
+{behaviour}: Accept the typology defaults?
+  `accept`, or `cell key=value because reason`; several with semicolons. Defaults: {accepted}.
+  = accept
+injection.ceiling: How many tokens may memory take at most?
+  One absolute ceiling, never exceeded.
+injection.{tier}: How many of them are the {tier} tier's?
+  Transient tiers are always present, the persistent one on demand.
+injection.justification: What asks for other budgets than the static ones?
+  A measured retrieval quality, or the pressure on the context window.
+references.non_mirror: What may memory never copy?
+  Categories with semicolons: what lives elsewhere as the single source of truth.
+  = Canonical records of other systems; Audit-chain entries; Customer PII
+references.canonical: Which canonical tables may it reference?
+  As `noun schema.table key`, with a fourth word for the text column that the shadow guard
+  compares with; several with semicolons. Example: `rule worlds.rules rule_id body_text`.
+  = none
+references.corroborations: Are corroborations kept?
+  Semantic memory is promoted by them and needs them.
+gates.{boundary}: What is applied at the {boundary} boundary?
+  {why} `none` for no gate.
+visibility.principals.{kind}: What may the {kind} do?
+  Capabilities with commas. Customers and auditors are read-only; who reads behind no
+  gate reads nothing.
+visibility.trust: How far is each origin trusted at first?
+  As origin=trust with commas, 0 to 100.
+  = operator=90, canonical=100, agent=60, tool=40, user=40, external=20
+visibility.hedges.{strength}: How does an answer from the strength `{strength}` begin?
+  A few words that tell the reader how strong the source is.
+leak_defence.reasons: Does the agent reason over canonical content, or with it through tools?
+  Over: the shadow guard is the primary defence and needs a text to compare with. With:
+  the guard is a backstop.
+leak_defence.because: Why?
+  One sentence.
+audit.action_kinds: Which actions rest on memory?
+  Names with commas. What such an action rested on can never be removed from under it.
+  = published_decision
+"""
 
+_CHOICES: Mapping[str, Iterable[str]] = {
+    "typology.{tier}": Typology,
+    "tiers.{tier}.boundary": BoundaryKind,
+    "retrieval.fusion": FusionMethod,
+    "retrieval.reranker": RerankerKind,
+    "references.corroborations": ("yes", "no"),
+    "gates.{boundary}": GateKind,
+    "visibility.principals.{kind}": Capability,
+    "leak_defence.reasons": Reasons,
+}
+_MANY = ("typology.{tier}", "gates.{boundary}", "visibility.principals.{kind}")
+_EACH: Mapping[str, Iterable[str]] = {
+    "": ("",),
+    "tier": Tier,
+    "behaviour": DEFAULTS,
+    "boundary": Boundary,
+    "kind": PrincipalKind,
+    "strength": SourceStrength,
+}
 
-def _agent(said: Said) -> Iterator[Question]:
-    yield _ask(
-        "agent",
-        "What is the agent called?",
-        "Lower-case letters, digits and underscores; at most 36. It names tables and roles.",
-        None,
-    )
-    name = said["agent"]
-    title = name.replace("_", " ").title() or None
-    yield _ask("title", "What do people call it?", "The heading of its page.", title)
-    yield _ask(
-        "purpose",
-        "What is it for?",
-        "One sentence. Every later answer can be held against it.",
-        f"What {said['title']} does has yet to be written down." if said["title"] else None,
-    )
-
-
-def _anchor(said: Said) -> Iterator[Question]:
-    yield _ask(
-        "anchor.keys",
-        "Which keys own its memory?",
-        "With commas, the tenant first, as name or name:type (uuid, text, bigint), for example "
-        "`org_id:uuid, domain_id:uuid`. Every other decision follows from this one.",
-        None,
-    )
-    yield _ask(
-        "anchor.nullable",
-        "Which of them may a cross-scope query leave open?",
-        "Key names with commas; never the first, which is the tenant.",
-        NONE,
-    )
-    yield _ask(
-        "anchor.root",
-        "Does a canonical row own each anchor 1:1?",
-        "As `noun schema.table key`, for example `world worlds.worlds world_id`.",
-        NONE,
-    )
-    yield _ask(
-        "anchor.provenance",
-        "What contextual provenance is recorded?",
-        "Column names with commas, such as `world_model_version`. Never a filter by default.",
-        NONE,
-    )
-
-
-def _typology(said: Said) -> Iterator[Question]:
-    usual = {Tier.PERSISTENT: "semantic, procedural"}
-    for tier in Tier:
-        yield _ask(
-            f"typology.{tier}",
-            f"Which typologies does the {tier} tier hold?",
-            "Episodic: what happened. Semantic: facts. Procedural: how to do things. "
-            "Most behaviour follows from this mix.",
-            usual.get(tier, "episodic"),
-            tuple(Typology),
-            many=True,
-        )
-
-
-_TIER_DEFAULTS = {
+_TIERS = {
     Tier.INTERACTION: ("lifecycle_event", "interaction_end", "What happened in one chat thread."),
     Tier.SESSION: ("lifecycle_event", "session_end", "What one session compounded."),
     Tier.PERSISTENT: ("anchor_escalation", "promotion", "What outlives every session."),
 }
-
-
-def _tiers(said: Said) -> Iterator[Question]:
-    for tier, (boundary, event, holds) in _TIER_DEFAULTS.items():
-        yield _ask(
-            f"tiers.{tier}.boundary",
-            f"What kind of boundary does the {tier} tier have?",
-            "A lifecycle event is temporal, a scope change is the anchor's, an anchor escalation "
-            "moves to a broader anchor.",
-            boundary,
-            tuple(BoundaryKind),
-        )
-        yield _ask(f"tiers.{tier}.event", "Which event is it?", "One name.", event)
-        yield _ask(f"tiers.{tier}.holds", "What does the tier hold?", "One sentence.", holds)
-
-
-def _backend(said: Said) -> Iterator[Question]:
-    name = said["agent"] or None
-    taken = name is not None and (reserved.is_reserved_schema(name) or name == "langgraph")
-    yield _ask(
-        "backend.schema",
-        "Which schema holds the memory?",
-        "The schema of the agent's owning context.",
-        "memory" if taken else name,
-    )
-    yield _ask("backend.family", "What do its tables begin with?", "One name.", name)
-    yield _ask(
-        "backend.checkpointer",
-        "Which schema holds the checkpointer's state?",
-        "Managed by the framework, so never the same as the memory's.",
-        "langgraph",
-    )
-
-
-def _retrieval(said: Said) -> Iterator[Question]:
-    procedural = said["typology.persistent"] == Typology.PROCEDURAL
-    yield _ask(
-        "retrieval.signals",
-        "Which signals count, and how much?",
-        "As signal=weight with commas: envelope, semantic, decay, lexical. Procedural-dominant "
-        "memory may weight recency (decay) higher than similarity.",
-        f"envelope=1.0, semantic=1.0, decay={'2.0' if procedural else '1.0'}, lexical=1.0",
-    )
-    yield _ask(
-        "retrieval.fusion",
-        "How are signals fused?",
-        "Reciprocal rank fusion with k = 60 is the default.",
-        "rrf",
-        tuple(FusionMethod),
-    )
-    yield _ask(
-        "retrieval.tiers",
-        "How much does each tier count?",
-        "As tier=weight with commas.",
-        "interaction=1.0, session=1.0, persistent=1.0",
-    )
-    yield _ask(
-        "retrieval.envelope",
-        "Which keys say what an entry is about?",
-        "As name or name:type with commas (scalar, list, hierarchy).",
-        "topic:hierarchy, tags:list",
-    )
-    yield _ask(
-        "retrieval.reranker",
-        "Does a reranking layer sit on top?",
-        "A cross-encoder is slower and finds more.",
-        "none",
-        tuple(Reranker),
-    )
-
-
-def _behavioural(said: Said) -> Iterator[Question]:
-    cells = _cells(said)
-    for section, table in DEFAULTS.items():
-        accepted = "; ".join(
-            f"{cell}: "
-            + ", ".join(f"{k}={v}" for k, v in table[cell].model_dump(mode="json").items())
-            for cell in Cell
-            if cell in cells
-        )
-        yield _ask(
-            section,
-            "Accept the typology defaults?",
-            f"`{ACCEPT}`, or `cell key=value because reason`; several with semicolons. "
-            f"Defaults: {accepted}.",
-            ACCEPT,
-        )
-
-
-def _cells(said: Said) -> set[Cell]:
-    known = set(Typology)
-    return {
-        cell_of(tier, Typology(name.strip()))
-        for tier in Tier
-        for name in said[f"typology.{tier}"].split(",")
-        if name.strip() in known
-    }
-
-
-def _injection(said: Said) -> Iterator[Question]:
-    static = Injection()
-    yield _ask(
-        "injection.ceiling",
-        "How many tokens may memory take at most?",
-        "One absolute ceiling, never exceeded.",
-        str(static.ceiling),
-    )
-    for tier in Tier:
-        yield _ask(
-            f"injection.{tier}",
-            f"How many of them are the {tier} tier's?",
-            "Transient tiers are always present, the persistent one on demand.",
-            str(static.at(tier).budget),
-        )
-    budgets = {f"injection.{tier}": str(static.at(tier).budget) for tier in Tier}
-    changed = {"injection.ceiling": str(static.ceiling), **budgets}
-    if any(said[key] != value for key, value in changed.items()):
-        yield _ask(
-            "injection.justification",
-            "What asks for other budgets than the static ones?",
-            "A measured retrieval quality, or the pressure on the context window.",
-            None,
-        )
-
-
-def _references(said: Said) -> Iterator[Question]:
-    yield _ask(
-        "references.non_mirror",
-        "What may memory never copy?",
-        "Categories with semicolons: what lives elsewhere as the single source of truth.",
-        "Canonical records of other systems; Audit-chain entries; Customer PII",
-    )
-    yield _ask(
-        "references.canonical",
-        "Which canonical tables may it reference?",
-        "As `noun schema.table key`, with a fourth word for the text column that the shadow guard "
-        "compares with; several with semicolons. Example: `rule worlds.rules rule_id body_text`.",
-        NONE,
-    )
-    semantic = any(Typology.SEMANTIC in said[f"typology.{tier}"] for tier in Tier)
-    yield _ask(
-        "references.corroborations",
-        "Are corroborations kept?",
-        "Semantic memory is promoted by them and needs them.",
-        "yes" if semantic else "no",
-        ("yes", "no"),
-    )
-
-
 GATES: Mapping[Boundary, tuple[str, str]] = {
     Boundary.INGEST: ("secrets, pii", "Credentials and personal data are never memory."),
     Boundary.INTERACTION_END: (NONE, "What leaves an interaction is transformed first."),
@@ -283,20 +171,6 @@ GATES: Mapping[Boundary, tuple[str, str]] = {
     Boundary.OPERATOR: ("hedge", "Operators see each answer with the strength of its source."),
     Boundary.CUSTOMER: ("hedge, read_only", "Customers read their own anchor and change nothing."),
 }
-
-
-def _gates(said: Said) -> Iterator[Question]:
-    for boundary, (usual, why) in GATES.items():
-        yield _ask(
-            f"gates.{boundary}",
-            f"What is applied at the {boundary} boundary?",
-            f"{why} `{NONE}` for no gate.",
-            usual,
-            tuple(GateKind),
-            many=True,
-        )
-
-
 _MAY = {
     PrincipalKind.AGENT: "observe, corroborate, contradict, link_action, read",
     PrincipalKind.OPERATOR: "observe, prefer, corroborate, contradict, link_action, archive, "
@@ -313,76 +187,137 @@ _HEDGES = {
 }
 
 
-def _visibility(said: Said) -> Iterator[Question]:
-    for kind, usual in _MAY.items():
-        ungated = said.get(f"gates.{kind}") == NONE
-        default = ", ".join(c for c in usual.split(", ") if c != "read") if ungated else usual
-        yield _ask(
-            f"visibility.principals.{kind}",
-            f"What may the {kind} do?",
-            "Capabilities with commas. Customers and auditors are read-only; who reads behind no "
-            "gate reads nothing.",
-            default or NONE,
-            tuple(Capability),
-            many=True,
+def _schema(said: Answers) -> str | None:
+    name = said["agent"]
+    taken = reserved.is_reserved_schema(name) or name == "langgraph"
+    return "memory" if taken else name or None
+
+
+def _may(said: Answers, kind: str) -> str:
+    """The usual capabilities of a principal; who reads behind no gate reads nothing."""
+    usual = _MAY[PrincipalKind(kind)]
+    if said.get(f"gates.{kind}") != NONE:
+        return usual
+    return ", ".join(c for c in usual.split(", ") if c != "read") or NONE
+
+
+def _reasons(said: Answers) -> str:
+    """Over canonical content where a canonical table has a text to compare with."""
+    tables = said["references.canonical"].split(";")
+    return str(Reasons.OVER if any(len(table.split()) > 3 for table in tables) else Reasons.WITH)
+
+
+def _because(said: Answers) -> str:
+    if said["leak_defence.reasons"] == Reasons.OVER:
+        return "It makes claims out of canonical content, so a copy is one sentence away."
+    return "It reaches canonical content through tools and keeps what it concluded."
+
+
+# The defaults that follow from what was said before, or from the value that the key names.
+_FOLLOWING: Mapping[str, Callable[[Answers, str], str | None]] = {
+    "title": lambda said, _: said["agent"].replace("_", " ").title() or None,
+    "purpose": lambda said, _: (
+        f"What {said['title']} does has yet to be written down." if said["title"] else None
+    ),
+    "typology.{tier}": lambda _, tier: (
+        "semantic, procedural" if tier == Tier.PERSISTENT else "episodic"
+    ),
+    "tiers.{tier}.boundary": lambda _, tier: _TIERS[Tier(tier)][0],
+    "tiers.{tier}.event": lambda _, tier: _TIERS[Tier(tier)][1],
+    "tiers.{tier}.holds": lambda _, tier: _TIERS[Tier(tier)][2],
+    "backend.schema": lambda said, _: _schema(said),
+    "backend.family": lambda said, _: said["agent"] or None,
+    "retrieval.signals": lambda said, _: (
+        "envelope=1.0, semantic=1.0, "
+        f"decay={'2.0' if said['typology.persistent'] == 'procedural' else '1.0'}, lexical=1.0"
+    ),
+    "injection.ceiling": lambda _said, _: str(Injection().ceiling),
+    "injection.{tier}": lambda _, tier: str(Injection().at(Tier(tier)).budget),
+    "references.corroborations": lambda said, _: (
+        "yes" if any("semantic" in said[f"typology.{tier}"] for tier in Tier) else "no"
+    ),
+    "gates.{boundary}": lambda _, boundary: GATES[Boundary(boundary)][0],
+    "visibility.principals.{kind}": _may,
+    "visibility.hedges.{strength}": lambda _, strength: _HEDGES[SourceStrength(strength)],
+    "leak_defence.reasons": lambda said, _: _reasons(said),
+    "leak_defence.because": lambda said, _: _because(said),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A question before the value that its key names is put in."""
+
+    key: str
+    prompt: str
+    explanation: str
+    default: str | None
+
+    @property
+    def each(self) -> str:
+        """The name in the key's braces, if it has one."""
+        named = re.search(r"\{(\w+)\}", self.key)
+        return named[1] if named else ""
+
+    def question(self, said: Answers, value: str) -> InterviewQuestion:
+        """The question, given what was said before."""
+        named = {self.each: value}
+        key = self.key.format(**named)
+        following = _FOLLOWING.get(self.key)
+        if self.each == "boundary":
+            named["why"] = GATES[Boundary(value)][1]
+        elif self.each == "behaviour":
+            named["accepted"] = _accepted(said, value)
+        choices = _CHOICES.get(self.key)
+        return InterviewQuestion(
+            PRIMITIVES.get(key.partition(".")[0], WHOLE),
+            key,
+            self.prompt.format(**named),
+            self.explanation.format(**named),
+            following(said, value) if following else self.default,
+            # Plain text: what a surface shows and hands back is no enumeration member.
+            None if choices is None else tuple(map(str, choices)),
+            self.key in _MANY,
         )
-    yield _ask(
-        "visibility.trust",
-        "How far is each origin trusted at first?",
-        "As origin=trust with commas, 0 to 100.",
-        "operator=90, canonical=100, agent=60, tool=40, user=40, external=20",
+
+
+def _templates() -> Iterator[_Template]:
+    for text in re.split(r"\n(?=\S)", _TEXTS.strip()):
+        head, *lines = text.split("\n  ")
+        key, _, prompt = head.partition(": ")
+        default = lines.pop()[2:] if lines[-1].startswith("= ") else None
+        yield _Template(key, prompt, " ".join(lines), default)
+
+
+_TEMPLATES = tuple(_templates())
+
+
+def questions_after(said: Answers) -> Iterator[InterviewQuestion]:
+    """Every question, in order; `said` grows with the answers while this goes on."""
+    for (_, each), group in groupby(_TEMPLATES, lambda t: (t.key.partition(".")[0], t.each)):
+        templates = tuple(group)
+        for value in _EACH[each]:
+            for template in templates:
+                if template.key != "injection.justification" or _budgets_differ(said):
+                    yield template.question(said, value)
+
+
+def _budgets_differ(said: Answers) -> bool:
+    static = Injection()
+    budgets = [said[f"injection.{tier}"] != str(static.at(tier).budget) for tier in Tier]
+    return said["injection.ceiling"] != str(static.ceiling) or any(budgets)
+
+
+def _accepted(said: Answers, section: str) -> str:
+    """The defaults of every cell that the typology mix produces, on one line."""
+    cells = {
+        cell_of(tier, Typology(name.strip()))
+        for tier in Tier
+        for name in said[f"typology.{tier}"].split(",")
+        if name.strip() in set(Typology)
+    }
+    return "; ".join(
+        f"{cell}: " + ", ".join(f"{k}={v}" for k, v in policy.model_dump(mode="json").items())
+        for cell, policy in DEFAULTS[section].items()
+        if cell in cells
     )
-    for strength, hedge in _HEDGES.items():
-        yield _ask(
-            f"visibility.hedges.{strength}",
-            f"How does an answer from the strength `{strength}` begin?",
-            "A few words that tell the reader how strong the source is.",
-            hedge,
-        )
-
-
-def _leak_defence(said: Said) -> Iterator[Question]:
-    guarded = any(len(part.split()) > 3 for part in said["references.canonical"].split(";"))
-    yield _ask(
-        "leak_defence.reasons",
-        "Does the agent reason over canonical content, or with it through tools?",
-        "Over: the shadow guard is the primary defence and needs a text to compare with. With: "
-        "the guard is a backstop.",
-        Reasons.OVER if guarded else Reasons.WITH,
-        tuple(Reasons),
-    )
-    over = said["leak_defence.reasons"] == Reasons.OVER
-    yield _ask(
-        "leak_defence.because",
-        "Why?",
-        "One sentence.",
-        "It makes claims out of canonical content, so a copy is one sentence away."
-        if over
-        else "It reaches canonical content through tools and keeps what it concluded.",
-    )
-
-
-def _audit(said: Said) -> Iterator[Question]:
-    yield _ask(
-        "audit.action_kinds",
-        "Which actions rest on memory?",
-        "Names with commas. What such an action rested on can never be removed from under it.",
-        "published_decision",
-    )
-
-
-SECTIONS: tuple[Callable[[Said], Iterator[Question]], ...] = (
-    _agent,
-    _anchor,
-    _typology,
-    _tiers,
-    _backend,
-    _retrieval,
-    _behavioural,
-    _injection,
-    _references,
-    _gates,
-    _visibility,
-    _leak_defence,
-    _audit,
-)

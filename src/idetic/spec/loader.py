@@ -1,23 +1,27 @@
-"""Where specs come from: shipped with Idetic, a file, a mapping, or made in Python."""
+"""Loading specs: shipped with Idetic, from a file, YAML text or a mapping, or made in Python.
+
+Each becomes a `MemorySpec`, or every problem at once. Three looks, none of which stops the next:
+can the data be read (`document`, `plain`), have they the shape of a spec (`shape`), do the answers
+fit together (the checks).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from idetic.errors import SpecError, SpecNotFound
+from idetic.spec import behaviour_checks, discipline_checks, foundation_checks
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.plain import MAX_BYTES
-from idetic.spec.problems import WHOLE, Problem, SpecInvalid
-from idetic.spec.shape import nearest
-from idetic.spec.validation import check, parse, validate
+from idetic.spec.plain import MAX_BYTES, SpecNode, plain
+from idetic.spec.problems import WHOLE, Finding, SpecInvalid, SpecProblem, Steps, ordered
+from idetic.spec.shape import fit, meant, nearest
 
-__all__ = ["load", "parse", "shipped", "shipped_text"]
-
+_CHECKS = (*foundation_checks.CHECKS, *behaviour_checks.CHECKS, *discipline_checks.CHECKS)
 _SUFFIXES = (".yaml", ".yml")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}\Z")
 
@@ -28,7 +32,9 @@ def load(source: str | Path | Mapping[Any, Any] | MemorySpec) -> MemorySpec:
     Text that is itself YAML is not guessed at: that is `parse`.
     """
     if isinstance(source, MemorySpec):
-        return check(source)
+        readable, findings = plain(source)
+        _spec(readable, findings, lambda _steps: None, f"The spec of `{source.agent}`")
+        return source
     if isinstance(source, Mapping):
         return validate(source)
     if isinstance(source, Path):
@@ -48,6 +54,45 @@ def load(source: str | Path | Mapping[Any, Any] | MemorySpec) -> MemorySpec:
     if _NAME.match(source) or not source.strip():
         raise _no_such_agent(source)
     return _from_file(Path(source))
+
+
+def validate(data: Mapping[Any, Any], source: str | None = None) -> MemorySpec:
+    """The spec that data make; raises `SpecInvalid` with every problem they have."""
+    return _spec(*plain(data), lambda _steps: None, source)
+
+
+def parse(text: str, source: str | None = None) -> MemorySpec:
+    """The spec that a YAML text makes; problems name their lines."""
+    # PyYAML is a tenth of what importing Idetic costs; specs made in Python never need it.
+    from idetic.spec.document import read  # noqa: PLC0415
+
+    document = read(text, source)
+    readable, findings = plain(document.data)
+    return _spec(readable, [*document.findings, *findings], document.line_of, source)
+
+
+def _spec(
+    data: Mapping[str, Any],
+    unreadable: Sequence[Finding],
+    line_of: Callable[[Steps], int | None],
+    source: str | None,
+) -> MemorySpec:
+    fitted, root = fit(MemorySpec, data), SpecNode(data)
+    misshapen = fitted if isinstance(fitted, list) else []
+    # What could not be read stands as null in the data; what follows from that is no news.
+    lost = {finding.steps for finding in unreadable if not root.at(finding.steps).present}
+    findings = [
+        *unreadable,
+        *(
+            finding
+            for finding in (*misshapen, *(found for check in _CHECKS for found in check(root)))
+            if not any(finding.steps[:end] in lost for end in range(1, len(finding.steps) + 1))
+        ),
+    ]
+    if isinstance(fitted, MemorySpec) and not findings:
+        return fitted
+    problems = [SpecProblem.of(found, line_of(found.steps)) for found in ordered(findings)]
+    raise SpecInvalid(problems, source=source)
 
 
 def shipped() -> tuple[str, ...]:
@@ -74,10 +119,10 @@ def _shipped(name: str) -> MemorySpec:
 def _no_such_agent(name: str) -> SpecNotFound:
     known = shipped()
     close = nearest(name, known)
-    meant = f"Did you mean `{close}`? " if close else ""
     return SpecNotFound(
         f"No shipped spec is called `{name}`.",
-        remedy=f"{meant}Shipped: {', '.join(known)}. A file's path ends in .yaml or .yml.",
+        remedy=f"{meant(name, known)}Shipped: {', '.join(known)}. "
+        "A file's path ends in .yaml or .yml.",
         near=[close] if close else [],
         shipped=list(known),
     )
@@ -89,14 +134,10 @@ def _from_file(path: Path) -> MemorySpec:
             f"`{path}` is not a YAML file.",
             remedy=f"Name it .yaml or .yml. Shipped specs: {', '.join(shipped())}.",
         )
-    return parse(_decoded(_bytes(path), path), str(path))
-
-
-def _bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             # One byte more than allowed is enough to see that it is too much.
-            return file.read(MAX_BYTES + 1)
+            raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
         raise SpecNotFound(
             f"There is no file `{path}`.",
@@ -107,6 +148,7 @@ def _bytes(path: Path) -> bytes:
             f"The file `{str(path)[:200]!r}` cannot be read: {error}.",
             remedy="Check that it is a file and that you may read it.",
         ) from error
+    return parse(_decoded(raw, path), str(path))
 
 
 def _decoded(raw: bytes, path: Path) -> str:
@@ -115,11 +157,8 @@ def _decoded(raw: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         if len(raw) > MAX_BYTES:
             return raw.decode("utf-8", "replace")  # cut inside a character; refused for its size
-        problem = Problem(
-            WHOLE,
-            "",
-            f"Byte {error.start + 1} is not UTF-8.",
-            "Save the file as UTF-8 and try again.",
-            raw.count(b"\n", 0, error.start) + 1,
-        )
+        message = f"Byte {error.start + 1} is not UTF-8."
+        line = raw.count(b"\n", 0, error.start) + 1
+        remedy = "Save the file as UTF-8 and try again."
+        problem = SpecProblem(WHOLE, "", message, remedy, line)
         raise SpecInvalid([problem], source=str(path)) from error

@@ -1,12 +1,16 @@
-"""`MemorySpec`: one agent's answers to every primitive, frozen."""
+"""`MemorySpec`: one agent's answers to every primitive, frozen.
+
+Besides the primitives it declares the audit posture and how the leak defence is calibrated.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field
 
@@ -14,29 +18,60 @@ from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
 from idetic.spec import typology as defaults
 from idetic.spec.primitives import (
     Anchor,
-    Audit,
     Backend,
-    Behaviour,
     Gate,
     Injection,
-    LeakDefence,
-    Lifecycle,
     Name,
-    Part,
     References,
     Retrieval,
-    Sentence,
     Tiers,
     TypologyMix,
     Visibility,
 )
-from idetic.spec.retention import RETENTION, RetainedEntity, RetentionPolicy
-from idetic.spec.typology import Cell, Policy, cell_of
+from idetic.spec.retention import RETENTION, Lifecycle, RetainedEntity, RetentionPolicy
+from idetic.spec.typology import Behaviour, Cell, Sentence, SpecPart, cell_of
 
-P = TypeVar("P", bound=Policy)
+P = TypeVar("P", bound=SpecPart)
 
 
-class MemorySpec(Part):
+class AuditExemption(SpecPart):
+    """A departure from the universal append-only posture. None is known to be needed."""
+
+    what: Sentence
+    justification: Sentence
+
+
+class Audit(SpecPart):
+    """The append-only audit posture: universal unless exempted with a reason."""
+
+    posture: Literal["universal"] = "universal"
+    action_kinds: Annotated[tuple[Name, ...], Field(min_length=1)]
+    exemptions: tuple[AuditExemption, ...] = ()
+
+
+class Reasons(StrEnum):
+    """Whether the agent reasons over canonical content, or with it through tools."""
+
+    OVER = "over"
+    WITH = "with"
+
+
+class GuardRole(StrEnum):
+    """What the shadow guard is to this agent."""
+
+    PRIMARY = "primary"
+    BACKSTOP = "backstop"
+
+
+class LeakDefence(SpecPart):
+    """How the shadow guard is calibrated. Its numbers are contracts, not settings."""
+
+    reasons: Reasons
+    guard: GuardRole
+    because: Sentence
+
+
+class MemorySpec(SpecPart):
     """The declared memory of one agent, in the documents' order.
 
     Foundational and discipline primitives have no defaults: a missing answer is an error.
@@ -72,35 +107,33 @@ class MemorySpec(Part):
 
     def lifecycle_of(self, tier: Tier, typology: Typology) -> defaults.LifecyclePolicy:
         """Primitive 6 for one (tier, typology)."""
-        return _resolve(self.lifecycle, defaults.LIFECYCLE[cell_of(tier, typology)], tier, typology)
+        return _resolved(self.lifecycle, defaults.LIFECYCLE, cell_of(tier, typology))
 
     def retention_of(self, entity: RetainedEntity) -> RetentionPolicy:
         """How long one entity lives, and what is left of it then."""
         override = self.lifecycle.retention.get(entity)
-        changes = {} if override is None else override.model_dump(exclude={"because"})
-        given = {key: value for key, value in changes.items() if value is not None}
+        given = override.model_dump(exclude={"because"}, exclude_none=True) if override else {}
         return RETENTION[entity].model_copy(update=given)
 
     def decay_of(self, tier: Tier, typology: Typology) -> defaults.DecayPolicy:
         """Primitive 7 for one (tier, typology)."""
-        return _resolve(self.decay, defaults.DECAY[cell_of(tier, typology)], tier, typology)
+        return _resolved(self.decay, defaults.DECAY, cell_of(tier, typology))
 
     def writes_of(self, tier: Tier, typology: Typology) -> defaults.WritePolicy:
         """Primitive 8 for one (tier, typology)."""
-        return _resolve(self.writes, defaults.WRITES[cell_of(tier, typology)], tier, typology)
+        return _resolved(self.writes, defaults.WRITES, cell_of(tier, typology))
 
     def promotion_of(self, tier: Tier, typology: Typology) -> defaults.PromotionPolicy:
         """Primitive 9 for one (tier, typology)."""
-        return _resolve(self.promotion, defaults.PROMOTION[cell_of(tier, typology)], tier, typology)
+        return _resolved(self.promotion, defaults.PROMOTION, cell_of(tier, typology))
 
     def conflict_of(self, tier: Tier, typology: Typology) -> defaults.ConflictPolicy:
         """Primitive 10 for one (tier, typology)."""
-        return _resolve(self.conflict, defaults.CONFLICT[cell_of(tier, typology)], tier, typology)
+        return _resolved(self.conflict, defaults.CONFLICT, cell_of(tier, typology))
 
     def consolidation_of(self, tier: Tier, typology: Typology) -> defaults.ConsolidationPolicy:
         """Primitive 11 for one (tier, typology)."""
-        default = defaults.CONSOLIDATION[cell_of(tier, typology)]
-        return _resolve(self.consolidation, default, tier, typology)
+        return _resolved(self.consolidation, defaults.CONSOLIDATION, cell_of(tier, typology))
 
     def may(self, kind: PrincipalKind, capability: Capability) -> bool:
         """Whether the spec grants this capability to this kind of principal."""
@@ -130,8 +163,9 @@ class MemorySpec(Part):
         return copy
 
 
-def _resolve(behaviour: Behaviour, default: P, tier: Tier, typology: Typology) -> P:
-    cell: Cell = cell_of(tier, typology)
+def _resolved(behaviour: Behaviour, table: Mapping[Cell, P], cell: Cell) -> P:
+    """The policy of one cell: the default with the spec's deviations."""
+    default = table[cell]
     changes = {k: v for d in behaviour.deviations if d.cell is cell for k, v in d.set.items()}
     if not changes:
         return default

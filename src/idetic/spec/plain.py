@@ -1,13 +1,13 @@
-"""Whatever a caller hands over, as plain data: text, numbers, truth values, lists, mappings.
+"""A caller's data as plain data: text, numbers, truth values, lists, mappings.
 
-`View` then reads plain data without ever failing: checks look at what is there and skip what
+`SpecNode` then reads plain data without ever failing: checks look at what is there and skip what
 is not, so that one misshapen answer hides no other problem.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -49,7 +49,7 @@ class _Reader:
         data: dict[str, Any] = {}
         for key, value in mapping.items():
             name = key.value if isinstance(key, Enum) else key
-            if not isinstance(name, str) or _unstorable(name):
+            if not isinstance(name, str) or not storable(name):
                 self._refuse(steps, f"The key {ascii(key)[:40]} is not plain text.")
                 continue
             data[name] = self.value(value, (*steps, name))
@@ -58,7 +58,7 @@ class _Reader:
     def _scalar(self, value: Any, steps: Steps) -> Any:
         wrong = None
         if isinstance(value, str):
-            wrong = "The text holds NUL or a lone surrogate." if _unstorable(value) else None
+            wrong = None if storable(value) else "The text holds NUL or a lone surrogate."
         elif isinstance(value, int):  # true and false among them
             wrong = "The number is far too large." if abs(value) >= MAX_INTEGER else None
         elif isinstance(value, float):
@@ -79,8 +79,9 @@ class _Reader:
             self.findings.append(finding)
 
 
-def _unstorable(text: str) -> bool:
-    return "\x00" in text or any("\ud800" <= c <= "\udfff" for c in text)
+def storable(text: str) -> bool:
+    """Whether PostgreSQL can hold the text: no NUL, no lone surrogate."""
+    return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def plain(data: Mapping[Any, Any] | BaseModel) -> tuple[dict[str, Any], list[Finding]]:
@@ -90,21 +91,21 @@ def plain(data: Mapping[Any, Any] | BaseModel) -> tuple[dict[str, Any], list[Fin
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """A place in plain data. Asking for what is not there gives an empty view."""
+class SpecNode:
+    """A place in plain data. Asking for what is not there gives an empty node."""
 
     data: Any
     steps: Steps = ()
 
-    def __getitem__(self, step: str | int) -> View:
+    def __getitem__(self, step: str | int) -> SpecNode:
         inner = (*self.steps, step)
         if isinstance(step, str) and isinstance(self.data, dict):
-            return View(self.data.get(step), inner)
+            return SpecNode(self.data.get(step), inner)
         if isinstance(step, int) and isinstance(self.data, list) and step < len(self.data):
-            return View(self.data[step], inner)
-        return View(None, inner)
+            return SpecNode(self.data[step], inner)
+        return SpecNode(None, inner)
 
-    def at(self, steps: Steps) -> View:
+    def at(self, steps: Steps) -> SpecNode:
         """The place that a path leads to from here."""
         here = self
         for step in steps:
@@ -127,12 +128,12 @@ class View:
         is_number = isinstance(self.data, int | float) and not isinstance(self.data, bool)
         return self.data if is_number else None
 
-    def each(self) -> Iterator[View]:
+    def each(self) -> Iterator[SpecNode]:
         """The items of a list."""
         for i in range(len(self.data) if isinstance(self.data, list) else 0):
             yield self[i]
 
-    def fields(self) -> Iterator[tuple[str, View]]:
+    def fields(self) -> Iterator[tuple[str, SpecNode]]:
         """The keys and values of a mapping."""
         for key in self.data if isinstance(self.data, dict) else ():
             yield key, self[key]
@@ -144,3 +145,27 @@ class View:
     def finding(self, message: str, remedy: str) -> Finding:
         """Say that something is wrong here."""
         return Finding(self.steps, message, remedy)
+
+    def unanswered(self, wanted: Iterable[str], what: str, remedy: str) -> Iterator[Finding]:
+        """A finding for each key that this mapping has to answer and does not.
+
+        `{key}` in the remedy is the key. A mapping that is not there at all is left to the shape:
+        it is reported there, once.
+        """
+        for key in wanted if isinstance(self.data, dict) else ():
+            if key not in self.data:
+                message = f"No answer is given for the {what} `{key}`."
+                yield self[key].finding(message, remedy.format(key=key))
+
+
+def repeated(nodes: Iterable[SpecNode], what: str) -> Iterator[Finding]:
+    """A finding for each node whose text an earlier one already had."""
+    seen: set[str] = set()
+    for node in nodes:
+        if node.text in seen:
+            yield node.finding(
+                f"The {what} `{node.text}` is named twice.",
+                f"Keep one `{node.text}`, and rename or delete the other.",
+            )
+        elif node.text is not None:
+            seen.add(node.text)

@@ -1,40 +1,45 @@
-"""The fifteen primitives, the audit posture and the leak-defence calibration, as types.
+"""The explicit primitives and the token budget, as types.
 
-Shapes only: what each primitive may say. Whether the answers fit together is the business
-of `validation`; what the typologies imply is in `typology`.
+Shapes only: what each primitive may say. Whether the answers fit together is the business of the
+checks; the behavioural primitives, which have defaults, are in `typology` and `retention`.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
-from idetic.spec.retention import Disposal, GraceDays, RetainedEntity, TtlDays
-from idetic.spec.typology import Cell
+from idetic.spec.typology import Sentence, SpecPart
 
 # PostgreSQL cuts identifiers at 63 bytes; the compiler appends up to 27.
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,35}$")]
 Table = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}\.[a-z][a-z0-9_]{0,62}$")]
 Column = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
-Sentence = Annotated[str, StringConstraints(min_length=12, max_length=2000, strip_whitespace=True)]
 Weight = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 BODY_TEXT_MAX = 2000
 ENVELOPE_MAX_BYTES = 8192
 
+T = TypeVar("T")
 
-class Part(BaseModel):
-    """Base of every part of a spec: frozen, no unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class PerTier(SpecPart, Generic[T]):
+    """One answer for each of the three tiers."""
+
+    interaction: T
+    session: T
+    persistent: T
+
+    def at(self, tier: Tier) -> T:
+        """The answer of one tier."""
+        answer: T = getattr(self, tier.value)
+        return answer
 
 
 # --- 1. Anchor ----------------------------------------------------------------------------
-
-
 class KeyType(StrEnum):
     """The types an anchor key may have."""
 
@@ -43,7 +48,7 @@ class KeyType(StrEnum):
     BIGINT = "bigint"
 
 
-class AnchorKey(Part):
+class AnchorKey(SpecPart):
     """One key of the scope tuple."""
 
     name: Name
@@ -51,7 +56,7 @@ class AnchorKey(Part):
     nullable_for_queries: bool = False
 
 
-class AnchorRoot(Part):
+class AnchorRoot(SpecPart):
     """A canonical row that each anchor belongs to 1:1, carried on every entry as a foreign key."""
 
     noun: Name
@@ -59,7 +64,7 @@ class AnchorRoot(Part):
     key: Column
 
 
-class Anchor(Part):
+class Anchor(SpecPart):
     """Primitive 1: the key tuple that owns memory. The first key is the tenant."""
 
     keys: Annotated[tuple[AnchorKey, ...], Field(min_length=1, max_length=4)]
@@ -73,19 +78,8 @@ class Anchor(Part):
 
 
 # --- 2. Typology and 3. Tiers -------------------------------------------------------------
-
-
-class TypologyMix(Part):
+class TypologyMix(PerTier[tuple[Typology, ...]]):
     """Primitive 2: which typologies each tier holds."""
-
-    interaction: tuple[Typology, ...]
-    session: tuple[Typology, ...]
-    persistent: tuple[Typology, ...]
-
-    def at(self, tier: Tier) -> tuple[Typology, ...]:
-        """The typologies of one tier."""
-        mix: tuple[Typology, ...] = getattr(self, tier.value)
-        return mix
 
     def cells(self) -> tuple[tuple[Tier, Typology], ...]:
         """Every (tier, typology) the agent produces, in a fixed order."""
@@ -100,7 +94,7 @@ class BoundaryKind(StrEnum):
     ANCHOR_ESCALATION = "anchor_escalation"
 
 
-class TierModel(Part):
+class TierModel(SpecPart):
     """One tier: what it is called here, what ends it, what it holds.
 
     `observes` names the agent-domain events (a cycle, a run, a turn) that accumulate
@@ -116,24 +110,13 @@ class TierModel(Part):
     lease_minutes: Annotated[float, Field(gt=0, le=525_600, allow_inf_nan=False)] = 60
 
 
-class Tiers(Part):
+class Tiers(PerTier[TierModel]):
     """Primitive 3: the tier model. The three lifecycles are universal; their events are not."""
-
-    interaction: TierModel
-    session: TierModel
-    persistent: TierModel
-
-    def at(self, tier: Tier) -> TierModel:
-        """The model of one tier."""
-        model: TierModel = getattr(self, tier.value)
-        return model
 
 
 # --- 4. Backend ---------------------------------------------------------------------------
-
-
 class Persona(StrEnum):
-    """Who of an agent's two: the one that acts, or the one that maintains."""
+    """One of an agent's two personas: the one that acts, or the one that maintains."""
 
     ACTOR = "actor"
     SUBCONSCIOUS = "subconscious"
@@ -144,7 +127,7 @@ LOGGED_KEYS = ("kind", "visibility")
 DERIVATION = "derivation"
 
 
-class Log(Part):
+class DeclaredLog(SpecPart):
     """The record store that memory derives from: every event, literally, outside the gateway.
 
     Its long-term mirror has one persistent entry per event, its short-term memory one session entry
@@ -155,28 +138,24 @@ class Log(Part):
     holds: Sentence
 
 
-class Backend(Part):
+class Backend(SpecPart):
     """Primitive 4: where memory lives. Checkpointer state stays in its own schema."""
 
     schema_: Annotated[Name, Field(alias="schema")]
     family: Name
     checkpointer: Name = "langgraph"
     body_text_max: Annotated[int, Field(ge=200, le=BODY_TEXT_MAX)] = BODY_TEXT_MAX
-    log: Log | None = None
+    log: DeclaredLog | None = None
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     @property
     def personas(self) -> tuple[Persona | None, ...]:
-        """The personas that have a family of their own; one family that is nobody's in particular,
-        where there are not two."""
-        both = self.log is not None and len(self.log.personas) > 1
-        return self.log.personas if self.log is not None and both else (None,)
+        """The personas with a family of their own; `(None,)` where one family serves them all."""
+        return self.log.personas if self.log and len(self.log.personas) > 1 else (None,)
 
 
 # --- 5. Retrieval -------------------------------------------------------------------------
-
-
 class Signal(StrEnum):
     """What recall may score an entry by."""
 
@@ -194,14 +173,14 @@ class FusionMethod(StrEnum):
     WEIGHTED = "weighted_score"
 
 
-class Fusion(Part):
+class Fusion(SpecPart):
     """How signals are fused. RRF with k = 60 is the default the documents name."""
 
     method: FusionMethod = FusionMethod.RRF
     k: Annotated[int, Field(ge=1, le=1000)] = 60
 
 
-class Neighbours(Part):
+class Neighbours(SpecPart):
     """How many entries around an entry count as its text for the lexical signal.
 
     Within one interaction or session, in time order. Words of a conversation often stand one
@@ -220,7 +199,7 @@ class EnvelopeType(StrEnum):
     HIERARCHY = "hierarchy"
 
 
-class EnvelopeKey(Part):
+class EnvelopeKey(SpecPart):
     """One declared key of the envelope: what an entry is about."""
 
     type: EnvelopeType = EnvelopeType.SCALAR
@@ -228,7 +207,7 @@ class EnvelopeKey(Part):
     required: bool = False
 
 
-class Reranker(StrEnum):
+class RerankerKind(StrEnum):
     """Whether a reranking layer sits on top."""
 
     NONE = "none"
@@ -256,14 +235,14 @@ class EventVisibility(StrEnum):
     INTERNAL = "internal"
 
 
-class FuzzyWeights(Part):
+class FuzzyWeights(SpecPart):
     """What similarity and recency weigh in the short-term score."""
 
     similarity: Weight = 1.0
     recency: Weight = 1.0
 
 
-class FuzzyHeuristics(Part):
+class FuzzyHeuristics(SpecPart):
     """One persona's rolling window of loop summaries and how fuzzy search scores them.
 
     A boost that is not listed is 1.0. The threshold cuts on similarity (0 to 100) alone,
@@ -275,11 +254,11 @@ class FuzzyHeuristics(Part):
     top_k: Annotated[int, Field(ge=1, le=1000)]
     half_life_seconds: Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
     weights: FuzzyWeights = FuzzyWeights()
-    kind_boosts: dict[EventKind, Weight] = {}
-    visibility_boosts: dict[EventVisibility, Weight] = {}
+    kind_boosts: dict[EventKind, Weight] = Field(default_factory=dict)
+    visibility_boosts: dict[EventVisibility, Weight] = Field(default_factory=dict)
 
 
-class ShortTerm(Part):
+class ShortTerm(SpecPart):
     """Short-term memory beside a log; each persona of the log answers for itself."""
 
     actor: FuzzyHeuristics
@@ -291,7 +270,7 @@ class ShortTerm(Part):
         return found
 
 
-class Retrieval(Part):
+class Retrieval(SpecPart):
     """Primitive 5: how memory enters the agent's reasoning."""
 
     embedding: Literal["bge-small-en-v1.5"]
@@ -299,46 +278,12 @@ class Retrieval(Part):
     fusion: Fusion = Fusion()
     neighbours: Neighbours = Neighbours()
     tiers: dict[Tier, Weight]
-    envelope: dict[Name, EnvelopeKey] = {}
-    reranker: Reranker = Reranker.NONE
+    envelope: dict[Name, EnvelopeKey] = Field(default_factory=dict)
+    reranker: RerankerKind = RerankerKind.NONE
     short_term: ShortTerm | None = None
 
 
-# --- 6 to 11. Behaviour ----------------------------------------------------------------------
-
-
-class Deviation(Part):
-    """A departure from a typology default, with its reason."""
-
-    cell: Cell
-    set: Annotated[dict[str, Any], Field(min_length=1)]
-    justification: Sentence
-
-
-class Behaviour(Part):
-    """A behavioural primitive: the typology defaults, but for the deviations listed."""
-
-    deviations: tuple[Deviation, ...] = ()
-
-
-class RetentionOverride(Part):
-    """Another retention for one entity than `retention` tables; what is left out stays."""
-
-    active_ttl_days: TtlDays | None = None
-    tombstone_grace_days: GraceDays | None = None
-    disposal: Disposal | None = None
-    because: Sentence
-
-
-class Lifecycle(Behaviour):
-    """Primitive 6: the typology defaults, and a retention policy per entity."""
-
-    retention: dict[RetainedEntity, RetentionOverride] = {}
-
-
 # --- 12. Injection ------------------------------------------------------------------------
-
-
 class Presence(StrEnum):
     """Whether a tier is always in the prompt or fetched when asked."""
 
@@ -346,7 +291,7 @@ class Presence(StrEnum):
     ON_DEMAND = "on_demand"
 
 
-class Block(Part):
+class PromptBlock(SpecPart):
     """One tier's block of the prompt."""
 
     budget: Annotated[int, Field(ge=0, le=1_000_000)]
@@ -354,24 +299,21 @@ class Block(Part):
     presence: Presence
 
 
-class Injection(Part):
+class Injection(SpecPart):
     """Primitive 12: per-tier token budgets under one absolute ceiling."""
 
     ceiling: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
-    interaction: Block = Block(budget=1200, priority=90, presence=Presence.ALWAYS)
-    session: Block = Block(budget=1200, priority=70, presence=Presence.ALWAYS)
-    persistent: Block = Block(budget=1600, priority=50, presence=Presence.ON_DEMAND)
+    interaction: PromptBlock = PromptBlock(budget=1200, priority=90, presence=Presence.ALWAYS)
+    session: PromptBlock = PromptBlock(budget=1200, priority=70, presence=Presence.ALWAYS)
+    persistent: PromptBlock = PromptBlock(budget=1600, priority=50, presence=Presence.ON_DEMAND)
     justification: Sentence | None = None
 
-    def at(self, tier: Tier) -> Block:
+    def at(self, tier: Tier) -> PromptBlock:
         """The block of one tier."""
-        block: Block = getattr(self, tier.value)
-        return block
+        return {"interaction": self.interaction, "session": self.session}.get(tier, self.persistent)
 
 
 # --- 13. References -----------------------------------------------------------------------
-
-
 class SourceStrength(StrEnum):
     """How strong a canonical source is; decides the hedge."""
 
@@ -381,7 +323,7 @@ class SourceStrength(StrEnum):
     OBSERVED = "observed"
 
 
-class Canonical(Part):
+class Canonical(SpecPart):
     """A canonical table that memory may reference and never copy.
 
     `versions` names the table of (key, version) that pins point to; `body` is what the shadow
@@ -399,7 +341,7 @@ class Canonical(Part):
     contradictions: bool = False
 
 
-class References(Part):
+class References(SpecPart):
     """Primitive 13: what may only be referenced."""
 
     non_mirror: Annotated[tuple[Sentence, ...], Field(min_length=1)]
@@ -410,8 +352,6 @@ class References(Part):
 
 
 # --- 14. Gates ----------------------------------------------------------------------------
-
-
 class Boundary(StrEnum):
     """Where content crosses from one trust scope into another."""
 
@@ -434,7 +374,7 @@ class GateKind(StrEnum):
     READ_ONLY = "read_only"
 
 
-class Gate(Part):
+class Gate(SpecPart):
     """A transformation at a boundary."""
 
     boundary: Boundary
@@ -443,54 +383,9 @@ class Gate(Part):
 
 
 # --- 15. Visibility -----------------------------------------------------------------------
-
-
-Trust = Annotated[int, Field(ge=0, le=100)]
-
-
-class Visibility(Part):
+class Visibility(SpecPart):
     """Primitive 15: who may do what, and how far each origin is trusted."""
 
     principals: dict[PrincipalKind, tuple[Capability, ...]]
-    trust: dict[Origin, Trust]
+    trust: dict[Origin, Annotated[int, Field(ge=0, le=100)]]
     hedges: dict[SourceStrength, Sentence]
-
-
-# --- Audit and leak defence ---------------------------------------------------------------
-
-
-class AuditExemption(Part):
-    """A departure from the universal append-only posture. None is known to be needed."""
-
-    what: Sentence
-    justification: Sentence
-
-
-class Audit(Part):
-    """The append-only audit posture: universal unless exempted with a reason."""
-
-    posture: Literal["universal"] = "universal"
-    action_kinds: Annotated[tuple[Name, ...], Field(min_length=1)]
-    exemptions: tuple[AuditExemption, ...] = ()
-
-
-class Reasons(StrEnum):
-    """Whether the agent reasons over canonical content, or with it through tools."""
-
-    OVER = "over"
-    WITH = "with"
-
-
-class GuardRole(StrEnum):
-    """What the shadow guard is to this agent."""
-
-    PRIMARY = "primary"
-    BACKSTOP = "backstop"
-
-
-class LeakDefence(Part):
-    """How the shadow guard is calibrated. Its numbers are contracts, not settings."""
-
-    reasons: Reasons
-    guard: GuardRole
-    because: Sentence

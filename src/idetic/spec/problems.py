@@ -1,4 +1,4 @@
-"""What is wrong with a spec, said so that its author can put it right."""
+"""Problems of a spec, worded so that its author can put them right."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def path_of(steps: Steps) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong at a place, before it is known which line of a file that is."""
+    """A problem at a path of the data, before its line in a file is known."""
 
     steps: Steps
     message: str
@@ -72,7 +72,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SpecProblem:
     """One thing wrong with a spec: which primitive, where, what, and how to fix it."""
 
     primitive: str
@@ -80,6 +80,12 @@ class Problem:
     message: str
     remedy: str
     line: int | None = None
+
+    @classmethod
+    def of(cls, finding: Finding, line: int | None = None) -> SpecProblem:
+        """The problem that a finding is, once its line is known."""
+        steps = finding.steps
+        return cls(primitive_of(steps), path_of(steps), finding.message, finding.remedy, line)
 
     def __str__(self) -> str:
         where = f"`{self.path}`" if self.path else "whole file"
@@ -93,7 +99,7 @@ class SpecInvalid(SpecError):
     code = "spec_invalid"
     remedy = "Correct what is listed; nothing was applied."
 
-    def __init__(self, problems: Sequence[Problem], *, source: str | None = None):
+    def __init__(self, problems: Sequence[SpecProblem], *, source: str | None = None):
         self.problems = tuple(problems)
         count = len(self.problems)
         head = f"{source or 'The memory spec'} has {count} problem{'' if count == 1 else 's'}:"
@@ -104,7 +110,7 @@ class SpecInvalid(SpecError):
             "\n".join(lines) + "\n", problems=[asdict(problem) for problem in self.problems]
         )
 
-    def __reduce__(self) -> tuple[type[SpecInvalid], tuple[tuple[Problem, ...]]]:
+    def __reduce__(self) -> tuple[type[SpecInvalid], tuple[tuple[SpecProblem, ...]]]:
         # The default rebuilds an exception from its message, which is not what made this one.
         return type(self), (self.problems,)
 

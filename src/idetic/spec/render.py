@@ -1,77 +1,374 @@
-"""A spec as a page: one agent's memory, read as a parameterization of the primitives."""
+"""A spec as a page: one agent's memory, read as a parameterization of the primitives.
+
+Text given to `_table` and `_bullets` is Markdown already; what an author wrote freely goes
+through `_prose` first, so that no answer breaks out of its column or becomes a link.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import partial
+from typing import Any
 
-from idetic.spec.checks.behavioural import DEFAULTS
-from idetic.spec.memory_spec import MemorySpec
+from idetic.model import Origin, PrincipalKind, Tier
+from idetic.spec.memory_spec import GuardRole, MemorySpec, Reasons
+from idetic.spec.primitives import (
+    Boundary,
+    Canonical,
+    FusionMethod,
+    Injection,
+    Persona,
+    Signal,
+    SourceStrength,
+)
 from idetic.spec.problems import PRIMITIVES
-from idetic.spec.rendering import behavioural, discipline, foundational
-from idetic.spec.rendering.markdown import bullets, code, prose
+from idetic.spec.retention import RETENTION, RetainedEntity, entities
+from idetic.spec.typology import DEFAULTS, Behaviour, Cell, SpecPart, cell_of
 
-Part = Callable[[MemorySpec], Iterator[str]]
+Section = Callable[[MemorySpec], Iterator[str]]
 
-_GROUPS: tuple[tuple[str, str, Mapping[str, Part]], ...] = (
+NOTHING = "-"
+_REASONING = {
+    Reasons.OVER: "The agent reasons over canonical content.",
+    Reasons.WITH: "The agent reasons with canonical content, through tools.",
+}
+_GUARDING = {
+    GuardRole.PRIMARY: "The shadow guard is the primary defence. It refuses copies, quotes, and "
+    "notes that together restate.",
+    GuardRole.BACKSTOP: "The shadow guard is a backstop; workshop discipline is the primary "
+    "defence. It refuses copies.",
+}
+
+
+def render(spec: MemorySpec) -> str:
+    """The spec as Markdown, in the documents' order. Equal specs give equal pages."""
+    count = sum(len(getattr(spec, section).deviations) for section in DEFAULTS)
+    count += (spec.injection.justification is not None) + len(spec.lifecycle.retention)
+    said = f"{count}, each justified below" if count else "none"
+    about = (
+        f"Agent: {_code(spec.agent)}",
+        f"Digest: {_code(spec.digest)}",
+        f"Deviations from the typology defaults: {said}",
+    )
+    blocks = [f"# {_prose(spec.title)}: memory", _prose(spec.purpose), _bullets(about)]
+    for title, lead, sections in _GROUPS:
+        blocks += [f"## {title}", lead]
+        for key, section in sections.items():
+            number, _, name = PRIMITIVES[key].partition(" ")
+            heading = f"{number}. {name}" if number.isdigit() else PRIMITIVES[key]
+            blocks += [f"### {heading}", *section(spec)]
+    return "\n\n".join(blocks) + "\n"
+
+
+# --- primitives 1 to 5 --------------------------------------------------------------------
+
+
+def _anchor(spec: MemorySpec) -> Iterator[str]:
+    keys, root, provenance = spec.anchor.keys, spec.anchor.root, spec.anchor.provenance
+    yield f"Memory is owned by ({_codes(k.name for k in keys)}); all keys are required to write."
+    yield _table(
+        ("Key", "Type", "Role", "Open in cross-scope reads"),
+        [
+            (_code(key.name), key.type, "key" if i else "tenant", key.nullable_for_queries)
+            for i, key in enumerate(keys)
+        ],
+    )
+    if root is not None:
+        row = _code(f"{root.table}.{root.key}")
+        yield f"Each anchor belongs 1:1 to a {root.noun}: {row}, a foreign key on every entry."
+    if provenance:
+        names = _codes(provenance)
+        yield f"Contextual provenance, never a version pin or a default filter: {names}."
+
+
+def _typology(spec: MemorySpec) -> Iterator[str]:
+    yield _table(("Tier", "Typologies"), [(tier, spec.typology.at(tier)) for tier in Tier])
+
+
+def _tiers(spec: MemorySpec) -> Iterator[str]:
+    yield "Three tiers; `persistent` is the top one."
+    rows = []
+    for tier in Tier:
+        model = spec.tiers.at(tier)
+        called, holds = _prose(model.called or ""), _prose(model.holds)
+        event, observes = _code(model.event), _codes(model.observes)
+        rows.append((tier, called, model.boundary, event, observes, holds))
+    yield _table(("Tier", "Called here", "Boundary", "Ends with", "Observes", "Holds"), rows)
+
+
+def _backend(spec: MemorySpec) -> Iterator[str]:
+    part = spec.backend
+    if part.log is not None:
+        who = " and the ".join(persona.title() for persona in part.log.personas)
+        own = ", each in tables and under a role of its own" if len(part.log.personas) > 1 else ""
+        yield f"A log of the {who}{own}: {_prose(part.log.holds)} Memory is derived from it."
+    tables = _code(f"{part.family}_memory")
+    yield _bullets(
+        [
+            f"Store: every tier in schema {_code(part.schema_)}, in {tables} and its family.",
+            f"Checkpointer: schema {_code(part.checkpointer)}, managed by the framework.",
+            f"A note holds at most {part.body_text_max} characters.",
+            "Other contexts read through a protocol handed to them, never by a grant.",
+        ]
+    )
+
+
+def _retrieval(spec: MemorySpec) -> Iterator[str]:
+    part, fusion = spec.retrieval, _code(spec.retrieval.fusion.method)
+    if part.fusion.method is FusionMethod.RRF:
+        fusion += f" with k = {part.fusion.k}"
+    yield _bullets(
+        [
+            f"Embedding: {_code(part.embedding)}.",
+            f"Fusion: {fusion}.",
+            f"Reranking layer: {_code(part.reranker)}.",
+        ]
+    )
+    yield _table(("Signal", "Weight"), [(s, part.signals.get(s) or "off") for s in Signal])
+    yield _table(("Tier", "Weight"), [(tier, part.tiers[tier] or "off") for tier in Tier])
+    if part.envelope:
+        yield _table(
+            ("Envelope key", "Type", "Weight", "Required"),
+            [(_code(n), k.type, k.weight, k.required) for n, k in sorted(part.envelope.items())],
+        )
+    if part.short_term is not None:
+        found = {p: h.model_dump() for p in Persona if (h := part.short_term.of(p)) is not None}
+        yield _table(
+            ("Short-term memory", *(persona.title() for persona in found)),
+            [
+                (_code(name), *(one[name] for one in found.values()))
+                for name in next(iter(found.values()))
+            ],
+        )
+
+
+# --- primitives 6 to 12 -------------------------------------------------------------------
+
+
+def _behaviour(section: str, spec: MemorySpec) -> Iterator[str]:
+    """One of the primitives 6 to 11: accepted defaults, and deviations in bold."""
+    declared: Behaviour = getattr(spec, section)
+    changed = {(deviation.cell, key) for deviation in declared.deviations for key in deviation.set}
+    policies = resolved(spec, section)
+    rows = []
+    for cell, policy in policies.items():
+        values = [_bold_if((cell, key) in changed, value) for key, value in policy]
+        deviates = any(where is cell for where, _ in changed)
+        rows.append((cell, *values, "**deviation**" if deviates else "default"))
+    keys = type(next(iter(policies.values()))).model_fields
+    yield _table(("Cell", *map(_code, keys), "Source"), rows)
+    if declared.deviations:
+        yield _bullets(_deviations(section, declared, policies))
+    else:
+        yield "Typology defaults, accepted for every cell."
+    if section == "lifecycle":
+        yield from _retention(spec)
+
+
+def resolved(spec: MemorySpec, section: str) -> dict[Cell, SpecPart]:
+    """The policy of every cell that the typology mix produces, in the tables' order."""
+    policy_of = getattr(spec, f"{section}_of")
+    found = {cell_of(*where): policy_of(*where) for where in spec.typology.cells()}
+    return {cell: found[cell] for cell in Cell if cell in found}
+
+
+def _deviations(section: str, declared: Behaviour, policies: dict[Cell, SpecPart]) -> Iterator[str]:
+    for deviation in sorted(declared.deviations, key=lambda d: list(Cell).index(d.cell)):
+        default, policy = DEFAULTS[section][deviation.cell], policies[deviation.cell]
+        changes = "; ".join(
+            f"{_code(key)} is {_shown(now)} instead of {_shown(getattr(default, key))}"
+            for key, now in policy
+            if key in deviation.set
+        )
+        why = _prose(deviation.justification)
+        yield f"**Deviation** for {_shown(deviation.cell)}: {changes}. Justification: {why}"
+
+
+def _retention(spec: MemorySpec) -> Iterator[str]:
+    """Every entity of the family with its policy, and why some have another than the default."""
+    overrides = spec.lifecycle.retention
+    yield (
+        "Retention, per entity. The transient tiers register none: they live as long as their "
+        "scope. A tombstone can be undone within its grace."
+    )
+    rows = []
+    for entity in entities(spec):
+        default = RETENTION[entity]
+        policy = [_bold_if(v != getattr(default, k), v) for k, v in spec.retention_of(entity)]
+        rows.append((entity, *policy, "**override**" if entity in overrides else "default"))
+    yield _table(
+        ("Entity", "Active TTL, days", "Tombstone grace, days", "Disposal", "Source"), rows
+    )
+    if overrides:
+        yield _bullets(
+            f"**Retention** of {_code(entity)}. Because: {_prose(overrides[entity].because)}"
+            for entity in RetainedEntity
+            if entity in overrides
+        )
+    else:
+        yield "Retention defaults, accepted for every entity."
+
+
+def _injection(spec: MemorySpec) -> Iterator[str]:
+    section, static = spec.injection, Injection()
+    rows = []
+    for tier in Tier:
+        block = section.at(tier)
+        source = "default" if block == static.at(tier) else "**deviation**"
+        rows.append((tier, block.budget, block.priority, block.presence, source))
+    yield _table(("Tier", "Token budget", "Priority", "Presence", "Source"), rows)
+    yield f"Absolute ceiling: {section.ceiling} tokens, never exceeded."
+    if section.justification is None:
+        yield "Static budgets and priorities, accepted as they are."
+    else:
+        yield _bullets([f"**Deviation**. Justification: {_prose(section.justification)}"])
+
+
+# --- primitives 13 to 15, audit and leak defence -----------------------------------------
+
+
+def _references(spec: MemorySpec) -> Iterator[str]:
+    part = spec.references
+    yield "Non-mirror list, referenced and never copied:"
+    yield _bullets(_prose(category) for category in part.non_mirror)
+    if part.canonical:
+        columns = ("Pinned by", "Guarded body", "Strength", "Scope", "Contradictions")
+        yield _table(("Noun", "Canonical row", *columns), map(_canonical, part.canonical))
+    else:
+        yield "No canonical tables are referenced."
+    yield f"Corroborations are {'kept' if part.corroborations else 'not kept'}."
+    if part.documents:
+        yield "It keeps an application's documents: what has the shape of a record is not refused."
+
+
+def _canonical(canonical: Canonical) -> tuple[str, ...]:
+    pinned = f"{canonical.versions}.{canonical.version}" if canonical.versions else None
+    columns = (pinned, canonical.body, canonical.strength, canonical.scope)
+    return (
+        _code(canonical.noun),
+        _code(f"{canonical.table}.{canonical.key}"),
+        *(_code(name) if name else NOTHING for name in columns),
+        "first-class" if canonical.contradictions else NOTHING,
+    )
+
+
+def _gates(spec: MemorySpec) -> Iterator[str]:
+    at = {gate.boundary: gate for gate in spec.gates}
+    if not at:
+        yield "No boundary transforms anything."
+        return
+    yield _table(
+        ("Boundary", "Applies", "Because"),
+        [(b, at[b].apply, _prose(at[b].because)) for b in Boundary if b in at],
+    )
+
+
+def _visibility(spec: MemorySpec) -> Iterator[str]:
+    part = spec.visibility
+    yield "The application checks each scope first; row-level security stands behind it."
+    may = [(kind, part.principals[kind] or "nothing") for kind in PrincipalKind]
+    yield _table(("Principal", "May"), may)
+    yield _table(("Origin", "Starting trust"), [(o, part.trust[o]) for o in Origin])
+    hedges = [(strength, _prose(part.hedges[strength])) for strength in SourceStrength]
+    yield _table(("Source strength", "Hedge"), hedges)
+
+
+def _audit(spec: MemorySpec) -> Iterator[str]:
+    yield (
+        "Universal: append-only. Persistent memory and whatever an action rests on are never "
+        "deleted; a state column records each transition."
+    )
+    yield f"Actions that rest on memory: {_codes(spec.audit.action_kinds)}."
+    if spec.audit.exemptions:
+        yield _bullets(
+            f"**Exemption**: {_prose(e.what)} Justification: {_prose(e.justification)}"
+            for e in spec.audit.exemptions
+        )
+    else:
+        yield "No exemptions."
+
+
+def _leak_defence(spec: MemorySpec) -> Iterator[str]:
+    part = spec.leak_defence
+    yield f"{_REASONING[part.reasons]} {_GUARDING[part.guard]}"
+    yield f"Because: {_prose(part.because)}"
+
+
+_GROUPS: tuple[tuple[str, str, Mapping[str, Section]], ...] = (
     (
         "Foundational primitives",
         "Explicit answers; nothing here has a default.",
         {
-            "anchor": foundational.anchor,
-            "typology": foundational.typology,
-            "tiers": foundational.tiers,
-            "backend": foundational.backend,
-            "retrieval": foundational.retrieval,
+            "anchor": _anchor,
+            "typology": _typology,
+            "tiers": _tiers,
+            "backend": _backend,
+            "retrieval": _retrieval,
         },
     ),
     (
         "Behavioral primitives",
         "Typology defaults, unless a **deviation** says otherwise and why.",
-        {
-            **{section: behavioural.behaviour(section) for section in DEFAULTS},
-            "injection": behavioural.injection,
-        },
+        {**{key: partial(_behaviour, key) for key in DEFAULTS}, "injection": _injection},
     ),
     (
         "Discipline primitives",
         "Explicit answers, each this agent's own.",
-        {
-            "references": discipline.references,
-            "gates": discipline.gates,
-            "visibility": discipline.visibility,
-        },
+        {"references": _references, "gates": _gates, "visibility": _visibility},
     ),
     (
         "Audit and leak defence",
         "Universal unless exempted; calibrated to how the agent uses canonical content.",
-        {"audit": discipline.audit, "leak_defence": discipline.leak_defence},
+        {"audit": _audit, "leak_defence": _leak_defence},
     ),
 )
 
 
-def render(spec: MemorySpec) -> str:
-    """The spec as Markdown, in the documents' order. Equal specs give equal pages."""
-    blocks = [f"# {prose(spec.title)}: memory", prose(spec.purpose), _about(spec)]
-    for title, lead, parts in _GROUPS:
-        blocks += [f"## {title}", lead]
-        for key, part in parts.items():
-            blocks += [f"### {_heading(PRIMITIVES[key])}", *part(spec)]
-    return "\n\n".join(blocks) + "\n"
+# --- Markdown -----------------------------------------------------------------------------
 
 
-def _heading(primitive: str) -> str:
-    number, _, name = primitive.partition(" ")
-    return f"{number}. {name}" if number.isdigit() else primitive
+def _prose(text: str) -> str:
+    """Free text on one line, harmless in a table and in a paragraph."""
+    text = " ".join(text.split())
+    for character in ("\\", "|", "<", "[", "*", "`"):
+        text = text.replace(character, "\\" + character)
+    return text
 
 
-def _about(spec: MemorySpec) -> str:
-    count = sum(len(getattr(spec, section).deviations) for section in DEFAULTS)
-    count += (spec.injection.justification is not None) + len(spec.lifecycle.retention)
-    said = f"{count}, each justified below" if count else "none"
-    return bullets(
-        [
-            f"Agent: {code(spec.agent)}",
-            f"Digest: {code(spec.digest)}",
-            f"Deviations from the typology defaults: {said}",
-        ]
-    )
+def _shown(value: Any) -> str:
+    """A value as a reader sees it; text is Markdown already."""
+    if value is None or value in ((), {}, ""):
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Enum):
+        return _code(str(value.value))
+    if isinstance(value, Mapping):
+        pairs = sorted((_shown(key), _shown(inner)) for key, inner in value.items())
+        return ", ".join(f"{key} {inner}" for key, inner in pairs)
+    if isinstance(value, tuple | list):
+        return ", ".join(_shown(item) for item in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _bold_if(differs: bool, value: Any) -> str:
+    return f"**{_shown(value)}**" if differs else _shown(value)
+
+
+def _code(text: str) -> str:
+    """A name or a value as the spec's file has it."""
+    return f"`{text}`"
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(map(_code, names))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    cells = (head, ["---"] * len(head), *([_shown(value) for value in row] for row in rows))
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def _bullets(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from idetic.model import Typology
-from idetic.spec.typology import Policy
+from idetic.spec.typology import Behaviour, Sentence, SpecPart
 
 if TYPE_CHECKING:
     from idetic.spec.memory_spec import MemorySpec
@@ -69,12 +69,27 @@ TtlDays = Annotated[int, Field(ge=1, le=36_500)]
 GraceDays = Annotated[int, Field(ge=0, le=36_500)]
 
 
-class RetentionPolicy(Policy):
+class RetentionPolicy(SpecPart):
     """How long an entity lives, how long a tombstone can be undone, what is left of it then."""
 
     active_ttl_days: TtlDays | None
     tombstone_grace_days: GraceDays
     disposal: Disposal
+
+
+class RetentionOverride(SpecPart):
+    """Another retention for one entity than `RETENTION` tables; what is left out stays."""
+
+    active_ttl_days: TtlDays | None = None
+    tombstone_grace_days: GraceDays | None = None
+    disposal: Disposal | None = None
+    because: Sentence
+
+
+class Lifecycle(Behaviour):
+    """Primitive 6: the typology defaults, and a retention policy per entity."""
+
+    retention: dict[RetainedEntity, RetentionOverride] = Field(default_factory=dict)
 
 
 MEMORY: Mapping[Typology, RetainedEntity] = MappingProxyType(
@@ -91,14 +106,9 @@ NEVER_DELETED = frozenset(
 )
 
 
-Policies = Mapping[RetainedEntity, RetentionPolicy]
-
-
-def _policy(ttl: int | None, grace: int, disposal: Disposal) -> RetentionPolicy:
-    return RetentionPolicy(active_ttl_days=ttl, tombstone_grace_days=grace, disposal=disposal)
-
-
-def complete(rows: Policies) -> Policies:
+def complete(
+    rows: Mapping[RetainedEntity, RetentionPolicy],
+) -> Mapping[RetainedEntity, RetentionPolicy]:
     """The table of policies; an entity without one is a mistake that nothing may start with."""
     missing = [entity.value for entity in RetainedEntity if entity not in rows]
     if missing:
@@ -106,32 +116,35 @@ def complete(rows: Policies) -> Policies:
     return MappingProxyType(dict(rows))
 
 
+def _policy(grace: int, disposal: Disposal) -> RetentionPolicy:
+    return RetentionPolicy(active_ttl_days=None, tombstone_grace_days=grace, disposal=disposal)
+
+
 # A grace of 0 days is one that counts from the entry's own disposal: what belongs to an entry goes
 # with it, and what stands by itself is never tombstoned.
+_KEPT = _policy(0, Disposal.RETAIN_METADATA)
 RETENTION = complete(
     {
-        RetainedEntity.PERSISTENT_EPISODIC: _policy(None, 30, Disposal.STRIP_PAYLOAD),
-        RetainedEntity.PERSISTENT_SEMANTIC: _policy(None, 30, Disposal.STRIP_PAYLOAD),
-        RetainedEntity.PERSISTENT_PROCEDURAL: _policy(None, 30, Disposal.STRIP_PAYLOAD),
-        RetainedEntity.REFERENCES: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.CORROBORATIONS: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.CONTRADICTIONS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        **dict.fromkeys(MEMORY.values(), _policy(30, Disposal.STRIP_PAYLOAD)),
+        RetainedEntity.REFERENCES: _KEPT,
+        RetainedEntity.CORROBORATIONS: _KEPT,
+        RetainedEntity.CONTRADICTIONS: _KEPT,
         # A vector is the note in another form: it goes when the note does.
-        RetainedEntity.EMBEDDINGS: _policy(None, 0, Disposal.HARD_DELETE),
-        RetainedEntity.LINEAGE: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.ACTIONS: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.LEDGER: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.RECEIPTS: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.READS: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.SCOPES: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.ANCHORS: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.PROFILES: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.MARKS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.EMBEDDINGS: _policy(0, Disposal.HARD_DELETE),
+        RetainedEntity.LINEAGE: _KEPT,
+        RetainedEntity.ACTIONS: _KEPT,
+        RetainedEntity.LEDGER: _KEPT,
+        RetainedEntity.RECEIPTS: _KEPT,
+        RetainedEntity.READS: _KEPT,
+        RetainedEntity.SCOPES: _KEPT,
+        RetainedEntity.ANCHORS: _KEPT,
+        RetainedEntity.PROFILES: _KEPT,
+        RetainedEntity.MARKS: _KEPT,
         # Hashes of canonical texts, which are not ours to delete.
-        RetainedEntity.PRINTS: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.PRINTS: _KEPT,
         # Only an erasure empties an event or a note; nothing removes it.
-        RetainedEntity.LOG: _policy(None, 0, Disposal.RETAIN_METADATA),
-        RetainedEntity.NOTES: _policy(None, 0, Disposal.RETAIN_METADATA),
+        RetainedEntity.LOG: _KEPT,
+        RetainedEntity.NOTES: _KEPT,
     }
 )
 

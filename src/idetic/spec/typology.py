@@ -1,6 +1,6 @@
-"""The typology-driven defaults of the behavioural primitives, as the documents table them.
+"""Primitives 6 to 11: the typology-driven defaults of behaviour, and deviations from them.
 
-A spec accepts these by saying nothing, or deviates per cell with a justification. The cells
+A spec accepts the defaults by saying nothing, or deviates per cell with a justification. The cells
 are the rows of the documents' tables: episodic memory behaves differently in a transient
 tier than in the persistent one; semantic and procedural memory behave alike everywhere.
 """
@@ -10,11 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, TypeVar
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from idetic.model import Tier, Typology
+
+Sentence = Annotated[str, StringConstraints(min_length=12, max_length=2000, strip_whitespace=True)]
+Days = Annotated[float, Field(gt=0, le=36_500)]
+
+
+class SpecPart(BaseModel):
+    """Base of every part of a spec and of every policy: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Cell(StrEnum):
@@ -35,13 +44,18 @@ def cell_of(tier: Tier, typology: Typology) -> Cell:
     return Cell.EPISODIC_PERSISTENT if tier is Tier.PERSISTENT else Cell.EPISODIC_TRANSIENT
 
 
-class Policy(BaseModel):
-    """Base of the behavioural policies: frozen, no unknown keys."""
+class Deviation(SpecPart):
+    """A departure from a typology default, with its reason."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    cell: Cell
+    set: Annotated[dict[str, Any], Field(min_length=1)]
+    justification: Sentence
 
 
-P = TypeVar("P", bound=Policy)
+class Behaviour(SpecPart):
+    """A behavioural primitive: the typology defaults, but for the deviations listed."""
+
+    deviations: tuple[Deviation, ...] = ()
 
 
 class ScopeEnd(StrEnum):
@@ -60,7 +74,7 @@ class ArchiveCause(StrEnum):
     EXPLICIT = "explicit_invalidation"
 
 
-class LifecyclePolicy(Policy):
+class LifecyclePolicy(SpecPart):
     """Primitive 6: what dies, what archives, what stays."""
 
     at_scope_end: ScopeEnd
@@ -77,10 +91,7 @@ class DecayModel(StrEnum):
     EXEMPT = "exempt"
 
 
-Days = Annotated[float, Field(gt=0, le=36_500)]
-
-
-class DecayPolicy(Policy):
+class DecayPolicy(SpecPart):
     """Primitive 7: what pressure time creates."""
 
     model: DecayModel
@@ -96,7 +107,7 @@ class WriteMode(StrEnum):
     EXPLICIT = "explicit"
 
 
-class WritePolicy(Policy):
+class WritePolicy(SpecPart):
     """Primitive 8: when and how rows are written."""
 
     mode: WriteMode
@@ -124,7 +135,7 @@ class CandidateGround(StrEnum):
     ANY = "any"
 
 
-class PromotionPolicy(Policy):
+class PromotionPolicy(SpecPart):
     """Primitive 9: what triggers a move up a tier."""
 
     path: PromotionPath
@@ -149,7 +160,7 @@ class ConflictRule(StrEnum):
     SUPERSEDE = "update_with_supersession"
 
 
-class ConflictPolicy(Policy):
+class ConflictPolicy(SpecPart):
     """Primitive 10: what happens when a new entry contradicts an old one."""
 
     rule: ConflictRule
@@ -165,68 +176,64 @@ class ConsolidationMethod(StrEnum):
     NONE = "none"
 
 
-class ConsolidationPolicy(Policy):
+class ConsolidationPolicy(SpecPart):
     """Primitive 11: how observations merge."""
 
     method: ConsolidationMethod
 
 
-def _table(rows: dict[Cell, P]) -> Mapping[Cell, P]:
-    return MappingProxyType(rows)
+LIFECYCLE: Mapping[Cell, LifecyclePolicy] = {
+    Cell.EPISODIC_TRANSIENT: LifecyclePolicy(at_scope_end=ScopeEnd.DROP),
+    Cell.EPISODIC_PERSISTENT: LifecyclePolicy(
+        at_scope_end=ScopeEnd.KEEP, archive_on=(ArchiveCause.DISPOSITION,)
+    ),
+    Cell.SEMANTIC: LifecyclePolicy(
+        at_scope_end=ScopeEnd.KEEP,
+        archive_on=(ArchiveCause.CANONICAL_CHANGE, ArchiveCause.FAILED_CORROBORATIONS),
+    ),
+    Cell.PROCEDURAL: LifecyclePolicy(
+        at_scope_end=ScopeEnd.KEEP, archive_on=(ArchiveCause.EXPLICIT,)
+    ),
+}
+DECAY: Mapping[Cell, DecayPolicy] = {
+    Cell.EPISODIC_TRANSIENT: DecayPolicy(model=DecayModel.SCOPE),
+    Cell.EPISODIC_PERSISTENT: DecayPolicy(model=DecayModel.FORCING),
+    Cell.SEMANTIC: DecayPolicy(model=DecayModel.VALIDITY),
+    Cell.PROCEDURAL: DecayPolicy(model=DecayModel.EXEMPT),
+}
+WRITES: Mapping[Cell, WritePolicy] = {
+    Cell.EPISODIC_TRANSIENT: WritePolicy(mode=WriteMode.AUTOMATIC),
+    Cell.EPISODIC_PERSISTENT: WritePolicy(mode=WriteMode.PROMOTION_ONLY),
+    Cell.SEMANTIC: WritePolicy(mode=WriteMode.PROMOTION_ONLY),
+    Cell.PROCEDURAL: WritePolicy(mode=WriteMode.EXPLICIT, auto_extract=True),
+}
+PROMOTION: Mapping[Cell, PromotionPolicy] = {
+    Cell.EPISODIC_TRANSIENT: PromotionPolicy(path=PromotionPath.COMPOUNDING),
+    Cell.EPISODIC_PERSISTENT: PromotionPolicy(path=PromotionPath.CORROBORATION),
+    Cell.SEMANTIC: PromotionPolicy(path=PromotionPath.META_SEMANTIC),
+    Cell.PROCEDURAL: PromotionPolicy(path=PromotionPath.NONE),
+}
+CONFLICT: Mapping[Cell, ConflictPolicy] = {
+    Cell.EPISODIC_TRANSIENT: ConflictPolicy(rule=ConflictRule.NOOP),
+    Cell.EPISODIC_PERSISTENT: ConflictPolicy(rule=ConflictRule.NOOP),
+    Cell.SEMANTIC: ConflictPolicy(rule=ConflictRule.VALIDITY),
+    Cell.PROCEDURAL: ConflictPolicy(rule=ConflictRule.SUPERSEDE),
+}
+CONSOLIDATION: Mapping[Cell, ConsolidationPolicy] = {
+    Cell.EPISODIC_TRANSIENT: ConsolidationPolicy(method=ConsolidationMethod.COMPOUNDING),
+    Cell.EPISODIC_PERSISTENT: ConsolidationPolicy(method=ConsolidationMethod.COMPOUNDING),
+    Cell.SEMANTIC: ConsolidationPolicy(method=ConsolidationMethod.MERGE),
+    Cell.PROCEDURAL: ConsolidationPolicy(method=ConsolidationMethod.SUPERSESSION),
+}
 
-
-LIFECYCLE = _table(
+# By the spec's key, in the documents' order.
+DEFAULTS: Mapping[str, Mapping[Cell, SpecPart]] = MappingProxyType(
     {
-        Cell.EPISODIC_TRANSIENT: LifecyclePolicy(at_scope_end=ScopeEnd.DROP),
-        Cell.EPISODIC_PERSISTENT: LifecyclePolicy(
-            at_scope_end=ScopeEnd.KEEP, archive_on=(ArchiveCause.DISPOSITION,)
-        ),
-        Cell.SEMANTIC: LifecyclePolicy(
-            at_scope_end=ScopeEnd.KEEP,
-            archive_on=(ArchiveCause.CANONICAL_CHANGE, ArchiveCause.FAILED_CORROBORATIONS),
-        ),
-        Cell.PROCEDURAL: LifecyclePolicy(
-            at_scope_end=ScopeEnd.KEEP, archive_on=(ArchiveCause.EXPLICIT,)
-        ),
-    }
-)
-DECAY = _table(
-    {
-        Cell.EPISODIC_TRANSIENT: DecayPolicy(model=DecayModel.SCOPE),
-        Cell.EPISODIC_PERSISTENT: DecayPolicy(model=DecayModel.FORCING),
-        Cell.SEMANTIC: DecayPolicy(model=DecayModel.VALIDITY),
-        Cell.PROCEDURAL: DecayPolicy(model=DecayModel.EXEMPT),
-    }
-)
-WRITES = _table(
-    {
-        Cell.EPISODIC_TRANSIENT: WritePolicy(mode=WriteMode.AUTOMATIC),
-        Cell.EPISODIC_PERSISTENT: WritePolicy(mode=WriteMode.PROMOTION_ONLY),
-        Cell.SEMANTIC: WritePolicy(mode=WriteMode.PROMOTION_ONLY),
-        Cell.PROCEDURAL: WritePolicy(mode=WriteMode.EXPLICIT, auto_extract=True),
-    }
-)
-PROMOTION = _table(
-    {
-        Cell.EPISODIC_TRANSIENT: PromotionPolicy(path=PromotionPath.COMPOUNDING),
-        Cell.EPISODIC_PERSISTENT: PromotionPolicy(path=PromotionPath.CORROBORATION),
-        Cell.SEMANTIC: PromotionPolicy(path=PromotionPath.META_SEMANTIC),
-        Cell.PROCEDURAL: PromotionPolicy(path=PromotionPath.NONE),
-    }
-)
-CONFLICT = _table(
-    {
-        Cell.EPISODIC_TRANSIENT: ConflictPolicy(rule=ConflictRule.NOOP),
-        Cell.EPISODIC_PERSISTENT: ConflictPolicy(rule=ConflictRule.NOOP),
-        Cell.SEMANTIC: ConflictPolicy(rule=ConflictRule.VALIDITY),
-        Cell.PROCEDURAL: ConflictPolicy(rule=ConflictRule.SUPERSEDE),
-    }
-)
-CONSOLIDATION = _table(
-    {
-        Cell.EPISODIC_TRANSIENT: ConsolidationPolicy(method=ConsolidationMethod.COMPOUNDING),
-        Cell.EPISODIC_PERSISTENT: ConsolidationPolicy(method=ConsolidationMethod.COMPOUNDING),
-        Cell.SEMANTIC: ConsolidationPolicy(method=ConsolidationMethod.MERGE),
-        Cell.PROCEDURAL: ConsolidationPolicy(method=ConsolidationMethod.SUPERSESSION),
+        "lifecycle": LIFECYCLE,
+        "decay": DECAY,
+        "writes": WRITES,
+        "promotion": PROMOTION,
+        "conflict": CONFLICT,
+        "consolidation": CONSOLIDATION,
     }
 )

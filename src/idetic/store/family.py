@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
 
-from idetic.spec.primitives import GuardRole, Persona
+from idetic.spec.memory_spec import GuardRole
+from idetic.spec.primitives import Persona
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import APP_ROLE

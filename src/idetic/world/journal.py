@@ -12,9 +12,9 @@ from typing import Any
 
 from idetic.errors import IdempotencyConflict
 from idetic.library.idetic import Idetic
-from idetic.library.persona import PersonaMemory
 from idetic.persona.events import EventKind, Visibility
 from idetic.persona.identity import Identity
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.world.places import EDITION, identity
 
 TENANT = "idetic-demo-world"

@@ -12,10 +12,10 @@ from datetime import timedelta
 from typing import Any
 
 from idetic.library.idetic import Idetic
-from idetic.library.persona import PersonaMemory
-from idetic.persona.drafts import Draft
+from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.world.clock import StoryClock
 from idetic.world.places import PersonaAgent
 from idetic.world.story import read_data
@@ -77,7 +77,7 @@ class PersonaPlayer:
         self.counts["events"] += len(drafts)
         self.counts["underived"] += step.get("underived", False)
 
-    def _drafts(self, events: Iterable[Mapping[str, str]]) -> Iterable[Draft]:
+    def _drafts(self, events: Iterable[Mapping[str, str]]) -> Iterable[EventDraft]:
         """Events as they are written down: `kind: text`, and the tool's name beside a call."""
         moment = self._clock.now()
         for event in events:
@@ -85,5 +85,5 @@ class PersonaPlayer:
             ((said, text),) = [pair for pair in event.items() if pair[0] != "tool"]
             kind = EventKind(said)
             seen = Visibility.EXTERNAL if kind in _EXTERNAL else Visibility.INTERNAL
-            yield Draft(kind, text, seen, named, moment)
+            yield EventDraft(kind, text, seen, named, moment)
             moment += _BETWEEN

@@ -29,7 +29,7 @@ from idetic.surfaces.cli import (
     mcp_commands,
     model_commands,
     move_commands,
-    persona_commands,
+    persona,
     queue_commands,
     serve,
     spec_commands,
@@ -54,8 +54,8 @@ app.add_typer(spec_commands.app, name="spec")
 app.add_typer(commands.db, name="db")
 app.add_typer(model_commands.app, name="model")
 app.add_typer(key_commands.app, name="keys")
-app.add_typer(persona_commands.app, name="persona")
-app.command("dream", epilog=persona_commands.DREAM)(persona_commands.dream)
+app.add_typer(persona.app, name="persona")
+app.command("dream", epilog=persona.DREAM)(persona.dream)
 app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
 app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
 app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)

@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.panel import Panel
 
 from idetic.model import Entry, Receipt, Tier
-from idetic.spec.checks.behavioural import DEFAULTS
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.typology import DEFAULTS
 from idetic.surfaces.cli import demo_scenes as scenes
 from idetic.surfaces.cli import demo_story as story
 from idetic.surfaces.cli import output

@@ -13,7 +13,7 @@ from rich.console import Console
 from idetic.errors import AnchorRefused, InputError, SpecNotFound
 from idetic.library.handles import Agent, Memory
 from idetic.library.idetic import Idetic
-from idetic.library.persona_access import is_persona
+from idetic.library.persona import is_persona
 from idetic.model import Entry, LedgerRecord, Principal, PrincipalKind, Tier, Typology
 from idetic.persona.events import Persona, persona_of
 from idetic.spec.loader import load

@@ -1,32 +1,70 @@
-"""`idetic persona check` and `idetic dream`."""
+"""`idetic persona check | import | close-catalog` and `idetic dream`.
 
+What a command works with is imported when it runs: `--help` stays fast.
+"""
+
+# ruff: noqa: PLC0415
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from idetic.errors import IdeticError, SpecError
-from idetic.library.idetic import Idetic
-from idetic.persona.coverage import Coverage
-from idetic.persona.dream import Dreamed
-from idetic.persona.identity import Identity
 from idetic.surfaces.cli import failures, output
-from idetic.surfaces.cli.sources import with_database
+from idetic.surfaces.cli.commands import help_if_alone
+from idetic.surfaces.cli.options import Dsn, Json, examples
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from idetic.library.idetic import Idetic
+    from idetic.persona.log_import import ImportReport
+    from idetic.persona.loops import Dreamed
+
+DREAM = examples(
+    "idetic dream help-desk.yaml --tenant acme", "idetic dream help-desk.yaml --tenant acme --json"
+)
+Tenant = Annotated[str, typer.Option(metavar="NAME", help="Whose agents they are.")]
+
+app = typer.Typer(
+    help="Agents with persona memory: check their identity files, import their events.",
+    epilog=examples(
+        "idetic persona check help-desk.yaml", "idetic persona import events.jsonl --tenant acme"
+    ),
+)
 
 
-def check_identities(files: Sequence[str], as_json: bool) -> None:
-    """Check each file; one that is not usable does not hide the others."""
+@app.callback(invoke_without_command=True)
+def _persona(context: typer.Context) -> None:
+    help_if_alone(context)
+
+
+@app.command(
+    "check",
+    epilog=examples(
+        "idetic persona check help-desk.yaml", "idetic persona check agents/*.yaml --json"
+    ),
+)
+def check(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", show_default=False, help="Identity files.")
+    ],
+    json: Json = False,
+) -> None:
+    """Check identity files: every problem with its place and its remedy."""
     found = [_checked(file) for file in files]
-    output.answer({"identities": found}, as_json, lambda console: _show_checked(console, found))
+    output.answer({"identities": found}, json, lambda console: _show_checked(console, found))
     if not all(each["valid"] for each in found):
         raise typer.Exit(SpecError.exit_code)
 
 
 def _checked(file: str) -> dict[str, Any]:
+    from idetic.persona.identity import Identity
+
     try:
         identity = Identity.load(file)
     except SpecError as error:
@@ -49,34 +87,135 @@ def _show_checked(console: Console, found: Sequence[dict[str, Any]]) -> None:
             console.print(output.literal(f"  → {error['remedy']}", "green"), soft_wrap=True)
 
 
-def run_dream(file: str, tenant: str, dsn: str | None, as_json: bool) -> None:
-    """Dream for one agent, with progress on stderr."""
-    identity = Identity.load(file)
+@app.command(
+    "import",
+    epilog=examples(
+        "idetic persona import events.jsonl --tenant acme --dry-run",
+        "idetic persona import events.jsonl --tenant acme --agent help-desk --json",
+    ),
+)
+def import_events(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="Events as JSON Lines.")
+    ],
+    tenant: Tenant,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            show_default=False,
+            help="Take this agent's events alone; lines without `agent_id` are this agent's.",
+        ),
+    ] = None,
+    spec: Annotated[
+        str, typer.Option(metavar="SPEC", help="The agents' spec: any with a log.")
+    ] = "persona_agent",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing; say what would be written.")
+    ] = False,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Import events into logs, with their ids, moments and loops.
 
-    async def run(db: Idetic) -> Dreamed:
-        return await (await db.persona(identity, tenant=tenant)).dream(_progress)
+    Each line of the file is one event as JSON. Can be stopped and run again: nothing comes twice.
+    Progress is on stderr. Ends with 1 if a line is not in the log, and says which and why. Dream
+    afterwards, for vectors.
+    """
+    from idetic.surfaces.cli.sources import with_database
+
+    async def run(db: Idetic) -> ImportReport:
+        return await db.import_events(
+            file, tenant=tenant, agent=agent, spec=spec, dry_run=dry_run, progress=_progress
+        )
 
     done = with_database(dsn, run)
-    output.answer(_as_data(done), as_json, lambda console: _show_dreamed(console, done))
+    data = asdict(done) | {"complete": done.complete}
+    output.answer(data, json, lambda console: _show_imported(console, done))
+    if not done.complete:
+        raise typer.Exit(IdeticError.exit_code)
+
+
+def _show_imported(console: Console, done: ImportReport) -> None:
+    wrote = "would be written" if done.dry_run else "written"
+    console.print(
+        f"{done.read} events read, {done.written} {wrote}, {done.there} there already, "
+        f"{done.loops} loops summarised."
+    )
+    table = output.table("agent/persona", "events")
+    for whose, events in done.personas.items():
+        table.add_row(output.literal(whose), str(events))
+    console.print(table)
+    found = {
+        "refused": done.refused,
+        "in the log with another content, and not written": done.differing,
+        "erased since they were imported; they stay empty": done.erased,
+        "of other agents, and skipped": done.skipped,
+        "of an unknown kind, kept as system_event": done.unknown_kinds,
+        "redacted by the ingest gate": done.redacted,
+    }
+    for what, count in found.items():
+        if count:
+            console.print(output.literal(f"{count} {what}", "yellow"), soft_wrap=True)
+    for problem in done.problems:
+        console.print(output.literal(f"  {problem}", "red"), soft_wrap=True)
+    if done.complete:
+        end = "Every event of the file is in the log."
+        console.print(output.literal("Nothing was written." if done.dry_run else end, "green"))
+
+
+@app.command(
+    "close-catalog",
+    epilog=examples("idetic persona close-catalog", "idetic persona close-catalog --json"),
+)
+def close_catalog(dsn: Dsn = None, json: Json = False) -> None:
+    """Close what tells any role how large a table is, so that no persona can infer another's.
+
+    PostgreSQL lets every role ask for sizes, row counts, locks and sessions. This takes it from
+    PUBLIC, in this database, and gives it to pg_monitor. It needs a superuser's login
+    (IDETIC_ADMIN_DSN); the embedded server's is closed already. Twice is once.
+    """
+    from idetic.surfaces.cli.sources import with_database
+
+    closed = with_database(dsn, lambda db: db.close_catalog())
+    said = f"Closed to PUBLIC: {len(closed)}." if closed else "All of it was closed already."
+    output.answer({"closed": closed}, json, lambda console: console.print(said))
+
+
+def dream(
+    identity: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="The agent's identity file.")
+    ],
+    tenant: Tenant,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Backfill an agent's long-term and short-term memory from its log, for both personas.
+
+    Can be stopped and run again: it takes up what is missing. Progress is on stderr. Ends with 1
+    if something is still not covered, and says what.
+    """
+    from idetic.persona.identity import Identity
+    from idetic.surfaces.cli.sources import with_database
+
+    known = Identity.load(identity)
+
+    async def run(db: Idetic) -> Dreamed:
+        return await (await db.persona(known, tenant=tenant)).dream(_progress)
+
+    done = with_database(dsn, run)
+    data = {
+        **{name: getattr(done, name) for name in ("loop_id", "derived", "embedded", "summarised")},
+        "equal": done.equal,
+        "coverage": {coverage.persona: coverage for coverage in done.coverage},
+    }
+    output.answer(data, json, lambda console: _show_dreamed(console, done))
     if not done.equal:
         raise typer.Exit(IdeticError.exit_code)
 
 
-def run_close_catalog(dsn: str | None, as_json: bool) -> None:
-    """Close the catalogs, and say what was open."""
-    closed = with_database(dsn, lambda db: db.close_catalog())
-    said = f"Closed to PUBLIC: {len(closed)}." if closed else "All of it was closed already."
-    output.answer({"closed": closed}, as_json, lambda console: console.print(said))
-
-
 def _progress(what: str, done: int, total: int) -> None:
     sys.stderr.write(f"{what}: {done} of {total}\n")
-
-
-def _as_data(done: Dreamed) -> dict[str, Any]:
-    counts = {"derived": done.derived, "embedded": done.embedded, "summarised": done.summarised}
-    covered = {coverage.persona: coverage for coverage in done.coverage}
-    return {"loop_id": done.loop_id, **counts, "equal": done.equal, "coverage": covered}
 
 
 def _show_dreamed(console: Console, done: Dreamed) -> None:
@@ -90,21 +229,17 @@ def _show_dreamed(console: Console, done: Dreamed) -> None:
         table.add_row(covered.persona, *map(str, counts))
     console.print(table)
     for covered in done.coverage:
-        _show_missing(console, covered)
+        missing = {
+            "events without a long-term entry": covered.without_ltm,
+            "entries without a vector": covered.without_vector,
+            "loops without a short-term entry": covered.without_stm,
+        }
+        for what, ids in missing.items():
+            if ids:
+                said = f"{covered.persona}: {what}: {', '.join(map(str, ids[:5]))}"
+                more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
+                console.print(output.literal(said + more, "yellow"), soft_wrap=True)
+        if covered.without_vector:
+            console.print("`idetic model status` says whether there is a model to embed with.")
     if done.equal:
         console.print(output.literal("Everything is covered.", "green"))
-
-
-def _show_missing(console: Console, covered: Coverage) -> None:
-    missing = {
-        "events without a long-term entry": covered.without_ltm,
-        "entries without a vector": covered.without_vector,
-        "loops without a short-term entry": covered.without_stm,
-    }
-    for what, ids in missing.items():
-        if ids:
-            said = f"{covered.persona}: {what}: {', '.join(map(str, ids[:5]))}"
-            more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
-            console.print(output.literal(said + more, "yellow"), soft_wrap=True)
-    if covered.without_vector:
-        console.print("`idetic model status` says whether there is a model to embed with.")

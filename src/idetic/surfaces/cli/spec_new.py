@@ -11,9 +11,10 @@ from rich.console import Console
 
 from idetic.errors import InputError
 from idetic.spec.document import read
-from idetic.spec.interview import Question, build, next_question, objection, questions
+from idetic.spec.interview import build, next_question, objection, questions
+from idetic.spec.interview_questions import InterviewQuestion
 from idetic.spec.loader import parse
-from idetic.spec.problems import Problem, SpecInvalid
+from idetic.spec.problems import SpecInvalid, SpecProblem
 from idetic.surfaces.cli import failures, output
 from idetic.surfaces.cli.sources import pairs, read_text, write_text
 
@@ -61,7 +62,7 @@ def _interview(console: Console) -> dict[str, str]:
 _STAND_INS = {"agent": "agent", "anchor.keys": "tenant_id"}
 
 
-def _problems(said: Mapping[str, str]) -> dict[tuple[str, str], Problem]:
+def _problems(said: Mapping[str, str]) -> dict[tuple[str, str], SpecProblem]:
     """What is wrong with the answers so far, if the rest were to take its defaults."""
     missing = [q.key for q in questions(said) if q.default is None and q.key not in said]
     stand_ins = {key: _STAND_INS.get(key, "This is yet to be said.") for key in missing}
@@ -73,7 +74,7 @@ def _problems(said: Mapping[str, str]) -> dict[tuple[str, str], Problem]:
     return {}
 
 
-def _asked(console: Console, question: Question) -> str:
+def _asked(console: Console, question: InterviewQuestion) -> str:
     """One answer; an empty one takes the default."""
     console.print(output.literal(question.prompt, "bold"))
     console.print(output.literal(question.explanation, "dim"))
@@ -89,7 +90,7 @@ def _asked(console: Console, question: Question) -> str:
         console.print(output.literal(wrong, "red"))
 
 
-def _line(question: Question) -> str:
+def _line(question: InterviewQuestion) -> str:
     line = sys.stdin.readline()
     if not line:
         raise InputError(

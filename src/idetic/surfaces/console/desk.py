@@ -9,7 +9,7 @@ from typing import Any
 from idetic.errors import KeyRefused
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
-from idetic.library.persona_access import is_actor, is_persona
+from idetic.library.persona import is_actor, is_persona
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.surfaces.console.logins import Logins

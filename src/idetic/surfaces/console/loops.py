@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from idetic.errors import InputError
-from idetic.persona.coverage import Coverage
 from idetic.persona.events import Event, StmEntry
-from idetic.persona.notes import Note
+from idetic.persona.notes import OperationalNote
+from idetic.persona.persona_stores import Coverage
 from idetic.surfaces.console import parts
 from idetic.surfaces.console.wording import words
 
@@ -88,7 +88,7 @@ def coverage(found: Coverage) -> None:
             parts.badge(f"{said}: {len(missing)}{more}", "warn")
 
 
-def notes(found: Sequence[Note]) -> None:
+def notes(found: Sequence[OperationalNote]) -> None:
     """What was left for the agent to keep in mind."""
     for each in found:
         with parts.text("div", cls="stack"):

@@ -1,6 +1,6 @@
 """A spec's page, which is Markdown of our own making, as elements.
 
-Only the shapes that `idetic.spec.rendering` writes are known: headings, tables, lists, paragraphs,
+Only the shapes that `idetic.spec.render` writes are known: headings, tables, lists, paragraphs,
 `code`, **bold** and escapes. Anything else is text.
 """
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from idetic.library.persona_access import persona_access
+from idetic.library.persona import persona_access
 from idetic.surfaces.console import loops, parts
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.desk import Desk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 from starlette.requests import Request
 
-from idetic.library.answering import Answered, Evidence
+from idetic.library.answers import Answered, AnswerEvidence
 from idetic.surfaces.console import notices, parts
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.desk import Desk
@@ -56,7 +56,7 @@ def _answer(desk: Desk, question: str, answered: Answered) -> None:
                 _evidence(desk, each)
 
 
-def _evidence(desk: Desk, evidence: Evidence) -> None:
+def _evidence(desk: Desk, evidence: AnswerEvidence) -> None:
     if evidence.hedge:
         parts.text("p", f"{evidence.hedge.rstrip(' .:')}:", "hedge")
     parts.note(evidence.text)

@@ -8,10 +8,10 @@ from nicegui import ui
 from starlette.requests import Request
 
 from idetic.errors import CapabilityRefused
-from idetic.library.persona import PersonaMemory
-from idetic.library.persona_access import persona_access
-from idetic.persona.dream import Dreamed
+from idetic.library.persona import persona_access
 from idetic.persona.events import Persona
+from idetic.persona.loops import Dreamed
+from idetic.persona.persona_memory import PersonaMemory
 from idetic.surfaces.console import loops, notices, parts
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.desk import Desk

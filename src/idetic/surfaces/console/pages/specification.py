@@ -8,13 +8,12 @@ from typing import Any
 
 from starlette.requests import Request
 
-from idetic.spec.checks.behavioural import DEFAULTS
 from idetic.spec.differences import Difference, differences
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.problems import PRIMITIVES
-from idetic.spec.render import render
-from idetic.spec.rendering.behavioural import resolved
+from idetic.spec.render import render, resolved
+from idetic.spec.typology import DEFAULTS
 from idetic.store.registry import SpecVersion
 from idetic.surfaces.console import markup, parts
 from idetic.surfaces.console.addresses import at

@@ -1,0 +1,190 @@
+"""Answers for those outside an agent: hedged, quoted, behind the gate of whoever asks.
+
+Another bounded context (ADR-058 D13) never reads memory tables and holds no handle. At the
+composition root it is given an `AgentRunner`, and may ask: what comes back has crossed the spec's
+operator or customer gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from idetic.engine import Binding
+from idetic.errors import CapabilityRefused, InputError
+from idetic.gates.gate import Pipeline
+from idetic.model import Capability, Entry, PrincipalKind, Ref, Scope, Tier
+from idetic.recall.evidence import QUOTE, hedge_for, visible
+from idetic.recall.hits import Hit
+from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import Boundary, Signal, SourceStrength
+from idetic.store.recall_query import Filters
+from idetic.verbs.arguments import MAX_QUERY, check_text, member_of
+from idetic.verbs.authorization import allows, refuse, require_whole_anchor
+from idetic.verbs.declaration import AUDIENCE, McpTool, post, verb
+
+if TYPE_CHECKING:
+    from idetic.library.handles import Memory
+
+DONT_KNOW = "I don't know."
+LOOKED_AT = 10
+MOST_EVIDENCE = 5
+# The semantic value is the cosine stretched from 0.4..0.8: from here on a note is near a question.
+# Whatever it leaves out costs an "I don't know", never a wrong answer.
+NEAR = 0.5
+
+
+class Mode(StrEnum):
+    """For whom an answer is."""
+
+    OPERATOR = "operator"
+    CUSTOMER = "customer"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEvidence:
+    """One entry as it crossed the gate: what it says, and how strong its source is."""
+
+    entry_id: UUID
+    text: str
+    hedge: str | None
+    strength: SourceStrength
+    noted_at: datetime
+    refs: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer with what it rests on; without evidence, memory does not know and says so."""
+
+    text: str
+    evidence: tuple[AnswerEvidence, ...]
+    mode: Mode
+
+    @property
+    def known(self) -> bool:
+        """Whether memory had an answer."""
+        return bool(self.evidence)
+
+
+@verb(
+    placed=True,
+    whole_anchor=True,
+    http=post("/ask", "asking"),
+    tool=McpTool(
+        "Ask for an answer that may be passed on",
+        'A hedged answer with its evidence, behind the gate of whoever asks, or "I don\'t know". '
+        "For operators and customers; it is all that a customer can do.",
+        kinds=AUDIENCE,
+    ),
+    examples=('idetic ask "When do wires go out?" {scope}',),
+)
+async def ask(binding: Binding, question: str) -> Answered:
+    """Give a hedged answer with its evidence, behind the gate of whoever asks; or "I don't know".
+
+    For operators and customers: it is what persistent memory says, as their audience may hear it.
+    """
+    spec, engine, scope = binding.spec, binding.engine, binding.scope
+    mode = mode_of(scope)
+    # A customer's `read` is this and no more, so it is not asked for by `require`.
+    if not allows(spec, scope, Capability.READ):
+        refuse(spec, scope, Capability.READ)
+    check_text(question, MAX_QUERY, "question")
+    recall = await engine.recall.recall(
+        scope, question, limit=LOOKED_AT, envelope={}, filters=Filters(tiers=[Tier.PERSISTENT])
+    )
+    gate = engine.gates.at(Boundary(mode.value))
+    crossed = (_crossed(spec, scope, gate, hit) for hit in recall if _speaks_to_it(hit))
+    evidence = tuple(each for each in crossed if each is not None)[:MOST_EVIDENCE]
+    if not evidence:
+        return Answered(DONT_KNOW, (), mode)
+    read = [each.entry_id for each in evidence]
+    await engine.embeddings.read(scope, binding.place, read, engine.clock.now())
+    return Answered("\n".join(map(_said, evidence)), evidence, mode)
+
+
+def mode_of(scope: Scope) -> Mode:
+    """For whom a scope's principal asks; only operators and customers are audiences."""
+    kind = scope.principal.kind
+    if kind not in (PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER):
+        raise CapabilityRefused(
+            f"A memory bound for a {kind} principal serves no other context.",
+            remedy="Bind it for an operator or a customer.",
+        )
+    return Mode(kind.value)
+
+
+def _speaks_to_it(hit: Hit) -> bool:
+    """Whether a hit has to do with the question: a recall ranks what is merely fresh as well."""
+    words, meaning = hit.signals.get(Signal.LEXICAL), hit.signals.get(Signal.SEMANTIC)
+    if words is not None and words.rank is not None:
+        return True
+    return meaning is not None and meaning.value is not None and meaning.value >= NEAR
+
+
+def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> AnswerEvidence | None:
+    """A hit as it may be told behind the gate; None where nothing of it is left."""
+    entry: Entry = hit.entry
+    passed = gate.apply(entry.body_text, [str(value) for value in scope.anchor.values()])
+    if passed.refused is not None:
+        return None
+    strength = hit.strength if entry.refs and hit.strength else SourceStrength.OBSERVED
+    hedges = spec.visibility.hedges
+    hedge = hedge_for(entry, hedges, hit.strength) if gate.hedges else None
+    text = visible(passed.text)
+    return AnswerEvidence(entry.id, text, hedge, strength, entry.created_at, entry.refs)
+
+
+def _said(evidence: AnswerEvidence) -> str:
+    # Every line of a note stays behind a mark: it is quoted, and never an instruction.
+    quoted = "\n".join(QUOTE + line for line in evidence.text.split("\n"))
+    return quoted if evidence.hedge is None else f"{evidence.hedge.rstrip(' .:')}:\n{quoted}"
+
+
+class AgentRunner:
+    """All that another context gets to see of an agent's memory.
+
+    It holds a function and no handle: nothing can be reached through it but the question.
+    """
+
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask: Callable[[str, Mode], Awaitable[Answered]]):
+        self._ask = ask
+
+    async def ask(self, question: str, mode: Mode) -> Answered:
+        """Give a hedged answer with its evidence, or "I don't know"."""
+        return await self._ask(question, mode)
+
+
+def runner(*memories: Memory) -> AgentRunner:
+    """A runner that answers from memories bound for an operator, a customer, or one of each.
+
+    A memory's principal decides the mode it serves, so a runner made from a customer's memory can
+    never be asked in operator mode. Whatever the principal may do, the runner only reads.
+    """
+    served: dict[Mode, Memory] = {}
+    for memory in memories:
+        mode = mode_of(memory.scope)
+        if mode in served:
+            raise InputError(f"Two memories serve {mode} mode.", remedy="Give one for each mode.")
+        require_whole_anchor(memory.scope)
+        served[mode] = memory.narrowed(Capability.READ)
+    if not served:
+        raise InputError("A runner needs a memory to answer from.")
+
+    async def answer(question: str, mode: Mode) -> Answered:
+        chosen = served.get(member_of(Mode, mode, "mode"))
+        if chosen is None:
+            raise CapabilityRefused(
+                f"This runner does not answer in {mode} mode.",
+                remedy=f"It was made for: {', '.join(served)}.",
+            )
+        answered: Answered = await chosen.ask(question)
+        return answered
+
+    return AgentRunner(answer)

@@ -1,1 +1,0 @@
-"""Bringing an existing CHAOS layout, a SQLite file, into persona memory."""

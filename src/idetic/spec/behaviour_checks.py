@@ -1,0 +1,188 @@
+"""Checks of primitives 6 to 12: deviations from the defaults, retention, the prompt's budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from idetic.model import Tier, Typology
+from idetic.spec.plain import SpecNode
+from idetic.spec.primitives import Injection, Presence
+from idetic.spec.problems import Finding
+from idetic.spec.retention import MEMORY, NEVER_DELETED, RETENTION, Disposal, RetainedEntity
+from idetic.spec.shape import fit, meant
+from idetic.spec.typology import DEFAULTS, Cell, ScopeEnd, SpecPart, cell_of
+
+_TYPOLOGY_OF = {entity: typology for typology, entity in MEMORY.items()}
+
+
+def deviations(spec: SpecNode) -> Iterator[Finding]:
+    """Each deviation changes something that exists, once, in a cell the agent produces."""
+    produced = {
+        cell_of(tier, Typology(name))
+        for tier in Tier
+        for name in spec["typology"][tier].texts()
+        if name in set(Typology)
+    }
+    for section, table in DEFAULTS.items():
+        seen: set[tuple[Cell, str]] = set()
+        for deviation in spec[section]["deviations"].each():
+            cell = _cell(deviation["cell"])
+            if cell is None:
+                continue
+            if produced and cell not in produced:
+                yield deviation["cell"].finding(
+                    f"The typology mix produces no `{cell}` memory.",
+                    f"Remove the deviation, or use one of: {', '.join(sorted(produced))}.",
+                )
+            for key, value in deviation["set"].fields():
+                yield from _changed(value, key, table[cell], cell)
+                if (cell, key) in seen:
+                    yield value.finding(
+                        f"An earlier deviation sets `{key}` for `{cell}` already.",
+                        "Keep one of the two, with one justification.",
+                    )
+                seen.add((cell, key))
+
+
+def _cell(view: SpecNode) -> Cell | None:
+    return Cell(view.text) if view.text in set(Cell) else None
+
+
+def _changed(value: SpecNode, key: str, default: SpecPart, cell: Cell) -> Iterator[Finding]:
+    standing = default.model_dump(mode="json")
+    if key not in standing:
+        yield value.finding(
+            f"`{key[:60]}` is not a key of this policy.",
+            f"{meant(key, standing)}Its keys: {', '.join(standing)}.",
+        )
+        return
+    policy = fit(type(default), {**standing, key: value.data}, value.steps[:-1])
+    if not isinstance(policy, SpecPart):
+        # With the keys named, a wrong value is also an occasion to see what else there is.
+        keys = ", ".join(standing)
+        for found in policy:
+            yield Finding(found.steps, found.message, f"{found.remedy} The policy's keys: {keys}.")
+        return
+    now, before = getattr(policy, key), getattr(default, key)
+    # Causes have no order.
+    if set(now) == set(before) if isinstance(now, tuple) else now == before:
+        yield value.finding(
+            f"This equals the default for `{cell}`, so it deviates from nothing.",
+            "Remove it: defaults are accepted by saying nothing.",
+        )
+
+
+def persistent_stays(spec: SpecNode) -> Iterator[Finding]:
+    """The audit posture allows no deletion of persistent memory, whatever the reason given."""
+    mix = spec["typology"]
+    transient = {*mix[Tier.INTERACTION].texts(), *mix[Tier.SESSION].texts()}
+    for deviation in spec["lifecycle"]["deviations"].each():
+        cell = _cell(deviation["cell"])
+        end = deviation["set"]["at_scope_end"]
+        if cell in (None, Cell.EPISODIC_TRANSIENT) or end.text != ScopeEnd.DROP:
+            continue
+        if cell is Cell.EPISODIC_PERSISTENT or cell not in transient:
+            yield end.finding(
+                f"`{cell}` memory is persistent here, and persistent memory is never dropped.",
+                "Set `at_scope_end: keep`; archive what should no longer be recalled.",
+            )
+
+
+def injection_budgets(spec: SpecNode) -> Iterator[Finding]:
+    """Every block fits under the ceiling, and what is always present fits together."""
+    section, static = spec["injection"], Injection()
+    ceiling = section["ceiling"].number if section["ceiling"].present else static.ceiling
+    if ceiling is None:
+        return
+    always, known = 0.0, True
+    for tier in Tier:
+        block, default = section[tier], static.at(tier)
+        budget = block["budget"].number if block.present else default.budget
+        presence = block["presence"].text if block.present else default.presence
+        if budget is None:
+            known = False
+            continue
+        if budget > ceiling:
+            place = block["budget"] if block.present else section["ceiling"]
+            yield place.finding(
+                f"The {tier} block's budget of {budget:g} is above the ceiling of {ceiling:g}.",
+                f"Lower `{tier}.budget` to at most {ceiling:g}, or raise `ceiling`.",
+            )
+        if presence == Presence.ALWAYS:
+            always += budget
+    if known and always > ceiling:
+        yield section["ceiling"].finding(
+            f"The always-present blocks need {always:g} tokens; the ceiling is {ceiling:g}.",
+            f"Raise `ceiling` to at least {always:g}, or lower the blocks' budgets.",
+        )
+
+
+def injection_reason(spec: SpecNode) -> Iterator[Finding]:
+    """Static budgets are the default; tuning them is a deviation like any other."""
+    section, static = spec["injection"], Injection().model_dump(mode="json")
+    changed = [
+        key
+        for key, value in section.fields()
+        if key in static and key != "justification" and value.data != static[key]
+    ]
+    if changed and not section["justification"].present:
+        yield section["justification"].finding(
+            f"Changed from the static defaults without a reason: `{'`, `'.join(changed)}`.",
+            "Add a `justification`: which measured quality or pressure asks for it?",
+        )
+    if section["justification"].present and not changed:
+        yield section["justification"].finding(
+            "Nothing differs from the static defaults, so there is nothing to justify.",
+            "Remove `injection`: defaults are accepted by saying nothing.",
+        )
+
+
+def retention(spec: SpecNode) -> Iterator[Finding]:
+    """Each override is about memory that the agent has, changes something, and deletes nothing."""
+    for name, override in spec["lifecycle"]["retention"].fields():
+        if name not in set(RetainedEntity):
+            continue  # the shape says so
+        entity = RetainedEntity(name)
+        deleted = override["disposal"].text == Disposal.HARD_DELETE
+        if deleted and entity in NEVER_DELETED:
+            yield override["disposal"].finding(
+                f"`{entity}` is never deleted: what an action or an answer rested on would be "
+                "gone from beneath it.",
+                "Write `disposal: STRIP_PAYLOAD`: what it says goes, the row and its history stay."
+                if entity in _TYPOLOGY_OF
+                else "Remove it: these rows hold no content, and they stay.",
+            )
+        elif entity not in _TYPOLOGY_OF:
+            yield override.finding(
+                f"`{entity}` has no retention of its own: its rows go the way of the entry they "
+                "belong to, or stay for the audit.",
+                f"Remove it, or set the retention of memory: {', '.join(_TYPOLOGY_OF)}.",
+            )
+        else:
+            yield from _memory(spec, entity, override)
+
+
+def _memory(spec: SpecNode, entity: RetainedEntity, override: SpecNode) -> Iterator[Finding]:
+    mix = spec["typology"]["persistent"].texts()
+    if mix and _TYPOLOGY_OF[entity] not in mix:
+        kept = ", ".join(e for t, e in MEMORY.items() if t in mix)
+        yield override.finding(
+            f"The persistent tier holds no {_TYPOLOGY_OF[entity]} memory.",
+            f"Remove it, or use one of: {kept}.",
+        )
+    standing = RETENTION[entity].model_dump(mode="json")
+    given = {key: value for key, value in override.fields() if key in standing and value.present}
+    for key, value in given.items():
+        if value.data == standing[key]:
+            yield value.finding(
+                f"This equals the default for `{entity}`, so it changes nothing.",
+                "Remove it: defaults are accepted by saying nothing.",
+            )
+    if not given and isinstance(override.data, dict):
+        yield override.finding(
+            f"Nothing about `{entity}` is changed.",
+            f"Set one of {', '.join(standing)}, or remove it.",
+        )
+
+
+CHECKS = (deviations, persistent_stays, injection_budgets, injection_reason, retention)

@@ -1,1 +1,0 @@
-"""The sections of a rendered spec, one per primitive."""
