@@ -15,8 +15,7 @@ from textwrap import indent
 
 from idetic.persona.identity import KEYS, Identity, identity_text, refuse_untunable
 from idetic.persona.persona_errors import IdentityChanged, IdentityError, IdentityInvalid
-from idetic.store.embedded.durable import write_durably
-from idetic.store.embedded.locks import FileLock
+from idetic.store.embedded.files import FileLock, write_durably
 
 _VERSION = re.compile(r"(\d{6})\.yaml\Z")
 
