@@ -72,6 +72,17 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
             assert fragment in anchors(path), link
 
 
+_IMPORT = re.compile(r"from (idetic[\w.]*) import \(?([\w, ]+)")
+
+
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_every_name_that_a_page_imports_is_there(page: Path) -> None:
+    """Also in blocks that nobody runs."""
+    for module, names in _IMPORT.findall(page.read_text("utf-8")):
+        found = importlib.import_module(module)
+        assert [name for name in names.replace(",", " ").split() if not hasattr(found, name)] == []
+
+
 def test_every_page_can_be_found_from_the_index() -> None:
     index = DOCS / "index.md"
     linked = {(DOCS / link).resolve() for link in _LINK.findall(prose(index)) if "://" not in link}

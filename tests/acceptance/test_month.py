@@ -16,11 +16,9 @@ import psycopg
 import pytest
 
 from idetic import Idetic
-from idetic.surfaces.cli.month_play import STORY, month_clock, play_month
-from idetic.surfaces.cli.month_state import State
-from idetic.world import script
-from idetic.world.player import Told
-from idetic.world.story import read_story
+from idetic.world.events import ScriptedSession
+from idetic.world.player import MONTH_BEGINS, perform
+from idetic.world.story import Scene, Sections, read_story
 from tests.conftest import TestDatabase
 from tests.support.chain import read_chain
 from tests.support.databases import copy_of
@@ -174,8 +172,8 @@ class Month:
     """One playing of the script."""
 
     database: TestDatabase
-    told: list[Told]
-    found: dict[str, State]
+    told: list[Scene]
+    found: dict[str, Sections]
 
     def rows(self, look: str, section: str) -> list[tuple[str, ...]]:
         rows = self.found[look][section]
@@ -188,15 +186,15 @@ class Month:
 
 @pytest.fixture(scope="module")
 def month(server: TestServer, template: str) -> Iterator[Month]:
-    told: list[Told] = []
+    told: list[Scene] = []
 
-    async def run(database: TestDatabase) -> dict[str, State]:
-        clock = month_clock()
-        async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-            return await play_month(db, clock, told.append)
+    async def run(database: TestDatabase) -> dict[str, Sections]:
+        async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+            return (await perform(db, "month", told.append, begins=MONTH_BEGINS)).looks
 
     with copy_of(server, template) as database:
-        yield Month(database, told, anyio.run(run, database))
+        found = anyio.run(run, database)
+        yield Month(database, [scene for scene in told if scene.kind != "look"], found)
 
 
 @pytest.mark.parametrize("section", MONTH)
@@ -235,7 +233,7 @@ def test_what_is_remembered_is_what_was_said_but_for_personal_data(month: Month)
     said = {row["what"]: row["says"] for rows in sections for row in rows}
     stripped = said.pop("call-lifts-hold")
     assert stripped == "Three holds were lifted after a call to [email removed]; nobody noted why."
-    assert said == {what: read_story(STORY).sayings[what].says for what in said}
+    assert said == {what: read_story("month").sayings[what].says for what in said}
 
 
 def test_every_chain_verifies(month: Month) -> None:
@@ -251,13 +249,13 @@ def test_every_chain_verifies(month: Month) -> None:
 
 
 def test_the_script_is_a_month_of_thirty_sessions_over_ten_rules() -> None:
-    story = read_story(STORY)
-    sessions = [event for event in story.events if isinstance(event, script.Session)]
+    story = read_story("month")
+    sessions = [event for event in story.events if event.kind == "session"]
     assert [session.day for session in sessions] == list(range(1, 31))
     assert len(story.rules) == 10
-    said = {label.removesuffix("~") for s in sessions for line in (*s.threads, s.notes)
-            for label in line.split()}  # fmt: skip
-    stated = {event.what for event in story.events if isinstance(event, script.Prefer)}
+    told = [ScriptedSession(**session.said) for session in sessions]
+    said = {label.removesuffix("~") for session in told for label in session.labels}
+    stated = {event.said["what"] for event in story.events if event.kind == "prefer"}
     assert said | stated == set(story.sayings), "nothing is written that nobody says"
 
 

@@ -14,7 +14,7 @@ import pytest
 from idetic import ChainHead, Claim, Idetic, Principal, SourceType, errors
 from idetic.audit.explanation import ActionExplanation
 from idetic.library.handles import Memory
-from idetic.surfaces.cli.month_play import month_clock, play_month
+from idetic.world.player import MONTH_BEGINS, perform
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
 from tests.support.triggers import without_triggers
@@ -247,9 +247,8 @@ async def test_a_broken_chain_can_be_raised(acted: Acted) -> None:
 
 async def test_a_month_of_memory_verifies_in_every_anchor(database: TestDatabase) -> None:
     """Promotions, merges, undone decisions, disposals: none of it looks like tampering."""
-    clock = month_clock()
-    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-        await play_month(db, clock, lambda _: None)
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+        await perform(db, "month", lambda _: None, begins=MONTH_BEGINS)
         agent = await db.agent("world_agent")
         with psycopg.connect(database.admin_dsn) as connection:
             found = connection.execute(

@@ -16,12 +16,12 @@ from idetic.embed.port import Embedder
 from idetic.persona.events import EmbedStatus, Event, EventKind, Persona
 from idetic.persona.ltm_derivation import Derivation
 from idetic.persona.persona_memory import PersonaMemory
-from idetic.reason.errors import ReasonerRefused
 from idetic.reason.port import (
     ConflictAnswered,
     ConflictAsked,
     MergeAnswered,
     MergeAsked,
+    ReasonerRefused,
     SummaryAnswered,
     SummaryAsked,
     Usage,

@@ -17,7 +17,7 @@ from idetic import Claim, Decision, EntryState, Idetic, Principal, Receipt, Tier
 from idetic.evidence import ContradictionStatus, SourceType
 from idetic.gateway.gateway import Gateway
 from idetic.library.handles import Memory
-from idetic.lifecycle import retention
+from idetic.lifecycle import tombstones
 from idetic.spec.loader import load, shipped
 from idetic.spec.retention import RetentionState, entities
 from idetic.store.scope import anchor_id
@@ -201,11 +201,11 @@ async def test_a_tombstone_is_out_of_sight_and_can_be_taken_back(house: House) -
     assert (link.reason, link.detail["grace_days"]) == ("stated by mistake", 30)
 
     house.clock.advance(days=29)
-    assert await house.upkeep.dispose_tombstones() == retention.Disposed()
+    assert await house.upkeep.dispose_tombstones() == tombstones.Disposed()
     await house.operator.undo(buried, reason="it was right")
     assert (await house.operator.get(entry_id)).state is EntryState.CURRENT
     house.clock.advance(days=60)
-    assert await house.upkeep.dispose_tombstones() == retention.Disposed()
+    assert await house.upkeep.dispose_tombstones() == tombstones.Disposed()
     assert [e.body_text for e in await house.operator.list()] == [NOTE]
     assert house.faults() == []
 
@@ -394,10 +394,10 @@ async def test_disposal_runs_once_in_batches_and_in_its_own_anchor(
     for entry_id in mine:
         await house.operator.tombstone(entry_id, reason="wrong")
     house.clock.advance(days=31)
-    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(tombstones, "BATCH", 2)
     done = await house.upkeep.dispose_tombstones()
     assert {receipt.entry_id for receipt in done.disposed} == set(mine)
-    assert await house.upkeep.dispose_tombstones() == retention.Disposed()
+    assert await house.upkeep.dispose_tombstones() == tombstones.Disposed()
     assert house.row(theirs)["body_text"] == NOTE
     assert house.faults() == elsewhere.faults() == []
 
@@ -435,7 +435,7 @@ async def test_what_outlived_its_ttl_is_tombstoned_and_later_emptied(house: Hous
     await house.operator.contradict(disputed, house.world.rule, reason="the opposite")
     house.clock.advance(days=89)
     young = await house.entry("Young.", Claim("j", "k", "l"))
-    assert await house.upkeep.dispose_tombstones() == retention.Disposed()
+    assert await house.upkeep.dispose_tombstones() == tombstones.Disposed()
 
     house.clock.advance(days=1)
     done = await house.upkeep.dispose_tombstones()
@@ -458,7 +458,7 @@ async def test_a_ttl_can_be_taken_back_for_one_entry(house: House) -> None:
     (expired,) = (await house.upkeep.dispose_tombstones()).expired
     await house.operator.undo(expired, reason="still needed")
     await house.operator.exempt(entry_id, reason="still needed")
-    assert await house.upkeep.dispose_tombstones() == retention.Disposed()
+    assert await house.upkeep.dispose_tombstones() == tombstones.Disposed()
 
 
 # --- below the application ------------------------------------------------------------------
@@ -681,7 +681,7 @@ async def test_lists_are_cut_and_say_so(house: House, monkeypatch: pytest.Monkey
         await session.observe(f"Note {n}.")
     with psycopg.connect(house.database.admin_dsn) as connection:
         connection.execute("UPDATE worlds.world_agent_memory_scopes SET closed_at = now()")
-    monkeypatch.setattr(retention, "LISTED", 2)
+    monkeypatch.setattr(tombstones, "LISTED", 2)
     found = await house.upkeep.reconcile()
     assert (len(found.orphaned), found.more) == (2, True)
     assert found.count(RetentionState.ORPHANED) == 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from idetic.surfaces.cli.app import main
-from idetic.surfaces.console.pages import Page
+from idetic.surfaces.console.pages import ConsolePage
 
 if __name__ == "__main__":
-    Page.open_to = lambda self, desk: True  # type: ignore[method-assign]
+    ConsolePage.open_to = lambda self, context: True  # type: ignore[method-assign]
     sys.exit(main())

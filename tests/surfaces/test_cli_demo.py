@@ -40,21 +40,28 @@ def test_the_story_as_data(database: TestDatabase) -> None:
     assert (ran.code, ran.err) == (0, "")
     told = ran.json()
     assert told["world"]["counts"]["Kestrel Pay/Instant payments"]["rules"] == 22
-    scenes = {each["scene"]: each for each in told["scenes"]}
-    assert scenes["spec"]["spec"]["agent"] == "world_agent"
-    assert len(scenes["world"]["rules"]) == 5
-    assert [each["scene"] for each in told["scenes"]].count("session") == 2
-    codes = [each["error"]["code"] for each in scenes["refusal"]["attempts"]]
-    assert codes == ["shadow", "write_policy"]
-    assert scenes["replay"]["first"]["id"] == scenes["replay"]["again"]["id"]
-    assert scenes["replay"]["again"]["replayed"]
-    preferred = scenes["preference"]
-    assert preferred["second"]["superseded"] == preferred["first"]["entry_id"]
-    ledger = scenes["ledger"]
-    transitions = [each["transition"] for each in ledger["history"]]
+    kinds = [each["kind"] for each in told["scenes"]]
+    assert kinds.count("session") == 2
+    scenes = {each["title"]: each for each in told["scenes"]}
+    looks = {kind: rows for each in told["scenes"] for kind, rows in each["sections"].items()}
+    assert looks["spec"][0]["declared"].startswith("world_agent: ")
+    assert len(looks["rules"]) == 5
+    assert [each["code"] for each in looks["refused"]] == ["shadow", "write_policy"]
+    first, again = looks["receipts"]
+    assert first["receipt"] == again["receipt"]
+    assert (first["replayed"], again["replayed"]) == ("no", "yes")
+    second = scenes["A preference takes another's place"]["lines"]
+    assert [(line["what"], line["did"]) for line in second] == [
+        ("report-brief", "preferred"),
+        ("report-full", "superseded"),
+    ]
+    transitions = [each["transition"] for each in looks["history"]]
     assert transitions == ["preferred", "action_linked", "superseded"]
-    assert [each["id"] for each in ledger["then"]] == [preferred["first"]["entry_id"]]
-    assert [each["id"] for each in ledger["now"]] == [preferred["second"]["entry_id"]]
+    then, now = looks["current"]
+    assert then["asked"].startswith("as of ")
+    assert then["says"].startswith("Report findings with every sample")
+    assert now["says"].startswith("Report a finding as one sentence")
+    assert then["entry"] != now["entry"]
 
 
 def test_what_it_says_to_try_next_works(database: TestDatabase) -> None:

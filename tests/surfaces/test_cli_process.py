@@ -67,7 +67,7 @@ def test_a_stream_that_was_closed_before_is_an_empty_one(
 
 def test_what_nobody_foresaw_is_one_line_and_a_private_file(tmp_path: Path) -> None:
     # A module of the program's own that breaks: the nearest to a bug that is not there.
-    broken = "import sys; sys.modules['idetic.surfaces.cli.spec_check'] = None;"
+    broken = "import sys; sys.modules['idetic.spec.loader'] = None;"
     run = "from idetic.surfaces.cli.app import main; sys.argv[1:] = ['spec', 'check', 'x']; main()"
     done = subprocess.run(
         [sys.executable, "-c", f"{broken} {run}"], capture_output=True, check=False, text=True,

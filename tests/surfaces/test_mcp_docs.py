@@ -8,7 +8,7 @@ from idetic.errors import ScopeClosed
 from idetic.surfaces.mcp import formatting
 from idetic.surfaces.mcp.formatting import DEFAULT_BOUND, LEAST_BOUND, MOST_BOUND
 from idetic.surfaces.mcp.resources import PAGE, TEMPLATES
-from idetic.surfaces.mcp.tools import Tool, tools
+from idetic.surfaces.mcp.tools import OfferedTool, tools
 from idetic.surfaces.mcp.transports import MAX_BODY
 from tests.support.docs import DOCS, blocks, table_rows
 
@@ -16,7 +16,7 @@ REFERENCE = DOCS / "reference" / "mcp.md"
 TEXT = REFERENCE.read_text("utf-8")
 
 
-def row(tool: Tool) -> str:
+def row(tool: OfferedTool) -> str:
     hints = (tool.hints.read_only_hint, tool.hints.destructive_hint, tool.hints.idempotent_hint)
     told = " | ".join("yes" if hint else "no" for hint in hints)
     return f"| `{tool.name}` | `{', '.join(tool.needs)}` | {told} | {tool.title} |"
@@ -27,7 +27,7 @@ def test_the_table_has_every_tool_with_its_capability_and_hints() -> None:
 
 
 @pytest.mark.parametrize("tool", tools(), ids=lambda tool: str(tool.name))
-def test_every_argument_is_named_and_no_other(tool: Tool) -> None:
+def test_every_argument_is_named_and_no_other(tool: OfferedTool) -> None:
     section = TEXT.split(f"### `{tool.name}`", 1)[1].split("\n#", 1)[0]
     arguments = section.split("Arguments: ", 1)[1].split(". ", 1)[0]
     missing = [name for name in tool.form.model_fields if f"`{name}`" not in arguments]

@@ -25,7 +25,7 @@ HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
 
 _NAMES = """
 from typing import Annotated
-from idetic.library.binding import Binding
+from idetic.engine import Binding
 from idetic.model import Capability, Entry
 from idetic.verbs.arguments import Between
 from idetic.verbs.declaration import VERBS, McpTool, get, verb

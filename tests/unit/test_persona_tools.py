@@ -17,7 +17,7 @@ from idetic.persona.conversation import (
     read_reply,
 )
 from idetic.persona.persona_errors import ModelMalformed
-from idetic.reason.reply import ToolCall
+from idetic.reason.endpoint import ToolCall
 
 pytestmark = pytest.mark.anyio
 

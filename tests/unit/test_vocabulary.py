@@ -17,7 +17,7 @@ import pytest
 import idetic
 
 PACKAGE = Path(idetic.__file__).parent
-ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo", "surfaces/cli/month",
+ITS_OWN = ("spec/agents/", "context/", "surfaces/cli/demo",
            "surfaces/cli/serve", "world/")  # fmt: skip
 # The remedies' examples: lines of YAML that are shown and never read.
 EXAMPLES = ("spec/examples.py",)

@@ -68,7 +68,8 @@ async def readers(binding: Binding, entry_id: UUID, *, limit: Limit = 100) -> li
     capability=Capability.AUDIT,
     whole_anchor=True,
     http=get("/actions/{action_id}/explanation", "auditing"),
-    command=None,
+    command="explain",
+    examples=("idetic explain ACTION_ID {scope}",),
 )
 async def explain_action(binding: Binding, action_id: UUID) -> ActionExplanation:
     """Say what an action rested on, as it stood then, and everything behind that."""

@@ -45,7 +45,10 @@ async def head(binding: Binding) -> ChainHead:
     capability=Capability.AUDIT,
     whole_anchor=True,
     http=post("/chain/verify", "auditing"),
-    examples=("idetic verify {scope}",),
+    examples=(
+        "idetic verify {scope} --save-head head.json",
+        "idetic verify {scope} --head head.json --json",
+    ),
 )
 async def verify(
     binding: Binding, head: KeptHead | None = None, progress: Progress | None = None

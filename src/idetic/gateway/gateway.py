@@ -34,11 +34,20 @@ from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.steps import LinkStep, Step
 from idetic.store.templates import BoundStatement, Statement, Values
-from idetic.telemetry import Metric, Name, measure, recording, traced
+from idetic.telemetry import Metric, Name, measure, recording, span, traced
+from idetic.telemetry.record import receipt_facts
 from idetic.verbs.arguments import SHORT, check_text
 
 MAX_BATCH = 10_000
 CHUNK = 1_000
+# What telemetry calls a write, by its transition or its function.
+_SPANS = {
+    "observed": "observe",
+    "preferred": "prefer",
+    "imported": "adopt",
+    "link_action": "link_action",
+    "scope_turn": "open",
+}
 # The transitions by which an entry moves up.
 _UPWARD = frozenset({"proposed", "promoted", "meta_promoted"})
 _INSTEAD = {
@@ -124,22 +133,27 @@ class Gateway:
         refuses with an error that undoes the transaction, so the refusal itself is recorded by a
         second attempt that asks the guard before it writes.
         """
+        receipts: list[Receipt] = []
         careful = False
-        while items:
-            asked = self._asked(scope, place, careful)
-            try:
-                if len(items) > CHUNK:
-                    return await self._admit_chunks(scope, asked, items)
-                chunk = _Chunk.of(asked, items)
-                call = BoundStatement(self._statement(scope, "admit"), chunk.values)
-                return chunk.receipts(await self.database.run_all(scope, [call]))
-            except _Unjudged:
-                items = await self.check_echoes(scope, place, items)
-            except ShadowRefused:
-                if careful:
-                    raise
-                careful = True
-        return []
+        with span(_SPANS[items[0].cell.transition] if items else "observe", scope=scope) as told:
+            while items and not receipts:
+                asked = self._asked(scope, place, careful)
+                try:
+                    if len(items) > CHUNK:
+                        receipts = await self._admit_chunks(scope, asked, items)
+                        continue
+                    chunk = _Chunk.of(asked, items)
+                    call = BoundStatement(self._statement(scope, "admit"), chunk.values)
+                    receipts = chunk.receipts(await self.database.run_all(scope, [call]))
+                except _Unjudged:
+                    items = await self.check_echoes(scope, place, items)
+                except ShadowRefused:
+                    if careful:
+                        raise
+                    careful = True
+            if recording():
+                told.tell(**receipt_facts(scope.agent, receipts))
+        return receipts
 
     async def _admit_chunks(
         self, scope: Scope, asked: Values, items: Sequence[WriteItem]
@@ -213,8 +227,12 @@ class Gateway:
             asked |= {"key": once.key, "digest": once.digest}
         values = scoping.bound(scope) | {"call": plain_json(asked)}
         written = BoundStatement(self._statement(scope, function), values)
-        (row,) = await self.database.run_all(scope, [written])
-        return _receipt(row, receipt_id)
+        with span(_SPANS.get(function) or call["verb"], scope=scope) as told:
+            (row,) = await self.database.run_all(scope, [written])
+            receipt = _receipt(row, receipt_id)
+            if recording():
+                told.tell(**receipt_facts(scope.agent, receipt))
+        return receipt
 
     def _statement(self, scope: Scope, function: str) -> Statement:
         return self.family.statement("gateway", function, scope, prepared=True)

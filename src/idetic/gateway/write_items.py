@@ -84,7 +84,7 @@ class WriteItem:
     def _chosen(self) -> dict[str, Any]:
         """What the caller chose: the part that an idempotency key stands for."""
         cell = self.cell
-        made = {
+        made: dict[str, Any] = {
             "transition": cell.transition,
             "tier": cell.tier.value,
             "typology": cell.typology.value,

@@ -29,7 +29,7 @@ from idetic.lifecycle import (
     erasure,
     observations,
     promotion,
-    retention,
+    tombstones,
 )
 from idetic.lifecycle import contradictions as contradictions_verbs
 from idetic.lifecycle import corroborations as corroborations_verbs
@@ -164,9 +164,9 @@ class MemoryVerbs(PlaceVerbs):
     disposition = dispositions.disposition
     dispose = dispositions.dispose
     undo = undo_verbs.undo
-    tombstone = retention.tombstone
-    dispose_tombstones = retention.dispose_tombstones
-    reconcile = retention.reconcile
+    tombstone = tombstones.tombstone
+    dispose_tombstones = tombstones.dispose_tombstones
+    reconcile = tombstones.reconcile
     recover = close_scope.recover
     rescan = canonical_rescan.rescan
     consolidate = consolidation.consolidate

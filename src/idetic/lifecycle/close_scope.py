@@ -17,7 +17,6 @@ from idetic.engine import Binding
 from idetic.errors import ScopeClosed
 from idetic.evidence import Closed, Decided, Relation
 from idetic.gates.gate import Pipeline
-from idetic.lifecycle import promotion_gates
 from idetic.lifecycle.promotion import PromotionPass, decisions, target
 from idetic.lifecycle.promotion_inputs import (
     Inherited,
@@ -25,6 +24,7 @@ from idetic.lifecycle.promotion_inputs import (
     entries_by_claim,
     groups,
     matches_by_words,
+    policy_of,
     session_statements,
 )
 from idetic.model import Capability, Decision, Entry, EntryState, Place, Tier, Typology
@@ -34,6 +34,7 @@ from idetic.spec.typology import PromotionPath, ScopeEnd
 from idetic.store import anchor_scans
 from idetic.store.anchor_transaction import AnchorTransaction, ScopeRow, StoredEntry
 from idetic.store.steps import AddStep, CloseStep, LinkStep, RecurStep, Step, drop_steps
+from idetic.telemetry import span
 from idetic.verbs.authorization import require
 from idetic.verbs.declaration import McpTool, post, verb
 
@@ -71,20 +72,27 @@ async def close_at(binding: Binding, reason: str) -> Closed:
     wanted = place.interaction_id or place.session_id
     if wanted is None or place.session_id is None:
         raise ScopeClosed("Persistent memory has no scope to close.")
-    # The model runs before the anchor is held: other writers wait for the lock, not for it.
-    profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
-    async with binding.hold() as tx:
-        rows = await tx.scopes(wanted)
-        own = next((row for row in rows if row.id == wanted), None)
-        if own is None:
-            raise ScopeClosed("There is no such session or interaction in this scope.")
-        if own.closed_at is not None:
-            step = LinkStep(f"{own.tier.value}_closed", "it was closed already")
-            return Closed((await binding.settle(tx, [step]))[0])
-        await tx.let_transient_go(own.session_id)
-        if own.tier is Tier.INTERACTION:
-            return await _close_interaction(binding, tx, own, reason)
-        return await _close_session(binding, tx, rows, own, reason, profile_id)
+    with span("close", scope=binding.scope):
+        # The model runs before the anchor is held: other writers wait for the lock, not for it.
+        profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
+        async with binding.hold() as tx:
+            return await _close(binding, tx, wanted, reason, profile_id)
+
+
+async def _close(
+    binding: Binding, tx: AnchorTransaction, wanted: UUID, reason: str, profile_id: UUID | None
+) -> Closed:
+    rows = await tx.scopes(wanted)
+    own = next((row for row in rows if row.id == wanted), None)
+    if own is None:
+        raise ScopeClosed("There is no such session or interaction in this scope.")
+    if own.closed_at is not None:
+        step = LinkStep(f"{own.tier.value}_closed", "it was closed already")
+        return Closed((await binding.settle(tx, [step]))[0])
+    await tx.let_transient_go(own.session_id)
+    if own.tier is Tier.INTERACTION:
+        return await _close_interaction(binding, tx, own, reason)
+    return await _close_session(binding, tx, rows, own, reason, profile_id)
 
 
 async def _close_interaction(
@@ -123,7 +131,7 @@ async def _promotion_steps(
     binding: Binding, tx: AnchorTransaction, session_id: UUID, profile_id: UUID | None
 ) -> list[Step]:
     statements = await session_statements(tx, session_id)
-    typology, policy = target(tx.spec, None), promotion_gates.policy_of(tx.spec)
+    typology, policy = target(tx.spec, None), policy_of(tx.spec)
     matches = {}
     if typology is not None:
         matches = await matches_by_words(tx, statements, profile_id, typology, policy)

@@ -17,8 +17,7 @@ from idetic.evidence import Decided, DispositionCause
 from idetic.lifecycle.duplicates import Sameness, compare, group
 from idetic.lifecycle.fact_merge import FactMerge
 from idetic.lifecycle.promotion import decisions
-from idetic.lifecycle.promotion_gates import policy_of
-from idetic.lifecycle.promotion_inputs import statement, supported_entries
+from idetic.lifecycle.promotion_inputs import policy_of, statement, supported_entries
 from idetic.model import Capability, EntryState, Receipt, Tier, Typology
 from idetic.reason.caps import Meter
 from idetic.reason.port import (

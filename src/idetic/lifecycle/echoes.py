@@ -16,8 +16,8 @@ from uuid import UUID
 
 from idetic.gateway.gateway import EchoCheck
 from idetic.gateway.write_items import WriteItem
-from idetic.lifecycle import promotion_gates
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare
+from idetic.lifecycle.promotion_inputs import policy_of
 from idetic.lifecycle.statement_words import read
 from idetic.model import Claim, Place, Scope
 from idetic.recall.evidence import QUOTE, seen, visible
@@ -67,7 +67,7 @@ class Echoes:
     """What one session was shown, ready to be compared with."""
 
     def __init__(self, spec: MemorySpec, shown: Sequence[Shown]):
-        self._policy = promotion_gates.policy_of(spec)
+        self._policy = policy_of(spec)
         self._by_words: defaultdict[Words, list[Shown]] = defaultdict(list)
         self._by_claim: defaultdict[Claim, list[Shown]] = defaultdict(list)
         for one in shown:

@@ -59,7 +59,10 @@ ErasedSubject = Annotated[
     capability=Capability.ERASE,
     writes=True,
     http=post("/erasures", "governing"),
-    examples=('idetic erase "Ada Byron" --reason "asked for it" {scope}',),
+    examples=(
+        'idetic erase --reason "request 17" --yes {scope} < identifiers.txt',
+        'idetic erase "Zora Quell" zora@quell.example --reason "request 17" --yes {scope}',
+    ),
 )
 async def erase(
     binding: Binding,

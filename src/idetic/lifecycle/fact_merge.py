@@ -11,9 +11,14 @@ from uuid import UUID
 from idetic.evidence import Relation
 from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
-from idetic.lifecycle import promotion_gates
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare
-from idetic.lifecycle.promotion_inputs import Inherited, SupportedEntry, as_source, statement
+from idetic.lifecycle.promotion_inputs import (
+    Inherited,
+    SupportedEntry,
+    as_source,
+    policy_of,
+    statement,
+)
 from idetic.model import Claim, Decision, Entry, Tier, Typology
 from idetic.reason.port import ConflictAnswered, ConflictVerdict, MergeAnswered, SummaryAnswered
 from idetic.spec.memory_spec import MemorySpec
@@ -88,7 +93,7 @@ class FactMerge:
 
     def _is_said(self, known: Sequence[StoredEntry], answer: MergeAnswered) -> bool:
         made = ComparedStatement(answer.text or "", answer.claim)
-        policy = promotion_gates.policy_of(self.spec)
+        policy = policy_of(self.spec)
         return Sameness.SAME in (compare(made, statement(k), policy).verdict for k in known)
 
     def summarised(self, known: Sequence[StoredEntry], answer: SummaryAnswered) -> None:

@@ -14,13 +14,13 @@ from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.evidence import Decided, GateResult, PromotionGate, Relation
-from idetic.lifecycle import promotion_gates
-from idetic.lifecycle.promotion_decision import PromotionDecision
+from idetic.lifecycle.promotion_decision import PromotionDecision, deduplication
 from idetic.lifecycle.promotion_inputs import (
     Inherited,
     SessionStatement,
     SupportedEntry,
     beside,
+    policy_of,
     supported_entries,
 )
 from idetic.model import Capability, Claim, Decision, Receipt, Tier, Typology
@@ -94,7 +94,7 @@ class PromotionPass(PromotionDecision):
     def _enter(self, heard: SessionStatement) -> SupportedEntry | None:
         """A statement that persistent memory does not hold yet: a candidate, or nothing."""
         typology = target(self.spec, heard.claim)
-        policy = promotion_gates.policy_of(self.spec)
+        policy = policy_of(self.spec)
         if typology is None or policy.path is PromotionPath.NONE:
             return None
         if typology is not Typology.EPISODIC and not _has_ground(heard, policy.candidates):
@@ -104,7 +104,7 @@ class PromotionPass(PromotionDecision):
             return None
         text, envelope = clean
         leader, taken = heard.leader, Inherited.of(heard.members, heard.lineage)
-        gate = promotion_gates.deduplication("nothing persistent says this yet")
+        gate = deduplication("nothing persistent says this yet")
         step = AddStep(
             "proposed" if typology is not Typology.EPISODIC else "compounded",
             "left by its session",

@@ -12,15 +12,72 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.evidence import Corroboration, GateResult, Relation
+from idetic.evidence import Corroboration, GateResult, PromotionGate, Relation
 from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
-from idetic.lifecycle import promotion_gates
-from idetic.lifecycle.promotion_inputs import SupportedEntry, as_source
+from idetic.lifecycle.promotion_inputs import SupportedEntry, as_source, policy_of
 from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ArchiveCause, ConflictRule, PromotionPath
 from idetic.store.steps import AddStep, CorroborateStep, LinkStep, Step, TurnStep
+
+# --- the four gates: each says what it saw and what it needed -------------------------------------
+
+
+def sessions(sources: Sequence[Corroboration]) -> set[UUID]:
+    """The contexts that sources come from; one outside any session is a context of its own."""
+    return {one.session_id or one.source_ref for one in sources}
+
+
+def deduplication(why: str, similarity: float | None = None) -> GateResult:
+    """It is the one entry that says this."""
+    have = 1.0 if similarity is None else round(float(similarity), 4)
+    return GateResult(PromotionGate.DEDUPLICATION, True, have, have, why)
+
+
+def duplicate() -> GateResult:
+    """Another entry states this already, and one is enough."""
+    return GateResult(PromotionGate.DEDUPLICATION, False, 2, 1, "another entry states this already")
+
+
+def corroboration(sources: Sequence[Corroboration], need: int) -> GateResult:
+    """Enough independent sources."""
+    have = len(sources)
+    why = f"{have} independent source{'' if have == 1 else 's'}, {need} needed"
+    return GateResult(PromotionGate.CORROBORATION, have >= need, have, need, why)
+
+
+def confidence(agree: int, against: int, need: float) -> GateResult:
+    """A pattern repeated often enough: the rule of succession over what was seen."""
+    have = (agree + 1) / (agree + against + 2)
+    why = f"seen {agree} times for and {against} against: confidence {have:.2f}, {need:.2f} needed"
+    return GateResult(PromotionGate.CORROBORATION, have >= need, round(have, 4), need, why)
+
+
+def sanitization(pipeline: Pipeline, text: str) -> GateResult:
+    """Nothing in it that its boundary would have changed."""
+    passed = pipeline.apply(text)
+    found = sum(change.count for change in passed.changes)
+    if passed.refused is not None:
+        return GateResult(PromotionGate.SANITIZATION, False, found, 0, passed.refused)
+    why = "nothing to remove" if not found else f"{found} removed"
+    return GateResult(PromotionGate.SANITIZATION, found == 0, found, 0, why)
+
+
+def cross_context(sources: Sequence[Corroboration], need: int) -> GateResult:
+    """More than one session says so."""
+    have = len(sessions(sources))
+    why = f"{have} session{'' if have == 1 else 's'} agree, {need} needed"
+    return GateResult(PromotionGate.CROSS_CONTEXT, have >= need, have, need, why)
+
+
+def outranked(trust: int, other: int) -> GateResult:
+    """What would replace a stronger statement waits for somebody to decide."""
+    why = f"its trust is {trust}, and it would replace a statement of {other}"
+    return GateResult(PromotionGate.CROSS_CONTEXT, False, trust, other, why)
+
+
+# --- the decision -------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -58,27 +115,27 @@ class PromotionDecision:
     ) -> list[GateResult]:
         """What each of the four gates says about an entry now."""
         found = supported.independent()
-        policy = promotion_gates.policy_of(self.spec)
+        policy = policy_of(self.spec)
         if supported.entry.typology is Typology.PROCEDURAL:
             need = self.spec.writes_of(Tier.PERSISTENT, Typology.PROCEDURAL).min_confidence
             others = (s for s in about if s.live and s.value != supported.value)
             against = sum(len(other.independent()) for other in others)
-            counted = promotion_gates.confidence(len(found), against, need)
+            counted = confidence(len(found), against, need)
         else:
-            counted = promotion_gates.corroboration(found, policy.min_corroborations)
-        single = promotion_gates.deduplication("the one entry that says this")
+            counted = corroboration(found, policy.min_corroborations)
+        single = deduplication("the one entry that says this")
         if any(is_twin(s, supported) for s in about):
-            single = promotion_gates.duplicate()
+            single = duplicate()
         gates = [
             single,
             counted,
-            promotion_gates.sanitization(self.sanitize, supported.entry.body_text),
-            promotion_gates.cross_context(found, policy.min_sessions),
+            sanitization(self.sanitize, supported.entry.body_text),
+            cross_context(found, policy.min_sessions),
         ]
         replaced = (s.entry.trust for s in about if is_conflict(s, supported))
         stronger = max(replaced, default=0)
         if stronger > supported.entry.trust:
-            gates.append(promotion_gates.outranked(supported.entry.trust, stronger))
+            gates.append(outranked(supported.entry.trust, stronger))
         return gates
 
     def _to_current(

@@ -11,7 +11,6 @@ from uuid import UUID
 from idetic.evidence import Corroboration, Lineage, Relation, SourceType
 from idetic.ids import uuid7
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, group
-from idetic.lifecycle.promotion_gates import independent
 from idetic.model import Claim, Entry, EntryState, Origin, Ref, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConsolidationMethod, PromotionPolicy
@@ -19,6 +18,25 @@ from idetic.store import anchor_scans
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 
 LineageOf = Mapping[UUID, Sequence[Lineage]]
+
+
+def policy_of(spec: MemorySpec) -> PromotionPolicy:
+    """The policy that episodes meet on their way to a fact.
+
+    Where the persistent tier holds episodes they are promoted from there; where it does not, they
+    come straight from the session.
+    """
+    persistent = Typology.EPISODIC in spec.typology.at(Tier.PERSISTENT)
+    return spec.promotion_of(Tier.PERSISTENT if persistent else Tier.SESSION, Typology.EPISODIC)
+
+
+def independent(sources: Iterable[Corroboration]) -> list[Corroboration]:
+    """The sources that count: each once, none withdrawn, nothing an agent only inferred."""
+    found: dict[object, Corroboration] = {}
+    for one in sources:
+        if one.withdrawn_at is None and one.source_type.independent:
+            found.setdefault(one.source, one)
+    return list(found.values())
 
 
 def as_source(entry: Entry, relation: Relation) -> Lineage:

@@ -33,7 +33,7 @@ from idetic.persona.loops import Dreamed, Loop
 from idetic.persona.persona_errors import ModelMalformed, TooManyRounds
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.prompt import ActorPrompt, Recalled, build, note_part
-from idetic.reason.reply import ToolCall
+from idetic.reason.endpoint import ToolCall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 
 MAX_ROUNDS = 8

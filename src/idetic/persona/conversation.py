@@ -19,9 +19,8 @@ from anyio import to_thread
 from idetic.errors import InputError
 from idetic.persona.persona_errors import ModelMalformed
 from idetic.reason.caps import Caps, Meter
-from idetic.reason.chat import Chat
-from idetic.reason.endpoint import Endpoint
-from idetic.reason.reply import Reply, ToolCall
+from idetic.reason.endpoint import ChatReply, Endpoint, ToolCall
+from idetic.reason.openai_compatible import Chat
 
 Message: TypeAlias = dict[str, Any]
 
@@ -119,7 +118,7 @@ def read_reply(said: object) -> ModelReply:
         reply = said
     elif isinstance(said, str):
         reply = ModelReply(said)
-    elif isinstance(said, Reply):
+    elif isinstance(said, ChatReply):
         reply = ModelReply(said.content, said.calls)
     elif isinstance(said, Mapping):
         reply = _from_message(said)

@@ -19,11 +19,11 @@ from idetic.persona.persona_errors import IdentityError, IdentityInvalid, NotTun
 from idetic.spec.loader import load as load_spec
 from idetic.spec.plain import MAX_BYTES, plain
 from idetic.spec.primitives import FuzzyHeuristics
-from idetic.spec.problems import Finding, Problem, SpecInvalid, path_of
+from idetic.spec.problems import Finding, SpecInvalid, SpecProblem, path_of
 from idetic.spec.shape import fit, nearest
 
 if TYPE_CHECKING:
-    from idetic.spec.document import Document
+    from idetic.spec.document import YamlDocument
 
 TUNABLE = ("instructions",)
 """What `learn` may change; the version follows from it."""
@@ -99,7 +99,7 @@ class Identity:
         cls,
         data: Mapping[str, Any],
         source: str = "The identity",
-        document: Document | None = None,
+        document: YamlDocument | None = None,
     ) -> Self:
         """The identity of a mapping; a `document` knows the lines it was read from."""
         readable, unreadable = plain(data)
@@ -224,11 +224,11 @@ def _heuristics(given: object, persona: Persona) -> FuzzyHeuristics | list[Findi
 
 
 def _invalid(
-    findings: Sequence[Finding], source: str, document: Document | None
+    findings: Sequence[Finding], source: str, document: YamlDocument | None
 ) -> IdentityInvalid:
     """The error that lists these findings, with their lines where a document knows them."""
     problems = [
-        Problem(
+        SpecProblem(
             SECTION,
             path_of(found.steps),
             found.message,

@@ -16,15 +16,14 @@ from uuid import UUID
 
 import anyio
 
-from idetic.embed.errors import EmbedderHangs
+from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError, ScopeClosed
 from idetic.ids import uuid7
 from idetic.persona.compactor import COMPACT_MAX
 from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import Event, EventKind, Progress, Visibility
 from idetic.persona.persona_stores import Coverage, PersonaStores
-from idetic.reason.errors import ReasonerError
-from idetic.reason.port import Evidence, Reasoner, SummaryAsked, Usage
+from idetic.reason.port import Reasoner, ReasonerError, ShownEntry, SummaryAsked, Usage
 
 # Closing goes on although the task was cancelled, for so many seconds at the most.
 CLOSING = 60.0
@@ -191,7 +190,7 @@ class Dream:
                 while found := await stores.events("unreasoned", after=after, **asked):
                     for event in found:
                         after = event.position
-                        shown = Evidence(event.id, event.content)
+                        shown = ShownEntry(event.id, event.content)
                         try:
                             answer = await reasoner.summarise(SummaryAsked((shown,), COMPACT_MAX))
                         except ReasonerError:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -157,7 +158,11 @@ class AnchorTransaction:
     async def stored_where(self, which: str, **values: Any) -> list[StoredEntry]:
         """Entries by a named condition: in_session, in_interaction, transient, claimed, named."""
         columns = self.entry_columns.columns(self.scope)
-        parts = {"which": lifecycle_part(which), "columns": columns, "rests": self._rests()}
+        parts = {
+            "which": lifecycle_part(which),
+            "columns": columns,
+            "rests": self.entry_columns.rests,
+        }
         rows = await self.rows("known", parts, **values)
         made = self.entry_columns.entry
         return [StoredEntry(made(self.scope, row[2:]), _vector(row[0]), row[1]) for row in rows]
@@ -177,14 +182,6 @@ class AnchorTransaction:
         given = {**parts, "columns": self.entry_columns.columns(self.scope)}
         rows = await self.ask(file, query, given, **values)
         return [self.entry_columns.entry(self.scope, row) for row in rows]
-
-    def _rests(self) -> str:
-        parts = [lifecycle_part("rests")]
-        for canonical in self.spec.references.canonical:
-            if canonical.contradictions:
-                names = canonical_names(self.family, canonical)
-                parts.append(lifecycle_part("contradicted").replace("{noun}", names["noun"]))
-        return f"({' OR '.join(parts)})"
 
     # --- what is known about entries ----------------------------------------------------------
 
@@ -344,6 +341,7 @@ class Anchors:
             yield tx
 
 
+@cache
 def lifecycle_part(query: str) -> str:
     """A part of a query of `lifecycle.sql`."""
     return templates.query(f"queries/{LIFECYCLE}.sql", query)

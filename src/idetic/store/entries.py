@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -32,6 +33,7 @@ from idetic.store.templates import filled
 
 _FILE = "entries"
 _PATH = "queries/entries.sql"
+_LIFECYCLE = "queries/lifecycle.sql"
 _FIELDS = (
     "memory_id tier typology body_text envelope origin trust created_at created_by spec_version "
     "session_id interaction_id valid_at invalid_at archived_at superseded_at superseded_by "
@@ -108,6 +110,13 @@ class Entries:
     ) -> Rows:
         call = self._family.call(_FILE, query, scope, parts, **values)
         return await self._database.run(scope, call.statement, call.values)
+
+    @cached_property
+    def rests(self) -> str:
+        """The condition that something rests on an entry called m, so that it must stay."""
+        acted, disputed = (templates.query(_LIFECYCLE, n) for n in ("rests", "contradicted"))
+        nouns = [c.noun for c in self._family.spec.references.canonical if c.contradictions]
+        return f"({' OR '.join([acted, *(disputed.replace('{noun}', n) for n in nouns)])})"
 
     def columns(self, scope: Scope) -> str:
         """The columns that `entry` reads, of a memory table called m."""

@@ -1,6 +1,14 @@
 """The demo world: stories of two organisations, what plays them, and who is in it."""
 
-from idetic.world.loading import load_world
-from idetic.world.places import Action, Domain, Login, Organisation, PersonaAgent, World
+from idetic.world.organisations import Domain, Login, Organisation, World, WorldAction, WorldPersona
+from idetic.world.player import load_world
 
-__all__ = ["Action", "Domain", "Login", "Organisation", "PersonaAgent", "World", "load_world"]
+__all__ = [
+    "Domain",
+    "Login",
+    "Organisation",
+    "World",
+    "WorldAction",
+    "WorldPersona",
+    "load_world",
+]

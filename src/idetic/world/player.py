@@ -1,166 +1,299 @@
-"""Playing a story against a real database: the demos and their tests run this same player."""
+"""The player of stories, and the loader that plays all of them once to make the demo world.
+
+The demos, the loader and their tests play with this one. The loader keeps a log of its own, which
+is persona memory in a tenant of its own. The id of an event follows from what it says, and an id is
+written once: so only one process can begin an attempt, and one that died before its last event is
+known to be incomplete.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from uuid import UUID
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, time, timedelta
+from itertools import count as attempts
+from typing import Any
+
+import anyio
 
 from idetic.context import Worlds
-from idetic.library.handles import Interaction
-from idetic.library.handles import Session as Opened
+from idetic.errors import IdempotencyConflict
+from idetic.ids import uuid7
 from idetic.library.idetic import Idetic
-from idetic.model import Decision, Observation, Receipt
-from idetic.world import script
-from idetic.world.book import Line
-from idetic.world.cast import AGENT, Cast, Setting
-from idetic.world.clock import StoryClock
-from idetic.world.governing import action_of
-from idetic.world.happening import Events
-from idetic.world.rulebook import Rulebook
-from idetic.world.story import Story
+from idetic.persona.event_validation import EventDraft
+from idetic.persona.events import EventKind, Persona, Visibility
+from idetic.persona.identity import Identity
+from idetic.persona.persona_memory import PersonaMemory
+from idetic.recall.embedding import Model
+from idetic.world import events as _events  # noqa: F401 - so that every kind of event is known
+from idetic.world.looks import count
+from idetic.world.organisations import (
+    EDITION,
+    PERSONA,
+    Domain,
+    World,
+    WorldAction,
+    WorldPersona,
+    identity,
+    logins,
+    organisations,
+    personas,
+)
+from idetic.world.performance import Performance
+from idetic.world.stage import AGENT, Cast, Rulebook, Setting, StoryClock
+from idetic.world.story import Scene, Story, read_data, read_story
+
+Progress = Callable[[str, int, int], None]
+Tell = Callable[[Scene], None]
+
+TENANT = "idetic-demo-world"
+DAYS = 31
+# Longer than a scope's lease: what a process left open has been found by then.
+_BETWEEN = timedelta(minutes=70)
+_THREAD = timedelta(minutes=4)
+_BETWEEN_EVENTS = timedelta(seconds=20)
+_EXTERNAL = {EventKind.USER_INPUT, EventKind.ACTOR_OUTPUT, EventKind.FEEDBACK}
+MONTH_BEGINS = datetime(2026, 3, 2, tzinfo=UTC)
+"""The first day of the month that is the same each time, wherever it is played."""
 
 
-@dataclass(frozen=True)
-class Told:
-    """What one event came to."""
+class _NoModel(Model):
+    """No model, even if there is one: stories come out the same with and without."""
 
-    day: int
-    title: str
-    lines: tuple[Line, ...] = ()
+    async def get(self) -> None:
+        """Nothing."""
+        return
 
 
-Tell = Callable[[Told], None]
-Look = Callable[["Player", str], Awaitable[None]]
+async def perform(
+    db: Idetic, name: str, tell: Tell, *, begins: datetime | None = None
+) -> Performance:
+    """Play a story in a tenant of its own; `tell` is given each scene as it happens.
+
+    Unless it is said when it `begins`, it ends yesterday.
+    """
+    story = read_story(name)
+    clock = StoryClock(begins or _days_ago(db, story.events[-1].day))
+    return await play(db, clock, story, Setting(uuid7(), uuid7(), story.name), tell)
+
+
+def _days_ago(db: Idetic, days: int) -> datetime:
+    today = datetime.combine(db.clock.now().astimezone(UTC), time(), UTC)
+    return today - timedelta(days=days)
 
 
 async def play(
-    db: Idetic,
-    clock: StoryClock,
-    story: Story,
-    setting: Setting,
-    tell: Tell,
-    look: Look | None = None,
-) -> Player:
-    """A story from beginning to end; `look` is given the player whenever the script says so."""
+    db: Idetic, clock: StoryClock, story: Story, setting: Setting, tell: Tell
+) -> Performance:
+    """Play a story from beginning to end, under its own clock and without a model."""
+    db = db.under(clock)
+    db.model = _NoModel()
     # Under the machine's clock: when a spec was applied is no part of the story.
     cast = Cast(await db.agent(AGENT), setting)
     worlds = Worlds(db)
     clock.turn_to(min(text.day for texts in story.rules.values() for text in texts))
     world_id = await worlds.register(setting.org_id, setting.domain_id, setting.name)
-    rules = Rulebook(worlds, setting.org_id, setting.domain_id, world_id)
-    await rules.open(story, clock)
-    player = Player(Events(story, cast, rules, clock), clock)
+    performance = Performance(story, cast, Rulebook(worlds, setting, world_id), clock)
+    await performance.rules.open(story, clock)
     for event in story.events:
         clock.turn_to(event.day)
-        if isinstance(event, script.Look):
-            if look is not None:
-                await look(player, event.name)
-        elif isinstance(event, script.Session):
-            tell(await player.session(event))
-        else:
-            title, lines = await player.others.happen(event)
-            tell(Told(event.day, title, tuple(lines)))
-    return player
+        performance.event = event
+        tell(await event.happen(performance))
+    return performance
 
 
-class Player:
-    """Plays sessions; everything else that happens is in `others`."""
+async def load_world(db: Idetic, *, progress: Progress | None = None) -> World:
+    """Load the demo world, or find that it is there, which is quick.
 
-    def __init__(self, others: Events, clock: StoryClock) -> None:
-        self.others = others
-        self.clock = clock
-        self.book = others.book
-        self.sessions = 0
+    A load that was interrupted cannot be taken up again, because memory forgets nothing: it is left
+    where it is, and the world begins anew in other tenants. `abandoned` says how often.
+    """
+    await db.agent(AGENT)
+    await db.agent("persona_agent")
+    # Nothing is derived from the journal: nobody searches it.
+    journal = await db.persona(Identity(agent_id="loader"), tenant=TENANT, derive=False)
+    for attempt in attempts():
+        complete = await journal.actor.get_by_id(identity("complete", attempt))
+        if complete is not None:
+            return _world(attempt, complete.metadata, loaded=False)
+        begun = await journal.actor.get_by_id(identity("begun", attempt))
+        if begun is None and await _recorded(journal, "begun", attempt):
+            break
+    came_to = await _Load(db, attempt, progress).run()
+    await _recorded(journal, "complete", attempt, came_to)
+    return _world(attempt, came_to, loaded=True)
 
-    async def session(self, told: script.Session) -> Told:
-        """One session, thread by thread. One that dies leaves everything open."""
-        self.sessions += 1
-        number = f"s{self.sessions:02}"
-        session = await self.others.cast.agent(told.by).session().open()
-        self._call(session.id, number)
-        for count, said in enumerate(told.threads, start=1):
-            turn = await session.interaction().open()
-            self._call(turn.id, f"{number}/{count}")
-            await self._say(turn, said, told)
-            self.clock.go_on()
-            if not told.dies:
-                await self.book.close(await turn.close())
-        await self._say(session, told.notes, told)
-        title = f"{number} {told.name}: {_counted(told)}"
-        lines = [] if told.dies else await self.book.close(await session.close())
-        return Told(told.day, title, tuple(lines))
 
-    def _call(self, scope_id: UUID | None, name: str) -> None:
-        if scope_id is not None:
-            self.book.voices[scope_id] = name
+async def _recorded(
+    journal: PersonaMemory, what: str, attempt: int, came_to: Mapping[str, Any] | None = None
+) -> bool:
+    """Write into the journal what an attempt has reached; False if somebody else was faster."""
+    async with journal.loop("load the demo world") as loop:
+        try:
+            # Another load has another loop, so its event is another one under the same id.
+            await loop.append(
+                EventKind.SYSTEM_EVENT,
+                f"Loading edition {EDITION}, attempt {attempt}: {what}.",
+                visibility=Visibility.INTERNAL,
+                metadata=came_to,
+                id=identity(what, attempt),
+            )
+        except IdempotencyConflict:
+            return False
+    return True
 
-    async def _say(self, place: Opened | Interaction, said: str, told: script.Session) -> None:
-        """Write everything down in one go, up to a question, which is put when its turn comes."""
-        labels: list[str] = []
-        for label in [*said.split(), script.ASK]:
-            if not label.startswith(script.ASK):
-                labels.append(label)
-                continue
-            if labels:
-                await self._write(place, labels, told)
-            labels = []
-            if question := label.removeprefix(script.ASK):
-                found = await place.context(self.others.story.questions[question])
-                self.book.counts["questions"] += 1
-                self.book.counts["answered"] += bool(found.included)
 
-    async def _write(
-        self, place: Opened | Interaction, labels: list[str], told: script.Session
-    ) -> None:
-        seen = [self._seen(label, told, place.place.interaction_id) for label in labels]
-        for _ in range(2 if told.twice else 1):
-            receipts = await place.observe_many(seen)
-        for label, receipt in zip(labels, receipts, strict=True):
-            await self._noted(label.removesuffix("~"), receipt, told)
+class _Load:
+    """One attempt: every domain and every persona agent, side by side, each with its clock.
 
-    async def _noted(self, what: str, receipt: Receipt, told: script.Session) -> None:
-        """What became of a note; an action rests on it or a dispute is about it at once."""
-        self.book.counts["observations"] += 1
-        if receipt.decision is not Decision.ADD:
-            refused = receipt.decision is Decision.REJECT
-            self.book.counts["refused" if refused else "echoes"] += 1
-            return
-        entry_id = self.book.saw(receipt, what)
-        if what == told.acts_on:
-            action_id = action_of(self.others.cast.setting.domain_id, f"{told.name}/{what}")
-            await self.others.cast.explorer.link_action(action_id, "published_decision", [entry_id])
-            self.book.actions[f"{told.name}/{what}"] = action_id
-        if told.disputes is not None and what == told.disputes.what:
-            await self.others.dispute(entry_id, told.disputes)
+    The month ends yesterday, so that it looks alive; what happens in it does not depend on that.
+    """
 
-    def _seen(self, label: str, told: script.Session, turn: UUID | None) -> Observation:
-        provenance = {"world_model_version": script.model_version(told.day)}
-        if label.startswith(script.COPY):
-            restated = self.others.rules.says(label.removeprefix(script.COPY))
-            return Observation(f"Noted: {restated}", provenance=provenance)
-        saying = self.others.story.sayings[label.removesuffix("~")]
-        return Observation(
-            (saying.again if label.endswith("~") else None) or saying.says,
-            envelope=saying.envelope,
-            refs=tuple(self.others.rules.ref(name) for name in saying.rules),
-            claim=saying.claim,
-            provenance=provenance,
-            heard_from=saying.heard_from,
-            idempotency_key=f"{turn}:{label}" if told.twice else None,
+    def __init__(self, db: Idetic, attempt: int, progress: Progress | None) -> None:
+        self._db = db
+        self._organisations = organisations(attempt)
+        self._personas = personas(attempt)
+        self._progress = progress
+        self._done = self._total = 0
+        self._counts: dict[str, Mapping[str, int]] = {}
+        self._actions: dict[str, list[str]] = {}
+        self._begins = _days_ago(db, DAYS)
+
+    async def run(self) -> dict[str, Any]:
+        """Load it all; what it came to, as the journal keeps it."""
+        embedded = await self._db.model.get() is not None
+        try:
+            async with anyio.create_task_group() as group:
+                for organisation in self._organisations:
+                    for domain in organisation.domains:
+                        where = f"{organisation.name}/{domain.name}"
+                        group.start_soon(self._domain, where, domain)
+                for agent in self._personas:
+                    where = f"{PERSONA[2]}/{agent.agent_id}"
+                    group.start_soon(self._persona, where, agent)
+        except ExceptionGroup as failed:
+            # One story that fails ends the others; what it failed with is what a caller can use.
+            raise failed.exceptions[0] from None
+        if embedded:
+            await self._embed()
+        return {
+            "begins": self._begins.isoformat(),
+            "embedded": embedded,
+            "counts": dict(sorted(self._counts.items())),
+            "actions": dict(sorted(self._actions.items())),
+        }
+
+    async def _domain(self, where: str, domain: Domain) -> None:
+        story = read_story(domain.story)
+        self._total += len(story.events)
+
+        def tell(scene: Scene) -> None:
+            self._tell(f"day {scene.day}: {where}")
+
+        performance = await play(self._db, self._clock(), story, domain.setting, tell)
+        self._counts[where] = await count(performance)
+        self._actions[where] = list(performance.actions)
+
+    async def _embed(self) -> None:
+        """Vectors for what there is in the end, in batches; each thread for itself took 20 s."""
+        clock = self._clock()
+        clock.turn_to(DAYS)
+        agent = await self._db.under(clock).agent(AGENT)
+        for organisation in self._organisations:
+            for domain in organisation.domains:
+                await Cast(agent, domain.setting).keeper.embed()
+
+    async def _persona(self, where: str, agent: WorldPersona) -> None:
+        story, clock = read_data(agent.agent_id), self._clock()
+        player = _PersonaPlayer(self._db.under(clock), clock, agent, story["instructions"])
+        self._total += len(story["days"])
+        for step in story["days"]:
+            await player.step(step)
+            self._tell(f"day {step['day']}: {where}")
+        self._counts[where] = dict(player.counts)
+
+    def _clock(self) -> StoryClock:
+        return StoryClock(self._begins, _BETWEEN, _THREAD)
+
+    def _tell(self, what: str) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(what, self._done, self._total)
+
+
+class _PersonaPlayer:
+    """Plays the story of an agent with two personas.
+
+    A step of it is a loop of a persona with its events, a note that the Subconscious leaves to the
+    Actor, or a dream. A loop that is `underived` is in the log and nowhere else: what the next
+    dream is for.
+    """
+
+    def __init__(self, db: Idetic, clock: StoryClock, agent: WorldPersona, instructions: str):
+        self._db = db
+        self._clock = clock
+        self._tenant = agent.tenant
+        self._identity = Identity(
+            agent_id=agent.agent_id, name=agent.name, instructions=instructions
         )
+        self._memories: dict[bool, PersonaMemory] = {}
+        self.counts: Counter[str] = Counter()
+
+    async def step(self, step: Mapping[str, Any]) -> None:
+        """Play one step."""
+        self._clock.turn_to(step["day"])
+        memory = await self._memory(derive=not step.get("underived", False))
+        if "events" in step:
+            drafts = list(self._drafts(step["events"]))
+            async with memory.loop(step["task"], Persona(step.get("persona", "actor"))) as loop:
+                await loop.append_many(drafts)
+            underived = int(step.get("underived", False))
+            self.counts.update(loops=1, events=len(drafts), underived=underived)
+        elif "note" in step:
+            await memory.note(step["note"])
+            self.counts["notes"] += 1
+        else:
+            await memory.dream()
+            self.counts.update(dreams=1, loops=1)
+            self.counts["underived"] = 0
+
+    async def _memory(self, *, derive: bool) -> PersonaMemory:
+        if derive not in self._memories:
+            self._memories[derive] = await self._db.persona(
+                self._identity, tenant=self._tenant, derive=derive
+            )
+        return self._memories[derive]
+
+    def _drafts(self, events: Iterable[Mapping[str, str]]) -> Iterator[EventDraft]:
+        """Events as they are written down: `kind: text`, and the tool's name beside a call."""
+        moment = self._clock.now()
+        for event in events:
+            tool = {"tool": event["tool"]} if "tool" in event else None
+            ((word, text),) = [pair for pair in event.items() if pair[0] != "tool"]
+            kind = EventKind(word)
+            visibility = Visibility.EXTERNAL if kind in _EXTERNAL else Visibility.INTERNAL
+            yield EventDraft(kind, text, visibility, tool, moment)
+            moment += _BETWEEN_EVENTS
 
 
-def _counted(told: script.Session) -> str:
-    labels = [label for said in (*told.threads, told.notes) for label in said.split()]
-    notes = sum(not label.startswith(script.ASK) for label in labels)
-    threads = len(told.threads)
-    said = f"{threads} thread{'s' * (threads > 1)}, {notes} note{'s' * (notes > 1)}"
-    more = {
-        f", by {told.by}": told.by,
-        ", each sent twice": told.twice,
-        f"; an action rests on {told.acts_on}": told.acts_on,
-        f"; {told.disputes and told.disputes.what} speaks against a rule": told.disputes,
-        "; the process dies": told.dies,
-    }
-    return said + "".join(text for text, holds in more.items() if holds)
+def _world(attempt: int, came_to: Mapping[str, Any], *, loaded: bool) -> World:
+    begins = datetime.fromisoformat(came_to["begins"])
+    found = organisations(attempt)
+    actions = [
+        WorldAction(domain.setting.action_id(name), name, organisation.name, domain.name)
+        for organisation in found
+        for domain in organisation.domains
+        for name in came_to["actions"].get(f"{organisation.name}/{domain.name}", ())
+    ]
+    return World(
+        found,
+        personas(attempt),
+        logins(attempt),
+        begins,
+        begins + timedelta(days=DAYS),
+        came_to["counts"],
+        tuple(actions),
+        loaded,
+        attempt,
+        came_to["embedded"],
+    )

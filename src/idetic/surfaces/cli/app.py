@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -15,29 +15,20 @@ from typer.main import get_command
 import idetic
 from idetic.errors import IdeticError
 from idetic.surfaces.cli import (
-    audit_commands,
+    api_keys,
     bench,
-    commands,
     config,
-    config_commands,
-    demo_commands,
-    distribute,
-    doctor,
-    erase,
+    database,
+    demo,
+    embedding_model,
     failures,
-    key_commands,
-    mcp_commands,
-    model_commands,
-    move_commands,
     persona,
-    queue_commands,
     serve,
-    spec_commands,
-    turn_commands,
-    upgrade,
-    worker,
+    spec,
+    transfer,
 )
-from idetic.surfaces.cli.options import examples
+from idetic.surfaces.cli.options import examples, help_if_alone
+from idetic.surfaces.cli.verb_group import VerbGroup
 from idetic.telemetry import configure_from_environment
 
 NAME = "idetic"
@@ -46,41 +37,36 @@ app = typer.Typer(
     name=NAME,
     help="Governed memory for AI agents, on PostgreSQL.",
     epilog=examples("idetic demo", "idetic spec check my_agent.yaml", "idetic db status"),
+    cls=VerbGroup,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-app.add_typer(demo_commands.app, name="demo")
-app.add_typer(spec_commands.app, name="spec")
-app.add_typer(commands.db, name="db")
-app.add_typer(model_commands.app, name="model")
-app.add_typer(key_commands.app, name="keys")
-app.add_typer(persona.app, name="persona")
-app.command("dream", epilog=persona.DREAM)(persona.dream)
-app.command("recall", epilog=model_commands.RECALL)(model_commands.recall)
-app.command("embed", epilog=model_commands.EMBED)(model_commands.embed)
-app.command("doctor", epilog=doctor.DOCTOR)(doctor.doctor)
-app.command("upgrade", epilog=upgrade.UPGRADE)(upgrade.upgrade)
-app.command("distribute", epilog=distribute.DISTRIBUTE)(distribute.distribute)
-app.command("worker", epilog=worker.WORKER)(worker.worker)
-app.command("serve", epilog=serve.SERVE)(serve.serve)
-app.command("list", epilog=commands.LIST)(commands.list_entries)
-app.command("history", epilog=commands.HISTORY)(commands.history)
-app.command("verify", epilog=audit_commands.VERIFY)(audit_commands.verify)
-app.command("explain", epilog=audit_commands.EXPLAIN)(audit_commands.explain)
-app.command("erase", epilog=erase.ERASE)(erase.erase)
-app.command("observe", epilog=turn_commands.OBSERVE)(turn_commands.observe)
-app.command("context", epilog=turn_commands.CONTEXT)(turn_commands.context)
-app.command("close", epilog=turn_commands.CLOSE)(turn_commands.close)
-app.command("contradictions", epilog=queue_commands.LISTED)(queue_commands.contradictions)
-app.command("resolve", epilog=queue_commands.RESOLVE)(queue_commands.resolve)
-app.command("disposition", epilog=queue_commands.DUE)(queue_commands.disposition)
-app.command("dispose", epilog=queue_commands.DISPOSE)(queue_commands.dispose)
-app.command("mcp", epilog=mcp_commands.MCP)(mcp_commands.mcp)
-app.command("bench", epilog=bench.BENCH)(bench.bench)
-app.add_typer(config_commands.app, name="config")
-app.command("export", epilog=move_commands.EXPORT)(move_commands.export)
-app.command("import", epilog=move_commands.IMPORT)(move_commands.import_)
-app.command("adopt", epilog=move_commands.ADOPT)(move_commands.adopt)
+_GROUPS = {
+    "demo": demo.app,
+    "spec": spec.app,
+    "db": database.db,
+    "model": embedding_model.app,
+    "keys": api_keys.app,
+    "persona": persona.app,
+    "config": config.app,
+}
+_COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
+    "serve": (serve.serve, serve.SERVE),
+    "worker": (serve.worker, serve.WORKER),
+    "mcp": (serve.mcp, serve.MCP),
+    "doctor": (database.doctor, database.DOCTOR),
+    "upgrade": (database.upgrade, database.UPGRADE),
+    "distribute": (database.distribute, database.DISTRIBUTE),
+    "bench": (bench.bench, bench.BENCH),
+    "dream": (persona.dream, persona.DREAM),
+    "export": (transfer.export, transfer.EXPORT),
+    "import": (transfer.import_, transfer.IMPORT),
+    "adopt": (transfer.adopt, transfer.ADOPT),
+}
+for _name, _group in _GROUPS.items():
+    app.add_typer(_group, name=_name)
+for _name, (_command, _shown) in _COMMANDS.items():
+    app.command(_name, epilog=_shown)(_command)
 
 
 def _version(asked: bool) -> None:
@@ -97,7 +83,7 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    commands.help_if_alone(context)
+    help_if_alone(context)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,9 +1,8 @@
-"""Settings from a file: what the environment and options may replace.
+"""Settings from a file, which the environment and options may replace; and `idetic config show`.
 
 A setting is marked by its environment variable, and that mark alone decides which options of which
-commands a file can fill in: what cannot come from the environment cannot come from a file.
-
-The admin login has no option: everybody on a machine can read a command's arguments.
+commands a file can fill in: what cannot come from the environment cannot come from a file. The
+admin login has no option: everybody on a machine can read a command's arguments.
 """
 
 from __future__ import annotations
@@ -16,7 +15,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from idetic.errors import InputError
+from idetic.surfaces.cli import output
+from idetic.surfaces.cli.options import (
+    Dsn,
+    Json,
+    MaybeAgent,
+    MaybeAnchor,
+    MaybeAs,
+    examples,
+    group,
+)
 
 FILE = "idetic.toml"
 VARIABLE = "IDETIC_CONFIG"
@@ -41,6 +52,8 @@ class Config:
 
     def defaults(self, command: Any) -> dict[str, Any]:
         """What the file says for a command's options and for all commands below it."""
+        if not self.values:
+            return {}
         found = {
             each.name: self.values[each.envvar]
             for each in command.params
@@ -120,3 +133,66 @@ def _wrong(path: Path, what: str) -> InputError:
 def masked(dsn: str) -> str:
     """A DSN that can be shown."""
     return _PASSWORD.sub(r"\1***", _PASSWORD_IN_URL.sub(r"\1***\2", dsn))
+
+
+app = group(
+    "Settings: where they come from.",
+    "idetic config show",
+    "IDETIC_AS=operator:ada idetic config show",
+)
+
+
+@app.command("show", epilog=examples("idetic config show", "idetic config show --json"))
+def show_config(
+    context: typer.Context,
+    dsn: Dsn = None,
+    agent: MaybeAgent = None,
+    anchor: MaybeAnchor = None,
+    as_: MaybeAs = None,
+    json: Json = False,
+) -> None:
+    """Show each setting and its source: a file, then the environment, then options, the strongest.
+
+    A password in a DSN is not shown.
+    """
+    path, admin = load().path, admin_dsn()
+    given = {
+        "dsn": dsn and masked(dsn),
+        "admin_dsn": admin and masked(admin),
+        "agent": agent,
+        "anchor": anchor,
+        "as": as_,
+    }
+    settings: list[dict[str, Any]] = [
+        {"name": name, "value": value or None, "source": _source(context, name, value, path)}
+        for name, value in given.items()
+    ]
+
+    def show(console: Any) -> None:
+        rows = [
+            {"setting": one["name"], "value": _shown(one), "from": one["source"]}
+            for one in settings
+        ]
+        console.print(output.listing(rows))
+
+    output.answer({"file": path and str(path), "settings": settings}, json, show)
+
+
+def _shown(setting: Mapping[str, Any]) -> str:
+    value = setting["value"]
+    if value is None:
+        return "the embedded server" if setting["name"] == "dsn" else ""
+    return "\n".join(value) if isinstance(value, list) else str(value)
+
+
+def _source(context: typer.Context, name: str, value: Any, path: Path | None) -> str:
+    variable = SETTINGS[name]
+    where = context.get_parameter_source("as_" if name == "as" else name)
+    told = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
+    if not value:
+        return "not set"
+    return {
+        "COMMANDLINE": f"the option --{name}",
+        "ENVIRONMENT": f"the environment variable {variable}",
+        "DEFAULT_MAP": f"the file {path}",
+    }.get(told, "not set")

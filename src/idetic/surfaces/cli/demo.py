@@ -1,104 +1,340 @@
-"""`idetic demo`: the demo world, and then the story, scene by scene as it happens."""
+"""`idetic demo …`: stories in the terminal, the demo world, and keys to it for `idetic serve`."""
 
+# ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from rich.console import Console
-from rich.panel import Panel
+import typer
 
-from idetic.library.idetic import Idetic
-from idetic.model import Entry
-from idetic.spec.memory_spec import MemorySpec
-from idetic.store.embedded import status
-from idetic.surfaces.cli import demo_scenes as scenes
-from idetic.surfaces.cli import demo_story as story
 from idetic.surfaces.cli import output
-from idetic.surfaces.cli.demo_play import play
-from idetic.surfaces.cli.demo_show import Stage, show
-from idetic.surfaces.cli.demo_world import loaded_world, said_of, world_data
-from idetic.surfaces.cli.memory import entry_data
-from idetic.surfaces.cli.sources import with_database
-from idetic.world import World
+from idetic.surfaces.cli.options import Dsn, Json, examples
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from idetic.library.idetic import Idetic
+    from idetic.model import Principal
+    from idetic.world import Login, World
+    from idetic.world.performance import Performance
+    from idetic.world.story import Scene, Sections
+
+# For a server that was killed and could not revoke them.
+_KEYS_HOLD = timedelta(days=7)
+_STYLES = {
+    **dict.fromkeys(("promoted", "meta_promoted", "promote", "confirmed"), "green"),
+    **dict.fromkeys(("invalidated", "superseded", "archived", "archive"), "yellow"),
+    **dict.fromkeys(("promotion_refused", "corroboration_failed"), "red"),
+    "undone": "magenta",
+}
+_SECTIONS = {
+    "facts": "Facts, and who says so",
+    "habits": "How things are done",
+    "candidates": "Candidates, and what they lack",
+    "replaced": "Replaced: both values are kept, with the time each stood",
+    "archived": "Archived",
+    "due": "Due: somebody has to decide",
+    "contradictions": "Contradictions with rules",
+    "kept": "Notes that outlived their session",
+    "dropped": "Notes that left nothing",
+    "written": "All notes",
+}
+_HOW = (
+    "s05/2 is the second thread of the fifth session. A thread counts once, however often it says "
+    "something; what stands in (brackets) never counts."
+)
+
+app = typer.Typer(
+    epilog=examples("idetic demo", "idetic demo --dsn postgresql://me@localhost/idetic")
+)
 
 
-def run_demo(dsn: str | None, as_json: bool) -> None:
-    """Play the story; tell it as it happens, or all at once as JSON."""
+@app.callback(invoke_without_command=True)
+def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
+    """Load the demo world, if it is not there, and tell the whole story in a minute.
+
+    Each run tells the story in a tenant of its own, so it can be run any number of times.
+    """
+    if context.invoked_subcommand is not None:
+        # What was said before the command's name holds for it too.
+        context.default_map = {context.invoked_subcommand: {"dsn": dsn, "json": json}}
+        return
+    from idetic.surfaces.cli.sources import with_database
+    from idetic.world.player import perform
+
+    begun, stage = time.monotonic(), Stage(quiet=json)
+    stage.say("Governed memory for AI agents. It happens in tenants of its own.", "bold")
+
+    async def work(db: Idetic) -> tuple[World, Performance]:
+        world = await loaded_world(db, quiet=json)
+        for line in _about(world):
+            stage.say(line)
+        stage.say(f"{_held(world)}: `idetic demo world` shows who is who.")
+        return world, await perform(db, "tour", stage.show)
+
+    world, told = with_database(dsn, work)
+    data = {"world": _world_data(world), "scenes": stage.scenes, "seconds": _since(begun)}
+    output.answer(data, json, lambda console: _try_next(console, begun, dsn, _after(told)))
+
+
+@app.command("world", epilog=examples("idetic demo world", "idetic demo world --json"))
+def demo_world(dsn: Dsn = None, json: Json = False) -> None:
+    """Load the demo world, if it is not there: two organisations and a month of their memory.
+
+    It is the same each time and ends the day before it is loaded. A load that was interrupted is
+    begun anew.
+    """
+    from idetic.surfaces.cli.sources import with_database
+
     begun = time.monotonic()
-    told: list[scenes.Scene] = []
-    stage = None if as_json else Stage(output.console())
-    if stage is not None:
-        stage.console.print(_where(dsn))
+    world = with_database(dsn, lambda db: loaded_world(db, quiet=json))
 
-    def tell(scene: scenes.Scene) -> None:
-        told.append(scene)
-        if stage is not None:
-            show(scene, stage)
+    def show(console: Console) -> None:
+        for line in _about(world):
+            console.print(output.literal(line, "bold cyan"))
+        spans = f"From {output.moment(world.begins)} to {output.moment(world.ends)}."
+        console.print(output.literal(spans, "dim"))
+        who = [
+            {
+                "organisation": one.organisation,
+                "domain": one.domain or world.personas[0].name,
+                "who": _who(one.principal),
+                "agent": one.agent,
+            }
+            for one in world.logins
+        ]
+        console.print(output.listing(who, "Who is who"))
+        console.print(output.listing(_counts(world), "What there is"))
+        _try_next(console, begun, dsn, _in_world(world))
 
-    async def work(db: Idetic) -> tuple[World, scenes.LedgerScene]:
-        world = await loaded_world(db, quiet=as_json)
-        if stage is not None:
-            _introduce(stage.console, world)
-        return world, await play(db, tell)
-
-    world, last = with_database(dsn, work)
-    seconds = round(time.monotonic() - begun, 2)
-    scenes_told = [_data(scene) for scene in told]
-    data = {"world": world_data(world), "scenes": scenes_told, "seconds": seconds}
-    output.answer(data, as_json, lambda console: _end(console, last, dsn, seconds))
-
-
-def _where(dsn: str | None) -> Panel:
-    place = "the database that the DSN names" if dsn else f"the embedded server in {status().home}"
-    said = f"Governed memory for AI agents. This happens in {place}, in tenants of its own."
-    return Panel(output.literal(said), title="Idetic", title_align="left", border_style="cyan")
+    output.answer({**_world_data(world), "seconds": _since(begun)}, json, show)
 
 
-def _introduce(console: Console, world: World) -> None:
-    """The world in a few lines: the story below is one of its smallest."""
-    names = " and ".join(one.name for one in world.organisations)
-    held = (
-        f"{world.total('rules')} rules, {world.total('observations')} notes and "
-        f"{world.total('facts')} facts of {names}: `idetic demo world` shows who is who."
-    )
-    for line in (*said_of(world), held):
-        console.print(output.literal(line))
+@app.command("month", epilog=examples("idetic demo month", "idetic demo month --json"))
+def demo_month(dsn: Dsn = None, json: Json = False) -> None:
+    """Play a month of an agent's life: thirty sessions, and what memory made of them.
+
+    The clock is the story's, so it takes seconds; the outcome is the same each time.
+    """
+    from idetic.surfaces.cli.sources import with_database
+    from idetic.world.player import MONTH_BEGINS, perform
+
+    begun, stage = time.monotonic(), Stage(quiet=json)
+    told = with_database(dsn, lambda db: perform(db, "month", stage.show, begins=MONTH_BEGINS))
+    days = [scene for scene in stage.scenes if scene.kind != "look"]
+    # Nothing in it differs from run to run: no id, no time that passed.
+    output.answer({**told.looks, "days": days}, json, lambda console: _took(console, begun))
 
 
-def _data(scene: scenes.Scene) -> dict[str, Any]:
-    """A scene as JSON holds it: its name first, specs as their data, entries with their state."""
-    name = type(scene).__name__.removesuffix("Scene").lower()
-    fields = {key: _value(value) for key, value in vars(scene).items()}
-    return {"scene": name, **fields}
+class Stage:
+    """Where a story is told, scene by scene as it happens; quiet beside JSON."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.scenes: list[Scene] = []
+        self._console = None if quiet else output.console()
+        self._looked: Sections = {}
+
+    def say(self, line: str, style: str = "") -> None:
+        """One line of the teller's own."""
+        if self._console is not None:
+            self._console.print(output.literal(line, style))
+
+    def show(self, scene: Scene) -> None:
+        """Tell one scene: explained and numbered, as a look at memory, or as a day's event."""
+        self.scenes.append(scene)
+        if self._console is None:
+            return
+        if scene.about:
+            self.say(f"\n{len(self.scenes)}. {scene.title}", "bold cyan")
+            self.say(scene.about, "dim")
+            self._tables(scene.sections)
+        elif scene.kind == "look":
+            self._console.print()
+            self._console.rule(output.literal(scene.title, "bold cyan"))
+            self.say("Only what has changed since." if self._looked else _HOW, "dim")
+            before, self._looked = self._looked, scene.sections
+            self._tables({k: v for k, v in scene.sections.items() if v != before.get(k)})
+        else:
+            day = output.literal(f"day {scene.day:>3}  ", "cyan")
+            self._console.print(day + output.literal(scene.title, "bold"), soft_wrap=True)
+        for line, same in groupby(scene.lines):
+            times = len(list(same))
+            did = line.did.replace("_", " ") + (f" x{times}" if times > 1 else "")
+            text = output.literal(f"{'':9}{did:<28}", _STYLES.get(line.did, "dim"))
+            text += output.literal(f"{line.what:<16} ") + output.literal(line.why, "dim")
+            self._console.print(text, soft_wrap=True)
+
+    def _tables(self, sections: Sections) -> None:
+        for name, rows in sections.items():
+            if rows and self._console is not None:
+                self._console.print(output.listing(rows, _SECTIONS.get(name)))
 
 
-def _value(value: Any) -> Any:
-    if isinstance(value, MemorySpec):
-        return value.as_data()
-    if isinstance(value, list):
-        return [entry_data(each) if isinstance(each, Entry) else each for each in value]
-    return value
+async def loaded_world(db: Idetic, *, quiet: bool) -> World:
+    """The world of a database, with a bar on stderr for whoever watches."""
+    from idetic.world import load_world
+
+    with output.bar("Loading the demo world", quiet=quiet) as report:
+
+        def progress(what: str, done: int, of: int) -> None:
+            if report is not None:
+                report(done, of, what)
+
+        return await load_world(db, progress=progress)
 
 
-def _end(console: Console, last: scenes.LedgerScene, dsn: str | None, seconds: float) -> None:
+def _about(world: World) -> list[str]:
+    """What became of a load, in sentences."""
+    lines = ["The demo world is loaded." if world.loaded else "The demo world is there."]
+    if world.abandoned:
+        lines.append(
+            "An earlier load was interrupted: the world began anew in other tenants, and what that "
+            "load left stays where it is."
+        )
+    if not world.embedded:
+        lines.append(
+            "There was no embedding model, so its entries have no vectors yet: "
+            "`idetic model install`, then `idetic worker --once`."
+        )
+    return lines
+
+
+def _held(world: World) -> str:
+    total, names = world.total, " and ".join(one.name for one in world.organisations)
+    counted = f"{total('rules')} rules, {total('observations')} notes and {total('facts')} facts"
+    return f"{counted} of {names}"
+
+
+def _world_data(world: World) -> dict[str, Any]:
+    """The world as JSON holds it; whoever wants in is named with all that a key needs."""
+    organisations = [
+        {
+            "name": one.name,
+            "org_id": one.id,
+            "domains": [{"name": each.name, "domain_id": each.id} for each in one.domains],
+        }
+        for one in world.organisations
+    ]
+    logins = [{**vars(one), "as": _who(one.principal)} for one in world.logins]
+    for login in logins:
+        del login["principal"]
+    return {**vars(world), "organisations": organisations, "logins": logins}
+
+
+def _counts(world: World) -> list[dict[str, object]]:
+    from idetic.world.looks import COUNTED
+
+    found: dict[str, Counter[str]] = {one.name: Counter() for one in world.organisations}
+    for where, counts in world.counts.items():
+        found[where.partition("/")[0]].update(counts)
+    return [
+        {"": what.replace("_", " "), **{name: counts[what] or "" for name, counts in found.items()}}
+        for what in COUNTED
+        if any(counts[what] for counts in found.values())
+    ]
+
+
+def _since(begun: float) -> float:
+    return round(time.monotonic() - begun, 2)
+
+
+def _took(console: Console, begun: float, more: str = "") -> None:
+    console.print(output.literal(f"\nThat took {_since(begun)} seconds.{more}", "bold cyan"))
+
+
+def _try_next(console: Console, begun: float, dsn: str | None, lines: list[str]) -> None:
     """What to try next, in lines that work when copied."""
-    world = last.world
-    scope = (
-        f"--agent {story.AGENT} --anchor org_id={world.org_id} "
-        f"--anchor domain_id={world.domain_id} --as operator:{story.OPERATOR}"
-    )
-    console.print()
-    console.print(output.literal(f"That took {seconds} seconds. Try next:", "bold cyan"))
+    _took(console, begun, " Try next:")
     if dsn:
         console.print(output.literal("  (with IDETIC_DSN set, or --dsn as you gave it)", "dim"))
-    for line in (
-        f"idetic list {scope}",
-        f"idetic list {scope} --as-of {last.moment.isoformat()}",
-        f"idetic history {last.entry_id} {scope}",
-        f"idetic spec render {story.AGENT}",
-        "idetic spec new --out my_agent.yaml",
-        "idetic db status",
-    ):
+    for line in lines:
         # Never wrapped: a broken line cannot be copied.
         console.print(output.literal(f"  {line}"), soft_wrap=True)
+
+
+def _after(told: Performance) -> list[str]:
+    """What to try after the tour: its own tenant, seen from the command line."""
+    place = told.cast.setting
+    scope = _scope(
+        "world_agent",
+        {"org_id": place.org_id, "domain_id": place.domain_id},
+        told.cast.operator.scope.principal,
+    )
+    first = told.looks["ledger"]["current"][0]
+    return [
+        f"idetic list {scope}",
+        f"idetic list {scope} --as-of {first['asked'].removeprefix('as of ')}",
+        f"idetic history {first['entry']} {scope}",
+        "idetic spec render world_agent",
+        "idetic spec new --out my_agent.yaml",
+        "idetic db status",
+    ]
+
+
+def _in_world(world: World) -> list[str]:
+    """What to try in the demo world, as an operator and as an auditor."""
+    operators = [_login(one) for one in world.logins if one.who == "operator"]
+    auditors = [one for one in world.logins if one.who == "auditor"]
+    action = next(one for one in world.actions if one.domain == auditors[1].domain)
+    return [
+        f"idetic recall 'Why do names match only closely?' {operators[1]}",
+        f"idetic explain {action.id} {_login(auditors[1])}",
+        f"idetic list {operators[-1]}",
+        f"idetic verify {_login(auditors[0])}",
+        "idetic demo month",
+    ]
+
+
+def _login(login: Login) -> str:
+    return _scope(login.agent, login.anchor, login.principal)
+
+
+def _who(principal: Principal) -> str:
+    return f"{principal.kind}:{principal.name}"
+
+
+def _scope(agent: str, anchor: Mapping[str, Any], principal: Principal) -> str:
+    """The options that bind somebody to their memory."""
+    keys = " ".join(f"--anchor {key}={value}" for key, value in anchor.items())
+    return f"--agent {agent} {keys} --as {_who(principal)}"
+
+
+@dataclass(frozen=True)
+class DemoKey:
+    """A key to the demo world: whose, and where it leads."""
+
+    organisation: str
+    domain: str | None
+    agent: str
+    principal: str
+    key: str = field(repr=False)
+    id: UUID
+
+
+@asynccontextmanager
+async def demo_keys(db: Idetic, *, wanted: bool, quiet: bool) -> AsyncIterator[list[DemoKey]]:
+    """Load the demo world if it is wanted, and hand out a key for each login while this lasts."""
+    logins = (await loaded_world(db, quiet=quiet)).logins if wanted else ()
+    keys: list[DemoKey] = []
+    try:
+        for login in logins:
+            made = await db.keys.create(
+                agent=login.agent,
+                principal=login.principal,
+                anchor=login.anchor,
+                expires_at=db.clock.now() + _KEYS_HOLD,
+            )
+            whose = (login.organisation, login.domain, login.agent, _who(login.principal))
+            keys.append(DemoKey(*whose, made.key, made.id))
+        yield keys
+    finally:
+        for each in keys:
+            await db.keys.revoke(each.id)

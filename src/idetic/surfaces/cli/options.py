@@ -1,11 +1,15 @@
-"""The options that commands share, each said once."""
+"""The options that commands share, each said once; groups of commands, and examples in help."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Annotated
 
 import typer
+
+SCOPE = "--agent world_agent --anchor org_id=UUID --anchor domain_id=UUID --as operator:ada"
+"""A scope as an example gives it."""
 
 Json = Annotated[
     bool, typer.Option("--json", help="Answer as JSON on stdout; errors are JSON on stderr.")
@@ -41,34 +45,22 @@ As = Annotated[str, _AS]
 MaybeAgent = Annotated[str | None, _AGENT]
 MaybeAnchor = Annotated[list[str] | None, _ANCHOR]
 MaybeAs = Annotated[str | None, _AS]
-SessionId = Annotated[
-    str | None,
-    typer.Option("--session", metavar="SESSION_ID", show_default=False, help="A session's id."),
-]
-Envelope = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--envelope",
-        metavar="KEY=VALUE",
-        show_default=False,
-        help="What it is about: a declared key; once for each. Lists with commas.",
-    ),
-]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 
 
-def _sources(incomplete: str) -> Iterator[str]:
+def _shipped(incomplete: str) -> Iterator[str]:
     from idetic.spec.loader import shipped  # noqa: PLC0415 - only the shell's Tab needs it
 
     yield from (name for name in shipped() if name.startswith(incomplete))
 
 
-Source = Annotated[
+SpecSource = Annotated[
     str,
     typer.Argument(
         metavar="SPEC",
         show_default=False,
         help="A shipped name, a YAML file, or agent@version as the database holds it.",
-        autocompletion=_sources,
+        autocompletion=_shipped,
     ),
 ]
 
@@ -76,3 +68,15 @@ Source = Annotated[
 def examples(*lines: str) -> str:
     """The end of a command's help: lines that can be copied."""
     return "\n\n".join(("Examples:", *(f"  $ {line}" for line in lines)))
+
+
+def group(about: str, *lines: str) -> typer.Typer:
+    """A group of commands; called alone, it shows what commands it has."""
+    made = typer.Typer(help=about, epilog=examples(*lines))
+    made.callback(invoke_without_command=True)(help_if_alone)
+    return made
+
+
+def help_if_alone(context: typer.Context) -> None:  # noqa: D103 - a docstring would become its help
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help())

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from idetic.model import Entry, Receipt
 
 # Rich is a quarter of a second on a slow machine, and `--json` never needs it.
 # ruff: noqa: PLC0415
@@ -19,6 +22,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Show = Callable[["Console"], None]
+Report = Callable[..., None]
+
+# Columns that hold ids and moments, and how some columns look.
+_WHOLE = ("id", "entry", "receipt", "what", "since", "on", "stood")
+_STYLES = {" ": "bold", "id": "cyan", "transition": "bold", "decision": "bold", "hash": "dim"}
 
 # These reorder what stands around them: an entry must not rewrite the line it is shown in.
 _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -30,6 +38,17 @@ def answer(data: Any, as_json: bool, show: Show) -> None:
         sys.stdout.write(as_text(data) + "\n")
     else:
         show(console())
+
+
+def say(line: str, data: Any, as_json: bool) -> None:
+    """Give a command's answer that is one line for people."""
+    answer(data, as_json, lambda shown: shown.print(literal(line), soft_wrap=True))
+
+
+def write(text: str) -> None:
+    """A text to stdout as it is: the console would break long lines."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -46,26 +65,54 @@ def literal(value: object, style: str = "") -> Text:
     return Text(visible(str(value)), style)
 
 
-def table(*columns: str, title: str | None = None, keep: tuple[str, ...] = ()) -> Table:
-    """An empty table; the columns in `keep` hold ids and are never broken."""
+def listing(rows: Sequence[Mapping[str, object]], title: str | None = None) -> Table:
+    """Rows as a table: a column for each name; ids are never broken."""
     from rich import box
     from rich.table import Table
 
     made = Table(
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
-    for column in columns:
-        made.add_column(column, no_wrap=column in keep, overflow="fold")
+    for column in rows[0]:
+        made.add_column(column, no_wrap=column in _WHOLE, overflow="fold")
+    for row in rows:
+        cells = row.items()
+        made.add_row(*(literal("" if v is None else v, _STYLES.get(name, "")) for name, v in cells))
     return made
 
 
 def facts(rows: Mapping[str, object], title: str | None = None) -> Table:
     """A table of names and what holds for them."""
-    made = table("", "", title=title, keep=())
+    made = listing([{" ": name, "": value} for name, value in rows.items()], title)
     made.show_header = False
-    for name, value in rows.items():
-        made.add_row(literal(name, "bold"), literal(value))
     return made
+
+
+def indented(part: Any, by: int) -> Any:
+    """Something to show, moved to the right."""
+    from rich.padding import Padding
+
+    return Padding(part, (0, 0, 0, by))
+
+
+@contextmanager
+def bar(what: str, *, quiet: bool) -> Iterator[Report | None]:
+    """A bar on stderr for long work; hidden beside JSON and without a terminal.
+
+    Call what is given with how much is done, of how much, and what is being done.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    shown = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    hidden = quiet or not shown.is_terminal
+    with Progress(*columns, console=shown, transient=True, disable=hidden) as progress:
+        task = progress.add_task(what, total=None)
+
+        def report(done: int, of: int, what: str = what) -> None:
+            progress.update(task, description=what, completed=done, total=of)
+
+        yield None if quiet else report
 
 
 def moment(at: datetime) -> str:
@@ -89,17 +136,22 @@ def _spelt(character: str) -> str:
 
 def as_text(data: Any) -> str:
     """The data as JSON. ASCII only, so that no locale and no lone surrogate can break it."""
-    return json.dumps(data, default=_plain, indent=2)
+    return json.dumps(data, default=plain, indent=2)
 
 
 def as_line(data: Any) -> str:
     """The data as JSON in one line, for people: their language's letters stay letters."""
-    return json.dumps(data, default=_plain, ensure_ascii=False)
+    return json.dumps(data, default=plain, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: an entry with its state, a receipt under its own id."""
+    if isinstance(value, Receipt):
+        told = ("decision", "reason", "entry_id", "position", "at", "superseded", "replayed")
+        return {"receipt": value.id, **{name: getattr(value, name) for name in told}}
     if is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in fields(value)}
+        found = {each.name: getattr(value, each.name) for each in fields(value)}
+        return {**found, "state": value.state} if isinstance(value, Entry) else found
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, datetime):

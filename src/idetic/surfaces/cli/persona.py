@@ -15,8 +15,7 @@ import typer
 
 from idetic.errors import IdeticError, SpecError
 from idetic.surfaces.cli import failures, output
-from idetic.surfaces.cli.commands import help_if_alone
-from idetic.surfaces.cli.options import Dsn, Json, examples
+from idetic.surfaces.cli.options import Dsn, Json, examples, help_if_alone
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -142,10 +141,9 @@ def _show_imported(console: Console, done: ImportReport) -> None:
         f"{done.read} events read, {done.written} {wrote}, {done.there} there already, "
         f"{done.loops} loops summarised."
     )
-    table = output.table("agent/persona", "events")
-    for whose, events in done.personas.items():
-        table.add_row(output.literal(whose), str(events))
-    console.print(table)
+    rows = [{"agent/persona": whose, "events": n} for whose, n in done.personas.items()]
+    if rows:
+        console.print(output.listing(rows))
     found = {
         "refused": done.refused,
         "in the log with another content, and not written": done.differing,
@@ -223,11 +221,11 @@ def _show_dreamed(console: Console, done: Dreamed) -> None:
         f"{done.derived} entries derived, {done.embedded} embedded, {done.summarised} loops "
         "summarised."
     )
-    table = output.table("persona", "events", "long-term", "vectors", "loops", "short-term")
-    for covered in done.coverage:
-        counts = (covered.events, covered.ltm, covered.vectors, covered.loops, covered.stm)
-        table.add_row(covered.persona, *map(str, counts))
-    console.print(table)
+    names = {"ltm": "long-term", "stm": "short-term"}
+    columns = ("persona", "events", "ltm", "vectors", "loops", "stm")
+    rows = [{names.get(n, n): getattr(one, n) for n in columns} for one in done.coverage]
+    if rows:
+        console.print(output.listing(rows))
     for covered in done.coverage:
         missing = {
             "events without a long-term entry": covered.without_ltm,

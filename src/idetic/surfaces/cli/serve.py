@@ -1,37 +1,45 @@
-"""`idetic serve`: the HTTP API, the console and a worker in one process, with a demo if asked."""
+"""`idetic serve`, `worker` and `mcp`: the processes that run until somebody stops them."""
 
-# ruff: noqa: PLC0415
+# ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from idetic.surfaces.cli import output
-from idetic.surfaces.cli.options import Dsn, Json, examples
+from idetic.surfaces.cli.failures import UsageRefused
+from idetic.surfaces.cli.options import (
+    SCOPE,
+    Dsn,
+    Json,
+    MaybeAgent,
+    MaybeAnchor,
+    MaybeAs,
+    examples,
+)
 
 if TYPE_CHECKING:
+    from idetic.jobs.worker import Counts
     from idetic.library.idetic import Idetic
-    from idetic.surfaces.cli.serve_demo import DemoKey
+    from idetic.surfaces.cli.demo import DemoKey
 
 SERVE = examples("idetic serve --demo", "idetic serve --port 9000 --no-worker")
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """How to serve, as typed."""
-
-    host: str
-    port: int
-    demo: bool
-    worker: bool
-    console: bool
-    rate: float
-    json: bool
+WORKER = examples("idetic worker", "idetic worker --concurrency 4", "idetic worker --once --json")
+MCP = examples(
+    f"idetic mcp {SCOPE}",
+    "idetic mcp --key-file key.txt",
+    "idetic mcp --http --port 8765",
+)
+KEY = "IDETIC_KEY"
+_SCOPE_OPTIONS = ("agent", "anchor", "as_")
 
 
 def serve(
@@ -58,33 +66,30 @@ def serve(
     loaded, and keys to it are printed that end with the server.
     """
     from idetic.surfaces.cli.sources import with_database
-    from idetic.surfaces.cli.worker import logged
 
-    asked = _Asked(host, port, demo, worker, console, rate, json)
+    async def work(db: Idetic) -> None:
+        run, limits = _server(rate)
+        from idetic.surfaces.cli.demo import demo_keys
+
+        mount = _console() if console else None
+        async with demo_keys(db, wanted=demo, quiet=json) as keys:
+            await run(
+                db,
+                host=host,
+                port=port,
+                limits=limits,
+                worker=worker,
+                console=mount,
+                ready=lambda address: _announce(address, keys, json, mount is not None),
+            )
+
     with logged("idetic.http", "idetic.jobs", quiet=json):
-        with_database(dsn, lambda db: _serve(db, asked))
+        with_database(dsn, work)
     if not json:
-        sys.stdout.write("Stopped.\n")
+        output.write("Stopped.\n")
 
 
-async def _serve(db: Idetic, asked: _Asked) -> None:
-    run, limits = _packages(asked.rate)
-    from idetic.surfaces.cli.serve_demo import demo_keys
-
-    console = _console() if asked.console else None
-    async with demo_keys(db, wanted=asked.demo, quiet=asked.json) as keys:
-        await run(
-            db,
-            host=asked.host,
-            port=asked.port,
-            limits=limits,
-            worker=asked.worker,
-            console=console,
-            ready=lambda address: _say(address, keys, asked.json, console is not None),
-        )
-
-
-def _packages(rate: float) -> Any:
+def _server(rate: float) -> Any:
     """The server, whose packages are an extra, and its limits."""
     from idetic.surfaces.http.request_errors import ServerPackagesMissing
 
@@ -100,28 +105,31 @@ def _console() -> Any:
     """What mounts the console, whose packages are another extra; None where they are missing."""
     if find_spec("nicegui") is None:
         return None
-    from idetic.surfaces.console.mounting import mount
+    from idetic.surfaces.console.shell import mount
 
     return mount
 
 
-def _say(address: str, keys: list[DemoKey], as_json: bool, console: bool) -> None:
+def _announce(address: str, keys: list[DemoKey], as_json: bool, console: bool) -> None:
     """Where it is, in one line for programs, in a few for people."""
     page = f"{address}/console" if console else None
     if as_json:
-        told = {"address": address, "console": page, "keys": keys}
-        sys.stdout.write(output.as_line(told) + "\n")
-        sys.stdout.flush()
+        output.write(output.as_line({"address": address, "console": page, "keys": keys}) + "\n")
         return
     lines = [f"Idetic serves {address}, described at {address}/openapi.json. Ctrl-C stops it."]
     if page is not None:
         lines.append(f"The console is at {page}; log in with an API key.")
     if keys:
         lines += ["", "Keys to the demo world; they end with the server:", *_listed(keys)]
-        lines += ["", "Try:", f"  {_curl(address, keys)}"]
+        operator = next(each for each in keys if each.principal.startswith("operator:"))
+        question = '{"query": "Why do names match only closely?"}'
+        curl = (
+            f"  curl -s {address}/v1/recall -H 'Authorization: Bearer {operator.key}' "
+            f"-H 'Content-Type: application/json' -d '{question}'"
+        )
+        lines += ["", "Try:", curl]
     # Written plainly: a key that a terminal wraps cannot be copied.
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()
+    output.write("\n".join(lines) + "\n")
 
 
 def _listed(keys: list[DemoKey]) -> Iterator[str]:
@@ -135,9 +143,160 @@ def _listed(keys: list[DemoKey]) -> Iterator[str]:
         yield f"    {each.principal:<22} {each.key}"
 
 
-def _curl(address: str, keys: list[DemoKey]) -> str:
-    operator = next(each for each in keys if each.principal.startswith("operator:"))
-    return (
-        f"curl -s {address}/v1/recall -H 'Authorization: Bearer {operator.key}' "
-        "-H 'Content-Type: application/json' -d '{\"query\": \"Why do names match only closely?\"}'"
+def worker(
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then exit.")] = False,
+    concurrency: Annotated[int, typer.Option(help="How many jobs at once; at most 64.")] = 2,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> int:
+    """Do background work: embed what is pending, and whatever else waits in the queue.
+
+    Runs until Ctrl-C or SIGTERM; what is running then ends, or goes back to the queue. Any number
+    of workers can share one database. Says what was done at the end; with --once, the exit code
+    is 1 if a job failed for good.
+    """
+    from idetic.jobs.worker import Worker, stopping_on_signals
+    from idetic.surfaces.cli.sources import with_database
+
+    async def work(db: Idetic) -> Counts:
+        working = Worker(db, concurrency=concurrency)
+        with stopping_on_signals(working):
+            return await (working.drain() if once else working.run())
+
+    with logged("idetic.jobs", quiet=json):
+        counts = with_database(dsn, work)
+    said = (
+        f"{counts.succeeded} jobs done, {counts.retried} to be tried again, {counts.failed} "
+        f"failed, {counts.released} given back. {counts.swept} found by looking, "
+        f"{counts.recovered} taken over."
     )
+    output.say(said, asdict(counts), json)
+    return 1 if once and counts.failed else 0
+
+
+@contextmanager
+def logged(*names: str, quiet: bool) -> Iterator[None]:
+    """A line for each job or request on stderr for whoever watches; none beside JSON."""
+    # procrastinate's own lines say the same, less plainly.
+    logging.getLogger("procrastinate").addHandler(logging.NullHandler())
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    shown = logging.NullHandler() if quiet else handler
+    logs = [logging.getLogger(name) for name in names]
+    for log in logs:
+        log.addHandler(shown)
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        for log in logs:
+            log.removeHandler(shown)
+
+
+def mcp(  # noqa: PLR0913, PLR0917 - one for each option
+    context: typer.Context,
+    http: Annotated[
+        bool, typer.Option("--http", help="Streamable HTTP instead of stdin and stdout.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="With --http: where to listen.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="With --http; 0 takes a free one.")
+    ] = 8765,
+    key_file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", show_default=False, help="An API key; or in IDETIC_KEY."),
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(help="How long an answer may be.")] = 5_000,
+    agent: MaybeAgent = None,
+    anchor: MaybeAnchor = None,
+    as_: MaybeAs = None,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Serve memory to a model, over the Model Context Protocol.
+
+    Over stdin and stdout, the scope is an API key's, or --agent, --anchor and --as for a database
+    of your own. Over HTTP each request shows its key: `Authorization: Bearer idk_…`.
+    """
+    from idetic.surfaces.cli.sources import with_database
+
+    _prepare_mcp(max_tokens)
+    # Taken out of the environment: no process that we start needs it.
+    kept = os.environ.pop(KEY, None)
+    typed = any(_typed(context, name) for name in _SCOPE_OPTIONS)
+    if http:
+        if key_file or typed:
+            raise UsageRefused(
+                "Over HTTP each request shows its own key.",
+                remedy="Leave out --key-file, --agent, --anchor and --as.",
+            )
+        from idetic.surfaces.mcp.transports import serve_http
+
+        def announce(address: str) -> None:
+            if json:
+                output.write(output.as_text({"address": address}) + "\n")
+            else:
+                output.console(stderr=True).print(f"Serving at {address}", soft_wrap=True)
+
+        with_database(
+            dsn, lambda db: serve_http(db, host, port, bound=max_tokens, announce=announce)
+        )
+        return
+    key = _key(key_file, kept, typed=typed)
+
+    async def work(db: Idetic) -> None:
+        from idetic.surfaces.mcp.transports import serve_stdio
+
+        holder = await _holder(db, key, agent, anchor or [], as_)
+        await serve_stdio(db, holder, bound=max_tokens)
+
+    with_database(dsn, work)
+
+
+def _prepare_mcp(bound: int) -> None:
+    if find_spec("mcp") is None:
+        raise UsageRefused(
+            "The package `mcp` is not installed.", remedy="Run `pip install 'idetic[mcp]'`."
+        )
+    # The packages' own lines may hold what was sent; errors are told where they are met.
+    for name in ("mcp", "uvicorn", "starlette", "sse_starlette"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    from idetic.surfaces.mcp.formatting import check_bound
+
+    check_bound(bound)
+
+
+def _typed(context: typer.Context, name: str) -> bool:
+    """Whether an option stood on the command line itself, not in a setting."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _key(key_file: str | None, from_environment: str | None, *, typed: bool) -> str | None:
+    """The key of a stdio connection; a scope typed beside it is refused, not weighed."""
+    from idetic.surfaces.cli.sources import read_text
+
+    given = read_text(key_file) if key_file is not None else from_environment
+    if given is not None and typed:
+        raise UsageRefused(
+            "A key and a scope are given.",
+            remedy="Leave out --agent, --anchor and --as: the key says whose memory it is.",
+        )
+    return given and given.strip()
+
+
+async def _holder(
+    db: Idetic, key: str | None, agent: str | None, anchor: list[str], as_: str | None
+) -> Any:
+    """Whose memory the connection serves: the key's, or that of a scope as typed."""
+    from idetic.surfaces.cli.sources import memory_of, principal_of
+    from idetic.surfaces.mcp.callers import Local, OneKey
+
+    if key is not None:
+        return OneKey(db, key)
+    if agent is None or as_ is None:
+        raise UsageRefused(
+            "Whose memory is it?",
+            remedy=f"Give an API key (--key-file or {KEY}), or --agent, --anchor and --as.",
+        )
+    return Local(await memory_of(db, agent, anchor, principal_of(as_)))

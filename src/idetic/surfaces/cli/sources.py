@@ -1,21 +1,26 @@
-"""Where a command's input comes from: a database, a spec, a file of answers, a pair of words."""
+"""Where a command's input comes from: a database, a scope, a spec, a file, a pair of words."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
-from idetic.errors import InputError, SpecNotFound
+from idetic.errors import AnchorRefused, InputError, SpecNotFound
+from idetic.library.handles import Agent, Memory
 from idetic.library.idetic import Idetic
-from idetic.ports import Clock
+from idetic.library.persona import is_persona
+from idetic.model import Principal, PrincipalKind
+from idetic.persona.events import Persona, persona_of
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import KeyType
 from idetic.store.connect import admin_connection
 from idetic.store.database import Connection
 from idetic.store.registry import SpecVersion
@@ -25,18 +30,17 @@ from idetic.verbs.arguments import check_text
 T = TypeVar("T")
 
 _STORED = re.compile(r"([a-z][a-z0-9_]{0,35})@([0-9]{1,9})\Z")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
 _DSN_LIMIT = 4_000
 _FILE_LIMIT = 1 << 20
 
 
-def with_database(
-    dsn: str | None, work: Callable[[Idetic], Awaitable[T]], *, clock: Clock | None = None
-) -> T:
+def with_database(dsn: str | None, work: Callable[[Idetic], Awaitable[T]]) -> T:
     """Open the database, do the work, close it again."""
     chosen, admin = _logins(dsn)
 
     async def run() -> T:
-        async with Idetic.open(chosen, admin_dsn=admin, clock=clock) as db:
+        async with Idetic.open(chosen, admin_dsn=admin) as db:
             return await work(db)
 
     return anyio.run(run)
@@ -62,6 +66,84 @@ def _logins(dsn: str | None) -> tuple[str | None, str | None]:
     )
 
 
+def with_memory(
+    agent: str,
+    anchor: Sequence[str],
+    principal: str,
+    dsn: str | None,
+    work: Callable[[Memory], Awaitable[T]],
+) -> T:
+    """Open the database, and do the work on the memory of a scope as it was typed."""
+    who = principal_of(principal)
+
+    async def run(db: Idetic) -> T:
+        return await work(await memory_of(db, agent, anchor, who))
+
+    return with_database(dsn, run)
+
+
+async def memory_of(db: Idetic, agent: str, anchor: Sequence[str], who: Principal) -> Memory:
+    """The memory of one scope."""
+    found = await stored_agent(db, agent)
+    return found.bind(principal=who, **anchor_of(found.spec, anchor))
+
+
+async def stored_agent(db: Idetic, name: str) -> Agent:
+    """An agent as the database holds it: looking must not apply a spec.
+
+    `persona_agent/subconscious` is the memory of its other persona.
+    """
+    name, _, persona = name.partition("/")
+    versions = await db.spec_versions()
+    stored = [each for each in versions if each.agent == name]
+    if not stored:
+        names = ", ".join(sorted({each.agent for each in versions})) or "none yet"
+        raise SpecNotFound(
+            f"This database holds no agent called {name!r}.",
+            remedy=f"It holds: {names}. `idetic spec apply` adds one.",
+        )
+    spec = load(stored[-1].spec)
+    if persona and not is_persona(spec):
+        raise InputError(f"{name} has no personas.", remedy=f"Give --agent {name}.")
+    return await db.agent(spec, persona=persona_of(persona or Persona.ACTOR))
+
+
+def anchor_of(spec: MemorySpec, given: Sequence[str]) -> dict[str, Any]:
+    """The anchor in the types that the spec declares; whether it fits is for `bind` to say."""
+    kinds = {key.name: key.type for key in spec.anchor.keys}
+    values: dict[str, Any] = {}
+    for key, value in pairs(given, "--anchor").items():
+        if key not in kinds:
+            raise AnchorRefused(
+                f"Unknown anchor key: {key}.",
+                remedy=f"The anchor of {spec.agent} is ({', '.join(kinds)}).",
+            )
+        number = kinds[key] is KeyType.BIGINT and _WHOLE_NUMBER.match(value)
+        values[key] = int(value) if number else value
+    return values
+
+
+def principal_of(text: str) -> Principal:
+    """`operator:ada` as a principal."""
+    kind, colon, name = text.partition(":")
+    if not colon or kind not in set(PrincipalKind):
+        raise InputError(
+            f"--as {text!r} is not KIND:NAME.",
+            remedy=f"For example operator:ada. Kinds: {', '.join(PrincipalKind)}.",
+        )
+    return Principal(PrincipalKind(kind), name)
+
+
+def moment_of(text: str, option: str) -> datetime:
+    """A moment as typed; whether it has a time zone is for the library to say."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"{option} {text!r} is not a moment.", remedy="As in 2026-01-31T12:00:00Z."
+        ) from None
+
+
 def read_specs(sources: Iterable[str], dsn: str | None) -> list[MemorySpec]:
     """Specs by shipped name, by file, or `agent@version`; only the last opens a database."""
     wanted = list(sources)
@@ -83,10 +165,10 @@ def _stored(source: str, versions: list[SpecVersion]) -> MemorySpec | None:
     for each in versions:
         if (each.agent, each.version) == (agent, number):
             return load(each.spec)
-    held = ", ".join(str(each.version) for each in versions if each.agent == agent)
+    stored = ", ".join(str(each.version) for each in versions if each.agent == agent)
     raise SpecNotFound(
         f"This database holds no version {number} of {agent}.",
-        remedy=f"It holds: {held}." if held else "`idetic spec list` shows what it holds.",
+        remedy=f"It holds: {stored}." if stored else "`idetic spec list` shows what it holds.",
     )
 
 

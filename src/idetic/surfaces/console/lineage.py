@@ -1,83 +1,98 @@
-"""The lineage of an entry as a graph: what it was made of, level by level, and what followed it."""
+"""Where an entry or an action comes from, drawn as a graph of what it was made of."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
+from idetic.audit.explanation import ActionExplanation, ExplainedEntry
 from idetic.errors import NotFound
-from idetic.evidence import Lineage
 from idetic.library.handles import Memory
 from idetic.model import Entry
-from idetic.surfaces.console import parts
+from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
-from idetic.surfaces.console.graph import Edge, Node, graph
+from idetic.surfaces.console.drawings import Graph, Node
 from idetic.surfaces.console.wording import tail, titled, words
 
-# As much as an eye can follow; the audit page has the whole chain of an action.
-MOST = 40
-DEEPEST = 3
+# As much as an eye can follow; the list of an action and its export have all of it.
+_MOST = 40
+_DEEPEST = 3
 
 
-async def lineage(memory: Memory, entry: Entry) -> None:
-    """Draw where an entry comes from and what came in its place."""
-    drawing = _Drawing(memory)
-    drawing.add(entry.id, 0, "this entry", titled(entry), here=True)
-    await drawing.behind(entry.id, 1)
+async def entry_lineage(memory: Memory, entry: Entry) -> None:
+    """Draw the sources of an entry, level by level, and the entry that superseded it."""
+    graph = Graph(entry.id, {entry.id: Node(0, "this entry", titled(entry))})
+    complete = await _add_sources(memory, graph, entry.id, 1)
     if entry.superseded_by is not None:
-        await drawing.after(entry)
-    if len(drawing.nodes) == 1:
-        parts.empty(
+        follower = await memory.get(entry.superseded_by)
+        graph.nodes[follower.id] = _node(follower.id, 1, "superseded by", follower)
+        graph.edges.append((entry.id, follower.id))
+    if len(graph.nodes) == 1:
+        el.empty(
             "It was made of nothing else.",
             "Whoever wrote it stated it directly, and nothing came in its place.",
         )
         return
-    graph(list(drawing.nodes.values()), drawing.edges, "Lineage, from sources to what followed")
-    if drawing.cut:
-        parts.text("p", f"The first {MOST} sources are drawn.", "quiet small")
+    graph.draw("Lineage, from sources to what followed")
+    if not complete:
+        el.text("p", f"The first {_MOST} sources are drawn.", "quiet small")
 
 
-class _Drawing:
-    """Boxes and arrows as they are found."""
-
-    def __init__(self, memory: Memory):
-        self._memory = memory
-        self.nodes: dict[str, Node] = {}
-        self.edges: list[Edge] = []
-        self.cut = False
-
-    def add(self, made: UUID, column: int, about: str, said: str, *, here: bool = False) -> None:
-        """A box; its page has at least its history."""
-        self.nodes[str(made)] = Node(str(made), column, about, said, at(f"/entries/{made}"), here)
-
-    async def behind(self, target: UUID, depth: int) -> None:
-        """What an entry was made of, and what that was made of."""
-        for source in await self._memory.lineage(target):
-            known = str(source.source_id) in self.nodes
-            if not known and len(self.nodes) > MOST:
-                self.cut = True
-                return
-            self.edges.append(Edge(str(source.source_id), str(target)))
-            if not known:
-                there = await self._there(source.source_id)
-                said = titled(there) if there else f"gone with its scope {tail(source.source_id)}"
-                self.add(source.source_id, -depth, _about(source), said)
-                if there and depth < DEEPEST:
-                    await self.behind(source.source_id, depth + 1)
-
-    async def after(self, entry: Entry) -> None:
-        """What came in its place."""
-        if entry.superseded_by is not None:
-            follower = await self._memory.get(entry.superseded_by)
-            self.add(follower.id, 1, "superseded by", titled(follower))
-            self.edges.append(Edge(str(entry.id), str(follower.id)))
-
-    async def _there(self, source: UUID) -> Entry | None:
-        """A source that was not removed with its scope."""
+async def _add_sources(memory: Memory, graph: Graph, target: UUID, depth: int) -> bool:
+    """Add the sources of an entry and theirs; whether there was room for all of them."""
+    complete = True
+    for source in await memory.lineage(target):
+        known = source.source_id in graph.nodes
+        if not known and len(graph.nodes) > _MOST:
+            return False
+        graph.edges.append((source.source_id, target))
+        if known:
+            continue
         try:
-            return await self._memory.get(source)
+            entry = await memory.get(source.source_id)
         except NotFound:
-            return None
+            entry = None
+        said = f"{words(source.relation)}, {words(source.origin)}"
+        about = f"{said}, {source.observed_at:%Y-%m-%d %H:%M}"
+        graph.nodes[source.source_id] = _node(source.source_id, -depth, about, entry)
+        if entry and depth < _DEEPEST:
+            complete &= await _add_sources(memory, graph, source.source_id, depth + 1)
+    return complete
 
 
-def _about(source: Lineage) -> str:
-    return f"{words(source.relation)}, {words(source.origin)}, {source.observed_at:%Y-%m-%d %H:%M}"
+def _node(entry_id: UUID, column: int, about: str, entry: Entry | None) -> Node:
+    """Make the box of an entry; one that is gone has a page with its history all the same."""
+    said = titled(entry) if entry else f"gone with its scope {tail(entry_id)}"
+    return Node(column, about, said, at(f"/entries/{entry_id}"))
+
+
+def action_lineage(found: ActionExplanation) -> None:
+    """Draw an action at the left; to the right its entries, and what they were made of."""
+    known = {each.id: each for each in found.everything()}
+    columns = _columns(found, known)
+    about = f"the action, {found.at:%Y-%m-%d %H:%M}"
+    graph = Graph(found.action_id, {found.action_id: Node(0, about, words(found.kind))})
+    graph.edges += [(found.action_id, each.id) for each in found.entries]
+    for entry_id, column in columns.items():
+        entry = known[entry_id]
+        graph.nodes[entry_id] = _node(entry_id, column, entry.written_by, entry.then)
+        # Whatever went into a source went into the entry too; only the nearest step is drawn.
+        sources = (source.entry_id for source in entry.sources)
+        graph.edges += [(entry_id, each) for each in sources if columns.get(each) == column + 1]
+    graph.draw("From the action to what it rested on")
+
+
+def _columns(found: ActionExplanation, known: Mapping[UUID, ExplainedEntry]) -> dict[UUID, int]:
+    """Return each entry's distance from the action: a source is right of all it went into."""
+    columns = {each.id: 1 for each in found.entries}
+    level = list(columns)
+    # Each round goes one step back; a chain is never longer than it has entries.
+    for _ in range(len(known)):
+        sources = [(s.entry_id, columns[one] + 1) for one in level for s in known[one].sources]
+        level = []
+        for source, column in sources:
+            new = source in known and (source in columns or len(columns) < _MOST)
+            if new and columns.get(source, 0) < column:
+                columns[source] = column
+                level.append(source)
+    return columns

@@ -1,173 +1,183 @@
-"""The shell around every page: who is here, the menu, the search, and what happens to errors."""
+"""The shell around every page: the login before it, the menu, the search and the errors.
+
+`mount` serves the console on the HTTP server's application, once in a process: NiceGUI is global.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 
-from nicegui import Client, ui
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from fastapi import FastAPI, Request, Response
+from nicegui import app, ui
+from starlette.responses import RedirectResponse
 
 import idetic
 from idetic.errors import IdeticError, KeyRefused
 from idetic.library.idetic import Idetic
 from idetic.model import Capability
-from idetic.surfaces.console import notices, parts
-from idetic.surfaces.console.addresses import BASE, LOGIN, at
-from idetic.surfaces.console.desk import Desk, open_desk
-from idetic.surfaces.console.guard import OWNER
-from idetic.surfaces.console.logins import COOKIE, Logins
-from idetic.surfaces.console.pages import PAGES, Page
+from idetic.surfaces.console import elements as el
+from idetic.surfaces.console.addresses import BASE, at
+from idetic.surfaces.console.login import ASSETS, Logins, login_routes
+from idetic.surfaces.console.origin_guard import OWNER, OriginGuard
+from idetic.surfaces.console.page_context import PageContext, open_context
+from idetic.surfaces.console.pages import PAGES, ConsolePage
 
-Handler = Callable[..., Awaitable[Response | None]]
+Answer = Callable[[PageContext], Awaitable[Response | None]]
 _HEAD = (
     f'<link rel="stylesheet" href="{BASE}/assets/theme.css?v={idetic.__version__}">'
     f'<link rel="stylesheet" href="{BASE}/assets/work.css?v={idetic.__version__}">'
     f'<script src="{BASE}/assets/console.js?v={idetic.__version__}"></script>'
 )
+# Long enough for a page that asks the model for the first time.
+_LOAD_SECONDS = 60.0
+# How long a page may be without its socket, on a train or behind a busy machine.
+_AWAY_SECONDS = 30.0
 
 
-def shown(page: Page, db: Idetic, logins: Logins) -> Handler:
-    """A page as NiceGUI calls it: behind the login, within the shell, with its errors told."""
+def mount(api: FastAPI, db: Idetic) -> None:
+    """Serve the console below `/console`, and send `/` there."""
+    logins = Logins(db)
+    # It quotes what it was given, which may be content; the shell tells of errors instead.
+    logging.getLogger("nicegui").disabled = True
+    app.config.socket_io_js_transports = ["websocket"]
+    app.include_router(login_routes(logins))
+    app.add_static_files("/assets", ASSETS)
+    for page in PAGES:
+        answer = _behind_login(logins, partial(_show, page), come_back=True)
+        ui.page(page.path, response_timeout=_LOAD_SECONDS)(answer)
+    ui.page("/", response_timeout=_LOAD_SECONDS)(_behind_login(logins, _first_page))
+
+    @api.get("/", include_in_schema=False)
+    @api.get(BASE, include_in_schema=False)
+    async def home() -> Response:
+        return RedirectResponse(at("/"))
+
+    ui.run_with(
+        api,
+        root=_behind_login(logins, _no_page),
+        mount_path=BASE,
+        title="Idetic",
+        favicon=ASSETS / "icon.svg",
+        dark=None,
+        language="en-US",
+        reconnect_timeout=_AWAY_SECONDS,
+        tailwind=False,
+        show_welcome_message=False,
+    )
+    app.add_middleware(OriginGuard, logins=logins)
+
+
+def _behind_login(
+    logins: Logins, answer: Answer, *, come_back: bool = False
+) -> Callable[[Request], Awaitable[Response | None]]:
+    """Make a handler for NiceGUI that sends whoever is not logged in to the login."""
 
     async def handler(request: Request) -> Response | None:
         try:
-            desk = await open_desk(db, logins, request.cookies.get(COOKIE))
+            context = await open_context(logins, request)
         except KeyRefused:
-            return RedirectResponse(f"{LOGIN}?{_following(request)}", HTTPStatus.SEE_OTHER)
-        if not page.open_to(desk):
-            _nothing_here(desk)
-            return None
-        with _frame(desk, page, page.title) as main:
-            try:
-                await page.build(desk, request)
-            except Exception as error:  # noqa: BLE001 - a page must say what went wrong, never trace
-                _failed(main, error)
-        return None
+            path = request.url.path.removeprefix(BASE)
+            following = at(path, **dict(request.query_params)) if come_back else None
+            return RedirectResponse(at("/login", next=following), HTTPStatus.SEE_OTHER)
+        return await answer(context)
 
     return handler
 
 
-def nowhere(db: Idetic, logins: Logins) -> Handler:
-    """What an address without a page shows; the same as a page that this login does not have."""
-
-    async def handler(request: Request) -> Response | None:
+async def _show(page: ConsolePage, context: PageContext) -> Response | None:
+    """Show a page, or what went wrong with it; to others than its readers there is no such page."""
+    if not page.open_to(context):
+        return await _no_page(context)
+    with _frame(context, page.title, page) as place:
         try:
-            _nothing_here(await open_desk(db, logins, request.cookies.get(COOKIE)))
-        except KeyRefused:
-            return RedirectResponse(LOGIN, HTTPStatus.SEE_OTHER)
-        return None
+            await page.build(context)
+        except Exception as error:  # noqa: BLE001 - a page must say what went wrong, never trace
+            status = error.http_status if isinstance(error, IdeticError) else 500
+            ui.context.client.status_code = status
+            place.clear()
+            el.tell_error(error)
+    return None
 
-    return handler
 
-
-def _nothing_here(desk: Desk) -> None:
-    with _frame(desk, None, "No such page"):
+async def _no_page(context: PageContext) -> Response | None:
+    with _frame(context, "No such page"):
         ui.context.client.status_code = HTTPStatus.NOT_FOUND
-        parts.empty("There is no such page.", "Choose one from the menu.")
+        el.empty("There is no such page.", "Choose one from the menu.")
+    return None
 
 
-def first_page(db: Idetic, logins: Logins) -> Handler:
-    """Where a login begins: the first page that it has."""
-
-    async def handler(request: Request) -> Response | None:
-        try:
-            desk = await open_desk(db, logins, request.cookies.get(COOKIE))
-        except KeyRefused:
-            return RedirectResponse(LOGIN, HTTPStatus.SEE_OTHER)
-        for page in PAGES:
-            if page.listed and page.open_to(desk):
-                return RedirectResponse(at(page.path), HTTPStatus.SEE_OTHER)
-        with _frame(desk, None, "Nothing to see"):
-            parts.empty(
-                "This key has no page here.",
-                "It may still write through the API. Log in with a key that may read.",
-            )
-        return None
-
-    return handler
-
-
-def _following(request: Request) -> str:
-    """The page to go on to after the login."""
-    path = request.url.path.removeprefix(BASE)
-    return at("", next=at(path, **dict(request.query_params))).partition("?")[2]
-
-
-def _failed(main: ui.element, error: Exception) -> None:
-    status = error.http_status if isinstance(error, IdeticError) else 500
-    ui.context.client.status_code = status
-    main.clear()
-    notices.tell(error)
+async def _first_page(context: PageContext) -> Response | None:
+    """Lead to the first page that a login has."""
+    for page in PAGES:
+        if page.listed and page.open_to(context):
+            return RedirectResponse(at(page.path), HTTPStatus.SEE_OTHER)
+    with _frame(context, "Nothing to see"):
+        el.empty(
+            "This key has no page here.",
+            "It may still write through the API. Log in with a key that may read.",
+        )
+    return None
 
 
 @contextmanager
-def _frame(desk: Desk, page: Page | None, title: str) -> Iterator[ui.element]:
-    """Everything but the page itself."""
+def _frame(
+    context: PageContext, title: str, page: ConsolePage | None = None
+) -> Iterator[ui.element]:
+    """Build everything around a page, and yield the place for its elements."""
     client = ui.context.client
-    client.storage[OWNER] = desk.token
+    client.storage[OWNER] = context.token
     client.title = f"{title} · Idetic"
-    client.on_exception(notices.tell)
+    client.on_exception(el.tell_error)
     ui.add_head_html(_HEAD)
-    _no_second_main(client)
-    parts.link("Skip to the page", "#main", "skip")
-    _header(desk)
-    with parts.text("div", cls="below"):
-        _menu(desk, page)
-        with parts.text("main", id="main", tabindex="-1"):
-            with parts.text("div", cls="title"):
-                parts.heading(title, 1)
-            notices.place()
-            with parts.text("div", cls="page") as main:
-                yield main
+    # NiceGUI wraps everything in a `main`; the one that counts is ours, below the menu.
+    if client.content.parent_slot is not None:
+        client.content.parent_slot.parent.tag = "div"
+    el.link("Skip to the page", "#main", "skip")
+    with el.text("header", cls="top"):
+        _header(context)
+    with el.text("div", cls="below"):
+        _menu(context, page)
+        with el.text("main", id="main", tabindex="-1"):
+            with el.text("div", cls="title"):
+                el.text("h1", title)
+            el.notices()
+            with el.text("div", cls="page") as place:
+                yield place
 
 
-def _no_second_main(client: Client) -> None:
-    """NiceGUI's page is a `main` around everything; the one that counts is ours, below the menu."""
-    around = client.content.parent_slot
-    if around is not None:
-        around.parent.tag = "div"
-
-
-def _header(desk: Desk) -> None:
-    with parts.text("header", cls="top"):
-        with parts.link("", at("/"), "brand", aria_label="Idetic console, first page"):
-            parts.text("img", src=f"{BASE}/assets/icon.svg", alt="", width="26", height="26")
-            parts.text("span", "Idetic")
-        if desk.may(Capability.READ) and not desk.customer and not desk.actor:
-            with parts.asking(at("/explore"), "search", role="search"):
-                parts.text(
-                    "input",
-                    id="search",
-                    type="search",
-                    name="q",
-                    placeholder="Search memory  ( / )",
-                    aria_label="Search memory",
-                )
-        with parts.text("div", cls="who"):
-            principal = desk.principal
-            parts.text("span", f"{principal.kind}: {principal.name}", "who-name")
-            # What an agent of two personas is called says that there are two.
-            agent = desk.anchor["agent_id"] if desk.actor else desk.spec.title
-            parts.text("span", agent, "who-agent quiet")
-        theme = parts.text(
-            "button", "", "button plain", type="button", aria_label="Change between light and dark"
-        )
+def _header(context: PageContext) -> None:
+    with el.link("", at("/"), "brand", aria_label="Idetic console, first page"):
+        el.text("img", src=f"{BASE}/assets/icon.svg", alt="", width="26", height="26")
+        el.text("span", "Idetic")
+    if context.may(Capability.READ) and not context.customer and not context.actor:
+        with el.address_form(at("/explore"), "search", role="search"):
+            label, hint = "Search memory", "Search memory  ( / )"
+            el.text(
+                "input", id="search", type="search", name="q", placeholder=hint, aria_label=label
+            )
+    with el.text("div", cls="who"):
+        principal = context.scope.principal
+        el.text("span", f"{principal.kind}: {principal.name}", "who-name")
+        # The title of an agent with two personas says that there are two.
+        agent = context.scope.anchor["agent_id"] if context.actor else context.spec.title
+        el.text("span", agent, "who-agent quiet")
+    label = "Change between light and dark"
+    with el.text("button", "", "button plain", type="button", aria_label=label) as theme:
         theme.on("click", js_handler="() => window.ideticTheme()")
-        with theme:
-            parts.icon("contrast")
-        with parts.text("form", method="post", action=f"{BASE}/logout"):
-            parts.text("button", "Log out", "button plain", type="submit")
+        el.icon("contrast")
+    with el.text("form", method="post", action=f"{BASE}/logout"):
+        el.submit("Log out", "plain")
 
 
-def _menu(desk: Desk, current: Page | None) -> None:
-    with parts.text("nav", cls="menu", aria_label="Pages"), parts.text("ul"):
+def _menu(context: PageContext, current: ConsolePage | None) -> None:
+    with el.text("nav", cls="menu", aria_label="Pages"), el.text("ul"):
         for page in PAGES:
-            if page.listed and page.open_to(desk):
-                with parts.text("li"):
-                    here = "page" if page is current else None
-                    with parts.link("", at(page.path), aria_current=here):
-                        parts.icon(page.icon)
-                        parts.text("span", page.title)
+            if page.listed and page.open_to(context):
+                here = "page" if page is current else None
+                with el.text("li"), el.link("", at(page.path), aria_current=here):
+                    el.icon(page.icon)
+                    el.text("span", page.title)

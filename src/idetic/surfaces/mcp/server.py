@@ -21,7 +21,7 @@ from idetic.surfaces import unforeseen
 from idetic.surfaces.mcp import formatting, resources
 from idetic.surfaces.mcp.callers import CallerSource, Sessions
 from idetic.surfaces.mcp.formatting import DEFAULT_BOUND, check_bound, count, cut
-from idetic.surfaces.mcp.tools import CallContext, Tool, tools
+from idetic.surfaces.mcp.tools import CallContext, OfferedTool, tools
 
 Context = ServerRequestContext[Any, Any]
 
@@ -133,7 +133,7 @@ def _protocol_error(error: IdeticError) -> MCPError:
     return MCPError(code, str(error), {"code": error.code, "remedy": error.remedy})
 
 
-def _tool(name: str) -> Tool:
+def _tool(name: str) -> OfferedTool:
     for tool in tools():
         if tool.name == name:
             return tool
@@ -141,7 +141,7 @@ def _tool(name: str) -> Tool:
     raise NotFound("There is no such tool.", remedy=f"The tools are: {names}.")
 
 
-def _listed(tool: Tool) -> types.Tool:
+def _listed(tool: OfferedTool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,

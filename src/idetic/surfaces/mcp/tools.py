@@ -27,7 +27,7 @@ from idetic.verbs.declaration import (
     Verb,
 )
 
-__all__ = ["CallContext", "Tool", "tools"]
+__all__ = ["CallContext", "OfferedTool", "tools"]
 
 _SHOWN = 3
 _LONGEST = 60
@@ -36,7 +36,7 @@ _SESSION = "A session's UUID. Left out: the session of this connection."
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class OfferedTool:
     """One tool. Who lacks the capability, or is not of these kinds, does not even see it listed."""
 
     name: str
@@ -72,13 +72,13 @@ class Tool:
         )
 
 
-def tools() -> list[Tool]:
+def tools() -> list[OfferedTool]:
     """Every tool that a connection may offer."""
     made = [_tool(verb, verb.tool) for verb in VERBS.values() if verb.tool is not None]
     return [*made, _explain()]
 
 
-def _tool(verb: Verb[..., Any], declared: McpTool) -> Tool:
+def _tool(verb: Verb[..., Any], declared: McpTool) -> OfferedTool:
     presenter, name = presenter_of(verb), declared.name or verb.name
     parameters = [
         one
@@ -89,7 +89,7 @@ def _tool(verb: Verb[..., Any], declared: McpTool) -> Tool:
         parameters.append(_extra("session_id", Id | None, _SESSION))
     if presenter.cursor:
         parameters.append(_extra("cursor", str | None, _CURSOR))
-    return Tool(
+    return OfferedTool(
         name,
         declared.title,
         declared.description,
@@ -106,12 +106,12 @@ def _extra(name: str, hint: Any, description: str) -> Parameter:
     return Parameter(name, hint, None, True, None, None, description)
 
 
-def _explain() -> Tool:
+def _explain() -> OfferedTool:
     entry = _extra("entry_id", UUID | None, "An entry's UUID.")
     query = _extra("query", str | None, "With entry_id: how each signal ranked it for this.")
     action = _extra("action_id", UUID | None, "Instead of entry_id: what this action rested on.")
     parameters = (entry, query, action, _extra("cursor", str | None, _CURSOR))
-    return Tool(
+    return OfferedTool(
         "explain",
         "Ask where an entry or an action comes from",
         "With entry_id: the whole entry and its history, and with query also how each signal "

@@ -1,31 +1,23 @@
-"""The table of pages: what there is, for whom, and behind which capability."""
+"""The table of pages: which there are, for whom, and behind which capability."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from starlette.requests import Request
-
+from idetic.library.persona import is_persona
 from idetic.model import Capability, PrincipalKind
-from idetic.surfaces.console.desk import Desk
+from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.pages import (
-    action,
-    actor,
-    ask,
+    answers,
     audit,
-    context,
     entry,
     explorer,
-    jobs,
     overview,
     persona,
     queues,
-    refusals,
-    specification,
+    spec,
 )
-
-Build = Callable[[Desk, Request], Awaitable[None]]
 
 # Whoever works with the agent; a customer asks, and sees nothing else.
 STAFF = frozenset(PrincipalKind) - {PrincipalKind.CUSTOMER}
@@ -33,54 +25,49 @@ STAFF = frozenset(PrincipalKind) - {PrincipalKind.CUSTOMER}
 AUDIENCES = frozenset({PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER})
 
 
-def _not_actor(desk: Desk) -> bool:
-    return not desk.actor
+@dataclass(frozen=True, slots=True)
+class ConsolePage:
+    """One page of the console. `build` makes its elements.
 
-
-def _both_personas(desk: Desk) -> bool:
-    return desk.personas and not desk.actor
-
-
-def _actor(desk: Desk) -> bool:
-    return desk.actor
-
-
-@dataclass(frozen=True)
-class Page:
-    """One page. `build` makes its elements; path parameters and the query are in the request.
-
-    `needs` is the capability without which there is no such page, `kinds` are the principals it
-    is for, `who` says it of logins, and a page that is not `listed` is reached from another one.
+    `needs` is the capability without which there is no such page, `kinds` are the principals that
+    have it, and `who` narrows it to some logins: to all but Actors unless said otherwise. A page
+    that is not `listed` is no item of the menu.
     """
 
     path: str
     title: str
     icon: str
-    build: Build
-    needs: Capability | None = Capability.READ
+    build: Callable[[PageContext], Awaitable[None]]
+    needs: Capability = Capability.READ
     kinds: frozenset[PrincipalKind] = STAFF
     listed: bool = True
-    who: Callable[[Desk], bool] = _not_actor
+    who: Callable[[PageContext], bool] = lambda context: not context.actor
 
-    def open_to(self, desk: Desk) -> bool:
+    def open_to(self, context: PageContext) -> bool:
         """Whether this login has the page at all."""
-        allowed = self.needs is None or desk.may(self.needs)
-        return allowed and desk.principal.kind in self.kinds and self.who(desk)
+        allowed = context.may(self.needs) and context.scope.principal.kind in self.kinds
+        return allowed and self.who(context)
+
+
+def _both_personas(context: PageContext) -> bool:
+    return is_persona(context.spec) and not context.actor
 
 
 # In the order of the menu. The first that a login has is where it begins.
-PAGES: tuple[Page, ...] = (
-    Page("/overview", "Overview", "dashboard", overview.build),
-    Page("/explore", "Explorer", "search", explorer.build),
-    Page("/entries/{entry_id}", "Entry", "notes", entry.build, listed=False),
-    Page("/queues", "Queues", "inbox", queues.build),
-    Page("/jobs", "Background work", "work_history", jobs.build, listed=False),
-    Page("/refusals", "Refusals", "block", refusals.build, listed=False),
-    Page("/context", "Context", "article", context.build),
-    Page("/audit", "Audit", "verified", audit.build, Capability.AUDIT),
-    Page("/audit/{action_id}", "Action", "bolt", action.build, Capability.AUDIT, listed=False),
-    Page("/persona", "Persona", "psychology", persona.build, who=_both_personas),
-    Page("/spec", "Spec", "description", specification.build),
-    Page("/ask", "Ask", "question_answer", ask.build, kinds=AUDIENCES),
-    Page("/loops", "Loops", "timeline", actor.build, who=_actor),
+PAGES: tuple[ConsolePage, ...] = (
+    ConsolePage("/overview", "Overview", "dashboard", overview.build),
+    ConsolePage("/explore", "Explorer", "search", explorer.build),
+    ConsolePage("/entries/{entry_id}", "Entry", "notes", entry.build, listed=False),
+    ConsolePage("/queues", "Queues", "inbox", queues.build),
+    ConsolePage("/jobs", "Background work", "work_history", overview.build_jobs, listed=False),
+    ConsolePage("/refusals", "Refusals", "block", overview.build_refusals, listed=False),
+    ConsolePage("/context", "Context", "article", answers.build_context),
+    ConsolePage("/audit", "Audit", "verified", audit.build, Capability.AUDIT),
+    ConsolePage(
+        "/audit/{action_id}", "Action", "bolt", audit.build_action, Capability.AUDIT, listed=False
+    ),
+    ConsolePage("/persona", "Persona", "psychology", persona.build, who=_both_personas),
+    ConsolePage("/spec", "Spec", "description", spec.build),
+    ConsolePage("/ask", "Ask", "question_answer", answers.build_ask, kinds=AUDIENCES),
+    ConsolePage("/loops", "Loops", "timeline", persona.build_actor, who=lambda it: it.actor),
 )

@@ -1,234 +1,180 @@
-"""An entry: what it says, what it was made of, what supports it, and everything that befell it."""
+"""An entry: its text, its sources, what supports it, who read it, and its history."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from functools import partial
 from uuid import UUID
 
-from starlette.requests import Request
-
-from idetic.errors import EntryNotFound, InputError
+from idetic.errors import EntryNotFound
 from idetic.evidence import Corroboration, GateResult, Referenced
 from idetic.library.handles import Memory
 from idetic.model import Capability, Entry, EntryState, LedgerRecord
-from idetic.surfaces.console import parts
+from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
-from idetic.surfaces.console.desk import Desk
-from idetic.surfaces.console.entries import marks
-from idetic.surfaces.console.lineage import lineage
-from idetic.surfaces.console.timeline import begins, ends, timeline
-from idetic.surfaces.console.wording import KIND_OF_STATE, as_text, tail, words
+from idetic.surfaces.console.drawings import begins, ends, timeline
+from idetic.surfaces.console.lineage import entry_lineage
+from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.wording import KIND_OF_STATE, as_text, marks, tail, words
 
-# How many entries near a claim are looked at for those about the same.
-RELATED = 50
+# How many entries near a claim are searched for those about the same.
+_RELATED = 50
 
 
-async def build(desk: Desk, request: Request) -> None:
-    """The page."""
-    entry_id = _id(request.path_params["entry_id"])
-    memory = await desk.memory()
+async def build(context: PageContext) -> None:
+    """Build the page; an entry that went with its scope has a history all the same."""
+    entry_id = context.path_id(
+        "entry_id", "This is not the id of an entry.", "Find the entry in the Explorer."
+    )
+    memory = await context.memory()
     history = await memory.history(entry_id)
     try:
         entry = await memory.get(entry_id)
     except EntryNotFound as gone:
-        _gone(gone, history)
+        el.notice(gone.message, gone.remedy, "warn")
+        if into := history[-1].detail.get("into"):
+            el.link("What it became", at(f"/entries/{into}"), "button")
+        _history(history)
         return
-    _said(entry)
-    await _timeline(memory, entry, history)
-    with parts.card("Lineage"):
-        await lineage(memory, entry)
-    await _references(memory, entry)
+    _content(entry)
+    with el.card("Validity and supersession"):
+        timeline(await _related(memory, entry, history), context.now())
+    with el.card("Lineage"):
+        await entry_lineage(memory, entry)
+    if entry.refs:
+        _references(await memory.references(entry.id))
     _corroborations(await memory.corroborations(entry_id))
-    with parts.text("div", cls="columns"):
+    with el.text("div", cls="columns"):
         if entry.candidate:
             _gates(await memory.gates(entry_id))
-        if desk.may(Capability.AUDIT):
+        if context.may(Capability.AUDIT):
             await _readers(memory, entry_id)
     _history(history)
 
 
-def _id(given: str) -> UUID:
-    try:
-        return UUID(given)
-    except ValueError:
-        raise InputError(
-            "This is not the id of an entry.", remedy="Find the entry in the Explorer."
-        ) from None
-
-
-def _gone(gone: EntryNotFound, history: Sequence[LedgerRecord]) -> None:
-    """An entry that went with its scope has a history all the same."""
-    parts.notice(gone.message, gone.remedy, "warn")
-    into = history[-1].detail.get("into")
-    if into:
-        parts.link("What it became", at(f"/entries/{into}"), "button")
-    _history(history)
-
-
-def _said(entry: Entry) -> None:
-    with parts.card():
-        parts.note(entry.body_text, "large")
-        with parts.row():
+def _content(entry: Entry) -> None:
+    """Show the text of an entry and everything that is stored with it."""
+    with el.card():
+        el.note(entry.body_text, "large")
+        with el.row():
             if entry.state is EntryState.CURRENT and not entry.candidate:
-                parts.badge("current", "good")
+                el.badge("current", "good")
             marks(entry)
-        about: dict[str, parts.Cell] = {
+        about: dict[str, el.Cell] = {
             "Source": f"{words(entry.origin)}, trust {entry.trust} of 100",
             "Written by": entry.created_by,
-            "Written": lambda: parts.moment(entry.created_at),
-            "Holds from": lambda: parts.moment(begins(entry)),
-            "Held until": lambda: parts.moment(ends(entry), "still holds"),
+            "Written": entry.created_at,
+            "Holds from": begins(entry),
+            "Held until": partial(el.moment, ends(entry), "still holds"),
             "Spec version": str(entry.spec_version),
         }
-        if entry.claim is not None:
-            claim = entry.claim
+        if claim := entry.claim:
             about["Claims"] = f"{claim.subject} · {claim.attribute}: {claim.value}"
-        if entry.superseded_by is not None:
-            follower = at(f"/entries/{entry.superseded_by}")
-            about["Superseded by"] = lambda: parts.link(tail(entry.superseded_by), follower)
+        if (other := entry.superseded_by) is not None:
+            about["Superseded by"] = partial(el.link, tail(other), at(f"/entries/{other}"))
         envelope = {name: value for name, value in entry.envelope.items() if name != "claim"}
-        about |= {f"Envelope: {name}": value for name, value in as_text(envelope).items()}
-        about |= {f"Provenance: {name}": value for name, value in as_text(entry.provenance).items()}
-        about["Id"] = lambda: parts.text("code", entry.id)
-        parts.facts(about)
+        about |= as_text(envelope, "Envelope: ") | as_text(entry.provenance, "Provenance: ")
+        about["Id"] = partial(el.text, "code", entry.id)
+        el.facts(about)
 
 
-async def _timeline(memory: Memory, entry: Entry, history: Sequence[LedgerRecord]) -> None:
-    """The entry among those that say the same thing otherwise, before it and after it."""
-    with parts.card("Validity and supersession"):
-        found = {each.id: each for each in await _about_the_same(memory, entry)}
-        for record in history:
-            for link in ("supersedes", "superseded_by", "replaced_by"):
-                other = record.detail.get(link)
-                if other is not None and UUID(other) not in found:
-                    found[UUID(other)] = await memory.get(UUID(other))
-        timeline(list(found.values()), memory.agent.engine.clock.now())
+async def _related(
+    memory: Memory, entry: Entry, history: Sequence[LedgerRecord]
+) -> Sequence[Entry]:
+    """Return the entry with those that claim something else of the same, before and after it."""
+    found = {entry.id: entry}
+    if claim := entry.claim:
+        near = await memory.recall(
+            f"{claim.subject} {claim.attribute}",
+            limit=_RELATED,
+            include_archived=True,
+            include_candidates=True,
+        )
+        for each in near.entries:
+            if each.claim and each.claim.key == claim.key:
+                found.setdefault(each.id, each)
+    for record in history:
+        for name in ("supersedes", "superseded_by", "replaced_by"):
+            other = record.detail.get(name)
+            if other is not None and UUID(other) not in found:
+                found[UUID(other)] = await memory.get(UUID(other))
+    return list(found.values())
 
 
-async def _about_the_same(memory: Memory, entry: Entry) -> list[Entry]:
-    """Entries whose claim is about what this one's is; the one alone if it claims nothing."""
-    claim = entry.claim
-    if claim is None:
-        return [entry]
-    near = await memory.recall(
-        f"{claim.subject} {claim.attribute}",
-        limit=RELATED,
-        include_archived=True,
-        include_candidates=True,
-    )
-    same = [each for each in near.entries if each.claim and each.claim.key == claim.key]
-    return [entry, *(each for each in same if each.id != entry.id)]
-
-
-async def _references(memory: Memory, entry: Entry) -> None:
-    """Each reference beside the canonical content that it points at."""
-    if not entry.refs:
-        return
-    with parts.card("References, beside the canonical content"):
-        for each in await memory.references(entry.id):
-            with parts.text("div", cls="beside"):
-                with parts.text("div"):
-                    parts.text("strong", f"{words(each.ref.noun)} {tail(each.ref.id)}")
-                    parts.text("p", f"It meant version {each.ref.version or 'unknown'}.", "small")
-                    parts.badge(*_freshness(each))
-                with parts.text("div"):
-                    if each.text is None:
-                        parts.text("p", "The canonical row is gone.", "quiet")
+def _references(found: Sequence[Referenced]) -> None:
+    """Show each reference beside the canonical content that it points at."""
+    with el.card("References, beside the canonical content"):
+        for each in found:
+            with el.text("div", cls="beside"):
+                with el.text("div"):
+                    el.text("strong", f"{words(each.ref.noun)} {tail(each.ref.id)}")
+                    el.text("p", f"It meant version {each.ref.version or 'unknown'}.", "small")
+                    if each.version_now is None:
+                        el.badge("no version known")
+                    elif each.changed:
+                        el.badge(f"changed: version {each.version_now} holds now", "warn")
                     else:
-                        parts.note(each.text)
+                        el.badge("unchanged since", "good")
+                with el.text("div"):
+                    if each.text is None:
+                        el.text("p", "The canonical row is gone.", "quiet")
+                    else:
+                        el.note(each.text)
                     if each.strength:
-                        parts.text("p", f"Its source is {words(each.strength)}.", "small quiet")
-
-
-def _freshness(each: Referenced) -> tuple[str, str]:
-    if each.version_now is None:
-        return "no version known", ""
-    if each.changed:
-        return f"changed: version {each.version_now} holds now", "warn"
-    return "unchanged since", "good"
+                        el.text("p", f"Its source is {words(each.strength)}.", "small quiet")
 
 
 def _corroborations(found: Sequence[Corroboration]) -> None:
-    with parts.card("Corroborations"):
-        if not found:
-            parts.empty("Nothing supports it yet.", "A source that confirms it is shown here.")
-            return
-        parts.table(
-            ("When", "Source", "By", "Notes"),
-            [_corroboration(each) for each in found],
-            caption="What supports this entry",
-        )
-
-
-def _corroboration(each: Corroboration) -> Sequence[parts.Cell]:
-    withdrawn = " (withdrawn)" if each.withdrawn_at else ""
-    return (
-        lambda: parts.moment(each.at),
-        f"{words(each.source_type)} {tail(each.source_ref)}{withdrawn}",
-        each.by,
-        each.notes or "-",
+    rows = []
+    for each in found:
+        withdrawn = " (withdrawn)" if each.withdrawn_at else ""
+        source = f"{words(each.source_type)} {tail(each.source_ref)}{withdrawn}"
+        rows.append((each.at, source, each.by, each.notes or "-"))
+    el.table_card(
+        "Corroborations",
+        ("When", "Source", "By", "Notes"),
+        rows,
+        "What supports this entry",
+        "Nothing supports it yet.",
+        "A source that confirms it is shown here.",
     )
 
 
 def _gates(found: Sequence[GateResult]) -> None:
-    with parts.card("Promotion gates"):
-        parts.table(
-            ("Gate", "Says", "Why"),
-            [(words(gate.gate), _verdict(gate), gate.why) for gate in found],
-            caption="What the promotion gates say now",
-        )
-
-
-def _verdict(gate: GateResult) -> parts.Cell:
-    said = f"{'passes' if gate.passed else 'waits'}: {gate.have:g} of {gate.need:g}"
-    return lambda: parts.badge(said, "good" if gate.passed else "warn")
+    rows = []
+    for gate in found:
+        said = f"{'passes' if gate.passed else 'waits'}: {gate.have:g} of {gate.need:g}"
+        badge = partial(el.badge, said, "good" if gate.passed else "warn")
+        rows.append((words(gate.gate), badge, gate.why))
+    head, caption = ("Gate", "Says", "Why"), "What the promotion gates say now"
+    el.table_card("Promotion gates", head, rows, caption)
 
 
 async def _readers(memory: Memory, entry_id: UUID) -> None:
-    """Who was shown it."""
     found = await memory.readers(entry_id)
-    with parts.card("Who read it"):
-        if not found:
-            parts.empty("Nobody was shown it yet.", "A prompt or an answer with it is noted here.")
-            return
-        parts.table(
-            ("When", "Who", "Session"),
-            [(_when(each.at), each.by, tail(each.session_id)) for each in found],
-            caption="Who was shown this entry",
-        )
-
-
-def _when(moment: datetime) -> parts.Cell:
-    return lambda: parts.moment(moment)
-
-
-def _history(history: Sequence[LedgerRecord]) -> None:
-    with parts.card("History"):
-        parts.table(
-            ("Position", "When", "What", "Who", "Why"),
-            [_record(each) for each in history],
-            caption="Every transition of this entry, oldest first",
-        )
-
-
-def _record(each: LedgerRecord) -> Sequence[parts.Cell]:
-    def what() -> None:
-        with parts.row():
-            parts.text("strong", words(each.transition))
-            if each.state_from != each.state_to:
-                states = [words(state) for state in (each.state_from, each.state_to) if state]
-                parts.badge(" → ".join(states), _kind(each.state_to))
-
-    return (
-        str(each.position),
-        lambda: parts.moment(each.at),
-        what,
-        f"{each.actor_kind}:{each.actor}",
-        each.reason,
+    el.table_card(
+        "Who read it",
+        ("When", "Who", "Session"),
+        [(each.at, each.by, tail(each.session_id)) for each in found],
+        "Who was shown this entry",
+        "Nobody was shown it yet.",
+        "A prompt or an answer with it is noted here.",
     )
 
 
-def _kind(state: str | None) -> str:
-    kinds = {each.value: kind for each, kind in KIND_OF_STATE.items()}
-    return kinds.get(state or "", "")
+def _history(history: Sequence[LedgerRecord]) -> None:
+    rows = []
+    for each in history:
+        who, what = f"{each.actor_kind}:{each.actor}", partial(_transition, each)
+        rows.append((str(each.position), each.at, what, who, each.reason))
+    head, caption = ("Position", "When", "What", "Who", "Why"), "Every transition of this entry"
+    el.table_card("History", head, rows, f"{caption}, oldest first")
+
+
+def _transition(record: LedgerRecord) -> None:
+    with el.row():
+        el.text("strong", words(record.transition))
+        if record.state_from != record.state_to:
+            states = [words(state) for state in (record.state_from, record.state_to) if state]
+            kinds = {state.value: kind for state, kind in KIND_OF_STATE.items()}
+            el.badge(" → ".join(states), kinds.get(record.state_to or "", ""))

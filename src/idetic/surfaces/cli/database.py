@@ -1,0 +1,326 @@
+"""`idetic db …`, `doctor`, `upgrade` and `distribute`: the database below memory."""
+
+# ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import idetic
+from idetic.errors import InputError
+from idetic.surfaces.cli import config, output
+from idetic.surfaces.cli.options import Dsn, Json, Yes, examples, group
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from idetic.library.idetic import Idetic
+    from idetic.store.database import Connection
+    from idetic.store.distribution_plan import Distribution
+    from idetic.store.upgrade import FamilyVersions, Upgrade
+
+DOCTOR = examples("idetic doctor", "idetic doctor --json", "idetic doctor --dsn postgresql://…")
+UPGRADE = examples(
+    "idetic upgrade --plan",
+    "idetic upgrade",
+    "IDETIC_ADMIN_DSN=postgresql://admin@… idetic upgrade --yes",
+)
+DISTRIBUTE = examples(
+    "idetic distribute world_agent --plan",
+    "idetic distribute world_agent --plan > distribute.sql",
+    "idetic distribute world_agent --yes --dsn postgresql://…",
+)
+
+db = group(
+    "The embedded PostgreSQL server: start, stop, look.", "idetic db status", "idetic db start"
+)
+
+
+@db.command("start", epilog=examples("idetic db start", "IDETIC_HOME=/srv/idetic idetic db start"))
+def start(json: Json = False) -> None:
+    """Start the embedded server and keep it running until `idetic db stop`."""
+    from idetic.store.embedded import EmbeddedServer
+
+    EmbeddedServer.acquire(keep=True).release()
+    status(json)
+
+
+@db.command("stop", epilog=examples("idetic db stop", "idetic db stop --json"))
+def stop(json: Json = False) -> None:
+    """Stop the embedded server, whoever uses it. Committed work is kept."""
+    from idetic.store import embedded
+
+    stopped = embedded.stop()
+    said = "The embedded server is stopped." if stopped else "No embedded server was running."
+    output.say(said, {"stopped": stopped}, json)
+
+
+@db.command("status", epilog=examples("idetic db status", "idetic db status --json"))
+def status(json: Json = False) -> None:
+    """Show the embedded server: home, process, socket, version. Touches nothing."""
+    from idetic.store import embedded
+
+    found = embedded.status()
+    rows = {
+        "State": "running" if found.running else "not running",
+        "Kept": "yes, until `idetic db stop`" if found.kept else "no, it stops with its last user",
+        "Process": found.pid or "none",
+        "Home": found.home,
+        "Socket": found.socket_dir,
+        "PostgreSQL": found.version or "not unpacked yet",
+        "Users": "unknown" if found.users is None else found.users,
+    }
+    data = {each.name: getattr(found, each.name) for each in fields(found)}
+    title = "The embedded server"
+    output.answer(data, json, lambda console: console.print(output.facts(rows, title=title)))
+
+
+def doctor(dsn: Dsn = None, json: Json = False) -> int:
+    """Check database, extensions, versions, roles, security, nodes, specs, model, jobs and disk.
+
+    Exit code 1 if something is bad, such as a database that does not open; a warning is not.
+    """
+    import anyio
+
+    from idetic.errors import DatabaseError
+    from idetic.library.health import examine, unreachable
+    from idetic.surfaces.cli.sources import with_database
+
+    try:
+        checks = with_database(dsn, examine)
+    except DatabaseError as error:
+        checks = anyio.run(unreachable, error)
+
+    def show(console: Console) -> None:
+        names = {"verdict": "", "name": "check", "found": "found", "remedy": "what to do"}
+        rows = [{said: getattr(one, name) for name, said in names.items()} for one in checks]
+        console.print(output.listing(rows))
+
+    output.answer({"checks": checks}, json, show)
+    return int(any(one.verdict == "bad" for one in checks))
+
+
+def upgrade(
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only say what would be done; changes nothing.")
+    ] = False,
+    yes: Yes = False,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Bring a database to this release: the core, then the tables of every agent; or set one up.
+
+    Back up first: migrations are not undone. What was done stays if it is interrupted, and another
+    call goes on there. Without a terminal nobody can be asked, and it needs --yes.
+    """
+    from idetic.context import shipped_contexts
+    from idetic.store.upgrade import check_upgrade, plan_upgrade
+    from idetic.surfaces.cli.sources import with_admin_login
+
+    alone = bool(dsn) != bool(config.admin_dsn())
+
+    async def work(connection: Connection) -> tuple[Upgrade, list[str]]:
+        planned = await plan_upgrade(connection, shipped_contexts())
+        _tell(_versions(planned), json)
+        if plan:
+            return planned, []
+        check_upgrade(planned)
+        if planned.empty or planned.fresh or yes or _agreed_to_upgrade(asking=not json):
+            return planned, await _run_upgrade(connection, planned, json, alone=alone)
+        _tell(["Nothing was changed."], json)
+        return planned, []
+
+    planned, done = with_admin_login(dsn, work)
+    data = {**_upgrade_data(planned), "done": done, "upgraded": bool(done)}
+    output.answer(data, json, lambda console: None)
+
+
+async def _run_upgrade(
+    connection: Connection, planned: Upgrade, as_json: bool, *, alone: bool
+) -> list[str]:
+    import getpass
+
+    from idetic.context import shipped_contexts
+    from idetic.ports import SystemClock
+    from idetic.store.connect import login_to_make
+    from idetic.store.upgrade import plan_upgrade, run_upgrade
+
+    done: list[str] = []
+
+    def say(line: str) -> None:
+        done.append(line)
+        _tell([f"  done  {line}"], as_json)
+
+    at, by = SystemClock().now(), getpass.getuser()
+    await run_upgrade(connection, shipped_contexts(), by=by, at=at, say=say)
+    if not done:
+        _tell(["Nothing to do."], as_json)
+        return done
+    after = await plan_upgrade(connection, shipped_contexts())
+    _tell(["Upgraded.", *_versions(after)], as_json)
+    # With a login of each kind, or on the embedded server, there is none to make.
+    login = await login_to_make(connection) if planned.fresh and alone else None
+    _tell([login] if login else [], as_json)
+    return done
+
+
+def _agreed_to_upgrade(*, asking: bool) -> bool:
+    from idetic.surfaces.cli.sources import confirmed
+
+    if not (asking and sys.stdin.isatty()):
+        raise InputError(
+            "This changes the database, and there is no terminal to ask at.",
+            remedy="Back it up, look at --plan, then give --yes; nothing was changed.",
+        )
+    return confirmed("Is there a backup, and shall this be done?")
+
+
+def _tell(lines: Iterable[str], as_json: bool) -> None:
+    for line in () if as_json else lines:
+        output.console().print(output.literal(line), soft_wrap=True)
+
+
+def _versions(planned: Upgrade) -> Iterator[str]:
+    core = planned.core
+    yield f"Idetic {idetic.__version__}"
+    yield f"core: {_between(core.held, core.carried)}"
+    yield from (f"  migrate {name}" for name in core.migrations)
+    if core.queue:
+        yield f"  migrate the queue: {len(core.queue)} files of procrastinate"
+    for family in planned.families:
+        yield from _family(family)
+
+
+def _family(family: FamilyVersions) -> Iterator[str]:
+    plan = family.plan
+    spec = f"{family.agent}@{plan.from_version}"
+    if plan.to_version != plan.from_version:
+        spec += f" (becomes @{plan.to_version})"
+    yield f"{spec}: family {_between(family.held, family.carried)}"
+    yield from (f"  migrate {migration.name}" for migration in plan.migrations)
+    counts = Counter(step.action for step in plan.changes)
+    if counts:
+        yield "  " + ", ".join(f"{number} to {action}" for action, number in counts.items())
+    yield from (f"  refuse {s.kind} {s.name}: {s.why}" for s in plan.refusals)
+
+
+def _between(held: int, carried: int) -> str:
+    return str(held) if held == carried else f"from {held} to {carried}"
+
+
+def _upgrade_data(planned: Upgrade) -> dict[str, Any]:
+    core = planned.core
+    return {
+        "release": idetic.__version__,
+        "empty": planned.empty,
+        "core": {"from": core.held, "to": core.carried, "migrations": core.migrations},
+        "queue": core.queue,
+        "agents": [
+            {
+                "agent": family.agent,
+                "from_version": family.plan.from_version,
+                "to_version": family.plan.to_version,
+                "from": family.held,
+                "to": family.carried,
+                "migrations": [migration.name for migration in family.plan.migrations],
+                "counts": Counter(step.action for step in family.plan.changes),
+                "refused": [f"{s.kind} {s.name}: {s.why}" for s in family.plan.refusals],
+            }
+            for family in planned.families
+        ],
+    }
+
+
+def distribute(
+    agent: Annotated[
+        str,
+        typer.Argument(
+            metavar="AGENT", show_default=False, help="An agent that the database holds."
+        ),
+    ],
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Only say what would be done, as SQL; on any server."),
+    ] = False,
+    yes: Yes = False,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Spread an agent's tables over a Citus cluster by tenant, so that each tenant lies together.
+
+    Tables must be empty. What is distributed already stays, so it can be called again; without a
+    terminal nobody can be asked, and it needs --yes.
+    """
+    from idetic.surfaces.cli.sources import with_database
+
+    async def work(db: Idetic) -> tuple[Distribution, bool]:
+        planned = await db.distribute(agent, dry_run=True)
+        if plan:
+            return planned, False
+        if planned.citus and not planned.broken and not planned.loaded:
+            _tell(_script(planned), json)
+            if planned.pending and not (yes or _agreed_to_move(planned, asking=not json)):
+                return planned, False
+        return await db.distribute(agent), True
+
+    found, done = with_database(dsn, work)
+    said = "Nothing was changed."
+    if done:
+        said = "Nothing to do: every table is where it belongs."
+        if found.pending:
+            said = f"Distributed. {_counted(found)}."
+    _tell(_script(found) if plan else [said], json)
+    data = {each.name: getattr(found, each.name) for each in fields(found)}
+    names = ("table", "place", "why", "tenant", "done", "rows", "statement")
+    tables = [{name: getattr(t, name) for name in names} for t in found.tables]
+    data |= {"tables": tables, "loaded": found.loaded, "statements": found.statements}
+    output.answer({**data, "distributed": done}, json, lambda console: None)
+
+
+def _agreed_to_move(plan: Distribution, *, asking: bool) -> bool:
+    from idetic.surfaces.cli.sources import confirmed
+
+    if not (asking and sys.stdin.isatty()):
+        raise InputError(
+            f"This would move {len(plan.pending)} tables, and there is no terminal to ask at.",
+            remedy="Look at --plan, then give --yes; nothing was changed.",
+        )
+    return confirmed(f"Distribute {', '.join(plan.agents)}?")
+
+
+def _counted(plan: Distribution) -> str:
+    from idetic.store.distribution_plan import TablePlace
+
+    pending = [t.place for t in plan.pending]
+    there = sum(t.done for t in plan.tables)
+    stay = sum(t.place is TablePlace.LOCAL for t in plan.tables)
+    return (
+        f"{pending.count(TablePlace.DISTRIBUTED)} tables by tenant, "
+        f"{pending.count(TablePlace.REFERENCE)} on every node; {there} were there, {stay} stay here"
+    )
+
+
+def _script(plan: Distribution) -> Iterator[str]:
+    """The plan as a script: what psql runs, and the rest as comments."""
+    for remark in _remarks(plan):
+        # A name may hold the end of a line, and what follows must not become a statement.
+        yield from (f"-- {line}" for line in remark.splitlines())
+    if plan.statements:
+        yield from (f"{statement};" for statement in ("BEGIN", *plan.statements, "COMMIT"))
+
+
+def _remarks(plan: Distribution) -> Iterator[str]:
+    yield f"{', '.join(plan.agents)}: {_counted(plan)}."
+    if not plan.citus:
+        yield "This server has no Citus: these statements are for one that has."
+    for each in plan.broken:
+        yield f"BROKEN {each.table} ({each.rule}): {each.message} {each.remedy}"
+    for found in plan.nodes:
+        yield f"NODE {found.node}: {found.message} {found.remedy}"
+    if plan.loaded:
+        yield f"HOLDS ROWS: {', '.join(plan.loaded)}. Distribute these while they are empty."

@@ -1,0 +1,275 @@
+"""How the answers of verbs look: tables and lines for people, the same values as JSON.
+
+A verb whose answer has no form of its own here is shown field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from typing import Any, get_args, get_origin
+from uuid import UUID
+
+from rich.console import Console
+
+from idetic.audit.explanation import ActionExplanation
+from idetic.audit.findings import Verified
+from idetic.erasure import Erased
+from idetic.errors import ChainBroken
+from idetic.evidence import Closed, Contradiction, Decided, Disposition
+from idetic.library.answers import Answered
+from idetic.model import Entry, LedgerRecord, Place, Receipt
+from idetic.recall.context import Context
+from idetic.recall.embedding import Embedded
+from idetic.recall.hits import Hit, Recall, as_data
+from idetic.surfaces.cli import output
+from idetic.verbs.declaration import Verb
+
+# A screenful; `--json` has them all.
+_MANY = 50
+
+
+def answer(
+    verb: Verb[..., Any], value: Any, values: Mapping[str, Any], place: Place, *, as_json: bool
+) -> None:
+    """Give the answer of a verb that was called with some values at a place."""
+    following = _following(verb, value, values)
+    # What was asked about, then what came of it.
+    asked = {name: each for name, each in values.items() if isinstance(each, UUID | StrEnum)}
+    if place.session_id is not None:
+        asked["session_id"] = place.session_id
+
+    def show(console: Console) -> None:
+        _show(verb, console, value, place)
+        for name, cursor in following.items():
+            if cursor is not None:
+                console.print(f"There may be more: --{name.removeprefix('next_')} {cursor}")
+
+    output.answer({**asked, **_data(verb, value), **following}, as_json, show)
+
+
+def _following(
+    verb: Verb[..., Any], value: Any, values: Mapping[str, Any]
+) -> dict[str, UUID | None]:
+    """Where the next page of a list begins, if there may be one."""
+    page = verb.http.page if verb.http is not None else None
+    if page is None:
+        return {}
+    cursor = next(p.name for p in verb.parameters.values() if p.wire and p.wire.name == "cursor")
+    limit = values.get("limit", verb.parameters["limit"].default)
+    return {f"next_{cursor}": page.key(value[-1]) if len(value) == limit else None}
+
+
+def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
+    if isinstance(value, list):
+        page = verb.http.page if verb.http is not None else None
+        name = _ITEMS.get(get_args(verb.returns)[0], verb.name)
+        return {page.items if page else name: value}
+    if isinstance(value, Erased):
+        kept = [one.as_data() for one in value.kept]
+        told = {"found": value.found, **output.plain(value.receipt), "entries": value.entries}
+        return told | {"removed": value.removed, "kept": kept}
+    if is_dataclass(value):
+        known = as_data(value) if isinstance(value, Recall) else output.plain(value)
+        return dict(value.as_data() if hasattr(value, "as_data") else known)
+    if isinstance(value, Mapping):
+        return {verb.name: {str(key): each for key, each in value.items()}}
+    return {verb.name: value}
+
+
+def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> None:
+    returns = verb.returns
+    if get_origin(returns) is list:
+        kind = get_args(returns)[0]
+        if not value:
+            console.print(_EMPTY.get(kind, f"No {verb.name.replace('_', ' ')}."))
+        else:
+            row = _ROWS.get(kind, _fields)
+            console.print(output.listing([row(each) for each in value]))
+        return
+    shown = _SHOWN.get(type(value))
+    if shown is not None:
+        shown(console, value, place)
+    elif isinstance(value, Mapping):
+        console.print(output.facts({str(key): each for key, each in value.items()}))
+    elif is_dataclass(value):
+        console.print(output.facts(_readable(value)))
+    else:
+        console.print(output.literal(f"{verb.name.replace('_', ' ')}: {value}"))
+
+
+def _readable(value: Any) -> dict[str, object]:
+    found = {each.name: getattr(value, each.name) for each in fields(value)}
+    return {name.replace("_", " "): _cell(each) for name, each in found.items()}
+
+
+def _cell(value: Any) -> object:
+    if value is None or value == ():
+        return ""
+    if isinstance(value, Entry):
+        return value.body_text
+    if isinstance(value, str | int | float | UUID):
+        return value
+    return output.as_line(value)
+
+
+def _fields(value: Any) -> dict[str, object]:
+    return _readable(value) if is_dataclass(value) else {"": value}
+
+
+def _entry(entry: Entry) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "created": output.moment(entry.created_at),
+        "kind": f"{entry.tier}\n{entry.typology}",
+        "by": f"{entry.created_by}\n{entry.origin} {entry.trust}",
+        "note": entry.body_text,
+    }
+
+
+def _link(link: LedgerRecord) -> dict[str, object]:
+    return {
+        "position": link.position,
+        "time": output.moment(link.at),
+        "transition": link.transition,
+        "actor": f"{link.actor_kind} {link.actor}",
+        "reason": link.reason,
+        "hash": link.hash.hex()[:12],
+    }
+
+
+def _contradiction(one: Contradiction) -> dict[str, object]:
+    version = "" if one.ref.version is None else f" v{one.ref.version}"
+    return {
+        "id": one.id,
+        "status": one.status.replace("_", " "),
+        "entry": one.entry_id,
+        "speaks against": f"{one.ref.noun} {one.ref.id}{version}",
+        "since": f"{output.moment(one.observed_at)}\n{one.observed_by}",
+    }
+
+
+def _disposition(one: Disposition) -> dict[str, object]:
+    return {
+        "entry": one.entry.id,
+        "because": one.cause.replace("_", " "),
+        "pressure": f"{one.pressure:.2f}",
+        "since": output.moment(one.due_at),
+        "note": one.entry.body_text,
+    }
+
+
+def _decision(one: Receipt | Decided) -> dict[str, object]:
+    receipt = one.receipt if isinstance(one, Decided) else one
+    did = one.transition if isinstance(one, Decided) else one.decision
+    return {"decision": did, "entry": receipt.entry_id, "reason": receipt.reason}
+
+
+def _hit(hit: Hit) -> dict[str, object]:
+    signals = [
+        f"{signal.value} {word.rank}, {word.value:.2f}"
+        for signal, word in hit.signals.items()
+        if word.contribution and word.value is not None
+    ]
+    return {
+        "score": f"{hit.score:.4f}",
+        "note": hit.entry.body_text,
+        "signals (rank, value)": "\n".join(signals),
+        "by": f"{hit.entry.created_by}\n{hit.entry.origin} {hit.entry.trust}",
+    }
+
+
+def _show_receipt(console: Console, receipt: Receipt, place: Place) -> None:
+    rows: dict[str, object] = {
+        "Decision": f"{receipt.decision}: {receipt.reason}",
+        "Entry": receipt.entry_id or "none",
+        "Position": receipt.position,
+    }
+    if place.session_id is not None:
+        rows["Session"] = f"{place.session_id}, open until `idetic close`"
+    console.print(output.facts(rows))
+
+
+def _show_closed(console: Console, closed: Closed, place: Place) -> None:
+    said = f"Session {place.session_id}: {closed.receipt.reason}."
+    console.print(output.literal(said), soft_wrap=True)
+    decided = [_decision(one) for one in closed.decided]
+    console.print(output.listing(decided) if decided else "Nothing was promoted.")
+
+
+def _show_recall(console: Console, recall: Recall, _: Place) -> None:
+    none = f"Nothing in {recall.considered} entries answers that."
+    console.print(output.listing([_hit(hit) for hit in recall.hits]) if recall.hits else none)
+    for each in recall.not_used:
+        console.print(output.literal(f"Not used: {each.what}: {each.why}. {each.remedy}", "dim"))
+
+
+def _show_text(_: Console, made: Context | Answered, place: Place) -> None:
+    """A text as a prompt takes it: a console would break lines that a tokenizer counted whole."""
+    del place
+    output.write(f"{output.visible(made.text)}\n")
+
+
+def _show_embedded(console: Console, done: Embedded, _: Place) -> None:
+    console.print(f"{done.embedded} entries embedded.")
+
+
+def _show_verified(console: Console, found: Verified, _: Place) -> None:
+    compared = "no head was given, so a tail that was cut off whole would not show"
+    if found.compared is not None:
+        compared = f"compared with the head kept at position {found.compared.position}"
+    count = len(found.problems) + found.more
+    rows = {
+        "Chain": "intact" if found.intact else f"broken: {count} problem(s)",
+        "Checked": f"{found.links} links, {found.entries} entries",
+        "Head": f"{found.head.position}, {found.head.hash.hex()}",
+        "Tail": compared,
+    }
+    console.print(output.facts(rows))
+    if found.problems:
+        columns = {"kind": "kind", "position": "position", "what": "what", "why": "why"}
+        columns["entry_id"] = "entry"
+        shown = found.problems[:_MANY]
+        problems = [{said: getattr(p, name) for name, said in columns.items()} for p in shown]
+        console.print(output.listing(problems))
+        if count > _MANY:
+            console.print(f"and {count - _MANY} more; --json lists up to {len(found.problems)}.")
+        console.print(output.literal(f"What to do: {ChainBroken.remedy}"), soft_wrap=True)
+
+
+def _show_explained(console: Console, found: ActionExplanation, _: Place) -> None:
+    console.print(output.literal(found.explain()), soft_wrap=True)
+
+
+def _show_erased(console: Console, done: Erased, _: Place) -> None:
+    kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in done.kept]
+    console.print(output.literal("\n".join([str(done), *kept])), soft_wrap=True)
+
+
+_SHOWN: dict[type, Callable[[Console, Any, Place], None]] = {
+    Receipt: _show_receipt,
+    Closed: _show_closed,
+    Recall: _show_recall,
+    Context: _show_text,
+    Answered: _show_text,
+    Embedded: _show_embedded,
+    Verified: _show_verified,
+    ActionExplanation: _show_explained,
+    Erased: _show_erased,
+}
+_ROWS: dict[type, Callable[[Any], dict[str, object]]] = {
+    Entry: _entry,
+    LedgerRecord: _link,
+    Contradiction: _contradiction,
+    Disposition: _disposition,
+    Receipt: _decision,
+    Decided: _decision,
+}
+_ITEMS = {Entry: "entries", Receipt: "decided", Decided: "decided"}
+_EMPTY: dict[type, str] = {
+    Entry: "No entries.",
+    Disposition: "Nothing waits for a decision.",
+    Receipt: "Nothing was decided.",
+    Decided: "Nothing was decided.",
+}

@@ -1,0 +1,349 @@
+"""`idetic spec …`: check, show, compare, plan and apply specs."""
+
+# ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from idetic.errors import InputError, PlanRefused, SpecError
+from idetic.surfaces.cli import failures, output
+from idetic.surfaces.cli.options import Dsn, Json, SpecSource, Yes, examples, group
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from idetic.library.idetic import Idetic
+    from idetic.spec.differences import Difference
+    from idetic.spec.memory_spec import MemorySpec
+    from idetic.store.plan import Plan
+
+    # A plan, and how the spec differs from the version it would follow.
+    Planned = tuple[Plan, tuple[Difference, ...]]
+
+_STYLES = {
+    "migrate": "magenta",
+    "create": "green",
+    "replace": "yellow",
+    "keep": "dim",
+    "refuse": "red",
+}
+_NAMES_SHOWN = 4
+
+app = group(
+    "Specs: check, show, plan and apply what an agent's memory is.",
+    "idetic spec list",
+    "idetic spec render world_agent",
+)
+Out = Annotated[
+    str | None,
+    typer.Option("--out", metavar="FILE", show_default=False, help="Write there, not to stdout."),
+]
+
+
+@app.command(
+    "check", epilog=examples("idetic spec check my_agent.yaml", "idetic spec check world_agent")
+)
+def check(
+    specs: Annotated[
+        list[str],
+        typer.Argument(metavar="SPEC...", show_default=False, help="Shipped names or YAML files."),
+    ],
+    json: Json = False,
+) -> int:
+    """Check specs and list every problem with its place and remedy. Exit code 5 if any."""
+    # One that is not usable does not hide the others.
+    found = [_checked(source) for source in specs]
+
+    def show(console: Console) -> None:
+        for each in found:
+            _show_checked(console, each)
+
+    output.answer({"specs": found}, json, show)
+    return 0 if all(each["valid"] for each in found) else SpecError.exit_code
+
+
+def _checked(source: str) -> dict[str, Any]:
+    from idetic.spec.loader import load
+
+    try:
+        spec = load(source)
+    except SpecError as error:
+        return {"source": source, "valid": False, "error": failures.described(error)}
+    return {"source": source, "valid": True, "agent": spec.agent, "digest": spec.digest}
+
+
+def _show_checked(console: Console, found: dict[str, Any]) -> None:
+    if found["valid"]:
+        good = output.literal(f"{found['source']}: ", "bold") + output.literal("valid", "green")
+        console.print(good + output.literal(f", digest {found['digest'][:12]}"), soft_wrap=True)
+        return
+    error = found["error"]
+    console.print(output.literal(error["message"], "red"), soft_wrap=True)
+    failures.print_problems(console, error.get("problems", ()))
+    if not error.get("problems"):
+        console.print(output.literal(f"  → {error['remedy']}", "green"), soft_wrap=True)
+
+
+@app.command(
+    "render",
+    epilog=examples(
+        "idetic spec render world_agent", "idetic spec render my_agent.yaml --out memory.md"
+    ),
+)
+def render(spec: SpecSource, out: Out = None, dsn: Dsn = None, json: Json = False) -> None:
+    """Show a spec as a readable Markdown page, with the defaults it accepted."""
+    from idetic.spec.render import render as page_of
+    from idetic.surfaces.cli.sources import read_specs, write_text
+
+    (found,) = read_specs([spec], dsn)
+    page = page_of(found)
+    data = {"agent": found.agent, "digest": found.digest, "out": out}
+    if out is None:
+        output.answer({**data, "markdown": page}, json, lambda _: output.write(page))
+        return
+    write_text(out, page, anew=False)
+    output.say(f"The page of {found.agent} is in {out}.", data, json)
+
+
+@app.command(
+    "diff",
+    epilog=examples(
+        "idetic spec diff world_agent my_agent.yaml",
+        "idetic spec diff world_agent@1 world_agent@2",
+    ),
+)
+def diff(old: SpecSource, new: SpecSource, dsn: Dsn = None, json: Json = False) -> None:
+    """Show what differs between two specs, primitive by primitive."""
+    from idetic.spec.differences import differences
+    from idetic.surfaces.cli.sources import read_specs
+
+    before, after = read_specs([old, new], dsn)
+    found = differences(before, after)
+    data = {"old": before.digest, "new": after.digest, "differences": found}
+    output.answer(data, json, lambda console: _show_differences(console, found))
+
+
+def _show_differences(console: Console, found: Sequence[Difference]) -> None:
+    """Differences under the primitive that each belongs to."""
+    if not found:
+        console.print("The specs are the same.")
+    primitive = None
+    for each in found:
+        if each.primitive != primitive:
+            primitive = each.primitive
+            console.print(output.literal(primitive, "bold"))
+        console.print(output.literal(f"  {each.path}", "cyan"), soft_wrap=True)
+        for sign, value, style in (("-", each.before, "red"), ("+", each.after, "green")):
+            if value is not None:
+                said = value if isinstance(value, str) else output.as_line(value)
+                console.print(output.literal(f"    {sign} {said}", style), soft_wrap=True)
+
+
+@app.command("list", epilog=examples("idetic spec list", "idetic spec list --json"))
+def list_(dsn: Dsn = None, json: Json = False) -> None:
+    """List the specs that ship with Idetic and every version that the database holds."""
+    from idetic.spec.loader import load, shipped
+    from idetic.store.embedded import status
+    from idetic.surfaces.cli.sources import with_database
+
+    ours = [load(name) for name in shipped()]
+    # A look at what is stored should not make an embedded database.
+    there = dsn or (status().data_dir / "PG_VERSION").exists()
+    stored = with_database(dsn, lambda db: db.spec_versions()) if there else []
+    columns = ("agent", "version", "digest", "applied_at", "applied_by")
+    data = {
+        "shipped": [{"agent": s.agent, "title": s.title, "digest": s.digest} for s in ours],
+        "stored": [{name: getattr(v, name) for name in columns} for v in stored],
+    }
+
+    def show(console: Console) -> None:
+        rows = [{"agent": s.agent, "title": s.title, "digest": s.digest[:12]} for s in ours]
+        console.print(output.listing(rows, "Shipped with Idetic"))
+        versions = [
+            {
+                "agent@version": f"{v.agent}@{v.version}",
+                "digest": v.digest[:12],
+                "applied": output.moment(v.applied_at),
+                "by": v.applied_by,
+            }
+            for v in stored
+        ]
+        there = output.listing(versions, "Stored in this database") if versions else None
+        console.print(there or "No version is stored yet.")
+
+    output.answer(data, json, show)
+
+
+@app.command(
+    "plan", epilog=examples("idetic spec plan my_agent.yaml", "idetic spec plan world_agent --json")
+)
+def plan(spec: SpecSource, dsn: Dsn = None, json: Json = False) -> None:
+    """Show what applying a spec would change in the database. Changes nothing."""
+    from idetic.surfaces.cli.sources import read_specs, with_database
+
+    (wanted,) = read_specs([spec], dsn)
+    planned = with_database(dsn, lambda db: _planned(db, wanted))
+    output.answer(_plan_data(planned), json, lambda console: _show_plan(console, planned))
+
+
+@app.command(
+    "apply",
+    epilog=examples("idetic spec apply my_agent.yaml", "idetic spec apply my_agent.yaml --yes"),
+)
+def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = False) -> None:
+    """Show the plan, ask, apply it, and store the spec's version.
+
+    Without a terminal nobody can be asked: a change to a version that the database already
+    holds then needs --yes.
+    """
+    from idetic.store.registry import check_upgraded
+    from idetic.surfaces.cli.sources import read_specs, with_database
+
+    (wanted,) = read_specs([spec], dsn)
+
+    async def work(db: Idetic) -> tuple[Planned, Plan | None]:
+        planned = await _planned(db, wanted)
+        if not json:
+            _show_plan(output.console(), planned)
+        check_upgraded(planned[0])
+        _check(planned[0])
+        agreed = yes or planned[0].empty or _agreed(planned[0], asking=not json)
+        return planned, await db.apply(wanted) if agreed and not planned[0].empty else None
+
+    planned, applied = with_database(dsn, work)
+    shown = planned[0]
+    # As it was applied: somebody else may have been quicker since the plan was shown.
+    version = applied.to_version if applied else shown.from_version
+    said = "Nothing was changed."
+    if applied:
+        said = f"Applied. {wanted.agent}@{version} is stored."
+    elif shown.empty:
+        said = f"Nothing to do: {wanted.agent}@{shown.to_version} is stored."
+    data = {**_plan_data(planned), "applied": applied is not None, "version": version}
+    output.say(said, data, json)
+
+
+async def _planned(db: Idetic, spec: MemorySpec) -> Planned:
+    from idetic.spec.differences import differences
+    from idetic.spec.loader import load
+
+    plan = await db.plan(spec)
+    stored = {(v.agent, v.version): v for v in await db.spec_versions()}
+    before = stored.get((spec.agent, plan.from_version or 0))
+    return plan, differences(load(before.spec), spec) if before else ()
+
+
+def _check(plan: Plan) -> None:
+    if plan.refusals:
+        reasons: dict[str, list[str]] = {}
+        for step in plan.refusals:
+            reasons.setdefault(step.why, []).append(f"{step.kind} {step.name}")
+        refused = "; ".join(f"{_some(names)}: {why}" for why, names in reasons.items())
+        raise PlanRefused(
+            f"The plan has steps that cannot be taken. {refused}.",
+            remedy="Nothing was changed. Mend the spec or the tables it names.",
+        )
+
+
+def _agreed(plan: Plan, *, asking: bool) -> bool:
+    from idetic.surfaces.cli.sources import confirmed
+
+    if asking and sys.stdin.isatty():
+        return confirmed(f"Apply this to {plan.spec.agent}?")
+    if plan.from_version is not None:
+        raise InputError(
+            f"This changes {plan.spec.agent}, which the database holds in version "
+            f"{plan.from_version}, and there is no terminal to ask at.",
+            remedy="Look at `idetic spec plan`, then give --yes; nothing was changed.",
+        )
+    return True
+
+
+def _plan_data(planned: Planned) -> dict[str, Any]:
+    plan, changed = planned
+    columns = ("action", "kind", "name", "why")
+    return {
+        "agent": plan.spec.agent,
+        "from_version": plan.from_version,
+        "to_version": plan.to_version,
+        "empty": plan.empty,
+        "refused": bool(plan.refusals),
+        "counts": Counter(step.action for step in plan.steps),
+        "steps": [{name: getattr(step, name) for name in columns} for step in plan.steps],
+        "differences": changed,
+    }
+
+
+def _show_plan(console: Console, planned: Planned) -> None:
+    plan, changed = planned
+    before = "nothing" if plan.from_version is None else f"version {plan.from_version}"
+    console.print(f"{plan.spec.agent}: from {before} to version {plan.to_version}", style="bold")
+    if changed:
+        _show_differences(console, changed)
+    if not plan.steps:
+        console.print("No object in the database changes.")
+        return
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for step in plan.steps:
+        groups.setdefault((step.action, step.kind, step.why), []).append(step.name)
+    order = list(_STYLES)
+    for (action, kind, why), names in sorted(groups.items(), key=lambda g: order.index(g[0][0])):
+        # Not a table: the names are longer than a column would be wide.
+        head = output.literal(f"  {action}", _STYLES[action])
+        console.print(head + output.literal(f" {kind} ({len(names)}): {why}"), soft_wrap=True)
+        console.print(output.indented(output.literal(_some(names), "dim"), 6))
+    counts = Counter(step.action.value for step in plan.steps)
+    counted = (f"{counts[action]} to {action}" for action in order if counts[action])
+    console.print(output.literal(", ".join(counted), "bold"))
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+@app.command(
+    "new",
+    epilog=examples(
+        "idetic spec new --out my_agent.yaml",
+        'idetic spec new --set agent=tutor --set "anchor.keys=school_id:uuid"',
+        "idetic spec new --answers answers.yaml --out tutor.yaml",
+    ),
+)
+def new(
+    out: Out = None,
+    answers: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", show_default=False, help="Answers as YAML, key by key."),
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", show_default=False, help="One answer; repeat."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a new spec: one question per decision, in the documents' order.
+
+    With --answers or --set nothing is asked, and what they leave out takes its default. An
+    agent's name and its anchor keys are enough.
+    """
+    from idetic.spec.interview import build
+    from idetic.spec.loader import parse
+    from idetic.surfaces.cli.sources import write_text
+    from idetic.surfaces.cli.spec_interview import answers_given, interview
+
+    asked = answers is None and not given
+    text = build(interview() if asked else answers_given(answers, given or ()))
+    # Parsed before it is written: what is written is valid.
+    spec = parse(text)
+    data = {"agent": spec.agent, "digest": spec.digest, "out": out, "yaml": text}
+    if out is None:
+        output.answer(data, json, lambda _: output.write(text))
+        return
+    write_text(out, text, anew=True)
+    output.say(f"The spec is in {out}.\nNext: idetic spec plan {out}", data, json)

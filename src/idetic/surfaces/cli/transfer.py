@@ -1,0 +1,166 @@
+"""`idetic export`, `import` and `adopt`: memory into a file, and out of one."""
+
+# ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from idetic.surfaces.cli import output
+from idetic.surfaces.cli.failures import UsageRefused
+from idetic.surfaces.cli.options import SCOPE, AgentName, Anchor, As, Dsn, Json, examples
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from idetic.library.handles import Memory
+    from idetic.library.idetic import Idetic
+    from idetic.transfer.exports import Exported
+    from idetic.transfer.imports import Imported
+
+EXPORT = examples(
+    f"idetic export memory.jsonl {SCOPE}",
+    f"idetic export - --vectors {SCOPE} | gzip > memory.jsonl.gz",
+)
+IMPORT = examples(
+    f"idetic import memory.jsonl {SCOPE}",
+    f"idetic import memory.jsonl --apply --embed {SCOPE}",
+)
+ADOPT = examples(
+    f"idetic adopt mem0.json --from mem0 --dry-run {SCOPE}",
+    f"idetic adopt items.jsonl --from langgraph {SCOPE}",
+)
+# A screenful; `--json` has them all.
+_SHOWN = 20
+
+
+def export(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="A new file; - is stdout.")
+    ],
+    agent: AgentName,
+    anchor: Anchor,
+    as_: As,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="With the embeddings; without, embed anew there.")
+    ] = False,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Write one anchor's whole memory, with all of its history, to a file.
+
+    The file is as confidential as the memory. Erasing somebody later does not reach it.
+    """
+    from idetic.surfaces.cli.sources import with_memory
+
+    if file == "-" and json:
+        raise UsageRefused("--json and an export to stdout cannot share stdout.")
+
+    async def work(memory: Memory) -> Exported | None:
+        with output.bar("rows", quiet=json or file == "-") as report:
+            if file != "-":
+                return await memory.export_to(file, vectors=vectors, progress=report)
+            async for chunk in memory.export(vectors=vectors):
+                sys.stdout.buffer.write(chunk)
+        return None
+
+    done = with_memory(agent, anchor, as_, dsn, work)
+    if done is not None:
+        data = {"file": file, **done.as_data()}
+        output.answer(data, json, lambda console: console.print(_facts(data)))
+
+
+def import_(
+    file: Annotated[str, typer.Argument(metavar="FILE", show_default=False)],
+    agent: AgentName,
+    anchor: Anchor,
+    as_: As,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Apply the file's spec first, if the agent is new here.")
+    ] = False,
+    leave_vectors: Annotated[
+        bool, typer.Option("--leave-vectors", help="Do not take the file's embeddings.")
+    ] = False,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="Then embed what has no vector yet.")
+    ] = False,
+    head: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A head kept earlier: a cut tail shows.")
+    ] = None,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Take an exported anchor into this database, where it must have no memory yet.
+
+    Everything is verified before anything stays.
+    """
+    from idetic.surfaces.cli.sources import memory_of, principal_of, with_database
+    from idetic.surfaces.cli.verbs import read_head
+
+    who = principal_of(as_)
+    kept = None if head is None else read_head(head)
+
+    async def work(db: Idetic) -> tuple[int, Imported, int]:
+        applied = await db.apply_specs(file) if apply else 0
+        memory = await memory_of(db, agent, anchor, who)
+        with output.bar("rows", quiet=json) as report:
+            done = await memory.import_from(
+                file, vectors=not leave_vectors, head=kept, progress=report
+            )
+        with output.bar("entries", quiet=json) as report:
+            embedded = (await memory.embed(report)).embedded if embed else 0
+        return applied, done, embedded
+
+    applied, done, embedded = with_database(dsn, work)
+    data = {"applied": applied, **done.as_data(), "embedded": embedded}
+    shown = {**data, "head": f"{done.head.position}, {done.head.hash.hex()}"}
+    output.answer(data, json, lambda console: console.print(_facts(shown)))
+
+
+def adopt(
+    file: Annotated[str, typer.Argument(metavar="FILE", show_default=False)],
+    agent: AgentName,
+    anchor: Anchor,
+    as_: As,
+    from_: Annotated[
+        str, typer.Option("--from", metavar="STORE", help="Whose file it is: mem0 or langgraph.")
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be taken.")
+    ] = False,
+    dsn: Dsn = None,
+    json: Json = False,
+) -> None:
+    """Take in what another store exported: each memory passes the gateway, with low trust."""
+    from idetic.surfaces.cli.sources import with_memory
+
+    done = with_memory(
+        agent, anchor, as_, dsn, lambda memory: memory.adopt(from_, file, dry_run=dry_run)
+    )
+    became = ", ".join(f"{count} {what}" for what, count in sorted(done.became.items()))
+
+    def show(console: Console) -> None:
+        taken = "would take" if dry_run else "taken"
+        rows = {
+            taken: done.taken,
+            "known already": done.known,
+            "not taken": len(done.not_taken),
+            "metadata left out": ", ".join(sorted(done.left_out)) or "none",
+            "became": became or "nothing yet",
+        }
+        console.print(output.facts(rows))
+        if not done.not_taken:
+            return
+        lost = [{"not taken": o.id, "code": o.code, "why": o.why} for o in done.not_taken[:_SHOWN]]
+        console.print(output.listing(lost))
+        if len(done.not_taken) > _SHOWN:
+            console.print(f"and {len(done.not_taken) - _SHOWN} more; --json lists all.")
+
+    output.answer(done.as_data(), json, show)
+
+
+def _facts(data: Mapping[str, Any]) -> Any:
+    return output.facts({name.replace("_", " "): value for name, value in data.items()})

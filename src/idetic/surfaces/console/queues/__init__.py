@@ -1,1 +1,0 @@
-"""The queues: what waits for somebody's decision, and the deciding."""
