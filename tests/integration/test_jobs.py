@@ -36,7 +36,7 @@ from idetic.store.backlog import TaskBacklog
 from idetic.store.database import Transaction
 from idetic.store.pipeline import Rows
 from idetic.store.queue import Queue, enqueue_statement
-from idetic.store.statement import BoundStatement, Statement
+from idetic.store.templates import BoundStatement, Statement
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.children import child
 from tests.support.fake_embedder import FakeEmbedder

@@ -11,7 +11,7 @@ from idetic.store import read_receipts as shown_module
 from idetic.store.database import Database
 from idetic.store.family import Family
 from idetic.store.read_receipts import ReadReceipts
-from idetic.store.statement import Statement
+from idetic.store.templates import Statement
 from tests.conftest import TestDatabase, make_world
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic, errors
 from idetic.store import connect
-from idetic.store.statement import BoundStatement, Statement
+from idetic.store.templates import BoundStatement, Statement
 from tests.conftest import TestDatabase, make_world
 from tests.support.logins import PROGRAM, login
 from tests.support.persona import remembering

@@ -29,7 +29,7 @@ from idetic.persona.notes import OperationalNote
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView
 from idetic.store import scope as scoping
-from idetic.store.statement import Statement
+from idetic.store.templates import Statement
 from tests.conftest import TestDatabase
 from tests.support.catalog import functions_of, relations_of, tables_of
 from tests.support.clock import START, SettableClock

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from idetic.store import scope as scoping
-from idetic.store.statement import Statement
+from idetic.store.templates import Statement
 
 
 def everything(*_scope: object, **_table: object) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idetic.store.statement import Statement, filled, named_query, statement
+from idetic.store.templates import Statement, filled, named_query, statement
 
 UUID, TEXT = 2950, 25
 

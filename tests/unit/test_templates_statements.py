@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from idetic.spec.loader import load, shipped
 from idetic.store.compiler import compile_spec
-from idetic.store.templates import statements
+from idetic.store.templates import split_statements
 
 BODY = "CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ SELECT 1; SELECT 2 $$;"
 
@@ -15,7 +15,7 @@ DROP INDEX a;
 CREATE INDEX a ON t (b) WHERE c = 'it''s; so'; {BODY}
 COMMENT ON TABLE "odd;name" IS ';'; -- last; of all
 """
-    first, second, third, fourth = statements(text)
+    first, second, third, fourth = split_statements(text)
     assert first.endswith("DROP INDEX a;")
     assert second.strip() == "CREATE INDEX a ON t (b) WHERE c = 'it''s; so';"
     assert third.strip() == BODY
@@ -25,7 +25,7 @@ COMMENT ON TABLE "odd;name" IS ';'; -- last; of all
 def test_nothing_of_a_shipped_agent_is_lost() -> None:
     for name in shipped():
         for made in compile_spec(load(name)):
-            parts = statements(made.ddl)
+            parts = split_statements(made.ddl)
             assert parts, made.name
             assert made.ddl.startswith("".join(parts)), made.name
             assert all(part.count("$$") in (0, 2) for part in parts), made.name

@@ -17,7 +17,7 @@ from idetic.store import templates
 from idetic.store.database import Database
 from idetic.store.plan import ReferenceContext
 from idetic.store.queue import enqueue_statement
-from idetic.store.statement import BoundStatement, statement
+from idetic.store.templates import BoundStatement, statement
 
 CURATOR_ROLE = "idetic_curator"
 

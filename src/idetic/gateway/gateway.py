@@ -32,8 +32,8 @@ from idetic.store.database import Database
 from idetic.store.entry_content import call_digest, plain_json
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
-from idetic.store.statement import BoundStatement, Statement, Values
 from idetic.store.steps import LinkStep, Step
+from idetic.store.templates import BoundStatement, Statement, Values
 from idetic.telemetry import (
     Metric,
     Name,

@@ -38,8 +38,8 @@ from idetic.store.family import Family, canonical_names
 from idetic.store.pipeline import Rows
 from idetic.store.queue import enqueue_statement
 from idetic.store.scope import quoted
-from idetic.store.statement import BoundStatement
 from idetic.store.steps import Step
+from idetic.store.templates import BoundStatement
 
 LIFECYCLE = "lifecycle"
 # The links of one decision stand together; this is far more than any decision has.

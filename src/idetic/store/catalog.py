@@ -15,8 +15,7 @@ from idetic.store.database import Connection, Database, fetch
 from idetic.store.family import families
 from idetic.store.pipeline import Rows
 from idetic.store.sqlstate import privilege_needed
-from idetic.store.statement import BoundStatement, named_query
-from idetic.store.templates import raw
+from idetic.store.templates import BoundStatement, named_query, raw
 
 _FILE = "queries/catalog.sql"
 ROLES = [

@@ -24,8 +24,7 @@ from idetic.store.database import (
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
 from idetic.store.sqlstate import privilege_needed, translated
-from idetic.store.statement import BoundStatement, Values, filled, statement
-from idetic.store.templates import raw
+from idetic.store.templates import BoundStatement, Values, filled, raw, statement
 
 CheckpointPool = RolePool[AsyncConnection[DictRow]]
 _FILE = "queries/checkpoints.sql"

@@ -16,7 +16,7 @@ from idetic.store.database import APP_ROLE, Administration, Connection, Database
 from idetic.store.embedded import EmbeddedServer
 from idetic.store.migrator import is_current, migrate
 from idetic.store.sqlstate import translated
-from idetic.store.statement import BoundStatement, Statement
+from idetic.store.templates import BoundStatement, Statement
 
 _WHO = BoundStatement(
     Statement(

@@ -25,8 +25,7 @@ from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.pipeline import Rows, send
 from idetic.store.sqlstate import is_moving, translated
-from idetic.store.statement import BoundStatement, Statement, Values
-from idetic.store.templates import raw
+from idetic.store.templates import BoundStatement, Statement, Values, raw
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 Pooled = TypeVar("Pooled", bound=psycopg.AsyncConnection[Any])

@@ -17,7 +17,7 @@ from idetic.store.entries import anchor_of, key_columns
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.statement import BoundStatement, Values, filled, named_query
+from idetic.store.templates import BoundStatement, Values, filled, named_query
 
 _FILE = "embeddings"
 _PATH = "queries/embeddings.sql"

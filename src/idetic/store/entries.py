@@ -29,7 +29,7 @@ from idetic.store.entry_sql import freshness, within
 from idetic.store.family import Family, canonical_names
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.statement import filled
+from idetic.store.templates import filled
 
 _FILE = "entries"
 _PATH = "queries/entries.sql"

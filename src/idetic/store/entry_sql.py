@@ -17,7 +17,7 @@ from idetic.spec.primitives import EnvelopeType
 from idetic.spec.typology import DecayModel
 from idetic.store import templates
 from idetic.store.family import Family
-from idetic.store.statement import filled
+from idetic.store.templates import filled
 
 
 def freshness(family: Family, scope: Scope, moment: str) -> str:

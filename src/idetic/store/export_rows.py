@@ -17,7 +17,7 @@ from idetic.store.embeddings import activation, active, known
 from idetic.store.import_tables import left_out, moved, take_function
 from idetic.store.payload_stripping import noun
 from idetic.store.scope import quoted
-from idetic.store.statement import Values, filled
+from idetic.store.templates import Values, filled
 
 MOVING = "moving"
 _PATH = "queries/moving.sql"

@@ -14,7 +14,7 @@ from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import APP_ROLE
 from idetic.store.scope import quoted
-from idetic.store.statement import BoundStatement, Names, Statement, filled, statement
+from idetic.store.templates import BoundStatement, Fillers, Statement, filled, statement
 
 if TYPE_CHECKING:
     from idetic.model import Scope
@@ -136,14 +136,14 @@ class Family:
         key = (self.prefix, self.spec.digest, file, query, left, made, tuple(parts.items()))
         found = _STATEMENTS.get(key)
         if found is None:
-            names: Names = {**self.names(), **self.scope_names(scope), **parts}
+            names: Fillers = {**self.names(), **self.scope_names(scope), **parts}
             text = templates.query(f"queries/{file}.sql", query)
             # Twice: a part may name tables itself.
             found = statement(filled(filled(text, names), names), prepared=prepared)
             _STATEMENTS[key] = found
         return found
 
-    def scope_names(self, scope: Scope) -> Names:
+    def scope_names(self, scope: Scope) -> Fillers:
         """`{scope m}`, `{of_tenant p}` and `{live m}`: conditions on a table by its alias."""
         anchors = f"{self.prefix}_memory_anchors"
         return {

@@ -16,8 +16,7 @@ from idetic.keys import ApiKey, CreatedKey, hash_of
 from idetic.model import Capability, Principal, PrincipalKind, Scope
 from idetic.store import templates
 from idetic.store.database import Administration, Connection, Database, fetch
-from idetic.store.statement import BoundStatement, named_query
-from idetic.store.templates import raw
+from idetic.store.templates import BoundStatement, named_query, raw
 
 _FILE = "queries/keys.sql"
 

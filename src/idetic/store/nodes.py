@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from idetic.store import templates
 from idetic.store.database import Connection, Database
 from idetic.store.pipeline import Rows
-from idetic.store.statement import BoundStatement, Statement
-from idetic.store.templates import composed, raw
+from idetic.store.templates import BoundStatement, Statement, composed, raw
 
 FILE = "queries/nodes.sql"
 # Somebody who runs SQL for us: the application's pool, or an admin's connection.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection
     from psycopg.pq.abc import PGconn, PGresult
 
-    from idetic.store.statement import BoundStatement
+    from idetic.store.templates import BoundStatement
 
 Rows = list[tuple[Any, ...]]
 _INT4 = range(-(2**31), 2**31)

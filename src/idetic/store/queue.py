@@ -20,7 +20,7 @@ from idetic.store.database import Database
 from idetic.store.family import Family
 from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.statement import BoundStatement, Names, filled, named_query, statement
+from idetic.store.templates import BoundStatement, Fillers, filled, named_query, statement
 
 WORKER_ROLE = "idetic_worker"
 _FILE = "queries/queue.sql"
@@ -105,7 +105,7 @@ class Queue:
         rows = await self._as_worker("anchors_of", names, {"tenant": str(tenant)})
         return [dict(zip(family.keys, row, strict=True)) for row in rows]
 
-    async def _as_worker(self, query: str, names: Names, values: dict[str, Any]) -> Rows:
+    async def _as_worker(self, query: str, names: Fillers, values: dict[str, Any]) -> Rows:
         """Run one query over all tenants."""
         made = statement(filled(templates.query(_FILE, query), names))
         return await self.database.run_all(None, [BoundStatement(made, values)], role=WORKER_ROLE)

@@ -8,7 +8,7 @@ from uuid import UUID
 from idetic.model import Claim, Place, Scope
 from idetic.store.database import Database
 from idetic.store.family import Family
-from idetic.store.statement import BoundStatement
+from idetic.store.templates import BoundStatement
 
 # A context of the largest ceiling holds fewer; beyond it the oldest entries are not compared with.
 MOST = 500

@@ -16,7 +16,7 @@ from idetic.store.entries import Entries
 from idetic.store.entry_sql import texts
 from idetic.store.family import Family
 from idetic.store.recall_statement import NARROWING, RecallStatement, settings_of
-from idetic.store.statement import Statement
+from idetic.store.templates import Statement
 
 DIMENSIONS = 384
 _NUMBERS = "[" + ",".join(["%.6g"] * DIMENSIONS) + "]"

@@ -12,7 +12,7 @@ from idetic.store.entries import Entries
 from idetic.store.entry_sql import freshness, matches
 from idetic.store.family import Family, canonical_names, live
 from idetic.store.scope import quoted
-from idetic.store.statement import Names, Statement, filled, statement
+from idetic.store.templates import Fillers, Statement, filled, statement
 
 if TYPE_CHECKING:
     from idetic.store.recall_query import RecallQuery
@@ -74,7 +74,7 @@ class RecallStatement:
         self._scope = scope
         self._query = query
         self._weighted = [signal for signal in Signal if query.weights.get(signal)]
-        self._names: Names = {
+        self._names: Fillers = {
             **family.names(),
             **family.scope_names(scope),
             "vector": quoted(vector_schema),

@@ -162,7 +162,7 @@ async def _make(connection: Connection, item: DatabaseObject) -> None:
     if item.kind == "prints":
         await _fill(connection, item)
         return
-    for statement in templates.statements(item.ddl):
+    for statement in templates.split_statements(item.ddl):
         await connection.execute(raw(statement))
     if item.kind == "context":
         await hand_over(connection, [item.name])

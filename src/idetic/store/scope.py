@@ -21,7 +21,7 @@ from psycopg import sql
 
 from idetic.model import Scope
 from idetic.spec.primitives import AnchorKey, KeyType
-from idetic.store.statement import BoundStatement, Statement, statement
+from idetic.store.templates import BoundStatement, Statement, statement
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

@@ -1,28 +1,38 @@
-"""SQL files: each holds commented blocks, one per object or query.
+"""SQL files, and the statements made of them. A file holds commented blocks, one per object or
+query.
 
 A file of a family is written for every spec. What only some specs have stands between
 `-- if root:` and `-- end`; what a spec has several of, between `-- for each noun:` and `-- end`.
+
+A query has two kinds of holes. `{memory}` is a name that the spec decides, filled in once;
+`%(limit)s` is a value, which travels beside the text and is never part of it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from itertools import pairwise
+from typing import Any
 
 from psycopg import sql
 
 Names = Mapping[str, str]
 Lists = Mapping[str, Sequence[Names]]
+Fillers = Mapping[str, "str | Callable[[str], str]"]
+Values = Mapping[str, Any]
 
 _HEADER = re.compile(r"^-- (object|query): (.+)$", re.MULTILINE)
 _RUNS_AS = re.compile(r"^-- as: (\w+)$", re.MULTILINE)
 _OPENING = re.compile(r"\s*-- (if|for each) ([a-z_ ]+):\s*$")
 _ENDING = re.compile(r"\s*-- end\s*$")
 _NAME = re.compile(r"\{(\w+)\}")
+_HOLE = re.compile(r"\{(\w+)(?: (\w+))?\}")
+_VALUE = re.compile(r"%\((\w+)\)s")
 # What may hold a semicolon that ends nothing: a body, a string, a name, a comment.
 _WHOLE = re.compile(r"\$(\w*)\$.*?\$\1\$|'[^']*'|\"[^\"]*\"|--[^\n]*|(;)", re.DOTALL)
 
@@ -71,7 +81,7 @@ def query(path: str, title: str, package: str = "idetic.store") -> str:
     raise KeyError(f"{path} has no query {title!r}")
 
 
-def statements(text: str) -> list[str]:
+def split_statements(text: str) -> list[str]:
     """The statements of a text of ours, one by one.
 
     Citus hands an index on to its shards only where it is alone in its message: "cannot insert
@@ -107,3 +117,69 @@ def _inner(lines: Iterator[str]) -> Iterator[str]:
         if not depth:
             return
         yield line
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A text with `$1`, `$2` … and the names of the values that go there.
+
+    `prepared` is for what runs again and again with the same plan: each connection parses it once.
+    """
+
+    text: str
+    names: tuple[str, ...] = ()
+    prepared: bool = False
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The text as it travels."""
+        return self.text.encode()
+
+    def name(self, types: tuple[int, ...]) -> bytes:
+        """The hash of the text and its values' types: behind a pooler, two clients that say the
+        same name mean the same statement."""
+        return _name(self.text, types)
+
+    def bound(self, values: Values) -> list[Any]:
+        """The values in the order of the text."""
+        return [values[name] for name in self.names]
+
+
+@lru_cache(maxsize=4096)
+def _name(text: str, types: tuple[int, ...]) -> bytes:
+    digest = hashlib.sha256(f"{types} {text}".encode()).hexdigest()
+    return f"idetic_{digest[:32]}".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundStatement:
+    """A statement with its values."""
+
+    statement: Statement
+    values: Values = field(default_factory=dict)
+
+
+def filled(text: str, fillers: Fillers) -> str:
+    """A text with its names in place; `{scope m}` hands the alias to whoever knows the scope."""
+
+    def named(hole: re.Match[str]) -> str:
+        name = fillers[hole[1]]
+        return name if isinstance(name, str) else name(hole[2])
+
+    return _HOLE.sub(named, text)
+
+
+def statement(text: str, *, prepared: bool = False) -> Statement:
+    """A text whose names are in place as a statement; a value named twice is sent once."""
+    order: dict[str, int] = {}
+
+    def numbered(hole: re.Match[str]) -> str:
+        return f"${order.setdefault(hole[1], len(order) + 1)}"
+
+    return Statement(_VALUE.sub(numbered, text), tuple(order), prepared)
+
+
+@lru_cache(maxsize=512)
+def named_query(path: str, title: str) -> Statement:
+    """A query that no spec decides anything about."""
+    return statement(query(path, title))
