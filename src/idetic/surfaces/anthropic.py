@@ -58,6 +58,7 @@ class MemoryFiles:
                 [f"Here's the content of {path} with line numbers:", *_numbered(first, lines)]
             )
         below = await self._below(where)
+        # Memory without any file is an empty directory, not a missing one.
         if not below and where != (ROOT,):
             raise _missing(path)
         return "\n".join([_LISTED.format(path=path), *_listing(where, below)])
@@ -101,6 +102,7 @@ class MemoryFiles:
                 f"Invalid `insert_line` parameter: {line}. "
                 f"It should be within the range [0, {len(lines)}]."
             )
+        # Every line is given its end below; a text that has one would end twice.
         lines.insert(line, text.removesuffix("\n"))
         await self._write(where, "\n".join(lines) + "\n")
         return f"The file {path} has been edited."
@@ -127,6 +129,7 @@ class MemoryFiles:
         if await self._all(new):
             raise InputError(f"The destination {new_path} already exists")
         moved = [(*new, *_whole(each)[len(old) :]) for each in found]
+        # Written before the old ones go: an interruption leaves two copies, never none.
         await self._shelf.put_many(
             Put(path[:-1], path[-1], each.value) for path, each in zip(moved, found, strict=True)
         )
@@ -140,16 +143,20 @@ class MemoryFiles:
         return "All memory cleared"
 
     async def _file(self, where: Namespace) -> StoredDocument | None:
+        """The file at a path; None for a directory and for a path where nothing lies."""
         return (await self._shelf.get_many([(where[:-1], where[-1])]))[0]
 
     async def _below(self, where: Namespace) -> list[StoredDocument]:
+        """Every file in a directory, at any depth."""
         return [d async for page in self._shelf.pages(where) for d in page]
 
     async def _all(self, where: Namespace) -> list[StoredDocument]:
+        """The file at a path, if there is one, and every file below it."""
         file = await self._file(where)
         return [*([] if file is None else [file]), *await self._below(where)]
 
     async def _read(self, path: str) -> tuple[Namespace, str]:
+        """A file's place and its text; raises NotFound where there is no file."""
         where = _parsed(path)
         file = await self._file(where)
         if file is None:
@@ -157,6 +164,7 @@ class MemoryFiles:
         return where, _text(file)
 
     async def _write(self, where: Namespace, text: str) -> None:
+        """Put a text at a path, which must name a file and not `/memories` itself."""
         if len(where) < 2:
             raise InputError("A file needs a name below /memories")
         await self._shelf.put_many([Put(where[:-1], where[-1], {"text": text})])
@@ -223,6 +231,7 @@ class IdeticMemoryTool(BetaAbstractMemoryTool):
 
 @contextmanager
 def _told_as_the_sdk_wants() -> Iterator[None]:
+    """Raise our errors as the SDK's `ToolError`, with the sentence alone."""
     try:
         yield
     except IdeticError as error:
@@ -240,19 +249,23 @@ def _parsed(path: str) -> Namespace:
 
 
 def _missing(path: str) -> NotFound:
+    """The error for a path where nothing lies, in the tool's own words."""
     return NotFound(f"The path {path} does not exist. Please provide a valid path.")
 
 
 def _text(file: StoredDocument) -> str:
+    """A file's text, which its document holds under `text`."""
     text: str = file.value["text"]
     return text
 
 
 def _whole(file: StoredDocument) -> Namespace:
+    """A file's whole path: its directories and its name."""
     return (*file.namespace, file.key)
 
 
 def _numbered(first: int, lines: Sequence[str]) -> list[str]:
+    """Lines as a view shows them: the number in six columns, a tab, the text."""
     return [f"{number:6d}\t{line}" for number, line in enumerate(lines, start=first)]
 
 
@@ -275,6 +288,7 @@ def _listing(where: Namespace, files: Sequence[StoredDocument]) -> list[str]:
 
 
 def _size(count: int) -> str:
+    """A number of bytes in the largest unit that fits, such as 1.5K."""
     unit, size = 0, float(count)
     while size >= 1024 and unit < len(_UNITS) - 1:
         unit, size = unit + 1, size / 1024

@@ -42,6 +42,7 @@ def path_of(namespace: Sequence[str]) -> str:
 
 
 def _segment(label: str) -> str:
+    """A label as one segment of a path; `/` and `%` are escaped, so that no two labels are one."""
     if not label.strip():
         # The envelope takes no blank segment; a label of blanks is one all the same.
         return "".join(f"%{byte:02X}" for byte in label.encode())
@@ -155,8 +156,10 @@ def is_whole(entry: Entry) -> bool:
 
 
 def _json(value: Mapping[str, Any]) -> str:
+    """The value as JSON that UTF-8 can hold; raises InputError for what JSON cannot."""
     try:
         text = json.dumps(dict(value), ensure_ascii=False)
+        # Only to find lone surrogates, which UTF-8 cannot hold.
         text.encode()
     except UnicodeEncodeError:
         return json.dumps(dict(value))  # lone surrogates survive as escapes alone
@@ -169,6 +172,7 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _cut(text: str, bound: int) -> list[str]:
+    """The text in parts that each fit an entry; raises InputError if it takes too many."""
     step = bound - len(_GOES_ON) - _AGAIN
     starts = range(bound, len(text), step)
     if 1 + len(starts) > MAX_PARTS:
@@ -181,6 +185,8 @@ def _cut(text: str, bound: int) -> list[str]:
 
 
 def _minutes(ttl: float) -> float:
+    """A TTL in minutes; raises InputError for what is no number or out of bounds."""
+    # To Python a bool is an int; it is no number of minutes.
     if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not math.isfinite(ttl):
         raise InputError("A TTL is a number of minutes.")
     if not 0 <= ttl <= 60 * 24 * 36_500:

@@ -120,27 +120,32 @@ class IdeticMemoryService(BaseMemoryService):
     async def delete_memories(self, *, app_name: str, user_id: str) -> None:
         """Archive all that is remembered of one user."""
         memory = self.memory(app_name, user_id)
+        # The first page each time: what is archived is no longer listed.
         while found := await memory.list(typology=Typology.EPISODIC, limit=MAX_PAGE):
             for entry in found:
                 await memory.archive(entry.id, reason="deleted")
 
     @property
     def _bound(self) -> int:
+        """How many characters one note of this agent may have."""
         return self._agent.spec.backend.body_text_max
 
     async def _observe(self, app_name: str, user_id: str, seen: Iterable[Observation]) -> None:
+        """Write notes to a user's memory; without any, no call is made."""
         many = list(seen)
         if many:
             await self.memory(app_name, user_id).observe_many(many)
 
 
 def _text(content: Content | None) -> str:
+    """What a content says in text; a picture or a call says nothing here."""
     parts = (content.parts if content else None) or []
     # What a model thought is not what it said.
     return " ".join(part.text for part in parts if part.text and not part.thought)
 
 
 def _entry(entry: Entry) -> MemoryEntry:
+    """An entry as ADK's search returns it."""
     author = entry.envelope.get("author", "unknown")
     role = "user" if author == "user" else "model"
     return MemoryEntry(

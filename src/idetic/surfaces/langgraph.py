@@ -82,6 +82,7 @@ class IdeticStore(BaseStore):
         """Archive what has expired; says how many items that were."""
 
         async def sweep() -> int:
+            """Find and archive on the loop where the database was opened."""
             over = await self._shelf.over()
             await self._shelf.delete_many([(d.namespace, d.key) for d in over], "expired")
             return len(over)
@@ -108,11 +109,13 @@ class IdeticStore(BaseStore):
         return task in done
 
     async def _keep_sweeping(self, seconds: float) -> None:
+        """Sweep at once and then after each pause, until the task is cancelled."""
         while True:
             await self.sweep_ttl()
             await asyncio.sleep(seconds)
 
     async def _answers(self, ops: Sequence[Op]) -> list[Result]:
+        """The results in the order of the operations; every write comes after every read."""
         for op in ops:
             validate_op_namespace(op)
         results: list[Result] = [None] * len(ops)
@@ -130,6 +133,7 @@ class IdeticStore(BaseStore):
         return results
 
     async def _get(self, ops: Sequence[GetOp]) -> list[Item | None]:
+        """The item of each name, or None; those that are found begin their TTL anew if asked."""
         found = await self._shelf.get_many([(op.namespace, op.key) for op in ops])
         there = {d.entries[0] for d in await self._unexpired([d for d in found if d])}
         shown = [d if d and d.entries[0] in there else None for d in found]
@@ -137,7 +141,9 @@ class IdeticStore(BaseStore):
         return [Item(**_told(d)) if d else None for d in shown]
 
     async def _put(self, ops: Sequence[PutOp]) -> None:
+        """Write the last value of each name; a last value of None archives what lies there."""
         last = {(op.namespace, op.key): op for op in ops}
+        # In LangGraph `index=False` keeps a value out of what queries rank.
         puts = [
             Put(op.namespace, op.key, op.value, op.ttl, ranked=op.index is not False)
             for op in last.values()
@@ -174,6 +180,7 @@ class IdeticStore(BaseStore):
     async def _wanted(
         self, op: SearchOp, documents: Sequence[StoredDocument]
     ) -> list[StoredDocument]:
+        """The documents that fit a search's filter, less the expired if those are omitted."""
         return await self._unexpired([d for d in documents if satisfies(d.value, op.filter)])
 
     async def _unexpired(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
@@ -184,6 +191,7 @@ class IdeticStore(BaseStore):
         return [d for d in documents if d.entries[0] not in over]
 
     async def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        """One page of the namespaces that fit, each cut to the depth asked for and named once."""
         counted = await self._shelf.namespaces()
         if (self.ttl_config or {}).get("omit_expired"):
             for one in await self._shelf.over():
@@ -197,6 +205,7 @@ class IdeticStore(BaseStore):
 
 
 def _told(found: StoredDocument) -> dict[str, Any]:
+    """What LangGraph's items take of a document."""
     names = ("namespace", "key", "value", "created_at", "updated_at")
     return {name: getattr(found, name) for name in names}
 
@@ -207,6 +216,7 @@ def satisfies(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> boo
 
 
 def _field(found: Any, asked: Any) -> bool:
+    """Whether a field is as asked: by operators, key by key, item by item, or equal."""
     if isinstance(asked, Mapping):
         if any(str(name).startswith("$") for name in asked):
             return all(_compared(found, name, operand) for name, operand in asked.items())
@@ -220,6 +230,7 @@ def _field(found: Any, asked: Any) -> bool:
 
 
 def _compared(found: Any, name: str, operand: Any) -> bool:
+    """Whether a field passes one operator of a filter; raises InputError for an unknown one."""
     if name == "$eq":
         return _equal(found, operand)
     if name == "$ne":
@@ -241,6 +252,7 @@ def _equal(found: Any, asked: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a value is a number; to Python a bool is one too, to JSON it is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -33,6 +33,7 @@ class IdeticMemoryBlock(BaseMemoryBlock[str]):
         self._bridge = Bridge(memory)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        """The context for the user's latest message; empty if nothing is asked or found."""
         asked = [m for m in messages or [] if m.role == MessageRole.USER and _text(m)]
         if not asked:
             return ""
@@ -42,6 +43,7 @@ class IdeticMemoryBlock(BaseMemoryBlock[str]):
         return found.text if found.included else ""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Remember messages that leave the queue, each under its session's name."""
         memory, seen = self._bridge.memory, list[Observation]()
         for message in messages:
             seen += said(
@@ -68,4 +70,5 @@ class IdeticMemoryBlock(BaseMemoryBlock[str]):
 
 
 def _text(message: ChatMessage) -> str:
+    """A message's text without blanks around it; empty if it has none."""
     return (message.content or "").strip()

@@ -39,6 +39,7 @@ def _text(value: object) -> object:
 
 
 def _moment(value: object) -> object:
+    """A moment as a text with a time of day: pydantic would also take dates and numbers."""
     if isinstance(value, str) and len(value) > 10 and value[10] in "Tt ":
         return value
     raise ValueError("it is a moment such as 2026-01-31T12:00:00Z")
@@ -78,11 +79,13 @@ def form(hint: Any, *, query: bool = False) -> Any:
 
 
 def _mapping(parts: tuple[Any, ...]) -> Any:
+    """The type of a JSON object with the values of a mapping."""
     return dict[str, form(parts[1])]  # type: ignore[misc]
 
 
 @cache
 def _request_model(noun: Any) -> type[BaseModel]:
+    """The model of a noun in a body; one for each noun, so one schema too."""
     hints = get_type_hints(noun)
     held: dict[str, Any] = {}
     for each in fields(noun):

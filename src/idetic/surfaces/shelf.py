@@ -69,12 +69,14 @@ class Shelf:
             for receipt in await self._memory.prefer_many(together):
                 raise_if_rejected(receipt)
         for (subject, _), parts in zip(latest.items(), written, strict=True):
+            # A part supersedes the one of its number; those beyond the new end stay current.
             left = (e for e in held.get(subject, ()) if e.envelope["part"] >= len(parts))
             await self._archive(left, "a shorter version was put")
 
     async def delete_many(self, names: Iterable[Name], reason: str = "deleted") -> None:
         """Archive what lies under the names: it is no longer found, and its history stays."""
         subjects = list({subject_of(*name) for name in names})
+        # Again if something was put meanwhile: what it superseded could not be archived.
         for _ in range(_ATTEMPTS):
             held = await self._held(subjects)
             # Heads first: without its head a document is not found, whatever happens then.
@@ -153,6 +155,7 @@ class Shelf:
         return [one for one in found if one is not None]
 
     async def _held(self, subjects: Sequence[str]) -> dict[str, list[Entry]]:
+        """The current entries of each subject; one that has none is left out."""
         held: dict[str, list[Entry]] = {}
         for some in chunks(subjects, MAX_LISTED):
             for entry in await self._memory.about(some):
@@ -196,6 +199,7 @@ class Conversation:
         await self._remove(await self._newest(None), "cleared")
 
     async def _newest(self, limit: int | None) -> list[StoredDocument]:
+        """The last so many documents of the conversation, or all, newest first."""
         found: list[StoredDocument] = []
         if limit is not None and limit <= 0:
             return found
@@ -208,6 +212,7 @@ class Conversation:
         return found[:limit]
 
     async def _remove(self, documents: Iterable[StoredDocument], reason: str) -> None:
+        """Archive documents of the conversation for a reason."""
         await self._shelf.delete_many([(d.namespace, d.key) for d in documents], reason)
 
 
@@ -229,10 +234,12 @@ def _by_size(written: Iterable[list[Observation]]) -> Iterator[list[Observation]
 
 
 def _below(prefix: Namespace) -> dict[str, str]:
+    """The filter for a namespace and all below it; none for the root."""
     return {"namespace": path_of(prefix)} if prefix else {}
 
 
 def _subject(entry: Entry) -> str:
+    """What an entry's claim is about; empty for an entry without a claim."""
     claim = entry.claim or Claim("", "", "")
     return claim.subject
 

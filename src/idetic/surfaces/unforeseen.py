@@ -30,10 +30,13 @@ def logged(error: BaseException) -> IdeticError:
 
 
 def _said(error: BaseException) -> str:
+    """The sentence about an error: its kind, never its message."""
     return f"Idetic met an error that it does not know: {type(error).__name__}."
 
 
 def _kept(error: BaseException) -> str:
+    """Write the traceback to a new file, and return the file's path."""
+    # A file of `mkstemp` is its owner's alone: the traceback may hold content.
     handle, path = tempfile.mkstemp(prefix="idetic-", suffix=".log")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.writelines(traceback.format_exception(error))

@@ -76,6 +76,7 @@ def create(
     until = moment_of(expires_at, "--expires-at") if expires_at else None
 
     async def work(db: Idetic) -> CreatedKey:
+        """Create the key, its anchor in the types that the stored spec declares."""
         found = await stored_agent(db, agent)
         return await db.keys.create(
             agent=agent,
@@ -147,6 +148,7 @@ def revoke(key_id: KeyId, dsn: Dsn = None, json: Json = False) -> None:
 
 
 def _show_once(made: CreatedKey, as_json: bool) -> None:
+    """Print a new key on stdout, alone, and its id with a warning on stderr."""
     data = {"id": made.id, "key": made.key, "warning": WARNING}
     # Nothing but the key on stdout, unwrapped, so that it can go straight into a vault.
     output.answer(data, as_json, lambda _: output.write(f"{made.key}\n"))
@@ -155,12 +157,14 @@ def _show_once(made: CreatedKey, as_json: bool) -> None:
 
 
 def _data(key: ApiKey, now: datetime) -> dict[str, Any]:
+    """A key as JSON holds it, with its state at a moment."""
     told = {each.name: getattr(key, each.name) for each in fields(key)}
     only = None if key.capabilities is None else sorted(key.capabilities)
     return {**told, "capabilities": only, "state": key.state(now)}
 
 
 def _row(key: ApiKey, now: datetime) -> dict[str, object]:
+    """A key as a row of the table: whom it stands for, what it may, and its times."""
     anchor = " ".join(f"{name}={value}" for name, value in key.anchor.items())
     may = "all that the spec grants"
     if key.capabilities is not None:

@@ -70,6 +70,7 @@ for _name, (_command, _shown) in _COMMANDS.items():
 
 
 def _version(asked: bool) -> None:
+    """Print the version and end; typer calls it before it reads other options."""
     if asked:
         sys.stdout.write(f"{NAME} {idetic.__version__}\n")
         raise typer.Exit
@@ -83,6 +84,7 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
+    """Show the help if no command is named; `--version` is an option of the root alone."""
     help_if_alone(context)
 
 
@@ -109,6 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    """Run a command with the settings file's values as defaults; returns the exit code."""
     # Not `app(…)`, which puts a hook of its own in front of ours.
     command = get_command(app)
     settings = config.Config() if _only_looks(arguments) else config.load(here=_own(arguments))
@@ -150,12 +153,14 @@ def _prepare_streams() -> None:
 
 
 def _usage(error: typer.TyperException) -> IdeticError:
+    """A refusal of typer's as an error of ours that names the help to read."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else NAME
     return failures.UsageRefused(error.format_message(), remedy=f"Run `{command} --help`.")
 
 
 def _input_ended() -> IdeticError:
+    """The error for input that ended before every question was answered."""
     return failures.UsageRefused(
         "The input ended before every question was answered.",
         remedy="Give the answers as options instead; see --help. Nothing was written.",

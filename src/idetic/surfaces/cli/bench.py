@@ -52,12 +52,14 @@ def bench(
 
 
 def _tasks() -> tuple[Path, list[str]]:
+    """The checkout's root and its benchmarks' names; raises InputError where there are none."""
     from pathlib import Path
 
     import idetic
     from idetic.errors import InputError
 
     root = Path(idetic.__file__).parents[2]
+    # A module that can be run is a benchmark; what the others share is not.
     found = sorted(
         each.stem
         for each in (root / "bench").glob("*.py")

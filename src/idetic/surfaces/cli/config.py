@@ -92,6 +92,7 @@ def load(*, here: bool = True) -> Config:
 
 
 def _read(path: Path) -> Config:
+    """A TOML file's settings by environment variable; raises InputError for an unknown setting."""
     # Only where there is a file: `idetic --help` needs neither.
     import tomllib  # noqa: PLC0415
 
@@ -124,6 +125,7 @@ def _anchor(path: Path, value: Any) -> list[str]:
 
 
 def _wrong(path: Path, what: str) -> InputError:
+    """The error about a settings file; its remedy lists what the file may hold."""
     return InputError(
         f"The settings file {str(path)!r} {what}.",
         remedy=f"It may hold: {', '.join(SETTINGS)}; anchor is a table. See `idetic config show`.",
@@ -169,6 +171,7 @@ def show_config(
     ]
 
     def show(console: Any) -> None:
+        """Print the settings as a table, each with its source."""
         rows = [
             {"setting": one["name"], "value": _shown(one), "from": one["source"]}
             for one in settings
@@ -179,6 +182,7 @@ def show_config(
 
 
 def _shown(setting: Mapping[str, Any]) -> str:
+    """A setting's value as the table shows it; a list takes a line for each item."""
     value = setting["value"]
     if value is None:
         return "the embedded server" if setting["name"] == "dsn" else ""
@@ -186,7 +190,9 @@ def _shown(setting: Mapping[str, Any]) -> str:
 
 
 def _source(context: typer.Context, name: str, value: Any, path: Path | None) -> str:
+    """Where a setting's value comes from, in words."""
     variable = SETTINGS[name]
+    # The admin login has no option, hence no source that typer knows: it is told apart below.
     where = context.get_parameter_source("as_" if name == "as" else name)
     told = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
     if not value:

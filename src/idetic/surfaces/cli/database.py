@@ -97,6 +97,7 @@ def doctor(dsn: Dsn = None, json: Json = False) -> int:
         checks = anyio.run(unreachable, error)
 
     def show(console: Console) -> None:
+        """Print the checks as a table, each with its verdict and what to do."""
         names = {"verdict": "", "name": "check", "found": "found", "remedy": "what to do"}
         rows = [{said: getattr(one, name) for name, said in names.items()} for one in checks]
         console.print(output.listing(rows))
@@ -122,14 +123,17 @@ def upgrade(
     from idetic.store.upgrade import check_upgrade, plan_upgrade
     from idetic.surfaces.cli.sources import with_admin_login
 
+    # Only one of the two logins is given: the other may have to be made.
     alone = bool(dsn) != bool(config.admin_dsn())
 
     async def work(connection: Connection) -> tuple[Upgrade, list[str]]:
+        """Tell the plan, and carry it out unless only the plan is wanted or somebody says no."""
         planned = await plan_upgrade(connection, shipped_contexts())
         _tell(_versions(planned), json)
         if plan:
             return planned, []
         check_upgrade(planned)
+        # Nobody is asked where nothing is to be done or nothing of ours is there to lose.
         if planned.empty or planned.fresh or yes or _agreed_to_upgrade(asking=not json):
             return planned, await _run_upgrade(connection, planned, json, alone=alone)
         _tell(["Nothing was changed."], json)
@@ -143,6 +147,7 @@ def upgrade(
 async def _run_upgrade(
     connection: Connection, planned: Upgrade, as_json: bool, *, alone: bool
 ) -> list[str]:
+    """Carry the upgrade out and tell each step when it is done; returns the steps."""
     import getpass
 
     from idetic.context import shipped_contexts
@@ -170,6 +175,7 @@ async def _run_upgrade(
 
 
 def _agreed_to_upgrade(*, asking: bool) -> bool:
+    """Whether somebody at the terminal agrees; raises InputError where nobody can be asked."""
     from idetic.surfaces.cli.sources import confirmed
 
     if not (asking and sys.stdin.isatty()):
@@ -181,11 +187,13 @@ def _agreed_to_upgrade(*, asking: bool) -> bool:
 
 
 def _tell(lines: Iterable[str], as_json: bool) -> None:
+    """Print lines for people as the work goes on; nothing beside JSON."""
     for line in () if as_json else lines:
         output.console().print(output.literal(line), soft_wrap=True)
 
 
 def _versions(planned: Upgrade) -> Iterator[str]:
+    """The plan in lines: the versions held and carried, and the migrations between them."""
     core = planned.core
     yield f"Idetic {idetic.__version__}"
     yield f"core: {_between(core.held, core.carried)}"
@@ -197,6 +205,7 @@ def _versions(planned: Upgrade) -> Iterator[str]:
 
 
 def _family(family: FamilyVersions) -> Iterator[str]:
+    """One agent's lines of the plan: versions, migrations, counts of changes, refusals."""
     plan = family.plan
     spec = f"{family.agent}@{plan.from_version}"
     if plan.to_version != plan.from_version:
@@ -210,10 +219,12 @@ def _family(family: FamilyVersions) -> Iterator[str]:
 
 
 def _between(held: int, carried: int) -> str:
+    """Two versions in words; a single number where they are the same."""
     return str(held) if held == carried else f"from {held} to {carried}"
 
 
 def _upgrade_data(planned: Upgrade) -> dict[str, Any]:
+    """The plan as JSON holds it."""
     core = planned.core
     return {
         "release": idetic.__version__,
@@ -259,9 +270,11 @@ def distribute(
     from idetic.surfaces.cli.sources import with_database
 
     async def work(db: Idetic) -> tuple[Distribution, bool]:
+        """Plan and ask, then distribute; the flag says whether that was done."""
         planned = await db.distribute(agent, dry_run=True)
         if plan:
             return planned, False
+        # Otherwise the call below refuses and says why: nobody is asked in vain.
         if planned.citus and not planned.broken and not planned.loaded:
             _tell(_script(planned), json)
             if planned.pending and not (yes or _agreed_to_move(planned, asking=not json)):
@@ -283,6 +296,7 @@ def distribute(
 
 
 def _agreed_to_move(plan: Distribution, *, asking: bool) -> bool:
+    """Whether somebody at the terminal agrees; raises InputError where nobody can be asked."""
     from idetic.surfaces.cli.sources import confirmed
 
     if not (asking and sys.stdin.isatty()):
@@ -294,6 +308,7 @@ def _agreed_to_move(plan: Distribution, *, asking: bool) -> bool:
 
 
 def _counted(plan: Distribution) -> str:
+    """How many tables the plan moves, finds there already, and leaves, in words."""
     from idetic.store.distribution_plan import TablePlace
 
     pending = [t.place for t in plan.pending]
@@ -315,6 +330,7 @@ def _script(plan: Distribution) -> Iterator[str]:
 
 
 def _remarks(plan: Distribution) -> Iterator[str]:
+    """What the plan says beside its statements: the counts, and whatever is in the way."""
     yield f"{', '.join(plan.agents)}: {_counted(plan)}."
     if not plan.citus:
         yield "This server has no Citus: these statements are for one that has."

@@ -74,6 +74,7 @@ def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
     stage.say("Governed memory for AI agents. It happens in tenants of its own.", "bold")
 
     async def work(db: Idetic) -> tuple[World, Performance]:
+        """Load the world, say what became of the load, and play the tour."""
         world = await loaded_world(db, quiet=json)
         for line in _about(world):
             stage.say(line)
@@ -98,6 +99,7 @@ def demo_world(dsn: Dsn = None, json: Json = False) -> None:
     world = with_database(dsn, lambda db: loaded_world(db, quiet=json))
 
     def show(console: Console) -> None:
+        """Print who is who, what there is, and what to try next."""
         for line in _about(world):
             console.print(output.literal(line, "bold cyan"))
         spans = f"From {output.moment(world.begins)} to {output.moment(world.ends)}."
@@ -173,6 +175,7 @@ class Stage:
             self._console.print(text, soft_wrap=True)
 
     def _tables(self, sections: Sections) -> None:
+        """Print each section that has rows as a table with its title."""
         for name, rows in sections.items():
             if rows and self._console is not None:
                 self._console.print(output.listing(rows, _SECTIONS.get(name)))
@@ -208,6 +211,7 @@ def _about(world: World) -> list[str]:
 
 
 def _held(world: World) -> str:
+    """How much the world holds, and of whom, in words."""
     total, names = world.total, " and ".join(one.name for one in world.organisations)
     counted = f"{total('rules')} rules, {total('observations')} notes and {total('facts')} facts"
     return f"{counted} of {names}"
@@ -230,6 +234,7 @@ def _world_data(world: World) -> dict[str, Any]:
 
 
 def _counts(world: World) -> list[dict[str, object]]:
+    """What is counted in the world, one row for each thing and a column for each organisation."""
     from idetic.world.looks import COUNTED
 
     found: dict[str, Counter[str]] = {one.name: Counter() for one in world.organisations}
@@ -243,10 +248,12 @@ def _counts(world: World) -> list[dict[str, object]]:
 
 
 def _since(begun: float) -> float:
+    """The seconds since a reading of the monotonic clock."""
     return round(time.monotonic() - begun, 2)
 
 
 def _took(console: Console, begun: float, more: str = "") -> None:
+    """Say how long it took, and something more if there is more to say."""
     console.print(output.literal(f"\nThat took {_since(begun)} seconds.{more}", "bold cyan"))
 
 
@@ -294,10 +301,12 @@ def _in_world(world: World) -> list[str]:
 
 
 def _login(login: Login) -> str:
+    """The options with which a command runs as this login."""
     return _scope(login.agent, login.anchor, login.principal)
 
 
 def _who(principal: Principal) -> str:
+    """A principal as `--as` takes it."""
     return f"{principal.kind}:{principal.name}"
 
 

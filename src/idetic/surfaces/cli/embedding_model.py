@@ -46,6 +46,7 @@ def verify(json: Json = False) -> None:
 
 
 def _answer(found: ModelStatus, as_json: bool) -> None:
+    """Give the model's state, as a table or as JSON."""
     rows = {
         "Model": f"{found.model}, {found.precision}",
         "State": "installed and verified" if found.verified else "not usable",

@@ -49,6 +49,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 
 
 def _shipped(incomplete: str) -> Iterator[str]:
+    """The shipped specs whose names begin as typed, for the shell's completion."""
     from idetic.spec.loader import shipped  # noqa: PLC0415 - only the shell's Tab needs it
 
     yield from (name for name in shipped() if name.startswith(incomplete))

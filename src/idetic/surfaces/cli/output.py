@@ -128,6 +128,7 @@ def visible(text: str) -> str:
 
 
 def _spelt(character: str) -> str:
+    """A character as it is, or its escape if it would act on a terminal."""
     if character in "\n\t":
         return character
     acts = unicodedata.category(character) in ("Cc", "Cs") or character in _REORDERING

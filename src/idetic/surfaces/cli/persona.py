@@ -56,6 +56,7 @@ def check(
 
 
 def _checked(file: str) -> dict[str, Any]:
+    """What one identity file's check found; an error is data here, so that other files go on."""
     from idetic.persona.identity import Identity
 
     try:
@@ -67,6 +68,7 @@ def _checked(file: str) -> dict[str, Any]:
 
 
 def _show_checked(console: Console, found: Sequence[dict[str, Any]]) -> None:
+    """Print each file as valid, or its problems."""
     for each in found:
         if each["valid"]:
             good = output.literal(f"{each['file']}: ", "bold") + output.literal("valid", "green")
@@ -114,6 +116,7 @@ def import_events(
     from idetic.surfaces.cli.sources import with_database
 
     async def run(db: Idetic) -> ImportReport:
+        """Import the file's events and tell progress on stderr."""
         return await db.import_events(
             file, tenant=tenant, agent=agent, spec=spec, dry_run=dry_run, progress=_progress
         )
@@ -126,6 +129,7 @@ def import_events(
 
 
 def _show_imported(console: Console, done: ImportReport) -> None:
+    """Print what an import wrote, what it did not and why, and the problems line by line."""
     wrote = "would be written" if done.dry_run else "written"
     console.print(
         f"{done.read} events read, {done.written} {wrote}, {done.there} there already, "
@@ -203,10 +207,12 @@ def dream(
 
 
 def _progress(what: str, done: int, total: int) -> None:
+    """Write a line of progress to stderr: stdout is the answer's."""
     sys.stderr.write(f"{what}: {done} of {total}\n")
 
 
 def _show_dreamed(console: Console, done: Dreamed) -> None:
+    """Print what a dream did, the coverage of each persona, and what is still missing."""
     console.print(
         f"{done.derived} entries derived, {done.embedded} embedded, {done.summarised} loops "
         "summarised."

@@ -41,6 +41,7 @@ def answer(
         asked["session_id"] = place.session_id
 
     def show(console: Console) -> None:
+        """Print the answer, and the option that gets the next page if there may be one."""
         _show(verb, console, value, place)
         for name, cursor in following.items():
             if cursor is not None:
@@ -62,6 +63,7 @@ def _following(
 
 
 def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
+    """An answer as the members of a JSON object; a list stands under its items' name."""
     if isinstance(value, list):
         page = verb.http.page if verb.http is not None else None
         name = _ITEMS.get(get_args(verb.returns)[0], verb.name)
@@ -79,6 +81,7 @@ def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
 
 
 def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> None:
+    """Print an answer in the form of its type, or field by field where there is no such form."""
     returns = verb.returns
     if get_origin(returns) is list:
         kind = get_args(returns)[0]
@@ -100,11 +103,13 @@ def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> N
 
 
 def _readable(value: Any) -> dict[str, object]:
+    """A dataclass as names and cells for people."""
     found = {each.name: getattr(value, each.name) for each in fields(value)}
     return {name.replace("_", " "): _cell(each) for name, each in found.items()}
 
 
 def _cell(value: Any) -> object:
+    """A value as one cell: an entry is its text, and what has no plain form is JSON."""
     if value is None or value == ():
         return ""
     if isinstance(value, Entry):
@@ -115,10 +120,12 @@ def _cell(value: Any) -> object:
 
 
 def _fields(value: Any) -> dict[str, object]:
+    """The row of an item whose type has no row of its own."""
     return _readable(value) if is_dataclass(value) else {"": value}
 
 
 def _entry(entry: Entry) -> dict[str, object]:
+    """An entry's row: when it was written, its kind, by whom, how trusted, and its text."""
     return {
         "id": entry.id,
         "created": output.moment(entry.created_at),
@@ -129,6 +136,7 @@ def _entry(entry: Entry) -> dict[str, object]:
 
 
 def _link(link: LedgerRecord) -> dict[str, object]:
+    """A ledger record's row; the beginning of the hash is enough to compare by eye."""
     return {
         "position": link.position,
         "time": output.moment(link.at),
@@ -140,6 +148,7 @@ def _link(link: LedgerRecord) -> dict[str, object]:
 
 
 def _contradiction(one: Contradiction) -> dict[str, object]:
+    """A contradiction's row: the entry, and the canonical row that it speaks against."""
     version = "" if one.ref.version is None else f" v{one.ref.version}"
     return {
         "id": one.id,
@@ -151,6 +160,7 @@ def _contradiction(one: Contradiction) -> dict[str, object]:
 
 
 def _disposition(one: Disposition) -> dict[str, object]:
+    """The row of an entry that waits for a decision: why, how urgently, and since when."""
     return {
         "entry": one.entry.id,
         "because": one.cause.replace("_", " "),
@@ -161,12 +171,14 @@ def _disposition(one: Disposition) -> dict[str, object]:
 
 
 def _decision(one: Receipt | Decided) -> dict[str, object]:
+    """A decision's row; it names the transition where that is known."""
     receipt = one.receipt if isinstance(one, Decided) else one
     did = one.transition if isinstance(one, Decided) else one.decision
     return {"decision": did, "entry": receipt.entry_id, "reason": receipt.reason}
 
 
 def _hit(hit: Hit) -> dict[str, object]:
+    """A hit's row: its score, its text, and the signals that contributed to the score."""
     signals = [
         f"{signal.value} {word.rank}, {word.value:.2f}"
         for signal, word in hit.signals.items()
@@ -181,6 +193,7 @@ def _hit(hit: Hit) -> dict[str, object]:
 
 
 def _show_receipt(console: Console, receipt: Receipt, place: Place) -> None:
+    """Print what became of a note, and the session that a later call has to name."""
     rows: dict[str, object] = {
         "Decision": f"{receipt.decision}: {receipt.reason}",
         "Entry": receipt.entry_id or "none",
@@ -192,6 +205,7 @@ def _show_receipt(console: Console, receipt: Receipt, place: Place) -> None:
 
 
 def _show_closed(console: Console, closed: Closed, place: Place) -> None:
+    """Print how a session ended and what was decided about its notes."""
     said = f"Session {place.session_id}: {closed.receipt.reason}."
     console.print(output.literal(said), soft_wrap=True)
     decided = [_decision(one) for one in closed.decided]
@@ -199,6 +213,7 @@ def _show_closed(console: Console, closed: Closed, place: Place) -> None:
 
 
 def _show_recall(console: Console, recall: Recall, _: Place) -> None:
+    """Print the hits, or that there are none, and what recall did without."""
     none = f"Nothing in {recall.considered} entries answers that."
     console.print(output.listing([_hit(hit) for hit in recall.hits]) if recall.hits else none)
     for each in recall.not_used:
@@ -212,10 +227,12 @@ def _show_text(_: Console, made: Context | Answered, place: Place) -> None:
 
 
 def _show_embedded(console: Console, done: Embedded, _: Place) -> None:
+    """Print how many entries were given vectors."""
     console.print(f"{done.embedded} entries embedded.")
 
 
 def _show_verified(console: Console, found: Verified, _: Place) -> None:
+    """Print whether the chain is intact, what it was compared with, and the first problems."""
     compared = "no head was given, so a tail that was cut off whole would not show"
     if found.compared is not None:
         compared = f"compared with the head kept at position {found.compared.position}"
@@ -239,10 +256,12 @@ def _show_verified(console: Console, found: Verified, _: Place) -> None:
 
 
 def _show_explained(console: Console, found: ActionExplanation, _: Place) -> None:
+    """Print what an action rested on, in sentences."""
     console.print(output.literal(found.explain()), soft_wrap=True)
 
 
 def _show_erased(console: Console, done: Erased, _: Place) -> None:
+    """Print what was erased, and what was kept and why."""
     kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in done.kept]
     console.print(output.literal("\n".join([str(done), *kept])), soft_wrap=True)
 

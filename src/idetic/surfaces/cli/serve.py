@@ -68,6 +68,7 @@ def serve(
     from idetic.surfaces.cli.sources import with_database
 
     async def work(db: Idetic) -> None:
+        """Serve until stopped; keys to the demo world hold no longer than that."""
         run, limits = _server(rate)
         from idetic.surfaces.cli.demo import demo_keys
 
@@ -159,6 +160,7 @@ def worker(
     from idetic.surfaces.cli.sources import with_database
 
     async def work(db: Idetic) -> Counts:
+        """Work until a signal stops it, or only through what is due."""
         working = Worker(db, concurrency=concurrency)
         with stopping_on_signals(working):
             return await (working.drain() if once else working.run())
@@ -233,6 +235,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
         from idetic.surfaces.mcp.transports import serve_http
 
         def announce(address: str) -> None:
+            """Tell where the server listens: as JSON on stdout, or to people on stderr."""
             if json:
                 output.write(output.as_text({"address": address}) + "\n")
             else:
@@ -245,6 +248,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
     key = _key(key_file, kept, typed=typed)
 
     async def work(db: Idetic) -> None:
+        """Serve one holder over stdin and stdout."""
         from idetic.surfaces.mcp.transports import serve_stdio
 
         holder = await _holder(db, key, agent, anchor or [], as_)
@@ -254,6 +258,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
 
 
 def _prepare_mcp(bound: int) -> None:
+    """Refuse a missing package or a wrong bound before a database is opened, and quiet the logs."""
     if find_spec("mcp") is None:
         raise UsageRefused(
             "The package `mcp` is not installed.", remedy="Run `pip install 'idetic[mcp]'`."

@@ -158,6 +158,7 @@ def read_specs(sources: Iterable[str], dsn: str | None) -> list[MemorySpec]:
 
 
 def _stored(source: str, versions: list[SpecVersion]) -> MemorySpec | None:
+    """The spec that `agent@version` names; None for a source of another form."""
     named = _STORED.match(source)
     if named is None:
         return None

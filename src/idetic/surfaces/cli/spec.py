@@ -68,6 +68,7 @@ def check(
 
 
 def _checked(source: str) -> dict[str, Any]:
+    """What one spec's check found; an error is data here, so that other specs go on."""
     from idetic.spec.loader import load
 
     try:
@@ -78,6 +79,7 @@ def _checked(source: str) -> dict[str, Any]:
 
 
 def _show_checked(console: Console, found: dict[str, Any]) -> None:
+    """Print a spec as valid with its digest, or its problems."""
     if found["valid"]:
         good = output.literal(f"{found['source']}: ", "bold") + output.literal("valid", "green")
         console.print(good + output.literal(f", digest {found['digest'][:12]}"), soft_wrap=True)
@@ -158,6 +160,7 @@ def list_(dsn: Dsn = None, json: Json = False) -> None:
     }
 
     def show(console: Console) -> None:
+        """Print the shipped specs and the stored versions as two tables."""
         rows = [{"agent": s.agent, "title": s.title, "digest": s.digest[:12]} for s in ours]
         console.print(output.listing(rows, "Shipped with Idetic"))
         versions = [
@@ -203,6 +206,7 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
     (wanted,) = read_specs([spec], dsn)
 
     async def work(db: Idetic) -> tuple[Planned, Plan | None]:
+        """Show the plan, refuse one that cannot be taken, and apply it if it is agreed to."""
         planned = await _planned(db, wanted)
         if not json:
             _show_plan(output.console(), planned)
@@ -225,6 +229,7 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
 
 
 async def _planned(db: Idetic, spec: MemorySpec) -> Planned:
+    """The plan for a spec, and the spec's differences from the version that is stored."""
     from idetic.spec.differences import differences
     from idetic.spec.loader import load
 
@@ -235,6 +240,7 @@ async def _planned(db: Idetic, spec: MemorySpec) -> Planned:
 
 
 def _check(plan: Plan) -> None:
+    """Refuse a plan with steps that cannot be taken, and say each reason once."""
     if plan.refusals:
         reasons: dict[str, list[str]] = {}
         for step in plan.refusals:
@@ -247,6 +253,7 @@ def _check(plan: Plan) -> None:
 
 
 def _agreed(plan: Plan, *, asking: bool) -> bool:
+    """Whether to apply: somebody agrees, or nobody can be asked and the agent is new."""
     from idetic.surfaces.cli.sources import confirmed
 
     if asking and sys.stdin.isatty():
@@ -261,6 +268,7 @@ def _agreed(plan: Plan, *, asking: bool) -> bool:
 
 
 def _plan_data(planned: Planned) -> dict[str, Any]:
+    """The plan as JSON holds it, with the spec's differences."""
     plan, changed = planned
     columns = ("action", "kind", "name", "why")
     return {
@@ -276,6 +284,7 @@ def _plan_data(planned: Planned) -> dict[str, Any]:
 
 
 def _show_plan(console: Console, planned: Planned) -> None:
+    """Print the differences, the steps grouped by action and reason, and the counts."""
     plan, changed = planned
     before = "nothing" if plan.from_version is None else f"version {plan.from_version}"
     console.print(f"{plan.spec.agent}: from {before} to version {plan.to_version}", style="bold")
@@ -299,6 +308,7 @@ def _show_plan(console: Console, planned: Planned) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
     rest = len(names) - _NAMES_SHOWN
     return ", ".join(names[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -87,6 +87,7 @@ def _answer(console: Console, question: InterviewQuestion) -> str:
 
 
 def _flat(data: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
+    """The answers of a nested file by their dotted keys, each as it would be typed."""
     for key, value in data.items():
         path = f"{above}{key}"
         if isinstance(value, Mapping):

@@ -60,6 +60,7 @@ def export(
         raise UsageRefused("--json and an export to stdout cannot share stdout.")
 
     async def work(memory: Memory) -> Exported | None:
+        """Export to the file with a bar, or piece by piece to stdout."""
         with output.bar("rows", quiet=json or file == "-") as report:
             if file != "-":
                 return await memory.export_to(file, vectors=vectors, progress=report)
@@ -104,6 +105,7 @@ def import_(
     kept = None if head is None else read_head(head)
 
     async def work(db: Idetic) -> tuple[int, Imported, int]:
+        """Apply the file's spec if asked, take the file in, and embed if asked."""
         applied = await db.apply_specs(file) if apply else 0
         memory = await memory_of(db, agent, anchor, who)
         with output.bar("rows", quiet=json) as report:
@@ -143,6 +145,7 @@ def adopt(
     became = ", ".join(f"{count} {what}" for what, count in sorted(done.became.items()))
 
     def show(console: Console) -> None:
+        """Print what was taken, and the first memories that were not, each with the reason."""
         taken = "would take" if dry_run else "taken"
         rows = {
             taken: done.taken,
@@ -163,4 +166,5 @@ def adopt(
 
 
 def _facts(data: Mapping[str, Any]) -> Any:
+    """A table of an outcome, its names as words."""
     return output.facts({name.replace("_", " "): value for name, value in data.items()})

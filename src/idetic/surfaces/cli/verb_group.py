@@ -74,6 +74,7 @@ class VerbGroup(TyperGroup):
 
     @commands.setter
     def commands(self, own: Any) -> None:
+        """Keep the root's own commands; no verb takes the place of one."""
         self._commands = own
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

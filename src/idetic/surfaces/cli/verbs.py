@@ -193,6 +193,7 @@ def command_of(name: str) -> TyperCommand:
 
 
 def _session(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
+    """The parameter that names the session, for a verb that is called in one."""
     if verb.http is not None and verb.http.at_place:
         argument = typer.Argument(metavar="SESSION_ID", show_default=False)
         yield _keyword("session", Annotated[str, argument])
@@ -204,6 +205,7 @@ def _session(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
 
 
 def _shared(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
+    """The options of every verb's command, after the extra one that a few verbs have."""
     if verb.name in _EXTRAS:
         name, kind, option = _EXTRAS[verb.name]
         yield _keyword(name, Annotated[kind, option], False if kind is bool else None)
@@ -214,6 +216,7 @@ def _shared(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
 
 
 def _keyword(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """A parameter of a command's signature; typer reads them all by name."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=default)
 
 
@@ -230,6 +233,7 @@ def _examples(verb: Verb[..., Any], inputs: list[Input]) -> list[str]:
 
 
 def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> int:
+    """Call a verb with what was typed, give its answer, and return the exit code."""
     _complete(inputs, typed)
     given = {each.parameter.name: each for each in inputs if typed[each.parameter.name] is not None}
     values = {
@@ -242,6 +246,7 @@ def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> in
         verb, values = _in_the_past(typed["past"], values)
 
     async def work(memory: Memory) -> tuple[Any, AsyncHandle]:
+        """Read what only the spec can explain, then call the verb at its place."""
         for name, each in given.items():
             if each.needs_spec:
                 values[name] = each.read(typed[name], memory.agent.spec)
@@ -299,6 +304,7 @@ async def _handle(
 
 @contextmanager
 def _progress(verb: Verb[..., Any], *, quiet: bool) -> Iterator[dict[str, Any]]:
+    """Yield the argument for progress while its bar is shown; none if the verb takes none."""
     if PROGRESS not in verb.parameters:
         yield {}
         return
@@ -307,6 +313,7 @@ def _progress(verb: Verb[..., Any], *, quiet: bool) -> Iterator[dict[str, Any]]:
 
 
 def _as_typed(text: Any, label: str) -> Any:
+    """The value as typer read it, for kinds that need no reader of their own."""
     del label
     return text
 
@@ -372,11 +379,13 @@ def _plain(hint: Any) -> Any:
 
 
 def _typeable(kind: Any) -> bool:
+    """Whether a value of this kind can be typed on a command line."""
     simple = isinstance(kind, type) and issubclass(kind, str | int)
     return simple or kind in (*_READERS, Claim) or get_origin(kind) in _MAPPINGS
 
 
 def _singular(word: str) -> str:
+    """One of a plural: an option that is repeated names one thing each time."""
     if word.endswith("ies"):
         return f"{word[:-3]}y"
     return word if word.endswith("us") else word.removesuffix("s")

@@ -74,6 +74,7 @@ class Days:
 
 
 def _day(given: str) -> date:
+    """Read a day; the ends of the calendar are refused, where a day more would overflow."""
     day = date.fromisoformat(given)
     if not 1 < day.year < 9998:
         raise ValueError(given)

@@ -43,6 +43,7 @@ class DecisionForm:
         self._draw()
 
     def _draw(self) -> None:
+        """Show the field for the reason and a button for each choice; nothing without choices."""
         if not self._choices:
             return
         # Not sent by Enter: with several buttons nobody knows which one that would be.
@@ -52,6 +53,7 @@ class DecisionForm:
                 el.socket_button(choice.label, partial(self._decide, choice), choice.cls)
 
     async def _decide(self, choice: Choice, event: events.GenericEventArguments) -> None:
+        """Carry a choice out, and show its receipt in place of the form."""
         with self._working():
             receipt = await choice.decide(await self._context.memory(), event.args["reason"])
         # The pressed button goes with the form, so the outcome is told from the place around it.
@@ -65,6 +67,7 @@ class DecisionForm:
             await self._changed()
 
     async def _undo(self, receipt: Receipt) -> None:
+        """Take a decision back, and show the form again."""
         with self._working():
             await (await self._context.memory()).undo(receipt, reason=_UNDO_REASON)
         with self._place:

@@ -121,8 +121,10 @@ def ends(entry: Entry) -> datetime | None:
 
 
 def _lane(entry: Entry, first: datetime, whole: timedelta, now: datetime) -> None:
+    """Draw one entry: what it says, from when until when, and its bar on the axis."""
     start, end = begins(entry), ends(entry)
     width = max(_LEAST_PERCENT, ((end or now) - start) / whole * 100)
+    # A bar that was widened to be seen must still end within its track.
     left = min(max(0.0, (start - first) / whole * 100), 100 - min(width, 100))
     said = f"from {start.astimezone(UTC):%Y-%m-%d %H:%M}"
     if end is not None:
@@ -190,6 +192,7 @@ class Graph:
         return places
 
     def _box(self, node_id: UUID, x: float, y: float) -> None:
+        """Draw one box, as a link if it has a page that is not this one."""
         node, here = self.nodes[node_id], "here" if node_id == self.here else ""
         with el.text("a", href=node.address) if node.address and not here else el.text("g"):
             cls = f"graph-box {here}"

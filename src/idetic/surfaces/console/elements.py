@@ -141,6 +141,7 @@ def table_card(
 
 
 def _cell(tag: str, cell: Cell, **attributes: Any) -> None:
+    """Show one cell: a text, a number, a moment, or what a function draws."""
     if isinstance(cell, str | int):
         text(tag, f"{cell:,}" if isinstance(cell, int) else cell, **attributes)
         return

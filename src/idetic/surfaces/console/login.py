@@ -81,6 +81,7 @@ def login_routes(logins: Logins) -> APIRouter:
 
     @router.post("/login")
     async def begin(request: Request) -> Response:
+        """Prove the key, end the browser's login before it, and lead on with the new cookie."""
         sent = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         key, following = sent.get("key", "").strip(), inside(sent.get("next"))
         try:
@@ -95,6 +96,7 @@ def login_routes(logins: Logins) -> APIRouter:
 
     @router.post("/logout")
     async def end(request: Request) -> Response:
+        """Forget the login, and have the browser drop its cookie."""
         logins.end(request.cookies.get(COOKIE))
         answer = RedirectResponse(LOGIN, 303)
         answer.delete_cookie(COOKIE, path=BASE, httponly=True, samesite="strict")

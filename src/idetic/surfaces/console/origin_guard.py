@@ -75,6 +75,7 @@ def same_origin(asked: HTTPConnection) -> bool:
 
 
 def _refusal(asked: HTTPConnection, method: str) -> PlainTextResponse | None:
+    """Return the answer to a request that is refused; None for one that may go on."""
     if _SOCKET in asked.url.path:
         # The socket's fallback of repeated requests would keep a stopping server waiting.
         return PlainTextResponse("Only as a websocket.", 404)
@@ -84,7 +85,10 @@ def _refusal(asked: HTTPConnection, method: str) -> PlainTextResponse | None:
 
 
 def _with_rules(send: Send) -> Send:
+    """Wrap `send` so that every answer carries the browser's rules."""
+
     async def ruled(message: Message) -> None:
+        """Send a message on; the start of an answer gets the headers."""
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
         await send(message)

@@ -77,6 +77,7 @@ def _behind_login(
     """Make a handler for NiceGUI that sends whoever is not logged in to the login."""
 
     async def handler(request: Request) -> Response | None:
+        """Answer for a login that holds; lead any other to the form, and then back if asked."""
         try:
             context = await open_context(logins, request)
         except KeyRefused:
@@ -104,6 +105,7 @@ async def _show(page: ConsolePage, context: PageContext) -> Response | None:
 
 
 async def _no_page(context: PageContext) -> Response | None:
+    """Answer 404: there is no such page, or none that this login may know of."""
     with _frame(context, "No such page"):
         ui.context.client.status_code = HTTPStatus.NOT_FOUND
         el.empty("There is no such page.", "Choose one from the menu.")
@@ -150,9 +152,11 @@ def _frame(
 
 
 def _header(context: PageContext) -> None:
+    """Show the bar above every page: search, who is logged in, the theme, and the logout."""
     with el.link("", at("/"), "brand", aria_label="Idetic console, first page"):
         el.text("img", src=f"{BASE}/assets/icon.svg", alt="", width="26", height="26")
         el.text("span", "Idetic")
+    # It leads to the explorer, which customers and Actors do not have.
     if context.may(Capability.READ) and not context.customer and not context.actor:
         with el.address_form(at("/explore"), "search", role="search"):
             label, hint = "Search memory", "Search memory  ( / )"
@@ -174,6 +178,7 @@ def _header(context: PageContext) -> None:
 
 
 def _menu(context: PageContext, current: ConsolePage | None) -> None:
+    """Show the pages that this login has, with the current one marked."""
     with el.text("nav", cls="menu", aria_label="Pages"), el.text("ul"):
         for page in PAGES:
             if page.listed and page.open_to(context):

@@ -98,8 +98,10 @@ class Authentication:
             log.log(level, "%s %s %s %.1f ms", scope["method"], route, answered.status, taken)
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in once its body, and its key where one is needed, are checked."""
         if scope["path"].startswith(GUARDED):
             key = _key(scope)
+            # Before the database is asked: a request over the rate costs it nothing.
             self._rates.take(key.encode("latin-1"))
             scope.setdefault("state", {})["memory"] = await self._db.authenticate(key)
         body = await _body(scope, receive, self._limits.body_bytes)
@@ -129,6 +131,7 @@ class _Answered:
 
 
 def _key(scope: Scope) -> str:
+    """The bearer key of a request; raises KeyRefused if there is none."""
     for name, value in scope["headers"]:
         if name == b"authorization":
             kind, _, key = value.decode("latin-1").partition(" ")
@@ -144,6 +147,7 @@ async def _body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     declared = next((v for n, v in scope["headers"] if n == b"content-length"), b"0")
     if declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
+    # What was declared may be wrong or missing, so what comes is counted too.
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -158,10 +162,12 @@ async def _body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
 
 
 def _too_large(limit: int) -> BodyTooLarge:
+    """The refusal of a body that is over its bound."""
     return BodyTooLarge(f"The body is larger than {limit:,} bytes.", limit=limit)
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives a body that was read already, then goes on with the connection's."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:

@@ -89,10 +89,12 @@ def handle(app: FastAPI) -> None:
 
 
 async def _ours(_: Request, error: Exception) -> Response:
+    """Answer an error of ours as it is, and any other as one that nobody foresaw."""
     return response(error if isinstance(error, IdeticError) else unexpected(error))
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
+    """Answer a request that does not have the form its address takes."""
     found = error.errors() if isinstance(error, RequestValidationError) else []
     return response(refused(found))
 
@@ -111,6 +113,7 @@ def refused(found: Sequence[Mapping[str, Any]]) -> InputError:
 
 
 async def _of_the_framework(request: Request, error: Exception) -> Response:
+    """Answer the framework's own refusals in our form."""
     status = error.status_code if isinstance(error, HTTPException) else 0
     if status == HTTPStatus.NOT_FOUND:
         return response(RouteNotFound())

@@ -26,6 +26,7 @@ _bearer = HTTPBearer(
 
 
 def _memory(request: Request) -> Memory:
+    """The memory that authentication left with the request."""
     memory: Memory = request.state.memory
     return memory
 
@@ -90,6 +91,7 @@ async def in_pieces(chunks: AsyncIterator[bytes], media_type: str) -> Response:
     first = await anext(chunks)
 
     async def whole() -> AsyncIterator[bytes]:
+        """Yield the piece that was taken out, then the rest as it comes."""
         yield first
         async for chunk in chunks:
             yield chunk
@@ -118,6 +120,7 @@ class _Run:
         self._task = asyncio.create_task(self._do(work))
 
     async def next(self) -> Event:
+        """The next event; waits until there is one."""
         return await self._events.get()
 
     async def end(self) -> None:
@@ -127,6 +130,8 @@ class _Run:
             await self._task
 
     async def _do(self, work: Work) -> None:
+        """Do the work; its progress and its outcome, good or bad, become events."""
+
         def tell(done: int, total: int) -> None:
             self._events.put_nowait(("progress", {"done": done, "total": total}))
 
@@ -139,6 +144,7 @@ class _Run:
 
 
 async def _events(run: _Run, event: Event) -> AsyncIterator[ServerSentEvent]:
+    """The events of some work, from the first to its end; a caller who leaves ends the work."""
     try:
         while True:
             name, value = event

@@ -43,6 +43,7 @@ def shape(kind: Any) -> Any:
 
 @cache
 def _answer_model(noun: Any) -> type[BaseModel]:
+    """The model that describes a noun in answers; one for each noun, so one schema too."""
     held: dict[str, Any] = {name: (shape(hint), ...) for name, hint in wire.declared(noun).items()}
     # The first paragraph: what follows it is for readers of the Python.
     text = (noun.__doc__ or "").split("\n\n")[0]

@@ -57,8 +57,10 @@ async def serve(
 
 
 def _config(app: ASGIApp, *, sockets: bool) -> uvicorn.Config:
+    """The server's settings; sockets and lifespan events are for the console alone."""
     return uvicorn.Config(
         app,
+        # Authentication logs each request, by its route and never by the address as sent.
         log_config=None,
         access_log=False,
         lifespan="on" if sockets else "off",

@@ -68,6 +68,7 @@ def _addresses(verb: Verb[..., Any], route: HttpRoute) -> list[tuple[str, str]]:
 
 
 def _add(router: APIRouter, verb: Verb[..., Any], route: HttpRoute, path: str, name: str) -> None:
+    """Add one address of a verb to a router, described by the verb's own declaration."""
     request = _RequestForm(verb, route, path)
     empty = verb.returns is type(None)
     answers: dict[str, Any] = {"response_model": None if empty else _answer_shape(verb, route)}
@@ -90,6 +91,7 @@ def _add(router: APIRouter, verb: Verb[..., Any], route: HttpRoute, path: str, n
 
 
 def _answer_shape(verb: Verb[..., Any], route: HttpRoute) -> Any:
+    """The form of a verb's answer: a page of items, one value, or none for a stream."""
     if route.page is None:
         return None if verb.streams else shape(verb.returns)
     return page_model(route.page.items, verb.returns)
@@ -126,6 +128,7 @@ class _RequestForm:
         return call
 
     def _arguments(self) -> list[tuple[str, Any, Any]]:
+        """The endpoint's arguments with their types and defaults, as the framework reads them."""
         required = inspect.Parameter.empty
         found: list[tuple[str, Any, Any]] = [("memory", Bound, required)]
         for name in self._in_path:
@@ -149,6 +152,7 @@ class _RequestForm:
         return found
 
     async def _answer(self, given: dict[str, Any]) -> Response:
+        """Call the verb at its place with what a request holds, and answer in the route's form."""
         memory: Memory = given.pop("memory")
         request: Request | None = given.pop("request", None)
         key = given.pop(KEY, None)
@@ -167,6 +171,7 @@ class _RequestForm:
         return self._written(await perform(**values), values)
 
     def _place_names(self) -> tuple[str, ...]:
+        """The arguments that say where a verb is called; none for a verb that has no place."""
         placed = self._place or self._route.at_place
         return ("session_id", "interaction_id") if placed else ()
 
@@ -179,22 +184,26 @@ class _RequestForm:
         return arguments_of(self._sent, given)
 
     def _written(self, found: Any, values: Mapping[str, Any]) -> Response:
+        """What a verb returned as an answer: empty, a value, or a page and the next cursor."""
         if found is None:
             return Response(status_code=204)
         page = self._route.page
         if page is None:
             return answer(found)
         limit = values.get("limit", self._verb.parameters["limit"].default)
+        # A full page may be the last one; only asking for the next can tell.
         following = page.key(found[-1]) if len(found) == limit else None
         return answer({page.items: found, "next_cursor": following})
 
 
 def _is_mapping(hint: Any) -> bool:
+    """Whether an argument is an object, so that a query holds it as JSON."""
     origin = get_origin(plain(hint))
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
 
 def _object(name: str, text: str) -> dict[str, Any]:
+    """The object that a query holds as JSON; raises InputError for anything else."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -139,6 +139,7 @@ class Sessions:
             await self.close(caller, None, "the connection ended")
 
     async def _own_of(self, caller: Caller) -> tuple[Session, UUID]:
+        """The holder's own session, opened at need; locked, so that two calls at once share one."""
         async with self._opening:
             known = self._own.get(caller.name)
             session = caller.memory.session(known)
@@ -161,10 +162,12 @@ class Sessions:
         return session
 
     def _forget(self, caller: Caller, session_id: UUID) -> None:
+        """Let go of a session that ended, so that the next write opens another."""
         self._kept.pop((caller.name, session_id), None)
         if self._own.get(caller.name) == session_id:
             del self._own[caller.name]
 
 
 def _fits(session: Session, memory: Memory) -> bool:
+    """Whether a kept session still has the spec's version and the scope of its caller."""
     return session.agent.version == memory.agent.version and session.scope == memory.scope

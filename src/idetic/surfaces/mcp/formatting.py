@@ -154,6 +154,7 @@ def _line(text: str) -> str:
 
 
 def _minute(at: datetime) -> str:
+    """A moment to the minute, in UTC."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}Z"
 
 

@@ -85,6 +85,7 @@ async def read(memory: Memory, uri: str, bound: int) -> tuple[str, str]:
 
 
 def _parsed(uri: str) -> tuple[str, int]:
+    """A resource's address without its query, and where to begin reading."""
     try:
         parts = urlsplit(uri[:_LONGEST])
         given = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
@@ -99,6 +100,7 @@ def _parsed(uri: str) -> tuple[str, int]:
 
 
 def _resource(entry: Entry) -> Resource:
+    """An entry as a listed resource, with the beginning of its text."""
     first = " ".join(visible(entry.body_text).split())
     preview = first if len(first) <= _PREVIEW else f"{first[:_PREVIEW]}…"
     return Resource(

@@ -86,6 +86,7 @@ class _Answers:
         return self._result(text, failed=False)
 
     def _result(self, text: str, *, failed: bool) -> types.CallToolResult:
+        """A tool's text as its result, cut where it exceeds the bound of an answer."""
         fitting = text if count(text) <= self._bound else cut(text, self._bound)
         return types.CallToolResult(content=[types.TextContent(text=fitting)], is_error=failed)
 
@@ -129,11 +130,13 @@ async def _protocol_errors() -> AsyncIterator[None]:
 
 
 def _protocol_error(error: IdeticError) -> MCPError:
+    """An error of ours as one of the protocol, with its code and remedy as data."""
     code = types.INVALID_PARAMS if error.http_status < 500 else types.INTERNAL_ERROR
     return MCPError(code, str(error), {"code": error.code, "remedy": error.remedy})
 
 
 def _tool(name: str) -> OfferedTool:
+    """The tool of a name; raises NotFound and says which there are."""
     for tool in tools():
         if tool.name == name:
             return tool
@@ -142,6 +145,7 @@ def _tool(name: str) -> OfferedTool:
 
 
 def _listed(tool: OfferedTool) -> types.Tool:
+    """A tool as the protocol lists it."""
     return types.Tool(
         name=tool.name,
         title=tool.title,

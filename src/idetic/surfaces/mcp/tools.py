@@ -79,6 +79,7 @@ def tools() -> list[OfferedTool]:
 
 
 def _tool(verb: Verb[..., Any], declared: McpTool) -> OfferedTool:
+    """The tool that a verb declares, with the session and cursor that its presenter takes."""
     presenter, name = presenter_of(verb), declared.name or verb.name
     parameters = [
         one
@@ -103,10 +104,12 @@ def _tool(verb: Verb[..., Any], declared: McpTool) -> OfferedTool:
 
 
 def _extra(name: str, hint: Any, description: str) -> Parameter:
+    """An optional parameter that the tool has and no verb has."""
     return Parameter(name, hint, None, True, None, None, description)
 
 
 def _explain() -> OfferedTool:
+    """The tool `explain`: it calls several verbs, so none of them can declare it."""
     entry = _extra("entry_id", UUID | None, "An entry's UUID.")
     query = _extra("query", str | None, "With entry_id: how each signal ranked it for this.")
     action = _extra("action_id", UUID | None, "Instead of entry_id: what this action rested on.")
@@ -125,6 +128,7 @@ def _explain() -> OfferedTool:
 
 
 def _hints(writes: bool, destructive: bool, idempotent: bool | None) -> ToolAnnotations:
+    """What a client is told of a tool's effects; reading can be repeated without harm."""
     return ToolAnnotations(
         read_only_hint=not writes,
         destructive_hint=destructive,
@@ -134,4 +138,5 @@ def _hints(writes: bool, destructive: bool, idempotent: bool | None) -> ToolAnno
 
 
 def _place(parts: tuple[int | str, ...]) -> str:
+    """Where an argument is wrong, as a short path that is safe to show."""
     return visible(".".join(map(str, parts)))[:_LONGEST]

@@ -100,6 +100,7 @@ def _key(scope: Scope) -> str:
 
 
 async def _refuse(send: Send, error: IdeticError) -> None:
+    """Answer a request with an error as JSON; a key that is refused names its scheme too."""
     told = {"code": error.code, "message": error.message, "remedy": error.remedy}
     body = json.dumps({"error": told}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
@@ -136,6 +137,7 @@ async def serve_stdio(db: Idetic, callers: CallerSource, *, bound: int) -> None:
 
 
 async def _leave_when_told(db: Idetic, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    """Close the database and end the process at the first SIGINT or SIGTERM."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
         async for number in signals:

@@ -50,6 +50,7 @@ class ConsolePage:
 
 
 def _both_personas(context: PageContext) -> bool:
+    """Whether this login sees both personas of an agent that has two."""
     return is_persona(context.spec) and not context.actor
 
 

@@ -103,6 +103,7 @@ def _place(memory: Memory, asked: str, places: Mapping[str, str]) -> Memory | Se
 
 
 def _form(context: PageContext, places: Mapping[str, str]) -> None:
+    """Show the form: the question, the bounds of the block, and the session it is asked in."""
     ceiling = context.spec.injection.ceiling
     with el.card(), el.address_form(at("/context")):
         query, question = context.asked("q"), "What would the agent ask?"
@@ -149,6 +150,7 @@ async def build_ask(context: PageContext) -> None:
         place = el.text("div", cls="answer", aria_live="polite")
 
     async def ask(event: events.GenericEventArguments) -> None:
+        """Answer a question below the form, with links for all but customers."""
         el.clear_notices()
         place.clear()
         answered = await (await context.memory()).ask(event.args)

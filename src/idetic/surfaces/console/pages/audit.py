@@ -59,6 +59,7 @@ def _verification(context: PageContext) -> None:
     """Show a button that verifies the ledger, its progress, and what was found."""
 
     async def verify(event: events.GenericEventArguments) -> None:
+        """Verify the ledger, against a head if one was given, and show what was found."""
         wrong = ("This head is no JSON.", "Paste the whole file that was saved here.")
         given = event.args["head"].strip()
         head = ChainHead.from_data(parsed(given, json.loads, *wrong)) if given else None
@@ -70,6 +71,7 @@ def _verification(context: PageContext) -> None:
             bar = el.text("progress", max="1", value="0", aria_label="Links verified")
 
         def progress(done: int, total: int) -> None:
+            """Show how many links are verified so far."""
             bar.props.update({"max": str(max(total, 1)), "value": str(done)})
             bar.update()
             said.set_text(f"{done:,} of {total:,} links")
@@ -88,6 +90,7 @@ def _verification(context: PageContext) -> None:
 
 
 def _verified(found: Verified) -> None:
+    """Show whether the ledger is whole, its problems, and the button that saves its head."""
     if found.intact:
         kept = " and agrees with the head that you kept" if found.compared else ""
         el.notice("The ledger is whole.", f"Nothing was changed, cut or added{kept}.", "good")
@@ -106,12 +109,14 @@ def _verified(found: Verified) -> None:
 
 
 def _about(one: ChainProblem) -> None:
+    """Show what a problem is about, with a link to the entry if there is one."""
     el.text("span", f"{one.what} ")
     if one.entry_id is not None:
         el.link(tail(one.entry_id), at(f"/entries/{one.entry_id}"), "mono")
 
 
 def _download(name: str, data: Any) -> None:
+    """Have the browser save data as a JSON file."""
     ui.download.content(json.dumps(data, indent=2, default=str), name, "application/json")
 
 
@@ -122,6 +127,7 @@ async def build_action(context: PageContext) -> None:
     found = await (await context.memory()).explain_action(action_id)
 
     async def export() -> None:
+        """Have the browser save the whole explanation."""
         # Asked for anew: the login may have ended by now.
         again = await (await context.memory()).explain_action(action_id)
         _download(f"action-{action_id}.json", again.as_data())
@@ -149,6 +155,7 @@ async def build_action(context: PageContext) -> None:
 
 
 def _entries(title: str, entries: Iterable[ExplainedEntry]) -> None:
+    """Show a card of entries as they stood at the action."""
     with el.card(title):
         for each in entries:
             with el.text("article", cls="hit", id=f"entry-{each.id}"):

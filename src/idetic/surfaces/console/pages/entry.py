@@ -125,6 +125,7 @@ def _references(found: Sequence[Referenced]) -> None:
 
 
 def _corroborations(found: Sequence[Corroboration]) -> None:
+    """Show the sources that support the entry; withdrawn ones are marked."""
     rows = []
     for each in found:
         withdrawn = " (withdrawn)" if each.withdrawn_at else ""
@@ -141,6 +142,7 @@ def _corroborations(found: Sequence[Corroboration]) -> None:
 
 
 def _gates(found: Sequence[GateResult]) -> None:
+    """Show what each promotion gate needs, what it has, and whether it passes."""
     rows = []
     for gate in found:
         said = f"{'passes' if gate.passed else 'waits'}: {gate.have:g} of {gate.need:g}"
@@ -151,6 +153,7 @@ def _gates(found: Sequence[GateResult]) -> None:
 
 
 async def _readers(memory: Memory, entry_id: UUID) -> None:
+    """Show who was shown the entry, when, and in which session."""
     found = await memory.readers(entry_id)
     el.table_card(
         "Who read it",
@@ -163,6 +166,7 @@ async def _readers(memory: Memory, entry_id: UUID) -> None:
 
 
 def _history(history: Sequence[LedgerRecord]) -> None:
+    """Show the entry's transitions as the ledger has them."""
     rows = []
     for each in history:
         who, what = f"{each.actor_kind}:{each.actor}", partial(_transition, each)
@@ -172,6 +176,7 @@ def _history(history: Sequence[LedgerRecord]) -> None:
 
 
 def _transition(record: LedgerRecord) -> None:
+    """Show the name of a transition, and the states if they differ."""
     with el.row():
         el.text("strong", words(record.transition))
         if record.state_from != record.state_to:

@@ -126,6 +126,7 @@ async def _recalled(memory: Memory, search: Search) -> None:
 
 
 def _timeline(entries: Sequence[Entry], now: datetime) -> None:
+    """Show the card that the link above the hits leads to."""
     with el.card("Timeline of validity and supersession", id="timeline"):
         timeline(entries, now)
 

@@ -63,6 +63,7 @@ def _tiles(seen: Overview) -> None:
 
 
 def _written(seen: Overview, span: int) -> None:
+    """Show what was written on each day, and links to other spans."""
     with el.card("Written"):
         with el.row("small"):
             for length in _SPANS:
@@ -85,6 +86,7 @@ def _written(seen: Overview, span: int) -> None:
 
 
 def _refused(seen: Overview, latest: Sequence[LedgerRecord]) -> None:
+    """Show what the guard refused on each day, and the latest refusals."""
     with el.card("Refused by the guard"):
         if not seen.refused:
             el.empty("Nothing was refused.", "Notes that restate canonical content are.")
@@ -100,6 +102,7 @@ def _refused(seen: Overview, latest: Sequence[LedgerRecord]) -> None:
 
 
 def _cells(seen: Overview) -> None:
+    """Show how many current entries and candidates each tier and typology has."""
     rows = [
         (
             words(cell.tier),
@@ -120,10 +123,12 @@ def _cells(seen: Overview) -> None:
 
 
 def _number(count: int, address: str) -> el.Cell:
+    """Return a count that leads to its list; 0 leads nowhere."""
     return partial(el.link, f"{count:,}", address) if count else "0"
 
 
 def _states(seen: Overview) -> None:
+    """Show how many entries are in each state, as shares of all."""
     with el.card("Retention"):
         total = sum(seen.states.values()) or 1
         for state, count in seen.states.items():
@@ -134,6 +139,7 @@ def _states(seen: Overview) -> None:
 
 
 def _backlog(seen: Overview) -> None:
+    """Show what waits for a vector, and the jobs that wait, run or failed."""
     with el.card("Background work"):
         if seen.unembedded and seen.unembedded_since is not None:
             since = f"{seen.unembedded_since:%Y-%m-%d %H:%M}"
@@ -154,6 +160,7 @@ def _backlog(seen: Overview) -> None:
 
 
 def _age(seconds: float | None) -> str:
+    """Return an age in the largest unit that fits; a dash for none."""
     if seconds is None:
         return "-"
     for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
@@ -163,6 +170,7 @@ def _age(seconds: float | None) -> str:
 
 
 def _health(checks: Iterable[Check]) -> None:
+    """Show the checks of the database, and the remedy of each that is not good."""
     with el.card("Health"), el.text("ul", cls="checks"):
         for check in checks:
             with el.text("li"):
@@ -237,6 +245,7 @@ def _job(job: Job, *, anchored: bool) -> el.Row:
     """Return the cells of a job; `anchored` names its anchor, where a login reaches several."""
 
     def about() -> None:
+        """Show what a job is about: its entries as links, everything else by name."""
         anchor = as_text(job.anchor) if anchored else {}
         told = [f"{words(name)} {value}" for name, value in anchor.items()]
         for name, found in job.about.items():

@@ -78,6 +78,7 @@ async def build_actor(context: PageContext) -> None:
 
 
 def _loop_id(context: PageContext) -> UUID | None:
+    """Return the loop that the address names; None if it names none."""
     wrong = ("This address names no loop.", "Choose one from the timeline.")
     return context.parsed("loop", UUID, *wrong)
 
@@ -95,8 +96,10 @@ class _DreamButton:
         self._said = el.text("p", "", "quiet", role="status")
 
     async def _run(self) -> None:
+        """Dream, tell the outcome beside the button, and have the page drawn anew."""
         context = self._context
         access = await persona_access(context.db, await context.memory())
+        # Checked anew: what the key may do can have changed since the button was shown.
         if access.whole is None or not access.may_dream:
             raise CapabilityRefused("This key may not dream.", remedy="It takes `maintain`.")
         el.clear_notices()
@@ -112,6 +115,7 @@ class _DreamButton:
         await self._changed()
 
     def _progress(self, what: str, done: int, total: int) -> None:
+        """Show which step of the dream is under way, and how far it is."""
         self._said.set_text(f"Dreaming… {words(what)}: {done:,} of {total:,}")
 
 

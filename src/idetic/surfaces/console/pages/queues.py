@@ -65,6 +65,7 @@ async def build(context: PageContext) -> None:
                 lengths[queue.length] = el.badge("")
 
     async def count() -> None:
+        """Write the length of each queue on its tab."""
         seen = await (await context.memory()).overview(days=1)
         for length, badge in lengths.items():
             badge.set_text(str(getattr(seen, length)))
@@ -219,6 +220,7 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
         return await memory.release(position, reason=reason)
 
     async def draw() -> None:
+        """Show the quarantines; one that still stands can be released."""
         found = await (await context.memory()).quarantines(limit=_LISTED)
         place.clear()
         with place:
@@ -235,6 +237,7 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
                         DecisionForm(context, [choice], f"position {one.position}", changed)
 
     async def take(event: events.GenericEventArguments) -> None:
+        """Quarantine the form's source, then show the list and the lengths anew."""
         if await _take(await context.memory(), event.args):
             ui.run_javascript(f"getHtmlElement({form.id}).reset()")
         await draw()
@@ -299,6 +302,7 @@ def _record(one: QuarantineRecord) -> None:
 
 
 def _entries(ids: Sequence[UUID]) -> None:
+    """Show how many entries there are, with links to the first."""
     el.text("span", f"{len(ids)} ")
     for each in ids[:_LINKED]:
         el.link(tail(each), at(f"/entries/{each}"), "mono")

@@ -40,6 +40,7 @@ async def build(context: PageContext) -> None:
 
 
 def _summary(context: PageContext) -> None:
+    """Show which spec this is, and what this login may do under it."""
     spec = context.spec
     granted = spec.visibility.principals.get(context.scope.principal.kind, ())
     capabilities = ", ".join(words(each) for each in granted if context.may(each)) or "none"
@@ -122,6 +123,7 @@ def _versions(context: PageContext, versions: Sequence[SpecVersion]) -> None:
 
 
 def _differences(found: Sequence[Difference]) -> None:
+    """Show the answers that two versions give differently."""
     if not found:
         el.empty("These versions say the same.", "Choose two others to compare.")
         return
@@ -136,6 +138,7 @@ def _differences(found: Sequence[Difference]) -> None:
 
 
 def _answer(value: Any) -> str:
+    """Return a spec's answer in one line; one that is missing says so."""
     return "not given" if value is None else one_line(value)
 
 
@@ -161,6 +164,7 @@ def _block(block: str) -> None:
 
 
 def _table(lines: Sequence[str]) -> None:
+    """Show a Markdown table; wider than the page, it scrolls by itself."""
     head, _, *rows = [[cell.strip() for cell in _CELL.split(line)[1:-1]] for line in lines]
     label = f"Table of {head[0]}"
     with (
@@ -178,6 +182,7 @@ def _table(lines: Sequence[str]) -> None:
 
 
 def _line(tag: str, line: str, **attributes: str) -> None:
+    """Show a line of Markdown in an element, its `code` and **bold** in their own."""
     with el.text(tag, **attributes):
         for kind, said in _spans(line):
             el.text(kind, said)
