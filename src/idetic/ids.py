@@ -44,9 +44,11 @@ def uuid7_text() -> str:
 
 
 def _value() -> int:
+    """The next id as a number: time, version, fraction, variant, random bits."""
     global _last  # noqa: PLW0603 - one clock per process is the point
     with _lock:
         ticks = time.time_ns() * 4096 // 1_000_000
+        # A clock that stands still or is set back must not give an id twice.
         _last = ticks = ticks if ticks > _last else _last + 1
     millis, fraction = divmod(ticks, 4096)
     random = int.from_bytes(random_bytes(8), "big") & 0x3FFF_FFFF_FFFF_FFFF

@@ -49,12 +49,14 @@ def read(kind: type[T], data: Any) -> T:
 
 
 def _is_plain(kind: Any) -> bool:
+    """Whether a property's type is plain enough to be told as a field; None may be part of it."""
     either = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     parts = [part for part in either if part is not NoneType]
     return all(isinstance(part, type) and issubclass(part, _PLAIN) for part in parts)
 
 
 def _plain(value: Any) -> Any:
+    """What JSON says of a value that it has no form for by itself."""
     if is_dataclass(value) and not isinstance(value, type):
         return {name: _keyed(getattr(value, name)) for name in declared(type(value))}
     if isinstance(value, Mapping):
@@ -64,6 +66,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, set | frozenset):
+        # In an order, so that equal sets read alike.
         return sorted(value)
     if isinstance(value, UUID | Decimal):
         return str(value)
@@ -76,6 +79,7 @@ def _keyed(value: Any) -> Any:
 
 
 def _read(kind: Any, data: Any) -> Any:
+    """A value of any declared type, its parts read by the types that they are declared with."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Any or data is None:
         return data
@@ -90,11 +94,13 @@ def _read(kind: Any, data: Any) -> Any:
 
 
 def _noun(kind: Any, data: Any) -> Any:
+    """A noun from its fields; what this release does not know of it is left out."""
     names, hints = {each.name for each in fields(kind) if each.init}, declared(kind)
     return kind(**{name: _read(hints[name], data[name]) for name in names if name in data})
 
 
 def _scalar(kind: Any, data: Any) -> Any:
+    """A value that JSON holds as a text, made what it was; any other as it is."""
     if kind is datetime:
         return datetime.fromisoformat(data)
     if kind is bytes:

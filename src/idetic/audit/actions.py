@@ -120,6 +120,7 @@ class _Ground:
         return False
 
     async def _read(self, tx: AnchorTransaction, ids: Sequence[UUID], last: datetime) -> None:
+        """Read all that the explanation tells of these entries, a query for each kind of it."""
         entries = await entries_by_id(tx, ids)
         self.entries |= entries
         self.histories |= await histories(tx, ids)
@@ -162,6 +163,7 @@ class _Ground:
         )
 
     def _upto(self, entry_id: UUID, cut: int) -> tuple[LedgerRecord, ...]:
+        """The links of an entry's history up to a position."""
         return tuple(link for link in self.histories.get(entry_id, ()) if link.position <= cut)
 
     def _sources(self, entry_id: UUID, cut: int) -> list[UUID]:
@@ -176,6 +178,7 @@ class _Ground:
 
 
 def _source(source_id: UUID, row: Lineage | None) -> EntrySource:
+    """A source of an entry, with what its lineage says if that is still there."""
     if row is None:
         return EntrySource(source_id)
     return EntrySource(
@@ -207,6 +210,7 @@ def entry_at(entry: Entry, history: Sequence[LedgerRecord], position: int) -> En
 
 
 def _value(column: str, value: Any) -> Any:
+    """A column's earlier value as the entry holds it: a moment, an id, or as it is."""
     if value is None or isinstance(value, bool):
         return value
     return datetime.fromisoformat(value) if column.endswith("_at") else UUID(value)

@@ -110,6 +110,7 @@ def moment_of(micros: str | None) -> datetime | None:
 
 
 def _refused(why: str) -> InputError:
+    """The refusal of something that is not a chain's head."""
     return InputError(
         f"This is not a chain's head: {why}.", remedy="Give one that `head` or --save-head made."
     )

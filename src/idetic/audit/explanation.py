@@ -155,6 +155,7 @@ def lines(told: ActionExplanation) -> Iterator[str]:
 
 
 def _entry(each: ExplainedEntry) -> Iterator[str]:
+    """The lines about one entry: what it said, where it came from, who saw it, what was decided."""
     then = each.then
     yield _GONE if then is None else f'"{then.body_text}"' if then.body_text else _EMPTIED
     place = (
@@ -184,4 +185,5 @@ def _entry(each: ExplainedEntry) -> Iterator[str]:
 
 
 def _time(at: datetime | None) -> str:
+    """A moment to the second in UTC, also where it is unknown."""
     return "at a time unknown" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"

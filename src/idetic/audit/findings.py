@@ -188,10 +188,12 @@ class ChainWalk:
         return None
 
     def _displaced(self, link: Link, stood: int) -> None:
+        """Say why a link left its position: one was put in, one taken out, or it was moved."""
         shift = stood - link.position
         if shift == self._shift:
             return  # renumbered along with the ones before, which has been said
         self._shift = shift
+        # Written at the position of the one before it, so that one was put in.
         if stood == self._stood:
             self.findings.take_back(link.position - 1, ProblemKind.ALTERED, ProblemKind.FORKED)
             self._problem(ProblemKind.INSERTED, link.position - 1, "what follows moved up for it")
@@ -210,4 +212,5 @@ class ChainWalk:
                 self._problem(ProblemKind.REORDERED, link.position, f"it was written at {stood}")
 
     def _problem(self, kind: ProblemKind, position: int, why: str) -> None:
+        """Note a problem of the link at a position."""
         self.findings.add(kind, position, "link", why)

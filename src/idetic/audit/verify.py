@@ -89,12 +89,14 @@ async def examine(
 
 
 def _genesis(tx: AnchorTransaction) -> bytes:
+    """The hash that this anchor's first link follows."""
     return genesis_hash(chain_name(tx.family), tx.scope.anchor.values())
 
 
 def _head(
     tx: AnchorTransaction, position: int | None, digest: bytes | None, at: str | None
 ) -> ChainHead:
+    """The end of the chain as a head to keep; that of an empty chain is its genesis."""
     scope, found = tx.scope, digest or _genesis(tx)
     return ChainHead(scope.agent, scope.anchor, position or 0, found, moment_of(at))
 
@@ -110,6 +112,7 @@ def check_head(binding: Binding, head: ChainHead | None) -> None:
 async def _walk(
     tx: AnchorTransaction, walk: ChainWalk, last: int, progress: Progress | None
 ) -> None:
+    """Read the chain in batches and check each link, then place those that stand elsewhere."""
     after = _FIRST
     while rows := await tx.ask(AUDIT, "chain", after=after, upto=last, limit=BATCH):
         for row in rows:
@@ -238,6 +241,7 @@ def _content_faults(found: Content) -> Iterator[str]:
 
 
 def _claims_the_same(found: Content) -> bool:
+    """Whether an entry's claim columns say what the claim in its envelope says."""
     claim = json.loads(found.envelope).get("claim")
     wanted = Claim(**claim).normalised().as_dict() if claim else {}
     columns = (found.claim_subject, found.claim_attribute, found.claim_value)
@@ -256,7 +260,10 @@ def _readings(envelope: str) -> Iterator[str]:
 
 
 def _parsed(envelope: str, big: int, zero: float) -> Any:
+    """The envelope, read with one bound for whole numbers and one sign for zero."""
+
     def whole(text: str) -> int | float:
+        """A whole number, or the float that jsonb printed without its exponent."""
         value = int(text)
         return float(value) if not -big <= value < big else value
 

@@ -63,12 +63,15 @@ def error_of(problem: Mapping[str, Any]) -> IdeticError:
 
 @cache
 def _by_code() -> dict[str, type[IdeticError]]:
+    """Every error of Idetic by the code that a problem names it with."""
     known: list[type[IdeticError]] = [IdeticError, *_below(IdeticError)]
     return {kind.code: kind for kind in known}
 
 
 def _below(kind: type[IdeticError]) -> Iterator[type[IdeticError]]:
+    """All subclasses of an error that are ours, however deep; a user's own are left out."""
     for child in kind.__subclasses__():
+        # A program's own subclass inherits a code, and no server's problem stands for it.
         if child.__module__.startswith("idetic."):
             yield child
             yield from _below(child)

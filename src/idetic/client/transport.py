@@ -174,6 +174,7 @@ class HttpTransport:
                 await response.aclose()
 
     def _request(self, call: _Call) -> httpx.Request:
+        """The HTTP request of a call; what JSON cannot say is refused before anything is sent."""
         if self._http.is_closed:
             raise ConnectionClosed
         headers = {} if call.key is None else {"Idempotency-Key": _header(call.key)}
@@ -218,6 +219,7 @@ def _reached() -> Iterator[None]:
 
 
 def _header(key: object) -> str:
+    """The idempotency key, if it can stand in a header."""
     if not isinstance(key, str) or not key.isascii() or not key.isprintable():
         raise InputError("Over HTTP an idempotency key is a text of printable ASCII.")
     return key
@@ -237,12 +239,14 @@ def _data(response: httpx.Response) -> Any:
 
 
 def _problem(data: Any, status: int) -> Exception:
+    """The error that an answer stands for, also where the answer is no problem at all."""
     if not isinstance(data, Mapping) or "code" not in data:
         return AnswerUnreadable(status=status)
     return error_of(data)
 
 
 def _read(kind: Any, data: Any) -> Any:
+    """An answer as the noun that the verb returns; anything else is unreadable."""
     try:
         return wire.read(kind, data)
     except (TypeError, ValueError, KeyError, AttributeError):

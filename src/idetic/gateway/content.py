@@ -56,6 +56,7 @@ def check_envelope(
 
 
 def _claim(value: object) -> Claim:
+    """A claim, checked part by part; a mapping of exactly its three parts is one too."""
     if isinstance(value, Mapping):
         if set(value) != {"subject", "attribute", "value"}:
             raise EnvelopeRefused("A claim has exactly subject, attribute and value.")
@@ -68,6 +69,7 @@ def _claim(value: object) -> Claim:
 
 
 def _value(key: str, value: object, declared: EnvelopeKey) -> Any:
+    """An envelope's value in the shape that the spec declares for its key, or a refusal."""
     if declared.type is EnvelopeType.LIST:
         if not isinstance(value, list | tuple) or len(value) > MAX_LIST:
             raise EnvelopeRefused(f"envelope.{key} is a list of at most {MAX_LIST} values.")

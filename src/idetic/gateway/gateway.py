@@ -203,6 +203,7 @@ class Gateway:
             return [(await self._admit_separately(scope, place, [item]))[0] for item in items]
 
     def _asked(self, scope: Scope, place: Place, careful: bool) -> dict[str, Any]:
+        """What each admission tells the database: where, when, who, and by which spec's version."""
         return scoping.bound(scope) | {
             "at": self.clock.now(),
             "kind": scope.principal.kind.value,
@@ -230,6 +231,7 @@ class Gateway:
         return receipt
 
     def _statement(self, scope: Scope, function: str) -> Statement:
+        """The prepared call of one of the family's functions, within a scope."""
         return self.family.statement("gateway", function, scope, prepared=True)
 
     def gated_reason(self, text: str, what: str = "reason", limit: int = SHORT) -> str:

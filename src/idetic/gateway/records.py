@@ -65,6 +65,7 @@ def _literal(text: str) -> Any:
 
 
 def _objects(value: Any) -> Iterator[Fields]:
+    """Every object of a parsed value: those in a list, and those that are fields of others."""
     for one in value if isinstance(value, list | tuple) else [value]:
         if isinstance(one, Mapping):
             yield {str(name): held for name, held in one.items()}
@@ -103,6 +104,7 @@ def _mostly_values(cells: Iterable[str]) -> bool:
 
 
 def _is_record(fields: Fields) -> bool:
+    """Whether the fields are those of a row: enough of them, and something that identifies one."""
     if len(fields) < LEAST:
         return False
     return any(
@@ -111,6 +113,7 @@ def _is_record(fields: Fields) -> bool:
 
 
 def _identifies(value: Any) -> bool:
+    """Whether a value is a UUID or a digest and nothing else, as a row's id is."""
     text = str(value).strip(" \"'")
     return bool(_UUID.fullmatch(text) or _DIGEST.fullmatch(text))
 

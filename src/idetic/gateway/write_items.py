@@ -181,6 +181,7 @@ class ItemMaker:
         return passed.text, dict(kept), removed
 
     def _origin(self, heard_from: Origin | None) -> tuple[Origin, int]:
+        """The origin of what was heard and its trust, which is never above the principal's own."""
         own_trust = self._spec.trust_of(self._own)
         if heard_from is None:
             return self._own, own_trust

@@ -186,6 +186,7 @@ class Leases(JobManager):
             await asyncio.sleep(_RELISTEN)
 
     async def _settle(self, job: Job, query: str, **values: Any) -> None:
+        """Settle a job, again if the database is away; if that lasts, give this worker up."""
         for pause in _PAUSES:
             try:
                 await self._settle_once(job, query, values)
@@ -198,6 +199,7 @@ class Leases(JobManager):
         self.lost()
 
     async def _settle_once(self, job: Job, query: str, values: dict[str, Any]) -> None:
+        """Settle a job in one transaction, if this worker still holds it."""
         held = {"job_id": job.id, "worker_id": job.worker_id}
         async with self.connector.pool.connection() as connection:
             cursor = await connection.execute(raw(_query("hold")), held)

@@ -108,6 +108,7 @@ class Worker:
         return await self._until_ended(self._drain())
 
     async def _until_ended(self, work: Awaitable[None]) -> Counts:
+        """Await the work; a cancellation stops it well and is passed on only then."""
         task = asyncio.ensure_future(work)
         try:
             await asyncio.shield(task)
@@ -120,6 +121,7 @@ class Worker:
         return self.counts
 
     async def _serve(self) -> None:
+        """Take jobs until stopped, with recovery and sweeps beside; a lost database is awaited."""
         async with self._opened() as (app, leases), asyncio.TaskGroup() as group:
             helpers = [
                 group.create_task(_repeat(self._pace.heartbeat, partial(self._recover, leases))),
@@ -130,17 +132,20 @@ class Worker:
                     await self._work(app, leases, wait=True)
                 except exceptions.ConnectorException:
                     log.warning("the worker lost the database; it starts again")
+                # A pause before the next try, which a stop cuts short.
                 with anyio.move_on_after(_RESTART):
                     await self._stopping.wait()
             for helper in helpers:
                 helper.cancel()
 
     async def _drain(self) -> None:
+        """Do what is due now, including what that enqueues, and then end."""
         try:
             async with self._opened() as (app, leases):
                 await self._recover(leases)
                 await self._sweep()
                 before = -1
+                # A job may enqueue others, so it ends with a round that attempted nothing.
                 while self.counts.attempts != before and not self._stopping.is_set():
                     before = self.counts.attempts
                     await self._work(app, leases, wait=False)
@@ -170,6 +175,7 @@ class Worker:
         """One attempt at a job, counted and logged; what the handler raises leaves as JobFailed."""
 
         async def run(context: JobContext, **args: Any) -> Result:
+            """Run the handler, and settle the attempt however it ends."""
             job, started, result = context.job, time.monotonic(), None
             error: BaseException | None = None
             try:
@@ -194,6 +200,7 @@ class Worker:
         result: Result | None,
         error: BaseException | None,
     ) -> None:
+        """Count and log how an attempt ended; a failure leaves as JobFailed, with its pause."""
         if error is None:
             self.counts.succeeded += 1
             return _say(logging.INFO, job, seconds, "succeeded", str(result))
@@ -238,6 +245,7 @@ class Worker:
         await inner.run()  # type: ignore[no-untyped-call]
 
     async def _recover(self, leases: Leases) -> None:
+        """Beat this worker's heart, then give the jobs of dead workers back."""
         if self._inner is not None and self._inner.worker_id is not None:
             # First its own heartbeat: after an outage it would find itself among the dead, and
             # procrastinate's stops beating as soon as it is asked to stop.
@@ -245,6 +253,7 @@ class Worker:
         self.counts.recovered += await leases.recover(self._pace.stalled_after)
 
     async def _sweep(self) -> None:
+        """Enqueue what has become due, and measure what waits if anybody listens."""
         for sweep in self._sweeps:
             self.counts.swept += await sweep(self._db)
         if recording():
@@ -266,6 +275,7 @@ def _check(handler: Handler, args: Mapping[str, Any]) -> None:
 
 
 def _say(level: int, job: Job, seconds: float, outcome: str, more: str) -> None:
+    """Log how one attempt at a job ended."""
     log.log(
         level,
         "%s job %s %s after %.3f s, attempt %d: %s",
@@ -275,6 +285,7 @@ def _say(level: int, job: Job, seconds: float, outcome: str, more: str) -> None:
 
 
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    """Work at intervals for ever; a failure is logged and does not end it."""
     while True:
         try:
             await work()
@@ -290,6 +301,7 @@ def stopping_on_signals(worker: Worker) -> Iterator[None]:
     signals = (signal.SIGTERM, signal.SIGINT)
 
     def stop() -> None:
+        """Stop well, once: after this the signals do what they always did."""
         for each in signals:
             loop.remove_signal_handler(each)
         worker.stop()

@@ -140,6 +140,7 @@ def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> Answer
 
 
 def _said(evidence: AnswerEvidence) -> str:
+    """A piece of evidence as the answer quotes it, after its hedge."""
     # Every line of a note stays behind a mark: it is quoted, and never an instruction.
     quoted = "\n".join(QUOTE + line for line in evidence.text.split("\n"))
     return quoted if evidence.hedge is None else f"{evidence.hedge.rstrip(' .:')}:\n{quoted}"
@@ -178,6 +179,7 @@ def runner(*memories: Memory) -> AgentRunner:
         raise InputError("A runner needs a memory to answer from.")
 
     async def answer(question: str, mode: Mode) -> Answered:
+        """Answer from the memory that serves the mode; a mode without one is refused."""
         chosen = served.get(member_of(Mode, mode, "mode"))
         if chosen is None:
             raise CapabilityRefused(

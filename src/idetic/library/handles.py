@@ -212,6 +212,7 @@ class _Handle(AsyncHandle):
 
     @property
     def _local(self) -> InProcess:
+        """The transport within this process; a server's memory has none and says where to ask."""
         if not isinstance(self.transport, InProcess):
             raise InputError(
                 "This memory is a server's: its agent and scope are not in this process.",

@@ -93,12 +93,14 @@ async def vital(db: Idetic) -> list[Check]:
 
 
 def _check(name: str, bad: bool, found: str, remedy: str, *, soft: bool = False) -> Check:
+    """A check with its verdict; the remedy is only told where something is wrong."""
     if not bad:
         return Check(name, CheckVerdict.GOOD, found)
     return Check(name, CheckVerdict.WARNING if soft else CheckVerdict.BAD, found, remedy)
 
 
 def _database(known: ServerFacts) -> list[Check]:
+    """The server's version, and whether the extensions that memory needs are there."""
     lacking = sorted({"vector", "pg_trgm", "btree_gist"} - known.extensions.keys())
     if "vector" in known.extensions and _older(known.extensions["vector"], LEAST_VECTOR):
         lacking.append("vector 0.8 or newer")
@@ -130,6 +132,7 @@ def _versions(agents: Collection[SpecVersion], known: ServerFacts) -> Check:
 
 
 def _security(known: ServerFacts) -> list[Check]:
+    """Whether the roles are bound by row-level security, and every table has it forced."""
     roles, bare = ", ".join(known.bad_roles), ", ".join(known.unsecured[:5])
     found = f"missing or unbound: {roles}" if roles else "all there"
     revoke = "Open the database once with an admin login; revoke SUPERUSER and BYPASSRLS."
@@ -168,6 +171,7 @@ def _nodes(nodes: Nodes) -> list[Check]:
 
 
 def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:
+    """Which agents there are, and whether every table that their specs ask for is there."""
     agents = ", ".join(sorted(spec.agent for spec in specs)) or "no agent yet"
     gone = ", ".join(known.missing[:5])
     found = f"missing tables: {gone}" if gone else agents
@@ -175,6 +179,7 @@ def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:
 
 
 def _model() -> Check:
+    """Whether the embedding model is installed and verified; recall goes on without it."""
     model = status()
     found = f"{model.model}, verified" if model.verified else model.reason
     remedy = "Run `idetic model install`; until then recall goes without meaning."
@@ -182,6 +187,7 @@ def _model() -> Check:
 
 
 def _jobs(backlog: list[TaskBacklog]) -> list[Check]:
+    """How much work waits and for how long, and each task that has failed jobs."""
     waiting = sum(task.waiting for task in backlog)
     oldest = max((task.oldest_seconds or 0 for task in backlog), default=0)
     found = f"{waiting} waiting, the oldest for {oldest:.0f} s" if waiting else "nothing waits"
@@ -196,7 +202,9 @@ def _jobs(backlog: list[TaskBacklog]) -> list[Check]:
 
 
 def _disk(*, embedded: bool) -> Check:
+    """How much room is left where the embedded server lives, or on this machine."""
     home = embedded_status().home
+    # The home may not have been made yet.
     place = next(step for step in (home, *home.parents) if step.exists())
     free = shutil.disk_usage(place).free
     # Where a server of another machine keeps its files cannot be seen through SQL.

@@ -163,6 +163,7 @@ class Idetic:
 
     @property
     def _there(self) -> OpenedDatabase:
+        """The database that was opened, or an error that says how to open it."""
         if self._opened is None:
             raise DatabaseClosed(
                 "This database is not open yet.", remedy="Use `async with Idetic.open() as db`."
@@ -292,6 +293,7 @@ class Idetic:
         """
 
         async def stores(agent_id: str) -> Mapping[Persona, PersonaStores]:
+            """The stores of one agent, which the import opens when it needs them."""
             return (await self.persona(Identity(agent_id), tenant=tenant, spec=spec)).stores
 
         run = LogImport(stores, agent=agent, dry_run=dry_run, progress=progress)
@@ -389,6 +391,7 @@ class Idetic:
 
     @property
     def _registry(self) -> Registry:
+        """The registry of specs, with the reference contexts that Idetic ships."""
         return Registry(self.database, self.administration, shipped_contexts())
 
     async def _find(self, spec: SpecSource) -> MemorySpec:

@@ -118,6 +118,7 @@ class Keys:
 
     @property
     def _store(self) -> KeyStore:
+        """The keys' table, as the application and as the admin reach it."""
         return KeyStore(self._db.database, self._db.administration)
 
 
@@ -143,6 +144,7 @@ def _narrowed(
 
 
 def _later(moment: datetime | None, now: datetime) -> datetime | None:
+    """The moment a key expires, if any, which must be still to come."""
     check_moment(moment, "expires_at")
     if moment is not None and moment <= now:
         raise InputError("expires_at is not in the future.", remedy="Name a later moment.")

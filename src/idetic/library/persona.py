@@ -113,6 +113,7 @@ def compose_persona(
 
 
 def _personas(spec: MemorySpec) -> tuple[Persona, ...]:
+    """The personas that a spec's log declares; a spec without such a log is refused."""
     log = spec.backend.log
     if log is None or [key.type.value for key in spec.anchor.keys] != ["text", "text"]:
         raise InputError(
@@ -123,6 +124,7 @@ def _personas(spec: MemorySpec) -> tuple[Persona, ...]:
 
 
 def _tenant(value: str | UUID) -> str:
+    """The tenant as the anchor takes it: a short text that the scope can carry."""
     try:
         text = check_text(str(value) if isinstance(value, UUID) else value, SHORT, "tenant")
     except TextRefused as error:

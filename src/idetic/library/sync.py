@@ -61,6 +61,7 @@ class Blocking(Generic[P, R]):
 
         @functools.wraps(method)
         def call(*args: Any, **kwargs: Any) -> Any:
+            """Run the async method on the portal, and wrap a handle that it gives."""
             waiting = functools.partial(handle.run, method) if self._coroutine else method
             made = waiting(*args, **kwargs)
             return made if self._kind is None else handle.beside(self._kind, made)

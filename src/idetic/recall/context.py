@@ -126,10 +126,12 @@ def assemble(
 
 
 def _ceiling(spec: MemorySpec, query: str, budget: int | None) -> int:
+    """The tokens that the text may have: the spec's ceiling, or a smaller budget."""
     if not isinstance(query, str):
         raise InputError(f"A query is a text, not a {type(query).__name__}.")
     if budget is None:
         return spec.injection.ceiling
+    # Not isinstance, for which True is a number.
     if type(budget) is not int or budget <= 0:
         raise InputError(f"A budget is a whole number of tokens above 0, not {budget!r}.")
     return min(spec.injection.ceiling, budget)
@@ -152,6 +154,7 @@ def _ranked(
         candidates.append(_Candidate(entry, place, text, counter.count(text)))
 
     def precedence(candidate: _Candidate) -> tuple[int, int, int]:
+        """Higher priority first, then the shorter-lived tier, then the place within the tier."""
         tier = candidate.entry.tier
         return -spec.injection.at(tier).priority, -BLOCKS.index(tier), candidate.place
 
@@ -159,6 +162,7 @@ def _ranked(
 
 
 def _places(entries: Iterable[Entry]) -> dict[UUID, int]:
+    """How many entries of its own tier stand before each entry."""
     ahead = dict.fromkeys(Tier, 0)
     places = {}
     for entry in entries:
@@ -189,8 +193,10 @@ def _fill(
 
 
 def _in_order(kept: list[_Candidate]) -> list[_Candidate]:
+    """The kept entries as the text has them: block by block, the oldest first."""
     return sorted(kept, key=lambda c: (BLOCKS.index(c.entry.tier), c.entry.id))
 
 
 def _text(kept: list[_Candidate], closing: list[str]) -> str:
+    """The whole block of the prompt for some entries."""
     return compose(((c.entry.tier, c.text) for c in _in_order(kept)), closing)

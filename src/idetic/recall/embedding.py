@@ -97,6 +97,7 @@ class Model:
         done.set_running_or_notify_cancel()
 
         def work() -> None:
+            """Hand what the call gives or raises to whoever waits for it."""
             try:
                 done.set_result(call())
             except Exception as raised:  # noqa: BLE001 - an embedder is anybody's code
@@ -113,6 +114,7 @@ class Model:
 
 
 def _is_vector(row: Sequence[float]) -> bool:
+    """Whether a row can be stored and compared: complete, finite, not zero, not too large."""
     length = math.fsum(x * x for x in row) if all(map(math.isfinite, row)) else 0.0
     # Half precision is what it is stored in, and knows no larger numbers.
     return len(row) == DIMENSIONS and length > 0.0 and max(map(abs, row)) < 65_504
@@ -293,6 +295,7 @@ class EmbeddingRun:
         return active or profile_id
 
     async def _profile(self) -> UUID:
+        """The profile of the model at hand; without a model, the error that says so."""
         profile_id = await self.engine.profile()
         if profile_id is None:
             raise self.model.missing

@@ -47,6 +47,7 @@ class RecallEngine:
 
     @property
     def _wants_reranker(self) -> bool:
+        """Whether the spec asks for a cross-encoder on top of fusion."""
         return self.spec.retrieval.reranker is RerankerKind.CROSS_ENCODER
 
     async def recall(
@@ -68,10 +69,12 @@ class RecallEngine:
     async def _recall(
         self, scope: Scope, text: str, limit: int, envelope: Mapping[str, Any], filters: Filters
     ) -> Recall:
+        """Embed the question if meaning counts, ask the database once, and explain the answer."""
         weights = {s: float(w) for s, w in self.spec.retrieval.signals.items() if w}
         vector, failed = None, None
         if weights.get(Signal.SEMANTIC):
             vector, failed = await self._vector(text)
+        # A reranker is given more than is asked for, so that it has something to choose from.
         query = RecallQuery(
             text=text,
             limit=max(limit, RERANKED) if self.reranker else limit,
@@ -163,6 +166,7 @@ class RecallEngine:
 
 
 def _without(error: IdeticError) -> NotUsed:
+    """What is told of a recall that had to do without meaning."""
     return NotUsed("semantic", error.message, error.remedy)
 
 

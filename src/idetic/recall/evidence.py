@@ -88,6 +88,7 @@ def unanswered(unknown: str, closing: Sequence[str], counter: TokenCounter, ceil
 
 
 def _admitted(unknown: str) -> str:
+    """The line that admits what memory does not know."""
     return f"I don't know: {unknown}."
 
 
@@ -129,16 +130,19 @@ def seen(text: str) -> str:
 
 
 def _space(character: str) -> bool:
+    """Whether a character is another script's space, which shows as one and stays."""
     # Of these, only U+0085, U+2028, U+2029 and the control characters break a line.
     return character.isspace() and character not in "\x85\u2028\u2029" and character > "\x7f"
 
 
 def _spelt(character: str) -> str:
+    """A character as its escape, so that a reader sees that it is there."""
     code = ord(character)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def _line(text: str) -> str:
+    """A text on one line, with nothing in it that hides."""
     return " ".join(visible(text).split())
 
 
@@ -148,6 +152,7 @@ def _quoted(text: str) -> str:
 
 
 def _provenance(entry: Entry) -> Iterator[str]:
+    """The parts of an entry's label: what it is, who says so, since when, and about what."""
     yield f"{short_id(entry.id)} {entry.tier}/{entry.typology}"
     yield f"{entry.origin}, trust {entry.trust}"
     yield f"by {_quoted(entry.created_by)}"
@@ -170,4 +175,5 @@ def _provenance(entry: Entry) -> Iterator[str]:
 
 
 def _minute(moment: datetime) -> str:
+    """A moment to the minute, in UTC."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}Z"

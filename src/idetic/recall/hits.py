@@ -68,6 +68,7 @@ def explain(recall: Recall) -> str:
 
 
 def _provenance(entry: Entry) -> str:
+    """Where a hit comes from, in one line for a reader."""
     refs = ", ".join(f"{r.noun} {r.id} v{r.version}" for r in entry.refs) or "nothing"
     until = f" until {entry.invalid_at:%Y-%m-%d}" if entry.invalid_at else ""
     return (

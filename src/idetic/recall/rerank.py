@@ -99,12 +99,14 @@ class CrossEncoder:
         return scores
 
     def _run(self, rows: list[Any]) -> list[float]:
+        """The scores of some pairs of query and text, in one call of the model."""
         import numpy as np  # noqa: PLC0415 - importing idetic stays light
 
         width = max(len(row.ids) for row in rows)
         feed = {}
         for name, given in self._inputs.items():
             fill, values = self._values(name, rows)
+            # onnxruntime says `tensor(int64)`, numpy `int64`.
             table = np.full((len(rows), width), fill, dtype=given.type[7:-1])
             for line, value in zip(table, values, strict=True):
                 line[: len(value)] = value
@@ -143,6 +145,7 @@ def _scores(logits: Any, rows: int) -> list[float]:
 
 
 def _session(weights: Path, threads: int | None) -> Any:
+    """The model, loaded onto the CPU; without its runtime or its file, an error that says so."""
     try:
         import onnxruntime  # type: ignore[import-untyped]  # noqa: PLC0415 - keep idetic light
     except ImportError as error:
@@ -169,6 +172,7 @@ def _onnx_errors() -> tuple[type[Exception], ...]:
 
 
 def _tokenizer(path: Path) -> Any:
+    """The model's tokenizer, loaded; without its package or its file, an error that says so."""
     try:
         import tokenizers  # noqa: PLC0415
     except ImportError as error:
@@ -181,6 +185,7 @@ def _tokenizer(path: Path) -> Any:
 
 
 def _clean(text: str) -> str:
+    """A text that the tokenizer can take: of bounded length, and valid as UTF-8."""
     if not isinstance(text, str):
         raise InputError(f"Only text can be reranked, not {type(text).__name__}.")
     return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")

@@ -86,6 +86,7 @@ def _cost(part: str) -> int:
 
 
 def _bytes(text: str) -> int:
+    """The bytes of a text in UTF-8, also of one with lone surrogates."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 

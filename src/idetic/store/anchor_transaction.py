@@ -220,6 +220,7 @@ class AnchorTransaction:
         return found
 
     async def _by_ids(self, query: str, ids: Iterable[UUID]) -> Rows:
+        """The rows of a query about some entries; without an entry the database is not asked."""
         wanted = list(ids)
         return await self.rows(query, ids=wanted) if wanted else []
 
@@ -373,6 +374,7 @@ def _shown(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _receipt(row: tuple[Any, ...]) -> Receipt:
+    """The receipt that one row of `settle` or `replay` stands for."""
     position, at, receipt_id, decision, reason, memory_id, detail = row
     shown: Mapping[str, Any] = detail or {}
     return Receipt(

@@ -44,6 +44,7 @@ async def server_facts(database: Database, specs: list[MemorySpec]) -> ServerFac
     """Ask the catalog; nothing of any tenant is read."""
 
     async def ask(query: str, **values: Any) -> Rows:
+        """The rows of one query of the health file, as the application's role sees them."""
         bound = BoundStatement(named_query("queries/health.sql", query), values)
         return await database.run_all(None, [bound])
 

@@ -53,6 +53,7 @@ class Checkpoints:
         return [thread for (thread,) in await self._ask("silent", {"moment": moment})]
 
     async def _ask(self, query: str, values: Values) -> Rows:
+        """The rows of one query over the framework's tables, asked as the application."""
         text = filled(templates.query(_FILE, query), {"schema": quoted(self._schema)})
         return await self._database.run_all(None, [BoundStatement(statement(text), values)])
 
@@ -76,6 +77,7 @@ class Checkpoints:
             await connection.execute(self._composed("grants"))
 
     async def _lock(self, connection: Connection) -> None:
+        """Wait a bounded time for the lock that lets one process make the tables, or say Busy."""
         for _ in range(_TRIES):
             cursor = await connection.execute(self._composed("try_lock"))
             if await cursor.fetchone() == (True,):
@@ -84,6 +86,7 @@ class Checkpoints:
         raise Busy("Another process is setting the checkpointer up.")
 
     def _composed(self, query: str) -> sql.Composed:
+        """A query of this file with the schema in place, both as a name and as a text."""
         names = {"schema": sql.Identifier(self._schema), "schema_text": sql.Literal(self._schema)}
         return raw(templates.query(_FILE, query)).format(**names)
 

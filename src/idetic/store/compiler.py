@@ -65,6 +65,7 @@ class DatabaseObject:
 # A server, a worker and a test open the same agents again and again: compiling is the most of it.
 @lru_cache(maxsize=4_096)
 def _digest(ddl: str) -> str:
+    """The hash of a definition without its comments and its layout, which may change freely."""
     code = re.sub(r"--.*$", "", ddl, flags=re.MULTILINE)
     return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()
 
@@ -84,6 +85,7 @@ def compile_spec(spec: MemorySpec, extensions: Extensions | None = None) -> list
 
 @lru_cache(maxsize=16)
 def _compiled(wanted: _Wanted, extensions: Extensions) -> tuple[DatabaseObject, ...]:
+    """The objects of every family of a spec, in the order of the files; kept for the next call."""
     made = []
     for family in families(wanted.spec):
         names, lists = _names(family, extensions), _lists(family)
@@ -201,6 +203,7 @@ def _lists(family: Family) -> Lists:
 
 
 def _noun_names(family: Family, canonical: Canonical) -> Names:
+    """What the files may name of one noun, with what stands in where it has no version or scope."""
     names = canonical_names(family, canonical)
     version, narrowed = names.get("canonical_version"), names.get("canonical_scope")
     names |= {
@@ -209,12 +212,15 @@ def _noun_names(family: Family, canonical: Canonical) -> Names:
         "scope_of_c": f"c.{narrowed}::text" if narrowed else "''",
         "scope_of_p": "p_root::text" if narrowed else "''",
     }
+    # A name without a text is a condition that the files ask for.
     return names | {"contradictions": ""} if canonical.contradictions else names
 
 
 def _moved_names(family: Family, table: str) -> Names:
+    """What the files may name of one table that an export moves, and what is special about it."""
     names = {"moved": noun(family, table), "table": family.qualified(table).as_string(None)}
     if table == family.table_name("memory"):
+        # Names without a text are conditions that the files ask for.
         names["entries"] = ""
         if family.spec.anchor.root:
             names["rooted"] = ""
@@ -224,6 +230,7 @@ def _moved_names(family: Family, table: str) -> Names:
 
 
 def _cell_names(tier: Tier, typology: Typology) -> Names:
+    """What the files may name of one cell of tier and typology."""
     cell = f"{tier.value}_{typology.value}"
     return {"cell": cell, "tier": tier.value, "typology": typology.value}
 

@@ -95,6 +95,7 @@ async def login_to_make(connection: Connection) -> str | None:
 
 
 async def _connect(dsn: str) -> Connection:
+    """An autocommit connection to a DSN; a DSN or server that fails is told in a sentence."""
     try:
         conninfo_to_dict(dsn)
         return await psycopg.AsyncConnection.connect(dsn, autocommit=True, connect_timeout=10)
@@ -121,6 +122,7 @@ async def open_role(opened: OpenedDatabase, role: str) -> Database:
 
 
 async def _serve(dsn: str, role: str = APP_ROLE) -> Database:
+    """The application's pool, opened and its role checked; closed again if either fails."""
     database = Database(dsn, role=role)
     try:
         await database.open()

@@ -185,6 +185,7 @@ class Database:
     async def _within(
         self, scope: Scope | None, begin: BoundStatement
     ) -> AsyncIterator[Transaction]:
+        """A transaction within a scope: it ends with the block, and any error rolls it back."""
         entering = scoping.entering(scoping.settings(scope), self.role, citus=self.citus)
         async with self._borrowed() as connection:
             transaction = Transaction(self, connection, (begin, *entering))
@@ -204,6 +205,7 @@ class Database:
 
     @asynccontextmanager
     async def _borrowed(self) -> AsyncIterator[Connection]:
+        """A connection of the pool for one block, whose driver errors leave as ours."""
         if self.closed:
             raise DatabaseClosed
         with translated():

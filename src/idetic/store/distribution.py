@@ -72,6 +72,7 @@ class Distributor:
                 await _run(connection, "what a node lacks", statement, _LEFT)
 
     async def _plan(self, connection: Connection) -> Distribution:
+        """The plan; a login that may not see every row is refused, for it would plan wrongly."""
         with privilege_needed(
             "This login may not see every row of every table, so it cannot plan this.",
             "Use an admin login that row-level security does not bind: "
@@ -133,6 +134,7 @@ async def _spread_functions(connection: Connection, plan: Distribution) -> None:
 
 
 async def _run(connection: Connection, table: str, statement: str, left: str) -> None:
+    """Run one statement of the plan, and say in our words what Citus or the server refuses."""
     try:
         with privilege_needed(
             f"This login may not distribute {table}.",

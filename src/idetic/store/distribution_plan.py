@@ -234,6 +234,7 @@ async def _together(
 
 
 def _family_tables(spec: MemorySpec) -> set[str]:
+    """The tables that an agent's memory is made of, each with its schema."""
     return {f"{family.schema}.{table}" for family in families(spec) for table in family.tables()}
 
 
@@ -312,12 +313,15 @@ async def _counted(connection: Connection, placed: list[Placement]) -> list[Plac
 async def _linked(
     connection: Connection, wanted: Iterable[str], held: Mapping[int, CitusTable]
 ) -> list[CatalogTable]:
+    """The wanted tables and all that foreign keys tie to them, except through reference tables."""
+    # What every node has a copy of ties nobody together.
     everywhere = [table for table, what in held.items() if what.place == TablePlace.REFERENCE]
     rows = await _ask(connection, "linked", wanted=list(wanted), everywhere=everywhere)
     return [CatalogTable(table, plain, name, tuple(refers)) for table, plain, name, refers in rows]
 
 
 async def _ask(connection: Connection, query: str, **values: Any) -> Rows:
+    """The rows of one query of the plan, with its values as typed literals."""
     literals = {
         name: raw("{}::{}").format(sql.Literal(value), raw(_TYPES.get(name, "text")))
         for name, value in values.items()

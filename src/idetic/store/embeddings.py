@@ -172,20 +172,24 @@ class Embeddings:
     async def _rows(
         self, scope: Scope, query: str, parts: Mapping[str, str] = _NO_PARTS, **values: Any
     ) -> Rows:
+        """The rows of one query about vectors, within a scope."""
         call = self.family.call(_FILE, query, scope, parts, **values)
         return await self.database.run_all(scope, [call])
 
 
 def _row(entry: Pending, vector: Sequence[float]) -> Values:
+    """One vector as the insert reads it, with its numbers as pgvector's text."""
     return {
         "anchor_id": scoping.anchor_id(tuple(entry.anchor.values())),
         "embedding_id": uuid7(),
         "memory_id": entry.memory_id,
         "tier": entry.tier.value,
         "typology": entry.typology.value,
+        # Six digits are more than half precision keeps, and a shorter text to send.
         "vector": "[" + ",".join(f"{x:.6g}" for x in vector) + "]",
     }
 
 
 def _by(principal: Principal) -> str:
+    """The principal as rows name it: its kind and its name."""
     return f"{principal.kind}:{principal.name}"

@@ -101,6 +101,7 @@ class Entries:
     async def _entries(
         self, scope: Scope, query: str, parts: Mapping[str, str] = _ANYTHING, **values: Any
     ) -> list[Entry]:
+        """The entries that a query gives, with every column that an entry has."""
         columns = {"columns": self.columns(scope)}
         rows = await self._rows(scope, query, {**parts, **columns}, **values)
         return [self.entry(scope, row) for row in rows]
@@ -108,6 +109,7 @@ class Entries:
     async def _rows(
         self, scope: Scope, query: str, parts: Mapping[str, str] = _ANYTHING, **values: Any
     ) -> Rows:
+        """The rows of one query about entries, within a scope."""
         call = self._family.call(_FILE, query, scope, parts, **values)
         return await self._database.run(scope, call.statement, call.values)
 
@@ -132,6 +134,7 @@ class Entries:
         return found
 
     def _refs(self, scope: Scope, canonical: Canonical) -> str:
+        """The column that gathers an entry's references to one canonical noun."""
         names = {
             **self._family.names(),
             **self._family.scope_names(scope),
@@ -175,7 +178,9 @@ def anchor_of(scope: Scope, found: Sequence[Any]) -> dict[str, Any]:
 
 
 def _as_it_stood(entry: Entry, moment: datetime) -> Entry:
+    """The entry without what happened to it after a moment."""
     later = {name: None for name in _STATE_TIMES if (t := getattr(entry, name)) and t > moment}
+    # Who replaced it is known only since it was replaced.
     if "superseded_at" in later:
         later["superseded_by"] = None
     fields = {name: getattr(entry, name) for name in entry.__slots__}

@@ -103,6 +103,7 @@ def _candidate_days(spec: MemorySpec) -> float:
 
 
 def _when(tier: Tier, typology: Typology, value: str) -> str:
+    """The branch of a CASE that gives the entries of one cell their value."""
     cell = f"m.tier = {_literal(tier.value)} AND m.typology = {_literal(typology.value)}"
     return f"WHEN {cell} THEN {value}"
 

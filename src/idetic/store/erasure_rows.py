@@ -145,6 +145,7 @@ async def empty(tx: AnchorTransaction, going: ErasureTargets) -> dict[str, list[
 
 
 def _table(tx: AnchorTransaction, table: str) -> dict[str, str]:
+    """A table's qualified name, as the queries of this file ask for it."""
     return {"table": tx.family.qualified(table).as_string(None)}
 
 
@@ -185,4 +186,5 @@ def _provided(family: Family) -> Iterator[str]:
 
 
 def _text(query: str) -> str:
+    """The text of one query of this file, to be put into another one."""
     return templates.query(_PATH, query)

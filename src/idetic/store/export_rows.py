@@ -51,6 +51,7 @@ def landing(anchors: Anchors, scope: Scope) -> AbstractAsyncContextManager[Ancho
 async def _printed(
     anchors: Anchors, scope: Scope, within: AbstractAsyncContextManager[Transaction]
 ) -> AsyncIterator[AnchorTransaction]:
+    """An anchor's transaction in which rows print alike on every server."""
     async with within as run:
         await run.set(_PRINTED)
         now = anchors.clock.now()
@@ -83,9 +84,11 @@ async def row_kinds(tx: AnchorTransaction, *, vectors: bool) -> list[RowKind]:
 def _kind(
     tx: AnchorTransaction, table: str, called: str, shape: tuple[Any, ...], *, vectors: bool
 ) -> RowKind:
+    """How the rows of one table are exported: which columns, in which order, by which query."""
     columns, keys, texts = (list(part) for part in shape)
     without = left_out(tx.family, table)
     order = [
+        # By bytes, so that the order does not depend on the database's collation.
         f'm.{quoted(key)} COLLATE "C"' if key in texts else f"m.{quoted(key)}"
         for key in keys
         if key not in without
@@ -108,6 +111,7 @@ def _kind(
 
 
 def _text(tx: AnchorTransaction, query: str, **parts: str) -> str:
+    """A query of this file for one anchor, with its names in place."""
     names = {**tx.family.names(), **tx.family.scope_names(tx.scope), **parts}
     return filled(templates.query(_PATH, query), names)
 

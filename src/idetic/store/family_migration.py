@@ -78,6 +78,7 @@ async def record_all(connection: Connection, agent: str) -> None:
 
 
 async def _record(connection: Connection, agent: str, number: int, name: str) -> None:
+    """Note a migration as done for one agent, with the digest of its text."""
     row = {"agent": agent, "number": number, "name": name, "digest": digest_of(name, FOLDER)}
     await fetch(connection, _FILE, "record_migration", **row)
 
@@ -127,5 +128,6 @@ async def _forced(connection: Connection, tables: Sequence[DatabaseObject]) -> l
 
 
 async def _switch(connection: Connection, tables: Iterable[str], how: str) -> None:
+    """Force row-level security on the tables' owner, or stop forcing it."""
     for table in tables:
         await connection.execute(raw(f"ALTER TABLE IF EXISTS {table} {how} ROW LEVEL SECURITY"))

@@ -112,6 +112,7 @@ class KeyStore:
 
     @asynccontextmanager
     async def _as_owner(self) -> AsyncIterator[Connection]:
+        """A transaction as the owner of the keys' table, for logins that may become it."""
         try:
             async with self.administration.connection() as connection, connection.transaction():
                 await fetch(connection, _FILE, "become_owner")
@@ -125,6 +126,7 @@ class KeyStore:
 
 
 def _missing() -> NotFound:
+    """The error for an id that no key has."""
     return NotFound("There is no such key.", remedy="`idetic keys list` shows every key's id.")
 
 

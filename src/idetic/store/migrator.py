@@ -135,6 +135,7 @@ async def migrate_queue(connection: Connection) -> list[str]:
 
 
 async def _lacking(connection: Connection) -> Numbered:
+    """The core migrations that the database lacks, after making the table that counts them."""
     await connection.execute(raw(templates.read("migrations_table.sql")))
     known = await applied(connection)
     check_known(known)

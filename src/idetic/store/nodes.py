@@ -127,10 +127,12 @@ async def mending(ask: Ask, findings: Iterable[NodeFinding]) -> list[str]:
 
 
 def _query(title: str, **values: str | list[str]) -> str:
+    """One query of this file with its values in place."""
     return composed(templates.query(FILE, title), **values)
 
 
 def _states(answer: str) -> States:
+    """What one node says of each aspect of each object, by shard where there are several."""
     said: dict[Aspect, tuple[tuple[str, str | None], ...]] = {}
     for kind, what, aspect, state, shard in json.loads(answer or "null") or []:
         said[kind, what, aspect] = (*said.get((kind, what, aspect), ()), (state, shard))

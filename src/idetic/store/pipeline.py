@@ -86,10 +86,12 @@ class _Messages:
         self._append(lambda: pgconn.send_query_prepared(name, values))
 
     def _append(self, message: Callable[[], None]) -> None:
+        """Queue a message whose result is a statement's own, and remember its place among all."""
         self.places.append(len(self.sends))
         self.sends.append(message)
 
     def _dumped(self, values: Sequence[Any]) -> tuple[list[bytes | None], list[int]]:
+        """The values as the server reads them, each with the type that is said for it."""
         dumped: list[bytes | None] = []
         types: list[int] = []
         for value in values:
@@ -128,6 +130,7 @@ class _Messages:
 def _exchange(
     pgconn: PGconn, sends: Sequence[Callable[[], None]]
 ) -> Generator[Wait, Ready | int, list[PGresult]]:
+    """Send all messages, then read all results; waits while the socket is not ready."""
     pgconn.enter_pipeline_mode()
     for send_one in sends:
         send_one()
@@ -144,6 +147,7 @@ def _exchange(
             pgconn.consume_input()
         result = pgconn.get_result()
         if result is None:
+            # None ends the results of one statement, unless the connection is gone.
             if pgconn.status == ConnStatus.BAD:
                 raise pg.OperationalError("the connection to the server was lost")
             continue

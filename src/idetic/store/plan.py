@@ -114,11 +114,13 @@ def _object_steps(
     known: dict[tuple[str, str], str],
     waiting: Sequence[FamilyMigration],
 ) -> Iterator[PlanStep]:
+    """What is to be done about each object: made, made again, refused, or kept though unasked."""
     altered = {name for migration in waiting for name in migration.alters}
     dropped = {name for migration in waiting for name in migration.drops}
     for item in objects:
         kind, name = item.kind, item.name
         digest = known.get((kind, name))
+        # The waiting migration changes it, and records it as changed.
         if (kind, name) in altered:
             continue
         if digest is None:
@@ -184,6 +186,7 @@ async def _misfits(
 
 
 def _needed_columns(spec: MemorySpec) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each table outside that the spec points at, with the columns and types it has to have."""
     tenant = {spec.anchor.tenant.name: spec.anchor.tenant.type.value}
     root = spec.anchor.root
     if root:
@@ -219,6 +222,7 @@ async def _foreign_family(connection: Connection, spec: MemorySpec) -> list[Plan
 
 
 async def _known(connection: Connection, agent: str) -> dict[tuple[str, str], str]:
+    """The digest of every object that this agent has in the database, by kind and name."""
     rows = await fetch(connection, FILE, "known", agent=agent)
     return {(kind, name): digest for kind, name, digest in rows}
 

@@ -125,4 +125,5 @@ async def quarantine_links(
 
 
 def _text(query: str) -> str:
+    """The text of one query of this file, to be put into another one."""
     return templates.query(_PATH, query)

@@ -85,9 +85,11 @@ class Queue:
     async def _sweep(
         self, spec: MemorySpec, task: str, where: str, limit: int, **moments: datetime
     ) -> int:
+        """Enqueue a task at every anchor that meets a named condition; says at how many."""
         family = Family(spec)
         tables = [family.table_name(noun) for noun in ("anchors", "marks")]
         looked = {"schema": family.schema, "tables": tables}
+        # An older release's family has no marks until its spec is applied again.
         if not (await self._as_worker("sweepable", {}, looked))[0][0]:
             return 0
         names = family.names()
@@ -150,6 +152,7 @@ def enqueue_statement(
 
 
 def _check_task(task: object) -> None:
+    """Refuse what cannot be the name of a task."""
     if not isinstance(task, str) or not _TASK.match(task):
         raise InputError(f"{task!r} is not the name of a task.")
 
@@ -161,6 +164,7 @@ def _named(scope: Scope) -> dict[str, Any]:
 
 
 def _as_json(value: dict[str, Any]) -> str:
+    """Arguments as a job keeps them, with ids and moments as texts."""
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
@@ -174,6 +178,7 @@ def _job(
     reason: str | None,
     args: dict[str, Any],
 ) -> Job:
+    """One row of the queue as a job; of its arguments only UUIDs are told, and no other text."""
     ids = {name: _uuid(value) for name, value in args.items() if name not in ("agent", "anchor")}
     about = {name: value for name, value in ids.items() if value is not None}
     state, anchor = _STATES[status], args["anchor"]
@@ -181,6 +186,7 @@ def _job(
 
 
 def _uuid(value: object) -> UUID | None:
+    """The value as a UUID, if it is one written out."""
     try:
         return UUID(value) if isinstance(value, str) else None
     except ValueError:
@@ -188,6 +194,7 @@ def _uuid(value: object) -> UUID | None:
 
 
 def _is_id(value: object) -> bool:
+    """Whether a value is small and plain enough for a job, which takes ids and no content."""
     if isinstance(value, str):
         return len(value) <= _ID_LENGTH and value.isprintable()
     return value is None or isinstance(value, int | UUID)

@@ -80,6 +80,7 @@ async def install(connection: Connection) -> list[str]:
 
 
 async def _run(connection: Connection, script: str, *, newest: str) -> None:
+    """Run a script of procrastinate's; where it fails, name the release that would fit."""
     try:
         await connection.execute(raw(script))
     except psycopg.Error as error:

@@ -125,6 +125,7 @@ class RecallStatement:
         return statement(self._part("recall", **parts), prepared=True)
 
     def _part(self, name: str, **more: str) -> str:
+        """One part of the statement, with this family's names in place."""
         return filled(templates.query(_FILE, name), {**self._names, **more})
 
     def _visible(self) -> str:
@@ -223,10 +224,12 @@ class RecallStatement:
         return f"({' + '.join(terms)})::float8"
 
     def _contribution(self, signal: Signal, row: str) -> str:
+        """What a signal adds to a row's score: its weighted value, or its share by rank."""
         weight = self._query.weights.get(signal, 0.0)
         fusion = self._family.spec.retrieval.fusion
         if not weight:
             return "0.0::float8"
+        # A row that the signal knows nothing of gets nothing from it, hence coalesce.
         if fusion.method is FusionMethod.WEIGHTED:
             return f"coalesce({weight!r} * {row}.{signal.value}, 0)::float8"
         return f"coalesce({float(weight)!r} / ({fusion.k} + {row}.{signal.value}_rank), 0)::float8"
@@ -247,11 +250,13 @@ class RecallStatement:
         return f"(CASE r.tier {' '.join(weights)} ELSE 0.0 END)"
 
     def _strength(self) -> str:
+        """The strongest source that an entry refers to, over all nouns that have a strength."""
         found = [
             f"({self._part('strength', **canonical_names(self._family, canonical))})"
             for canonical in self._family.spec.references.canonical
             if canonical.strength
         ]
+        # The type's order begins with the strongest.
         return f"least({', '.join(found)})::text" if found else "NULL::text"
 
 

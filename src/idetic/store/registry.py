@@ -135,6 +135,7 @@ async def _prepare(connection: Connection, plan: Plan) -> None:
 
 
 async def _run(connection: Connection, step: PlanStep, spec: MemorySpec, version: int) -> None:
+    """Make one object of the plan and record it; what the tables do not allow is a refusal."""
     item = step.object
     if item is None:
         return
@@ -191,6 +192,7 @@ async def _make_schema(connection: Connection, item: DatabaseObject) -> None:
 
 
 def _missing_keys(spec: MemorySpec) -> str:
+    """The remedy that lists every unique key which the spec's references need."""
     tenant, root = spec.anchor.tenant.name, spec.anchor.root
     canonicals = spec.references.canonical
     needed = [f"{c.table} needs UNIQUE ({tenant}, {c.key})" for c in canonicals]

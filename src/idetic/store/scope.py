@@ -39,6 +39,7 @@ def anchor_id(values: Sequence[Any]) -> UUID:
 
 @lru_cache(maxsize=65_536)
 def _anchor_id(texts: tuple[str, ...]) -> UUID:
+    """The id of an anchor: a UUID made of the hash of its key's texts."""
     digest = bytearray(hashlib.sha256(SEPARATOR.join(texts).encode()).digest()[:16])
     # Version 8, made by its application; and the variant that every UUID has.
     digest[6] = digest[6] & 0x0F | 0x80
@@ -84,6 +85,8 @@ _CITUS = statement("SELECT idetic.enter_v1(%(names)s::text[], %(settings)s::text
 
 @lru_cache(maxsize=64)
 def _setting(names: tuple[str, ...]) -> Statement:
+    """The statement that sets some settings until the transaction ends."""
+    # `true`: a pooled connection must not carry them into the next transaction.
     parts = (f"set_config('{name}', ${n}, true)" for n, name in enumerate(names, start=1))
     return Statement(f"SELECT {', '.join(parts)}", names, prepared=True)
 
@@ -135,6 +138,7 @@ def scope_key(number: int, kind: KeyType) -> str:
 
 
 def _part(number: int) -> str:
+    """The SQL for one part of the scope that is bound to the transaction."""
     return f"split_part(current_setting('idetic.scope', true), chr(31), {number})"
 
 

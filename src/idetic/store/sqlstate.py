@@ -90,6 +90,7 @@ def is_moving(error: psycopg.Error) -> bool:
 
 
 def _ours(message: str, detail: str | None) -> errors.IdeticError:
+    """The error that a function of ours raised in the database, by the code in its message."""
     code, _, text = message.removeprefix("idetic.").partition(": ")
     kind = _BY_CODE.get(code, errors.DatabaseError)
     fields: dict[str, Any] = {}

@@ -337,6 +337,7 @@ def reference(ref: Ref) -> Encoded:
 
 
 def _lineage(one: Lineage) -> Encoded:
+    """One source of an entry as the database reads it."""
     return {
         "source_id": str(one.source_id),
         "relation": one.relation.value,

@@ -98,12 +98,14 @@ def render(text: str, names: Names, lists: Lists) -> str:
 
 
 def _rendered(lines: Iterator[str], names: Names, lists: Lists) -> Iterator[str]:
+    """The lines with names in place; a block's lines once for each thing it is unfolded over."""
     for line in lines:
         opening = _OPENING.match(line)
         if opening is None:
             yield _NAME.sub(lambda hole: names[hole[1]], line)
             continue
         inner = list(_inner(lines))
+        # A condition is a list of one, or of none.
         many = lists[opening[2]] if opening[1] == "for each" else [{}] * (opening[2] in names)
         for more in many:
             yield from _rendered(iter(inner), {**names, **more}, lists)
@@ -147,6 +149,7 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def _name(text: str, types: tuple[int, ...]) -> bytes:
+    """The name of a prepared statement, the same on every client."""
     digest = hashlib.sha256(f"{types} {text}".encode()).hexdigest()
     return f"idetic_{digest[:32]}".encode()
 
@@ -163,6 +166,7 @@ def filled(text: str, fillers: Fillers) -> str:
     """A text with its names in place; `{scope m}` hands the alias to whoever knows the scope."""
 
     def named(hole: re.Match[str]) -> str:
+        """What fills one hole: a text, or what its filler makes of the alias."""
         name = fillers[hole[1]]
         return name if isinstance(name, str) else name(hole[2])
 
@@ -174,6 +178,7 @@ def statement(text: str, *, prepared: bool = False) -> Statement:
     order: dict[str, int] = {}
 
     def numbered(hole: re.Match[str]) -> str:
+        """The place of a value in the text, the same for every mention of it."""
         return f"${order.setdefault(hole[1], len(order) + 1)}"
 
     return Statement(_VALUE.sub(numbered, text), tuple(order), prepared)

@@ -131,6 +131,7 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
 async def _family_versions(
     connection: Connection, spec: MemorySpec, contexts: Sequence[ReferenceContext]
 ) -> FamilyVersions:
+    """Where an agent's family stands, where this release has it, and the plan between the two."""
     plan = await make_plan(connection, spec, contexts)
     lacking = {migration.number for migration in plan.migrations}
     numbers = [n for n, _ in migrator.migrations(family_migration.FOLDER) if n not in lacking]
@@ -148,6 +149,7 @@ def check_upgrade(planned: Upgrade) -> None:
 
 
 async def _upgrade_core(connection: Connection, planned: Upgrade, say: Say) -> None:
+    """Set the core up in one go, or bring the queue and then each migration of the core over."""
     if planned.fresh:
         done = await migrator.migrate(connection)
         say(f"core: set up, {len(done)} migrations")

@@ -70,6 +70,7 @@ class _OpenSpan(_NoSpan):
         self._facts = safe(given)
 
     def tell(self, **given: Any) -> None:
+        """Add facts that are known by now, without what is not safe to tell."""
         self._facts |= safe(given)
 
     def __enter__(self) -> Self:
@@ -121,6 +122,7 @@ def _few(facts: Facts) -> Facts:
 
 
 def _metric(metric: Metric, value: float, facts: Facts) -> None:
+    """Hand one measurement to every recorder."""
     for each in _Where.recorders:
         each.metric(metric, value, facts)
 

@@ -131,6 +131,7 @@ class OpenTelemetry:
 
 
 def _attributes(facts: Facts) -> Facts:
+    """The facts as a span's attributes, under our prefix, so that they are nobody else's."""
     return {f"{PREFIX}{key}": value for key, value in facts.items()}
 
 
@@ -218,6 +219,7 @@ def configure_from_environment(environment: Mapping[str, str] = os.environ) -> N
 
 
 def _installed(make: Callable[[], Recorder], what: str, extra: str) -> Recorder:
+    """Make a recorder; without its package or with a bad DSN, say what to do."""
     try:
         return make()
     except ModuleNotFoundError:

@@ -188,6 +188,7 @@ class ExportFile:
             raise ExportRefused("Something follows the manifest of this file.")
 
     def _kind(self, kind: str, wanted: int, columns: frozenset[str]) -> Iterator[RowBatch]:
+        """The rows of one kind in batches of bounded size, each line sealed as it is read."""
         start, done = framed(kind), 0
         while done < wanted:
             lines: list[bytes] = []
@@ -206,6 +207,7 @@ class ExportFile:
             yield RowBatch(kind, [text.decode() for text in texts], rows)
 
     def _row(self, text: bytes, columns: frozenset[str]) -> dict[str, Any]:
+        """One row, which must have exactly the columns that its table has here."""
         row = parsed(text)
         if not isinstance(row, dict) or row.keys() != columns:
             raise ExportRefused(
@@ -215,6 +217,7 @@ class ExportFile:
         return row
 
     def _line(self) -> bytes:
+        """The next whole line; a file that ends too early, or a line without end, is refused."""
         line = self._file.readline(_LINE)
         self._number += 1
         if not line.endswith(b"\n"):

@@ -106,6 +106,7 @@ async def _lines(
 
 
 def _free(path: str | Path) -> Path:
+    """The path as one that can be written to, where nothing is yet."""
     if not isinstance(path, str | Path) or not str(path) or "\x00" in str(path):
         raise InputError("An export needs the path of a file.")
     place = Path(path)

@@ -81,6 +81,7 @@ def documents(path: str | Path) -> Any:
 
 
 def _line(number: int, line: str) -> Any:
+    """One line of JSON Lines, parsed; the refusal names the line."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -124,6 +125,7 @@ def mem0_memories(data: Any) -> Found:
 
 
 def _mem0_memory(item: Any, place: str) -> ForeignMemory | NotTaken:
+    """A memory of Mem0's for the gateway, or why it cannot be taken."""
     if not isinstance(item, Mapping):
         return NotTaken(place, "no_memory", "not an object")
     called = item.get("id")
@@ -144,6 +146,7 @@ def langgraph_items(data: Any) -> Found:
 
 
 def _langgraph_item(item: Any, place: str) -> ForeignMemory | NotTaken:
+    """An item of a LangGraph store for the gateway, or why it cannot be taken."""
     if not isinstance(item, Mapping):
         return NotTaken(place, "no_item", "not an object")
     namespace, key = item.get("namespace", item.get("prefix")), item.get("key")

@@ -97,6 +97,7 @@ def _check_header(binding: Binding, header: Header) -> None:
 async def _load(
     tx: AnchorTransaction, file: ExportFile, *, vectors: bool, progress: Progress | None
 ) -> None:
+    """Take every row of the file, once the file's specs are the same as those held here."""
     held = await spec_texts(tx)
     kinds = await row_kinds(tx, vectors=file.header.vectors)
     if list(file.header.rows) != [kind.name for kind in kinds]:
@@ -109,17 +110,20 @@ async def _load(
         if batch.kind == SPECS:
             specs += batch.texts
         else:
+            # The specs come first in a file: no row is written before they agree.
             if specs != held:
                 raise _other_spec(f"{len(specs)} version(s)")
             await _take(tx, batch, vectors=vectors)
         done += len(batch.rows)
         if progress is not None:
             progress(done, file.header.total)
+    # Again, for a file in which nothing follows them.
     if specs != held:
         raise _other_spec(f"{len(specs)} version(s)")
 
 
 async def _take(tx: AnchorTransaction, batch: RowBatch, *, vectors: bool) -> None:
+    """Write one batch; profiles are registered by their fields, all other rows as they stand."""
     if batch.kind in (PROFILES, VECTORS) and not vectors:
         return
     if batch.kind != PROFILES:
@@ -143,6 +147,7 @@ def _faults_of_the_file() -> Iterator[None]:
 
 
 def _refuse_unless_intact(found: Verified) -> None:
+    """Refuse what the file brought if its verification found a problem."""
     if not found.intact:
         first, count = found.problems[0], len(found.problems) + found.more
         raise ExportRefused(
@@ -153,6 +158,7 @@ def _refuse_unless_intact(found: Verified) -> None:
 
 
 def _other_spec(found: str) -> ExportRefused:
+    """The refusal of a file whose specs are not the ones that this database holds."""
     return ExportRefused(
         f"This file was written under another spec than this database holds ({found}).",
         remedy="Apply the file's versions of the spec here first, all of them and in order: "

@@ -145,6 +145,7 @@ _SIMPLE: dict[type, Check] = {
 
 
 def _optional(hint: Any) -> Check | None:
+    """The check of an argument that may be None; other unions are left to the verb itself."""
     parts = [part for part in get_args(hint) if part is not NoneType]
     check = check_for(parts[0]) if len(parts) == 1 else None
     if check is None:
@@ -158,6 +159,7 @@ def _each(hint: Any) -> Check:
     one = isinstance(hint, type) and issubclass(hint, StrEnum)
 
     def all_of(values: object, name: str) -> list[Any]:
+        """Check each member; a refusal about one of several choices names all of them."""
         found = listed(values, name)
         if check is None:
             return found

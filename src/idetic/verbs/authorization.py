@@ -39,6 +39,7 @@ def bind(
 
 
 def _value(key: AnchorKey, values: Mapping[str, Any], *, across: bool) -> Any:
+    """One anchor key's value, checked by its type; only who reads across may leave a key out."""
     value = values.get(key.name)
     if value is None:
         if key.nullable_for_queries and across:
@@ -54,6 +55,7 @@ def _value(key: AnchorKey, values: Mapping[str, Any], *, across: bool) -> Any:
         except InputError:
             raise AnchorRefused(f"The anchor key {key.name} is not a UUID.") from None
     if key.type is KeyType.BIGINT:
+        # Not isinstance, for which True is a number.
         if type(value) is not int or not -(2**63) <= value < 2**63:
             raise AnchorRefused(f"The anchor key {key.name} is not a 64-bit whole number.")
         return value

@@ -309,6 +309,7 @@ V = TypeVar("V", bound=Verb[..., Any])
 
 
 def _registered(made: V) -> V:
+    """The verb, now known by its name to every surface; a name is taken once."""
     known = VERBS.setdefault(made.name, made)
     if known is not made:
         raise ValueError(f"The verb {made.name} is declared twice.")

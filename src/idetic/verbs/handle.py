@@ -119,10 +119,12 @@ def _named(call: partial[Any], verb: Verb[..., Any]) -> partial[Any]:
 
 
 async def _running_loop() -> asyncio.AbstractEventLoop:
+    """The event loop that this runs on: called through a portal, the portal's."""
     return asyncio.get_running_loop()
 
 
 async def _whole(
     method: Callable[..., AsyncIterator[bytes]], /, *args: Any, **kwargs: Any
 ) -> bytes:
+    """All chunks of a stream as one, for callers that cannot iterate asynchronously."""
     return b"".join([chunk async for chunk in method(*args, **kwargs)])

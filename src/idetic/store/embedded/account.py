@@ -108,6 +108,7 @@ class Account:
         )
 
     def _can_enter(self, directory: Path) -> bool:
+        """Whether this account may enter a directory, found by trying it as that user."""
         # Asking the kernel as that user, because mode bits do not tell about ACLs and mounts.
         try:
             entered = subprocess.run(  # noqa: S603 - a fixed command
@@ -130,6 +131,7 @@ class Account:
 
 
 def _find_user() -> pwd.struct_passwd | None:
+    """The system's user of that name, if there is one."""
     try:
         return pwd.getpwnam(SYSTEM_USER)
     except KeyError:
@@ -137,10 +139,12 @@ def _find_user() -> pwd.struct_passwd | None:
 
 
 def _create_user() -> pwd.struct_passwd:
+    """Make the unprivileged system user that the server runs as, or say why that failed."""
     useradd = shutil.which("useradd", path=_ADMIN_PATH)
     if useradd is None:
         raise _no_user("there is no `useradd` here to make one")
     try:
+        # A group of that name may be there already, and useradd would refuse to make it.
         group = ["--gid", grp.getgrnam(SYSTEM_USER).gr_name]
     except KeyError:
         group = ["--user-group"]
@@ -161,6 +165,7 @@ def _create_user() -> pwd.struct_passwd:
 
 
 def _no_user(reason: str) -> EmbeddedServerError:
+    """The error that says why there is no unprivileged user to run the server as."""
     return EmbeddedServerError(
         f"PostgreSQL refuses to run as root and needs an unprivileged user {SYSTEM_USER!r}, "
         f"but {reason}.",

@@ -45,6 +45,7 @@ def move_durably(tree: Path, place: Path) -> None:
 
 
 def _sync(path: Path) -> None:
+    """Bring one file or directory to the disk, so that a power cut cannot undo it."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

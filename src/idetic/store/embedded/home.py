@@ -159,6 +159,7 @@ class Home:
             ) from error
 
     def _remedy(self, output: str) -> str | None:
+        """What to do about a failure, by the words that a program printed; None if unknown."""
         if "loading shared libraries" in output:
             return (
                 "Install the system library it names (on Debian: libgssapi-krb5-2, libssl3, "
@@ -179,6 +180,7 @@ class Home:
         return None
 
     def _is_full(self) -> bool:
+        """Whether the disk of the home is as good as full; False where that cannot be asked."""
         try:
             return shutil.disk_usage(self.path).free < _NO_SPACE
         except OSError:

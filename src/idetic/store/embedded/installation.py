@@ -208,6 +208,7 @@ def _create_data(runner: ProgramRunner, installation: Installation) -> None:
 
 
 def _initdb(runner: ProgramRunner, installation: Installation, data: Path, pwfile: Path) -> None:
+    """Make a data directory, with the first locale for letters that this system knows."""
     for ctype in _CTYPES:
         done = runner.run(
             [
@@ -232,6 +233,7 @@ def _initdb(runner: ProgramRunner, installation: Installation, data: Path, pwfil
         )
         if done.returncode == 0:
             return
+        # Only a locale that this system lacks is a reason to try the next one.
         if "invalid locale name" not in done.stderr:
             break
     raise runner.home.error("initdb could not make the data directory.", done.stderr)
@@ -252,6 +254,7 @@ def _single_user(
 
 
 def _check_version(home: Home, installation: Installation) -> None:
+    """Refuse a data directory that is none, or that another major version has written."""
     try:
         written_by = (home.data / "PG_VERSION").read_text(encoding="utf-8").strip()
     except FileNotFoundError:

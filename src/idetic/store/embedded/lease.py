@@ -124,11 +124,13 @@ class EmbeddedServer:
             lock.close()
 
     def _release_at_exit(self) -> None:
+        """Give the lease back when the program ends without having done so."""
         # Too late to tell anyone; the next user of the home meets the same trouble.
         with suppress(EmbeddedServerError):
             self.release()
 
     def _can_log_in(self, role: str) -> bool:
+        """Whether the role's kept password opens a connection right now."""
         with self._home.os_errors_explained():
             if role not in self._home.passwords():
                 return False
@@ -142,6 +144,7 @@ class EmbeddedServer:
 def _set_login(
     connection: psycopg.Connection[tuple[object, ...]], role: str, password: str
 ) -> None:
+    """Create a role that can log in with a password, or give an existing one that password."""
     # Hashed here: the password itself is in no statement that a server might show someone.
     hashed = connection.pgconn.encrypt_password(
         password.encode(), role.encode(), b"scram-sha-256"

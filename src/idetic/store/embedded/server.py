@@ -90,6 +90,7 @@ def live_pid(home: Home) -> int | None:
 
 
 def _recorded_pid(home: Home) -> int | None:
+    """The process id that the server's pid file names, whosever it is by now; None without one."""
     try:
         first_line = (home.data / "postmaster.pid").read_text(encoding="utf-8").partition("\n")[0]
         return int(first_line)
@@ -133,6 +134,7 @@ def trim_log(home: Home) -> None:
 
 
 def _start(runner: ProgramRunner) -> None:
+    """Start the server and wait until it answers; what may pass is tried again for a while."""
     home = runner.home
     runner.account.require_reach(home)
     installation = Installation.ensure(runner)
@@ -142,6 +144,7 @@ def _start(runner: ProgramRunner) -> None:
     ensure_data(runner, installation)
     deadline = time.monotonic() + _START_PATIENCE
     while True:
+        # The log keeps earlier starts: only what this one adds may explain it.
         logged_before = home.log.stat().st_size if home.log.exists() else 0
         pid = _launch(runner, installation)
         if _wait_until_ready(home, pid, _START_PATIENCE):
