@@ -47,6 +47,7 @@ def _whole(*patterns: re.Pattern[str]) -> Recogniser:
     """The whole match and the rest of its word: half a token helps to guess the other half."""
 
     def find(text: str) -> Iterator[Detection]:
+        """Detect each match together with the rest of the token it stands in."""
         for pattern in patterns:
             for found in pattern.finditer(text):
                 # 64 characters back at most: beyond that it is no token but a wall of text.
@@ -62,6 +63,7 @@ def _value(*patterns: re.Pattern[str]) -> Recogniser:
     """Only the value that the expression captures: a URL without its password stays useful."""
 
     def find(text: str) -> Iterator[Detection]:
+        """Detect each captured value, except for the words that examples use."""
         for pattern in patterns:
             for found in pattern.finditer(text):
                 value = _UNBROKEN.match(text, *found.span(1))
@@ -169,6 +171,7 @@ def random_looking(text: str) -> Iterator[Detection]:
 
 
 def _is_key(candidate: str, before: str) -> bool:
+    """Whether a stretch looks like a key, and not like a hash, an id or words."""
     own_name = candidate[: candidate.find("-") + 1]  # the `sha384-` of `sha384-oqVu…`
     if _PUBLIC.search(before) or _PUBLIC.match(own_name):
         return False

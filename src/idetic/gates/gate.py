@@ -117,6 +117,7 @@ class Pipeline:
         return (result if gated.counts else envelope), _redactions(gated.counts), refused
 
     def _with(self, identifiers: Iterable[str]) -> tuple[Recogniser, ...]:
+        """The recognisers, with those for the caller's names where identifiers are stripped."""
         if GateKind.STRIP_IDENTIFIERS not in self.kinds or identifiers == ():
             return self._recognisers
         from idetic.gates.identifiers import named  # noqa: PLC0415 - loads phonenumbers
@@ -124,6 +125,7 @@ class Pipeline:
         return (*self._recognisers, *named(identifiers))
 
     def _refusal(self, text: str) -> str | None:
+        """Why too little is left of a text for it to cross, or None if enough is."""
         if not self.transforms or "[" not in text:
             return None
         rest, placeholders = PLACEHOLDER.subn(" ", text)
@@ -146,6 +148,7 @@ def _means_something(word: str) -> bool:
 
 
 def _redactions(counts: Counter[str]) -> tuple[Redaction, ...]:
+    """How much of each kind was removed, in a fixed order."""
     return tuple(Redaction(kind, counts[kind]) for kind in sorted(counts))
 
 
@@ -188,6 +191,7 @@ class _EnvelopeGate:
         return value
 
     def _text(self, label: str, value: str) -> str:
+        """One text of an envelope as it may cross; what was removed is counted."""
         before = f"{folded(label).text}: " if label else ""
         result, found = redact(value, [_after(before, one) for one in self._recognisers])
         self.counts.update(found)
@@ -198,6 +202,7 @@ def _after(before: str, recogniser: Recogniser) -> Recogniser:
     """A recogniser that reads the key before the value: `{"password": …}` says what it holds."""
 
     def detect(text: str) -> Iterator[Detection]:
+        """Detect in key and value together, and keep what lies in the value."""
         for one in recogniser(before + text):
             if one.end > len(before):
                 start = max(0, one.start - len(before))
@@ -233,6 +238,7 @@ class Gates:
         return self._pipelines[boundaries]
 
     def _recognisers(self, kinds: frozenset[GateKind]) -> tuple[Recogniser, ...]:
+        """The recognisers of some kinds of gate, loaded only where they are needed."""
         # Together the detectors take 0.2 s to load; an agent without gates never pays it.
         found: tuple[Recogniser, ...] = ()
         if GateKind.SECRETS in kinds:

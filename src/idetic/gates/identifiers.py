@@ -130,6 +130,7 @@ def _is_counted(before: str, marks: str, length: int) -> bool:
 
 
 def _as_identifier(recogniser: Recogniser) -> Recogniser:
+    """A recogniser whose finds are removed as identifiers, whatever their kind."""
     return lambda text: (one._replace(identifier=True) for one in recogniser(text))
 
 

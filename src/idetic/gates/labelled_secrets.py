@@ -27,6 +27,7 @@ _OTHERS = (
 
 
 def _any_of(words: tuple[str, ...]) -> str:
+    """An expression for any of the words; `_?` in them is one separator or none."""
     return "|".join(word.replace("_?", "[ _-]?") for word in words)
 
 
@@ -86,6 +87,7 @@ def labelled_secrets(text: str) -> Iterator[Detection]:
 
 
 def _value(found: re.Match[str]) -> Detection | None:
+    """The secret that stands after a label, or None if it is none."""
     if _ABOUT.fullmatch(found["suffix"]) or _goes_on(found):
         return None
     if value := found["quoted"]:

@@ -187,6 +187,8 @@ def _alone(pattern: str) -> str:
 
 
 def _edged(pattern: str, flags: int = 0, before: str = "") -> re.Pattern[str]:
+    """An expression that finds a number only by itself, not within a word or another number."""
+    # What follows a digit and a point or comma is the rest of another number.
     edges = rf"(?<![A-Za-z0-9{before}])(?<!\d[.,])", r"(?![A-Za-z0-9_])"
     return re.compile(rf"{edges[0]}(?:{pattern}){edges[1]}", flags)
 
@@ -203,6 +205,7 @@ def _kind(
     unnamed = None if open_ is None else _edged(open_, before="_/=&#")
 
     def find(text: str, run: DigitRun) -> Iterator[Detection]:
+        """Detect numbers of this kind at a run of digits, by their form or the words before."""
         # A letter before, a letter and a few digits after may belong to it.
         window = max(0, run.start - 3), min(len(text), run.end + 14)
         found = list(unnamed.finditer(text, *window)) if unnamed else []
@@ -227,11 +230,13 @@ _NINO_NEVER = frozenset("BG GB KN NK NT TN ZZ".split())
 
 
 def _nino(number: str) -> bool:
+    """Whether the letters of a National Insurance number are ones in use."""
     # National Insurance numbers have no check digit, only letters that are never used.
     return number[:2] not in _NINO_NEVER
 
 
 def _pesel(number: str) -> bool:
+    """Whether a Polish person's number is valid, for a birth between 1900 and 2099."""
     # The month says the century. Without the 19th, 22nd and 23rd, 0.7 % of random digits pass
     # instead of 1.7 %.
     return int(number[2:4]) < 40 and pesel.is_valid(number)

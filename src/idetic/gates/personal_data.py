@@ -87,6 +87,7 @@ def phones(text: str, run: DigitRun, regions: tuple[str, ...]) -> Iterator[Detec
 
 
 def _phone_matches(window: str, regions: tuple[str | None, ...]) -> Iterator[PhoneNumberMatch]:
+    """Valid telephone numbers; a region's own need a leading `0` or `(`, or the usual groups."""
     for region in regions:
         usual = PhoneNumberMatcher(window, region, leniency=Leniency.STRICT_GROUPING)
         for found in PhoneNumberMatcher(window, region, leniency=Leniency.VALID):
@@ -236,6 +237,7 @@ def personal_data(regions: tuple[str, ...]) -> tuple[Recogniser, ...]:
     """The recognisers of personal data; telephone numbers without a `+` are of these regions."""
 
     def numbers(text: str) -> Iterator[Detection]:
+        """Detect cards, national ids and telephones in one walk over the digits."""
         for run in runs(text):
             yield from cards(text, run)
             yield from national_ids(text, run)

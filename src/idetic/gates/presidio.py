@@ -65,6 +65,7 @@ class PresidioRecogniser:
 
 
 def _engine() -> Analyzer:
+    """Presidio's own analyzer, or an error that says how to install it."""
     try:
         package = import_module("presidio_analyzer")
     except ImportError:

@@ -56,6 +56,7 @@ def when(pieces: tuple[str, ...], recogniser: Recogniser) -> Recogniser:
     """
 
     def asked(text: str) -> Iterable[Detection]:
+        """Ask the recogniser, if one of the pieces is there."""
         # A plain loop: `any` with a generator takes twice as long.
         for piece in pieces:
             if piece in text:
@@ -103,6 +104,7 @@ def _cut(text: str, holes: Sequence[tuple[int, int, str]]) -> list[tuple[str, bo
 
 
 def _detect(piece: str, recognisers: Sequence[Recogniser]) -> list[Detection]:
+    """What the recognisers find in the folded text, as stretches of the original, merged."""
     seen = folded(piece)
     found = [one for recognise in recognisers for one in recognise(seen.text)]
     return _merged(map(seen.original, found)) if found else []

@@ -81,6 +81,7 @@ def _crossed(gate: Pipeline, entry: Entry, identifiers: Sequence[str]) -> Passed
 
 
 def _pattern(found: Sequence[tuple[Entry, Passed]]) -> Pattern:
+    """One pattern for entries that read alike behind the gate, as trusted as the weakest."""
     # What they refer to is canonical, so it names no deployment; it is what patterns share.
     refs = {(ref.noun, ref.id): ref for entry, _ in found for ref in entry.refs}
     removed = sum(change.count for _, passed in found for change in passed.changes)

@@ -43,6 +43,7 @@ async def rescan(
 
 
 async def _outdated(tx: AnchorTransaction, canonical: Canonical, ref_id: UUID | None) -> list[Step]:
+    """Steps that archive what rests on an older canonical version, where its lifecycle says so."""
     cause = ArchiveCause.CANONICAL_CHANGE
     typologies = [
         typology
@@ -64,6 +65,7 @@ async def _outdated(tx: AnchorTransaction, canonical: Canonical, ref_id: UUID | 
 async def _restating(
     tx: AnchorTransaction, canonical: Canonical, ref_id: UUID | None
 ) -> list[Step]:
+    """Steps that archive entries which restate canonical content, with the similarity found."""
     found = await anchor_scans.shadows(tx, canonical, ref_id, BATCH) if canonical.body else {}
     why, steps = f"it restates a {canonical.noun}", list[Step]()
     for one in await tx.stored(found):

@@ -82,6 +82,7 @@ async def close_at(binding: Binding, reason: str) -> Closed:
 async def _close(
     binding: Binding, tx: AnchorTransaction, wanted: UUID, reason: str, profile_id: UUID | None
 ) -> Closed:
+    """Close a scope once; a second close changes nothing and leaves a link that says so."""
     rows = await tx.scopes(wanted)
     own = next((row for row in rows if row.id == wanted), None)
     if own is None:
@@ -98,6 +99,7 @@ async def _close(
 async def _close_interaction(
     binding: Binding, tx: AnchorTransaction, row: ScopeRow, reason: str
 ) -> Closed:
+    """Carry an interaction's entries into its session, let the rest go, and close it."""
     place = {"session_id": row.session_id, "interaction_id": row.id}
     own = await tx.stored_where("in_interaction", **place)
     session = await tx.stored_where("in_session", session_id=row.session_id)
@@ -130,6 +132,7 @@ async def _close_session(
 async def _promotion_steps(
     binding: Binding, tx: AnchorTransaction, session_id: UUID, profile_id: UUID | None
 ) -> list[Step]:
+    """Decide what of a session becomes persistent, and what goes with the session."""
     statements = await session_statements(tx, session_id)
     typology, policy = target(tx.spec, None), policy_of(tx.spec)
     matches = {}
@@ -140,6 +143,7 @@ async def _promotion_steps(
     work = PromotionPass(tx.spec, gate, tx.at)
     for number, heard in enumerate(statements):
         match = matches.get(number)
+        # What matches an entry by its words speaks of that entry's claim.
         claim = heard.claim if match is None else match.entry.claim
         work.settle(heard, [] if claim is None else about.setdefault(claim.key, []), match)
     left = leaving(tx.spec, await tx.stored_where("transient", session_id=session_id))
@@ -149,6 +153,7 @@ async def _promotion_steps(
 async def _closed(
     binding: Binding, tx: AnchorTransaction, row: ScopeRow, reason: str, steps: list[Step]
 ) -> Closed:
+    """Settle the steps of a close, the close itself last; its receipt stands for the whole."""
     steps.append(CloseStep(f"{row.tier.value}_closed", reason, row.id, row.session_id))
     receipts = await binding.settle(tx, steps)
     return Closed(receipts[-1], tuple(decisions(steps, receipts)))
@@ -185,12 +190,14 @@ async def recover(binding: Binding) -> list[Closed]:
 
 
 async def _abandoned(binding: Binding) -> list[Place]:
+    """The places whose lease ran out: sessions, then interactions of sessions that go on."""
     async with binding.look() as tx:
         since = _lease_start(binding, Tier.SESSION, tx.at)
         sessions = await anchor_scans.silent_sessions(tx, since, BATCH)
         since = _lease_start(binding, Tier.INTERACTION, tx.at)
         inner = await anchor_scans.silent_interactions(tx, since, BATCH)
     found = [Place(session_id) for session_id in sessions]
+    # The close of a session closes its interactions too.
     return found + [Place(session, one) for one, session in inner if session not in sessions]
 
 
@@ -232,6 +239,7 @@ def compound(
 
 
 def _again(there: StoredEntry, new: Sequence[StoredEntry]) -> LinkStep:
+    """Name an interaction's entries as sources of the session's entry that says the same."""
     sources = [as_source(k.entry, Relation.RECURRED) for k in new]
     return RecurStep("recurred", "said again in another interaction", sources, entry=there.entry)
 
@@ -275,4 +283,5 @@ def leaving(spec: MemorySpec, stored: Iterable[StoredEntry]) -> list[Entry]:
 
 
 def _is_live(stored: StoredEntry) -> bool:
+    """Whether an entry is current; what was archived or replaced is not carried on."""
     return stored.entry.state is EntryState.CURRENT

@@ -146,6 +146,7 @@ def _same(
 
 
 def _equal(one: StoredEntry, other: StoredEntry, policy: PromotionPolicy) -> bool:
+    """Whether two facts say the same by the policy's thresholds."""
     return compare(statement(one), statement(other), policy).verdict is Sameness.SAME
 
 
@@ -167,6 +168,7 @@ def _groups(pairs: Iterable[Pair], most: int) -> tuple[list[list[UUID]], bool]:
 
 
 def _members(groups: Iterable[list[UUID]], facts: dict[UUID, StoredEntry]) -> tuple[Overlap, ...]:
+    """The groups of ids as overlaps, which hold the entries themselves."""
     return tuple(Overlap(tuple(facts[one] for one in ids)) for ids in groups)
 
 
@@ -259,6 +261,7 @@ async def _overlaps(binding: Binding, profile_id: UUID) -> tuple[int, Overlaps]:
 
 
 async def _due_episodes(tx: AnchorTransaction) -> list[UUID]:
+    """Ids of the episodes that a forcing function made due; only those are summarised."""
     return [
         one.entry.id
         for one in await anchor_scans.due(tx, MAX_DUE)
@@ -282,6 +285,7 @@ async def _ask_all(binding: Binding, overlaps: Sequence[Overlap]) -> _Questions:
 
 
 async def _ask(binding: Binding, reasoner: Reasoner, one: Overlap, questions: _Questions) -> None:
+    """Put one overlap before the reasoner; what it took is counted even if nothing came of it."""
     before = reasoner.meter.used if isinstance(reasoner, Metered) else None
     spent = Usage()
     questions.asked += 1
@@ -291,6 +295,7 @@ async def _ask(binding: Binding, reasoner: Reasoner, one: Overlap, questions: _Q
         # Nothing made: an entry changed meanwhile, and the others are to be looked at again.
         questions.finished = questions.finished and bool(made)
     except (ReasonerCapped, ReasonerUnavailable):
+        # These end the run; any other failure is of this one question.
         raise
     except ReasonerError as error:
         questions.failures.append(error.code)
@@ -352,6 +357,7 @@ def _check_cites(cites: Sequence[UUID], shown: Overlap) -> None:
 
 
 def _since(before: Usage, now: Usage) -> Usage:
+    """What was used between two readings of a meter; without prices, no cost."""
     cost = None if now.cost is None or before.cost is None else now.cost - before.cost
     return Usage(
         now.prompt_tokens - before.prompt_tokens,
@@ -364,5 +370,6 @@ def _since(before: Usage, now: Usage) -> Usage:
 
 
 def _evidence(stored: StoredEntry) -> ShownEntry:
+    """An entry as the reasoner is shown it: id, text, claim and since when it holds."""
     entry = stored.entry
     return ShownEntry(entry.id, entry.body_text, entry.claim, entry.valid_at)

@@ -129,6 +129,7 @@ async def resolve(
 
 
 async def _standing(tx: AnchorTransaction, row_id: UUID) -> Contradiction:
+    """The contradiction with this id, under whichever noun it is kept, or `NotFound`."""
     for canonical in _with_contradictions(tx.spec):
         for found in await tx.contradictions(canonical, row_id=row_id):
             return found
@@ -136,6 +137,7 @@ async def _standing(tx: AnchorTransaction, row_id: UUID) -> Contradiction:
 
 
 def _canonical(spec: MemorySpec, ref: Ref) -> Canonical:
+    """The declaration that a reference points to; refused if it keeps no contradictions."""
     declared = {canonical.noun: canonical for canonical in _with_contradictions(spec)}
     if not isinstance(ref, Ref) or ref.noun not in declared:
         raise InputError(
@@ -146,4 +148,5 @@ def _canonical(spec: MemorySpec, ref: Ref) -> Canonical:
 
 
 def _with_contradictions(spec: MemorySpec) -> list[Canonical]:
+    """The canonical content against which the spec lets entries speak."""
     return [canonical for canonical in spec.references.canonical if canonical.contradictions]

@@ -87,6 +87,7 @@ async def _disposed(
     reason: str,
     seen: dict[UUID, SupportedEntry],
 ) -> list[Step]:
+    """The steps that one outcome means for one entry, which must be current and persistent."""
     entry = supported.entry
     if entry.tier is not Tier.PERSISTENT or entry.state is not EntryState.CURRENT:
         raise TransitionRefused(
@@ -104,11 +105,13 @@ async def _disposed(
 
 
 def _confirmed(tx: AnchorTransaction, supported: SupportedEntry, reason: str) -> Step:
+    """The step that makes the operator's word a corroboration of the entry."""
     if not tx.spec.references.corroborations:
         raise TransitionRefused(
             f"{tx.spec.title} keeps no corroborations.", remedy="Exempt the entry, or archive it."
         )
     origin, word = tx.scope.principal.origin, SourceType.OPERATOR_INPUT
+    # No row stands behind an operator's word, so its source is a new id.
     found = Corroboration(uuid7(), word, uuid7(), tx.at, tx.actor, origin, notes=reason)
     return CorroborateStep("corroborated", reason, found, entry=supported.entry)
 
@@ -142,6 +145,7 @@ async def _promoted(
 
 
 def _first_of_each(ids: Sequence[UUID], receipts: Sequence[Receipt]) -> list[Receipt]:
+    """One receipt for each entry, in the caller's order: the first that names it."""
     first: dict[UUID, Receipt] = {}
     for receipt in receipts:
         if receipt.entry_id is not None:

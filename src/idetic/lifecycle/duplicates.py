@@ -75,6 +75,7 @@ class _Reading:
 
     @cached_property
     def trigrams(self) -> frozenset[str]:
+        """The trigrams of its text, made once, and only if it is compared by them."""
         return trigrams(self.text)
 
 
@@ -157,6 +158,7 @@ def _moved(left: Sequence[Word], right: Sequence[Word]) -> bool:
 
 
 def _compare(left: _Reading, right: _Reading, policy: PromotionPolicy) -> Comparison:
+    """Compare two readings: their claims decide, and where those say nothing, their words."""
     cosine = _cosine(left.vector, right.vector)
     trigram = trigram_similarity(left.trigrams, right.trigrams)
     near = f"trigram {trigram:.3f} (from {policy.dedup_trigram})"
@@ -181,6 +183,7 @@ def _by_claim(left: _Reading, right: _Reading) -> tuple[Sameness, str] | None:
 
 
 def _by_words(left: _Reading, right: _Reading, near: str, proposed: bool) -> tuple[Sameness, str]:
+    """What the words decide: near statements are the same unless a word that counts differs."""
     if left.identity == right.identity:
         return Sameness.SAME, "the same text"
     if not proposed:
@@ -191,6 +194,7 @@ def _by_words(left: _Reading, right: _Reading, near: str, proposed: bool) -> tup
 
 
 def _cosine(left: Vector | None, right: Vector | None) -> float | None:
+    """The cosine of two vectors, or None where one is missing; zeros are near nothing."""
     if left is None or right is None:
         return None
     import numpy as np  # noqa: PLC0415 - importing idetic stays light
@@ -198,4 +202,5 @@ def _cosine(left: Vector | None, right: Vector | None) -> float | None:
     one, other = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if one.shape != other.shape:
         raise InputError(f"Vectors of {one.size} and {other.size} numbers cannot be compared.")
+    # Zeros have no direction: divided by 1, their cosine is 0.
     return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other) or 1.0))

@@ -58,6 +58,7 @@ def echo_check(spec: MemorySpec, showing: ReadReceipts) -> EchoCheck:
 
 
 def _judged(item: WriteItem, shown: Echoes) -> WriteItem:
+    """The item, marked as compared, with what it echoes if it echoes anything."""
     claim = item.envelope.get("claim")
     echo = shown.of(item.body, Claim(**claim) if claim else None)
     return replace(item, judged=True, echo=None if echo is None else echo.as_data())
@@ -96,6 +97,7 @@ class Echoes:
         return Echo(tuple(named), min(echo.trigram for echo in echoes), "each of its lines")
 
     def _one(self, text: str, claim: Claim | None) -> Echo | None:
+        """The first shown entry that a text repeats, among those with its words or its claim."""
         near = [*self._by_words.get(_words(text), ())]
         if claim is not None:
             near += self._by_claim.get(claim.normalised(), ())
@@ -103,6 +105,7 @@ class Echoes:
         return next((echo for echo in echoes if echo is not None), None)
 
     def _compared(self, text: str, claim: Claim | None, one: Shown) -> Echo | None:
+        """The echo that a text is of one shown entry, or None if it says something of its own."""
         # A claim that only one of them makes cannot tell them apart: the words do.
         both = claim is not None and one.claim is not None
         mine, theirs = (

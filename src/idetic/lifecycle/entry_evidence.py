@@ -154,6 +154,7 @@ def _missing(links: Sequence[LedgerRecord]) -> EntryNotFound:
 
 
 def _few(values: Iterable[Any], what: str) -> list[Any]:
+    """The values as a list; refused if there are more than one call may name."""
     found = list(values)
     if len(found) > MAX_LISTED:
         raise InputError(f"At most {MAX_LISTED:,} {what} per call; split them.")
@@ -211,6 +212,7 @@ async def candidates(
 async def _weighed(
     binding: Binding, tx: AnchorTransaction, stored: Sequence[StoredEntry]
 ) -> list[Candidate]:
+    """The entries as candidates, each with what its gates say now."""
     decision = PromotionDecision(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
     return [
         Candidate(one.entry, tuple(decision.gates(one, await beside(tx, one))))

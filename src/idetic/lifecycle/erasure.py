@@ -46,6 +46,7 @@ _JOINERS = r"[.+\-]"
 
 
 def _identifiers(subject: Subject | str | Iterable[str]) -> list[str]:
+    """The identifiers of a subject as they are sent, in whichever form it was given."""
     named = subject if isinstance(subject, Subject) else Subject(subject)
     return list(named.identifiers)
 
@@ -169,6 +170,7 @@ def _digest(mentions: Mentions, scope: Scope, key: str | None) -> str | None:
 
 
 def _erased(receipt: Receipt) -> Erased:
+    """What an erasure removed and kept, read off its receipt; a repeated call gets the same."""
     detail = receipt.detail
     removed = {table: tuple(ids) for table, ids in detail["removed"].items()}
     kept = [Kept(**(one | {"positions": tuple(one["positions"])})) for one in detail["kept"]]
@@ -212,6 +214,7 @@ class Mentions:
 
 
 def _texts(values: Iterable[Any]) -> Iterator[str]:
+    """Every text within some values, keys included; numbers and ids as text too."""
     for value in values:
         if isinstance(value, str):
             yield value
@@ -225,7 +228,9 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
 
 
 def _checked(identifier: object) -> str:
+    """An identifier as it is compared; refused if it is too short to name one person."""
     name = folded(check_text(identifier, MAX_IDENTIFIER, "An identifier"))
+    # In a script that puts no space between words, one character less is enough.
     if len(name) < (SHORTEST if _SPACED.search(name) else SHORTEST - 1):
         raise InputError(
             "An identifier is too short to name one person.",
@@ -235,6 +240,7 @@ def _checked(identifier: object) -> str:
 
 
 def _whole(name: str) -> str:
+    """An expression that finds a name only by itself, not as a part of a longer one."""
     strict = "@" in name or any(c.isdigit() for c in name)
     before, after = f"(?<!{_WORD})", f"(?!{_WORD})"
     if strict:

@@ -92,6 +92,7 @@ class FactMerge:
             self._write(known, cited, answer)
 
     def _is_said(self, known: Sequence[StoredEntry], answer: MergeAnswered) -> bool:
+        """Whether one of the facts says already what the answer would add."""
         made = ComparedStatement(answer.text or "", answer.claim)
         policy = policy_of(self.spec)
         return Sameness.SAME in (compare(made, statement(k), policy).verdict for k in known)
@@ -167,10 +168,12 @@ class FactMerge:
         )
 
     def _gone(self, stored: StoredEntry, into: UUID, why: str) -> None:
+        """Supersede an entry by the one that took over what it said."""
         changes = {"superseded_at": self.at, "superseded_by": into}
         self._turn(stored, "superseded", why, changes, {"replaced_by": str(into)})
 
     def _ended(self, stored: StoredEntry, why: str, detail: Mapping[str, Any], **how: Any) -> None:
+        """Invalidate an entry: from now on it no longer holds."""
         changes = {"invalid_at": self.at, "invalidated_at": self.at}
         self._turn(stored, "invalidated", why, changes, detail, **how)
 
@@ -183,6 +186,7 @@ class FactMerge:
         detail: Mapping[str, Any],
         decision: Decision = Decision.UPDATE,
     ) -> None:
+        """Add the step that turns an entry, under the one receipt of the whole merge."""
         self.steps.append(
             TurnStep(transition, why, changes, entry=stored.entry, decision=decision,
                      receipt=self.receipt, detail=detail)

@@ -161,6 +161,7 @@ async def prefer_many(
 
 
 async def _preferred(binding: Binding, stated: Sequence[Observation]) -> list[Receipt]:
+    """Admit preferences to persistent procedural memory; embed them now where that is set."""
     cell = (Tier.PERSISTENT, Typology.PROCEDURAL)
     place, gateway = Place(binding.place.session_id), binding.engine.gateway
     items = gateway.items(binding.scope, *cell, stated, "preferred")

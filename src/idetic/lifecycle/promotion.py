@@ -156,6 +156,7 @@ class PromotionPass(PromotionDecision):
 
 
 def _saying(heard: SessionStatement, about: Sequence[SupportedEntry]) -> SupportedEntry | None:
+    """The live entry that claims what the statement does, with the same value, or None."""
     claim = heard.claim
     same = [s for s in about if s.live and claim is not None and s.value == claim.value]
     # A fact before an episode that says it; a settled one before a candidate.
@@ -188,6 +189,7 @@ def target(spec: MemorySpec, claim: Claim | None) -> Typology | None:
 
 
 def _is_pattern(claim: Claim, attributes: Sequence[str]) -> bool:
+    """Whether a claim's attribute is, or begins with, one that the spec reads as a pattern."""
     said = claim.normalised().attribute
     return any(said == a or said.startswith((f"{a}_", f"{a} ", f"{a}/")) for a in attributes)
 
@@ -210,6 +212,7 @@ async def promote(binding: Binding) -> list[Decided]:
 async def _weighed_again(
     binding: Binding, tx: AnchorTransaction, ids: Sequence[UUID]
 ) -> list[Step]:
+    """Steps that promote candidates whose gates pass by now; those that stay get no link."""
     work = PromotionDecision(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
     candidates = await supported_entries(tx, await tx.stored(ids))
     # What happens to one of them, the next one sees.

@@ -146,6 +146,7 @@ class PromotionDecision:
         *,
         quiet: bool,
     ) -> None:
+        """Promote a candidate if its gates pass or an operator says so, and resolve conflicts."""
         gates = self.gates(supported, about)
         detail: dict[str, Any] = {"gates": [gate.as_data() for gate in gates]}
         if forced is None and not all(gate.passed for gate in gates):
@@ -157,6 +158,7 @@ class PromotionDecision:
         replaced = [s for s in about if is_conflict(s, supported)]
         changes: dict[str, Any] = {"candidate": False}
         if replaced:
+            # Until now, what it replaces has held.
             changes["valid_at"] = self.at
             detail["replaces"] = [str(s.id) for s in replaced]
         why = forced or "every gate passed"
@@ -265,6 +267,7 @@ def is_twin(other: SupportedEntry, supported: SupportedEntry) -> bool:
 
 
 def _same_key(other: SupportedEntry, supported: SupportedEntry) -> bool:
+    """Whether another live entry, of the same typology and no candidate, has the same claim key."""
     mine, yours = supported.entry.claim, other.entry.claim
     return (
         other.live

@@ -236,6 +236,7 @@ async def supported_entries(
 async def _corroborations(
     tx: AnchorTransaction, ids: Sequence[UUID]
 ) -> dict[UUID, list[Corroboration]]:
+    """What supports each entry: its corroborations, or its lineage where none are kept."""
     if tx.spec.references.corroborations:
         return await tx.corroborations(ids)
     # A family without the junction: its lineage says who spoke.

@@ -67,6 +67,7 @@ class QuarantineRecord:
 
 
 def _quarantine_position(what: object) -> int:
+    """Where a quarantine stands in the ledger, given as its result or a position."""
     return position_of(what.receipt if isinstance(what, Quarantined) else what)
 
 
@@ -160,6 +161,7 @@ async def release(
 
 
 def _parts(detail: Mapping[str, Any]) -> dict[str, tuple[UUID, ...]]:
+    """The ids in a quarantine's ledger link, by what happened to them."""
     return {part: tuple(map(UUID, detail[part])) for part in PARTS}
 
 

@@ -63,6 +63,7 @@ class QuarantineEffects:
         return [first, *self.steps]
 
     async def _read(self, ids: Iterable[UUID]) -> None:
+        """Read entries not read yet; those turned here stay as this quarantine has them."""
         for stored in await self.tx.stored(one for one in ids if one not in self.now):
             self.now[stored.id] = stored.entry
 
@@ -91,12 +92,14 @@ class QuarantineEffects:
                 await self._reverse(link, own, part)
 
     async def _holds(self, supported: SupportedEntry, own: set[UUID]) -> bool:
+        """Whether a promotion would still pass without what the quarantined source said for it."""
         gone = set(self.told["withdrawn"])
         about = [one for one in await beside(self.tx, supported) if one.id not in own]
         for one in (supported, *about):
             one.sources = [s for s in one.sources if str(s.id) not in gone]
         pipeline = self.gates.at(Boundary.PROMOTION)
         found = PromotionDecision(self.tx.spec, pipeline, self.tx.at).gates(supported, about)
+        # Sources went, so only the gates that count them are asked again.
         return all(gate.passed for gate in found if gate.gate in _COUNTED)
 
     async def _restore(self, own: set[UUID]) -> None:
@@ -141,6 +144,7 @@ class QuarantineEffects:
             self._turn(entry, columns_before(link), "undone", part)
 
     def _turn(self, entry: Entry, changes: dict[str, Any], transition: str, part: str) -> None:
+        """Add the step that turns an entry, and go on with the entry as it is after it."""
         told = {"cause": CAUSE}
         step = TurnStep(
             transition, self.reason, changes, entry=entry, receipt=self.receipt, detail=told

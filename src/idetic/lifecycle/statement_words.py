@@ -127,6 +127,7 @@ def read(text: str) -> tuple[Word, ...]:
 
 
 def _levelled(text: str) -> str:
+    """The text with one form for each sign, and with what NFKC would lose written out first."""
     text = text.translate(_LEVEL)
     for pattern, kept in _KEEP:
         text = pattern.sub(kept, text)
@@ -184,6 +185,7 @@ def _ordered(raw: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
 
 
 def _word(text: str, named: bool, before: str, after: str) -> Word | None:
+    """A word and its kind, or None for one that says nothing; the words beside it help decide."""
     low, after = text.casefold(), after.casefold()
     if low in _UNIT and (before[:1].isdigit() or before.casefold() in _NUMBER):
         return Word(

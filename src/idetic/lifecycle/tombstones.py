@@ -110,6 +110,7 @@ async def reconcile(binding: Binding) -> Reconciled:
 
 
 async def _expired(typology: Typology, tx: AnchorTransaction) -> list[Step]:
+    """Steps that bury what has outlived the retention of its typology, if it has one."""
     ttl = _policy(tx.spec, typology).active_ttl_days
     if ttl is None:
         return []
@@ -119,6 +120,7 @@ async def _expired(typology: Typology, tx: AnchorTransaction) -> list[Step]:
 
 
 async def _stripped(typology: Typology, tx: AnchorTransaction) -> list[Step]:
+    """Remove the content of tombstones whose grace is over; the steps say so in the ledger."""
     policy = _policy(tx.spec, typology)
     before = tx.at - timedelta(days=policy.tombstone_grace_days)
     ids = await tx.ids(
@@ -139,12 +141,14 @@ async def _stripped(typology: Typology, tx: AnchorTransaction) -> list[Step]:
 
 
 def _buried(tx: AnchorTransaction, entry: Entry, reason: str, cause: str) -> Step:
+    """The step that makes a tombstone of an entry, and says why and for how long."""
     told = {"cause": cause, "grace_days": _policy(tx.spec, entry.typology).tombstone_grace_days}
     changes, gone = {"deleted_at": tx.at}, Decision.DELETE
     return TurnStep("tombstoned", reason, changes, entry=entry, decision=gone, detail=told)
 
 
 def _policy(spec: MemorySpec, typology: Typology) -> RetentionPolicy:
+    """The retention policy of a typology, which the spec keeps under the entity's name."""
     return spec.retention_of(MEMORY[typology])
 
 

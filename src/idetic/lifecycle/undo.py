@@ -77,6 +77,7 @@ async def take_back(
 async def _undo_steps(
     tx: AnchorTransaction, links: list[LedgerRecord], reason: str
 ) -> list[LinkStep]:
+    """The opposite of each link, last first; refused as a whole if one of them cannot come back."""
     stored = await tx.stored({link.entry_id for link in links if link.entry_id is not None})
     # What has gone from a quarantine since does not keep the rest of it in there.
     if links[0].transition == QUARANTINED:
@@ -105,6 +106,7 @@ async def _undo_steps(
         step = await _undo_step(tx, link, known[entry_id].entry, reason, told)
         made.append(replace(step, receipt=receipt))
         if isinstance(step, TurnStep):
+            # An earlier link of the same entry is compared with what this one leaves.
             known[entry_id] = replace(known[entry_id], entry=step.after)
     if not made:
         raise TransitionRefused(
@@ -168,4 +170,5 @@ async def _check_claims(tx: AnchorTransaction, known: Sequence[StoredEntry]) -> 
 
 
 def _holds(entry: Entry) -> bool:
+    """Whether an entry speaks for its claim now; a candidate does not yet."""
     return entry.state is EntryState.CURRENT and not entry.candidate

@@ -51,11 +51,13 @@ def is_unchanged(entry: Entry, link: LedgerRecord) -> bool:
 
 
 def _stands(entry: Entry, link: LedgerRecord, columns: Mapping[str, Any]) -> bool:
+    """Whether an entry still has the state and the columns that a link gave it."""
     same = all(_typed(c, v) == getattr(entry, c) for c, v in columns.items())
     return link.state_to is None or (state_of(entry) == link.state_to and same)
 
 
 def _typed(column: str, value: Any) -> Any:
+    """A column's value out of the ledger's JSON: a moment or an id again."""
     if value is None or isinstance(value, bool):
         return value
     return datetime.fromisoformat(value) if column.endswith("_at") else UUID(value)
@@ -100,6 +102,7 @@ async def undo_resolution(
 
 
 async def _resolution(tx: AnchorTransaction, row_id: UUID) -> Resolution:
+    """How a contradiction was resolved, under whichever noun it is kept, or `NotFound`."""
     for canonical in tx.spec.references.canonical:
         if canonical.contradictions:
             found = await tx.resolution(canonical, row_id)

@@ -138,11 +138,13 @@ class PersonaAgent:
         return self.identity
 
     async def _apply(self, old: Identity, new: Identity) -> Identity:
+        """Put a new identity in force: in its file, if the agent has one."""
         if self.file is None:
             return new
         return await to_thread.run_sync(self.file.replace, old, new)
 
     async def _prompt(self, task: str, loop_id: UUID) -> ActorPrompt:
+        """The Actor's prompt for a task, with the loops, entries and notes recalled for it."""
         view, heuristics = self.memory.actor, self.identity.actor
         query = extract(task, _QUERY_MAX)
         notes = await view.operational_notes(limit=_NOTES_MAX)

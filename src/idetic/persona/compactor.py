@@ -105,6 +105,7 @@ def _chosen(events: Sequence[Event]) -> list[tuple[str, Event, int]]:
 
 
 def _tools(events: Sequence[Event]) -> str:
+    """The tools that were called, in order of first use, and how often."""
     called = Counter(
         str(event.metadata["tool"])[:60]
         for event in events
@@ -183,6 +184,7 @@ def json_to_text(content: str) -> str:
 
 
 def _json_values(value: Any, name: str, depth: int) -> Iterator[str]:
+    """Each value in JSON data, after its path; what lies too deep stays JSON."""
     if isinstance(value, dict | list) and depth < _JSON_DEPTH_MAX:
         items = value.items() if isinstance(value, dict) else (("", one) for one in value)
         for key, below in items:

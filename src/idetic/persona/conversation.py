@@ -98,6 +98,7 @@ async def conversation(llm: Llm, model: str | None = None) -> AsyncIterator[Ask]
 
 
 async def _ask(talk: Talk, messages: list[Message], tools: list[Message]) -> ModelReply:
+    """Ask a model once and read its reply, whichever form it has."""
     return read_reply(await _called(talk, messages, tools))
 
 
@@ -138,6 +139,7 @@ def _from_message(message: Mapping[str, Any]) -> ModelReply:
 
 
 def _tool_call(place: int, call: object) -> ToolCall:
+    """A tool call in our form or in OpenAI's; one without an id is named by its place."""
     if isinstance(call, ToolCall):
         return call
     function = call.get("function") if isinstance(call, Mapping) else None
@@ -258,10 +260,12 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 
 def _failure(said: str) -> ToolOutcome:
+    """The outcome of a call that failed, in words for the model."""
     return ToolOutcome(_cut(f"Error: {said}", SHOWN_MAX), failed=True)
 
 
 def _cut(text: str, most: int) -> str:
+    """The text, or its beginning with a mark that it was cut."""
     return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
 
 

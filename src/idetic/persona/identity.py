@@ -150,6 +150,7 @@ def identity_text(path: Path) -> str:
 
 
 def _is_text(value: object, least: int, most: int) -> bool:
+    """Whether a value is text that can be stored and has a length within bounds."""
     return isinstance(value, str) and least <= len(value) <= most and not unstorable(value)
 
 

@@ -69,6 +69,7 @@ class IdentityFile:
             return self._write(now, then.instructions)
 
     def _write(self, old: Identity, instructions: str) -> Identity:
+        """Write the next version into the file, after keeping the one before."""
         new, text = old.tuned(instructions), identity_text(self.path)
         # The past first: a crash between the two leaves a copy too many, never one too few.
         mode = self.path.stat().st_mode & 0o777
@@ -77,6 +78,7 @@ class IdentityFile:
         return new
 
     def _kept(self, version: int) -> Path:
+        """Where a version is kept; with leading zeros, so that names sort as versions do."""
         return self.folder / f"{version:06}.yaml"
 
     @contextmanager

@@ -152,6 +152,7 @@ class Lesson:
         return LessonEvidence(feedback, tuple(one.entry.summary for one in found[:_REMEMBERED]))
 
     async def _proposed(self, evidence: LessonEvidence, loop: Loop) -> Identity:
+        """The proposed identity: by the caller's function, else the model, else the rule."""
         asked = question(self.identity, evidence)
         await _log(loop, EventKind.SUBCONSCIOUS_PROMPT, "proposal", asked[-1]["content"])
         if self.propose is not None:
@@ -165,9 +166,11 @@ class Lesson:
         if not isinstance(proposed, Identity):
             raise ModelMalformed(f"The proposal is a {type(proposed).__name__}, not an identity.")
         await _log(loop, EventKind.SUBCONSCIOUS_OUTPUT, "proposal", proposed.instructions)
+        # The version is counted here, whatever the proposal says it is.
         return replace(proposed, version=self.identity.version + 1)
 
     async def _verdict(self, proposed: Identity, evidence: LessonEvidence) -> RubricVerdict:
+        """The rubric's verdict, awaited if need be; anything else it returns is refused."""
         said = self.rubric(self.identity, proposed, evidence)
         verdict = await said if inspect.isawaitable(said) else said
         if not isinstance(verdict, RubricVerdict):
@@ -177,10 +180,12 @@ class Lesson:
 
 
 async def _log_data(loop: Loop, step: str, data: dict[str, Any]) -> None:
+    """Log a step's result as JSON under the step's name."""
     await _log(loop, EventKind.SYSTEM_EVENT, step, json.dumps({step: data}, ensure_ascii=False))
 
 
 async def _log(loop: Loop, kind: EventKind, step: str, content: str) -> None:
+    """Log one step of learning in its loop, as internal."""
     await loop.append(kind, content, visibility=Visibility.INTERNAL, metadata={"step": step})
 
 
@@ -266,6 +271,7 @@ def _wrong(added: Sequence[str], removed: Sequence[str], evidence: LessonEvidenc
 
 
 def _share(line: str, known: set[str]) -> float:
+    """The share of a line's words that are known; a line without words has nothing unknown."""
     words = _words(line)
     return len(words & known) / len(words) if words else 1.0
 

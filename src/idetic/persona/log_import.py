@@ -135,6 +135,7 @@ class LogImport:
         return self.report
 
     async def _batch(self, lines: Sequence[bytes], before: int) -> None:
+        """Read a batch of lines, count what is refused, and write the rest log by log."""
         events: dict[tuple[str, Persona], list[tuple[int, Event]]] = {}
         for number, line in enumerate(lines, start=before + 1):
             if not line.strip():
@@ -183,6 +184,7 @@ class LogImport:
         return event
 
     async def _stores(self, agent_id: str) -> Mapping[Persona, PersonaStores]:
+        """An agent's stores, opened at its first event and kept for the others."""
         if agent_id not in self._agents:
             try:
                 self._agents[agent_id] = await self._open_stores(agent_id)
@@ -237,6 +239,7 @@ def _said(event: Event) -> tuple[object, ...]:
 
 
 def _opened(path: Path) -> IO[bytes]:
+    """The file, open for reading, or `EventsUnreadable`."""
     try:
         return path.open("rb")
     except (OSError, ValueError):

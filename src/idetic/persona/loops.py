@@ -160,6 +160,7 @@ class Dream:
         return replace(done, coverage=(await self.actors.coverage(), await self.own.coverage()))
 
     async def _backfill(self, personas: Sequence[PersonaStores], loop_id: UUID | None) -> Dreamed:
+        """Make what is missing: entries, what is reasoned of them, vectors, summaries."""
         derived = sum([await self._derive(stores) for stores in personas])
         reasoned, usage = await self._reason(personas)
         embedded = sum([await self._embed(stores) for stores in personas])
@@ -208,6 +209,7 @@ class Dream:
         embedded = 0
 
         def report(done: int, total: int) -> None:
+            """Keep the count: it is the answer if the embedder hangs."""
             nonlocal embedded
             embedded = done
             self._report(f"{stores.persona} vectors", done, total)
@@ -227,5 +229,6 @@ class Dream:
         return len(strays)
 
     def _report(self, what: str, done: int, total: int) -> None:
+        """Tell how far it is, if somebody wants to know."""
         if self.progress is not None:
             self.progress(what, done, total)

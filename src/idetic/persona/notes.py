@@ -96,6 +96,7 @@ class NoteGate:
 
 
 def _shingles(words: list[str]) -> Iterator[tuple[str, ...]]:
+    """Every run of so many words; a note that shares one with a text repeats it."""
     for first in range(len(words) - SHINGLE + 1):
         yield tuple(words[first : first + SHINGLE])
 

@@ -109,6 +109,7 @@ class PersonaMemory:
         return PersonaErased(removed, receipts)
 
     def _of(self, persona: Persona) -> PersonaStores:
+        """The stores of a persona; refused where the log of this agent does not have it."""
         if persona not in self.stores:
             raise InputError(
                 "The log of this agent has one persona.",

@@ -241,6 +241,7 @@ def _texts(parts: Sequence[PromptPart]) -> tuple[str, str]:
 
 
 def _memory_block(parts: Sequence[PromptPart]) -> str:
+    """The recalled parts between header and footer, with a heading for each source."""
     recalled = [part for part in parts if part.source in _HEADINGS]
     if not recalled:
         return ""
@@ -254,8 +255,10 @@ def _memory_block(parts: Sequence[PromptPart]) -> str:
 
 
 def _tokens(parts: Sequence[PromptPart], counter: TokenCounter) -> int:
+    """The tokens of the texts that the parts make together."""
     return sum(map(counter.count, _texts(parts)))
 
 
 def _minute(moment: datetime) -> str:
+    """A moment as the prompt shows it: in UTC, to the minute."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}Z"

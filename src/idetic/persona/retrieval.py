@@ -137,6 +137,7 @@ def merged(query: str, answers: Sequence[RagAnswer], limit: int) -> RagAnswer:
 
 
 def _listed(values: object) -> Sequence[Any]:
+    """The values of a filter as a list; a single text is refused, not taken letter by letter."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError("A filter with several values is a list.")
     return list(values)
@@ -177,6 +178,7 @@ def score(query: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetim
 def _score(
     wanted: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetime
 ) -> Scored | None:
+    """The score of a loop for a query, with its parts, or None below the threshold."""
     ratio = fuzz.token_set_ratio(wanted, normalised(entry.summary))
     if ratio < heuristics.threshold:
         return None
@@ -185,6 +187,7 @@ def _score(
     age = max(0.0, (now - entry.ts).total_seconds())
     recency = math.exp(-math.log(2) * age / heuristics.half_life_seconds)
     kinds, visibilities = heuristics.kind_boosts, heuristics.visibility_boosts
+    # The boost is that of the best event, however many others there are.
     pairs = set(zip(entry.kinds, entry.visibilities, strict=True))
     boost = max((kinds.get(k, 1.0) * visibilities.get(v, 1.0) for k, v in pairs), default=1.0)
     weights = heuristics.weights

@@ -173,10 +173,12 @@ class PersonaView:
         return LogVerified(walk.events, walk.end, tuple(walk.problems))
 
     def _genesis(self) -> bytes:
+        """What the log's chain begins with: a hash of its table and its anchor."""
         family, anchor = self._stores.store.family, self._stores.store.scope.anchor
         return genesis_hash(f"{family.schema}.{family.name}_log", anchor.values())
 
     def _ltm_entry(self, row: tuple[Any, ...]) -> LtmEntry:
+        """A row of long-term memory as an entry, which also says whose it is."""
         return LtmEntry(*row, agent_id=self.agent_id, persona=self.persona)
 
 
@@ -282,6 +284,8 @@ class SubconsciousMemoryView:
 
 
 def _checked_limit(limit: object) -> int:
+    # Not `isinstance`: to Python, True is an int too.
+    """The limit, refused unless it is a whole number within bounds."""
     if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
         raise InputError(f"limit is a whole number from 1 to {LIMIT_MAX:,}.")
     return limit

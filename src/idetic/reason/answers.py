@@ -57,10 +57,12 @@ def read_conflict(content: str) -> ConflictAnswered:
 
 
 def _cited(cites: Iterable[str], given: Sequence[ShownEntry]) -> tuple[ShownEntry, ...]:
+    """The entries that an answer cites: at least one, and none that was not given."""
     known = {str(entry.id): entry for entry in given}
     asked = list(dict.fromkeys(cite.strip().lower() for cite in cites))
     if not asked:
         raise ReasonerMalformed("`cites` is empty; an answer must rest on at least one entry.")
+    # Counted and not quoted: a reasoner's error never repeats its answer.
     foreign = sum(cite not in known for cite in asked)
     if foreign:
         raise ReasonerLied(
@@ -70,6 +72,7 @@ def _cited(cites: Iterable[str], given: Sequence[ShownEntry]) -> tuple[ShownEntr
 
 
 def _no_invented_figures(texts: Iterable[str], cited: Sequence[ShownEntry]) -> None:
+    """Refuse texts that state a figure which no cited entry holds."""
     evidence = frozenset[str]().union(*map(_evidence_figures, cited))
     invented = frozenset[str]().union(*map(stated, texts)) - evidence
     if invented:
@@ -79,6 +82,7 @@ def _no_invented_figures(texts: Iterable[str], cited: Sequence[ShownEntry]) -> N
 
 
 def _evidence_figures(entry: ShownEntry) -> frozenset[str]:
+    """The figures that an entry is evidence for: of its text, its claim, its date."""
     claimed = entry.claim.as_dict().values() if entry.claim else ()
     figures = frozenset[str]().union(*map(supported, (entry.text, *claimed)))
     if entry.valid_at is None:
@@ -88,6 +92,7 @@ def _evidence_figures(entry: ShownEntry) -> frozenset[str]:
 
 
 def _true_claim(form: ClaimForm | None, cited: Sequence[ShownEntry]) -> Claim | None:
+    """The claim under a cited entry's own key, or None; any other key is refused."""
     # The key decides which claims a later write supersedes: it must not be made up.
     if form is None:
         return None
@@ -140,6 +145,7 @@ def supported(text: str) -> frozenset[str]:
 
 
 def _found(text: str) -> Iterator[re.Match[str]]:
+    """The figures in a text, in digits of any script or in words."""
     # Compatibility forms and the digits of every script become the plain ones.
     folded = unicodedata.normalize("NFKC", text)
     plain = (str(unicodedata.decimal(c)) if c.isdecimal() else c for c in folded)
@@ -147,6 +153,7 @@ def _found(text: str) -> Iterator[re.Match[str]]:
 
 
 def _value(found: re.Match[str]) -> str:
+    """A figure in the one form in which figures are compared."""
     if found["number"]:
         sign, scale = "-" if found["sign"] else "", (found["scale"] or "").lower()
         return f"{sign}{_number(found['number'])}{scale}"

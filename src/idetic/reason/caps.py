@@ -35,6 +35,7 @@ def estimate(text: str) -> int:
 
 
 def _cost(part: str) -> int:
+    """The tokens that one part of a text may take: blanks, a word, or other signs."""
     if part.isspace():
         return len(part) // 2
     if part.isascii() and part.isalpha():
@@ -150,6 +151,7 @@ class Meter:
             self._used += call.usage
 
     def _admit(self, most: Usage) -> None:
+        """Refuse a call that could exceed a cap, counting the calls that are under way."""
         caps, held = self.caps, sum((call.usage for call in self._open), self._used)
         tokens = f"take {most.tokens:,} tokens"
         _admit("calls_per_run", "be one more", caps.calls_per_run, held.calls, 1)
@@ -164,6 +166,7 @@ _N = TypeVar("_N", int, Decimal)
 
 
 def _admit(cap: str, could: str, limit: _N, used: _N, needed: _N) -> None:
+    """Refuse a call that could exceed one cap, and say by how much."""
     if used + needed <= limit:
         return
     taken = f", of which {used:,} are used" if used else ""
@@ -179,6 +182,7 @@ def _admit(cap: str, could: str, limit: _N, used: _N, needed: _N) -> None:
 
 
 def _check_money(name: str, value: object) -> None:
+    """Refuse an amount of money that is not exact, finite and 0 or more."""
     if not isinstance(value, Decimal) or not value.is_finite() or value < 0:
         raise InputError(
             f"{name} is a Decimal, 0 or more.",

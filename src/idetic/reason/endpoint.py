@@ -100,6 +100,7 @@ class Endpoint:
 
 
 def _host(url: str) -> str:
+    """The host and port of an http address, without credentials; empty if it is none."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
@@ -245,6 +246,7 @@ class _ToolCall(BaseModel):
 
 
 def _first(*path: str) -> AliasPath:
+    """The place of a field within the first choice, the only one that is read."""
     return AliasPath("choices", 0, *path)
 
 
@@ -283,6 +285,7 @@ def by_body(host: str, body: bytes, content_type: str) -> ChatReply | Failed:
 
 
 def _as_json(arguments: str | dict[str, Any] | None) -> str:
+    """The arguments of a tool call as JSON text, also where a server sent an object."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 

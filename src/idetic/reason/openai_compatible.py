@@ -143,6 +143,7 @@ class ChatServer:
             )
 
     async def _fetch(self, request: Mapping[str, Any]) -> ChatReply | Failed:
+        """Ask once and read the answer; one of more than a megabyte is given up."""
         host = self._endpoint.host
         create: Any = self._client.chat.completions.with_streaming_response.create
         # By way of `extra_body`: older releases of the SDK do not know every parameter.
@@ -229,6 +230,7 @@ def _unreached(error: BaseException) -> bool:
 
 
 def _package() -> ModuleType:
+    """The `openai` package, imported when needed, with its log of our requests filtered."""
     try:
         openai = importlib.import_module("openai")
     except ImportError:
@@ -240,6 +242,7 @@ def _package() -> ModuleType:
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
+    """The errors of the HTTP library that the SDK uses, which it does not always wrap."""
     # The SDK wraps them until the body is read. It speaks httpx2; before its third version, httpx.
     loaded = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
     return tuple(module.HTTPError for module in loaded)
@@ -251,11 +254,13 @@ _asking: ContextVar[bool] = ContextVar("_asking", default=False)
 
 
 def _no_bodies(record: logging.LogRecord) -> bool:
+    """Filter a log record: what the SDK says at DEBUG while it asks for us is dropped."""
     return record.levelno > logging.DEBUG or not _asking.get()
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
+    """Mark what happens within as our own call, so that `_no_bodies` knows it."""
     token = _asking.set(True)
     try:
         yield

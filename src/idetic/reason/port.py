@@ -217,6 +217,7 @@ class Reasoner(Protocol):
 
 
 def _distinct(entries: Iterable[ShownEntry]) -> None:
+    """Refuse a question about no entry, or about the same one twice."""
     ids = [entry.id for entry in entries]
     if not ids:
         raise InputError("A reasoner needs at least one entry to think about.")

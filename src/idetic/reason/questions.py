@@ -71,8 +71,11 @@ Decide how the two entries stand to each other.
 
 
 def _bounded(limit: int) -> AfterValidator:
+    """The check of a text in an answer: not empty, not too long, storable."""
+
     # Not `Field(max_length=…)`: that would enter the JSON schema, where strict servers refuse it.
     def check(text: str) -> str:
+        """The text without blanks around it; an error says what is wrong with it."""
         text = text.strip()
         if not text:
             raise ValueError("is empty")
@@ -115,6 +118,7 @@ class MergeForm(Form):
 
     @model_validator(mode="after")
     def _text_where_one_is_needed(self) -> Self:
+        """Refuse a decision to write without a text, and any other with one."""
         writes = self.decision in ("ADD", "UPDATE")
         if writes and self.text is None:
             raise ValueError(f"{self.decision} needs a `text`")
@@ -160,6 +164,7 @@ def fitted(form: type[_F], content: str) -> _F:
 
 
 def _said(form: type[Form], fault: ErrorDetails) -> str:
+    """One fault of an answer in words that do not repeat the answer."""
     where, kind = fault["loc"], fault["type"]
     if kind == "json_invalid":
         return "it is not one JSON object"
@@ -189,6 +194,7 @@ class ReasonerQuestion:
 
 
 def _shown(entry: ShownEntry) -> dict[str, Any]:
+    """An entry as the model is shown it, its moment in UTC."""
     return {
         "id": str(entry.id),
         "text": entry.text,

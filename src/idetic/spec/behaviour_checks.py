@@ -45,10 +45,12 @@ def deviations(spec: SpecNode) -> Iterator[Finding]:
 
 
 def _cell(view: SpecNode) -> Cell | None:
+    """The cell that a deviation names, or None; the shape's check reports an unknown name."""
     return Cell(view.text) if view.text in set(Cell) else None
 
 
 def _changed(value: SpecNode, key: str, default: SpecPart, cell: Cell) -> Iterator[Finding]:
+    """Findings about one key that a deviation sets: unknown, unfit, or equal to the default."""
     standing = default.model_dump(mode="json")
     if key not in standing:
         yield value.finding(
@@ -163,6 +165,7 @@ def retention(spec: SpecNode) -> Iterator[Finding]:
 
 
 def _memory(spec: SpecNode, entity: RetainedEntity, override: SpecNode) -> Iterator[Finding]:
+    """Findings about one retention override: memory that is not held, or nothing changed."""
     mix = spec["typology"]["persistent"].texts()
     if mix and _TYPOLOGY_OF[entity] not in mix:
         kept = ", ".join(e for t, e in MEMORY.items() if t in mix)

@@ -38,6 +38,7 @@ def differences(old: MemorySpec, new: MemorySpec) -> tuple[Difference, ...]:
 
 
 def _compare(old: Any, new: Any, steps: Steps) -> Iterator[tuple[Steps, Any, Any]]:
+    """Where two specs differ, as far down as keys and names lead: path, old and new."""
     # As text: Python finds 1 and True equal, and the digest does not.
     if json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True):
         return
@@ -66,4 +67,5 @@ def _by_identity(value: Any) -> dict[str, Any] | None:
 
 
 def _shown(value: Any) -> str:
+    """A value as JSON; what one of the specs does not say is `not given`."""
     return "not given" if value is None else json.dumps(value, ensure_ascii=False)

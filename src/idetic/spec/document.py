@@ -86,6 +86,7 @@ def read(text: str, source: str | None = None) -> YamlDocument:
 
 
 def _compose(text: str, source: str | None) -> tuple[_SpecLoader, Node | None]:
+    """The YAML as a tree of nodes, with its loader; the parser's errors become problems."""
     try:
         loader = _SpecLoader(text)
         return loader, loader.get_single_node()
@@ -104,6 +105,7 @@ def _compose(text: str, source: str | None) -> tuple[_SpecLoader, Node | None]:
 
 
 def _syntax_fault(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, int]:
+    """Message, remedy and line of a syntax error; a tab in the indentation is named."""
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     rows = text.splitlines()
@@ -117,6 +119,7 @@ def _syntax_fault(text: str, error: yaml.MarkedYAMLError) -> tuple[str, str, int
 
 
 def _refuse(source: str | None, message: str, remedy: str, line: int | None = None) -> NoReturn:
+    """Raise the one problem that keeps the whole text from being read."""
     # The parser's own traceback would only bury what is said here.
     raise SpecInvalid([SpecProblem(WHOLE, "", message, remedy, line)], source=source) from None
 
@@ -130,6 +133,7 @@ class _NodeReader:
     findings: list[Finding] = field(default_factory=list)
 
     def mapping(self, node: MappingNode, steps: Steps) -> dict[str, Any]:
+        """A mapping as data; a key that is no text, or stands twice, is noted and left out."""
         data: dict[str, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
@@ -148,6 +152,7 @@ class _NodeReader:
         return data
 
     def _value(self, node: Node, steps: Steps) -> Any:
+        """A node as data, or None with a finding where it cannot be read."""
         self.lines.setdefault(steps, node.start_mark.line + 1)
         if isinstance(node, MappingNode) and node.tag == _TAG + "map":
             return self.mapping(node, steps)
@@ -165,4 +170,5 @@ class _NodeReader:
         return self._note(steps, f"The value cannot be read as `{tag}`.", remedy)
 
     def _note(self, steps: Steps, message: str, remedy: str) -> None:
+        """Keep a finding and go on: one fault must not hide another."""
         self.findings.append(Finding(steps, message, remedy))

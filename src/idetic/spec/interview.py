@@ -101,6 +101,7 @@ def build(answers: Answers) -> str:
 
 
 def _walk(answers: Answers) -> Iterator[tuple[InterviewQuestion, str]]:
+    """Each question with its answer, or with its default where none was given."""
     said: dict[str, str] = {}
     for question in questions_after(said):
         # Set before the next question is made: its default may follow from this answer.
@@ -171,21 +172,25 @@ class _Dumper(yaml.SafeDumper):
     """Short lists on one line, everything else in indented blocks: as one would write it."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Indent a list below its key; PyYAML would put it in the key's own column."""
         super().increase_indent(flow, False)
 
     def represent_sequence(
         self, tag: str, sequence: Any, flow_style: bool | None = None
     ) -> yaml.SequenceNode:
+        """Put a list on one line if it holds only words, and few enough to fit."""
         words = all(isinstance(item, str) for item in sequence)
         short = words and sum(len(item) + 2 for item in sequence) < 80
         return super().represent_sequence(tag, sequence, flow_style=short)
 
 
 def _dump(data: Data) -> str:
+    """Data as YAML, with the keys in the order given."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=96)
 
 
 def _anchor(said: Answers) -> Data:
+    """The `anchor` section: keys and their types, and the root and provenance if there are any."""
     nullable = _words(said["anchor.nullable"])
     keys = []
     for word in _words(said["anchor.keys"]):
@@ -202,6 +207,7 @@ def _anchor(said: Answers) -> Data:
 
 
 def _retrieval(said: Answers) -> Data:
+    """The `retrieval` section; the embedding and k are not asked for but fixed here."""
     envelope = {}
     for word in _words(said["retrieval.envelope"]):
         name, _, kind = (part.strip() for part in word.partition(":"))
@@ -217,6 +223,7 @@ def _retrieval(said: Answers) -> Data:
 
 
 def _deviation(text: str) -> Data | str:
+    """A deviation read from one line, or the line itself for the checks to refuse."""
     match = _DEVIATION.fullmatch(text.strip())
     if match is None:
         return text.strip()
@@ -226,6 +233,7 @@ def _deviation(text: str) -> Data | str:
 
 
 def _injection(said: Answers) -> Data:
+    """The `injection` section: budgets as answered, the rest of each block by default."""
     blocks: Data = {"ceiling": _plain(said["injection.ceiling"])}
     for tier in Tier:
         block = Injection().at(tier).model_dump(mode="json")
@@ -234,6 +242,7 @@ def _injection(said: Answers) -> Data:
 
 
 def _references(said: Answers) -> Data:
+    """The `references` section: what is never copied, and the canonical tables."""
     canonical = [
         dict(zip(("noun", "table", "key", "body"), part.split(), strict=False))
         for part in _words(said["references.canonical"], ";")
@@ -246,21 +255,25 @@ def _references(said: Answers) -> Data:
 
 
 def _words(text: str, separator: str = ",") -> list[str]:
+    """The parts of an answer; `none` means that there are no parts."""
     words = [word.strip() for word in text.split(separator) if word.strip()]
     return [] if words == [NONE] else words
 
 
 def _pairs(text: str) -> Data:
+    """An answer of `key=value` parts as a mapping."""
     pairs = (word.partition("=") for word in _words(text))
     return {key.strip(): _plain(value) for key, _, value in pairs}
 
 
 def _plain(text: str) -> Any:
+    """A word of an answer as YAML would read it: a list, a truth value, a number or text."""
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
         return [_plain(part) for part in _words(text[1:-1])]
     if text in ("true", "false"):
         return text == "true"
+    # Whole numbers first: 60 is not to become 60.0.
     for number in (int, float):
         try:
             return number(text)

@@ -188,6 +188,7 @@ _HEDGES = {
 
 
 def _schema(said: Answers) -> str | None:
+    """The agent's name as the name of its schema, or `memory` where that is taken."""
     name = said["agent"]
     taken = reserved.is_reserved_schema(name) or name == "langgraph"
     return "memory" if taken else name or None
@@ -208,6 +209,7 @@ def _reasons(said: Answers) -> str:
 
 
 def _because(said: Answers) -> str:
+    """The usual justification of the leak defence, by how canonical content is used."""
     if said["leak_defence.reasons"] == Reasons.OVER:
         return "It makes claims out of canonical content, so a copy is one sentence away."
     return "It reaches canonical content through tools and keeps what it concluded."
@@ -282,6 +284,7 @@ class _Template:
 
 
 def _templates() -> Iterator[_Template]:
+    """The questions, read from their text; a last line that begins with `=` is the default."""
     for text in re.split(r"\n(?=\S)", _TEXTS.strip()):
         head, *lines = text.split("\n  ")
         key, _, prompt = head.partition(": ")
@@ -303,6 +306,7 @@ def questions_after(said: Answers) -> Iterator[InterviewQuestion]:
 
 
 def _budgets_differ(said: Answers) -> bool:
+    """Whether the ceiling or a budget deviates, so that a justification is asked for."""
     static = Injection()
     budgets = [said[f"injection.{tier}"] != str(static.at(tier).budget) for tier in Tier]
     return said["injection.ceiling"] != str(static.ceiling) or any(budgets)

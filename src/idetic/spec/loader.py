@@ -77,6 +77,7 @@ def _spec(
     line_of: Callable[[Steps], int | None],
     source: str | None,
 ) -> MemorySpec:
+    """The spec that plain data make, or `SpecInvalid` with everything found, in order."""
     fitted, root = fit(MemorySpec, data), SpecNode(data)
     misshapen = fitted if isinstance(fitted, list) else []
     # What could not be read stands as null in the data; what follows from that is no news.
@@ -117,6 +118,7 @@ def _shipped(name: str) -> MemorySpec:
 
 
 def _no_such_agent(name: str) -> SpecNotFound:
+    """The error for a name that is not shipped; it names the nearest one that is."""
     known = shipped()
     close = nearest(name, known)
     return SpecNotFound(
@@ -129,6 +131,7 @@ def _no_such_agent(name: str) -> SpecNotFound:
 
 
 def _from_file(path: Path) -> MemorySpec:
+    """The spec of a YAML file, of which no more is read than a spec may have."""
     if path.suffix.lower() not in _SUFFIXES:
         raise SpecNotFound(
             f"`{path}` is not a YAML file.",
@@ -152,6 +155,7 @@ def _from_file(path: Path) -> MemorySpec:
 
 
 def _decoded(raw: bytes, path: Path) -> str:
+    """A file's bytes as text; the first byte that is not UTF-8 is a problem with its line."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -31,6 +31,7 @@ class _Reader:
         self._left = MAX_VALUES
 
     def value(self, value: Any, steps: Steps) -> Any:
+        """A value as plain data; what a spec cannot hold becomes None and a finding."""
         self._left -= 1
         if len(steps) > MAX_DEPTH or self._left < 0:
             return self._refuse_size(steps)
@@ -46,6 +47,7 @@ class _Reader:
         return self._scalar(value, steps)
 
     def _mapping(self, mapping: Mapping[Any, Any], steps: Steps) -> dict[str, Any]:
+        """A mapping as plain data; a key that is not plain text is left out, with a finding."""
         data: dict[str, Any] = {}
         for key, value in mapping.items():
             name = key.value if isinstance(key, Enum) else key
@@ -56,6 +58,7 @@ class _Reader:
         return data
 
     def _scalar(self, value: Any, steps: Steps) -> Any:
+        """A single value as it is, or None and a finding where a spec cannot hold it."""
         wrong = None
         if isinstance(value, str):
             wrong = None if storable(value) else "The text holds NUL or a lone surrogate."
@@ -68,10 +71,12 @@ class _Reader:
         return value if wrong is None else self._refuse(steps, wrong)
 
     def _refuse(self, steps: Steps, message: str) -> None:
+        """Keep a finding about one value; None stands in its place."""
         remedy = "Write plain text, a finite number, true or false, a list or a mapping."
         self.findings.append(Finding(steps, message, remedy))
 
     def _refuse_size(self, steps: Steps) -> None:
+        """Keep one finding about data without end, however often the bounds are met."""
         # Said once, at the top: the thousandth level of a cycle has no path worth reading.
         message = "The data are nested too deep or hold far too many values."
         finding = Finding(steps[:1], message, "Remove what refers back to itself.")

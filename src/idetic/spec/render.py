@@ -65,6 +65,7 @@ def render(spec: MemorySpec) -> str:
 
 
 def _anchor(spec: MemorySpec) -> Iterator[str]:
+    """The keys that own memory, the row they belong to, and the provenance."""
     keys, root, provenance = spec.anchor.keys, spec.anchor.root, spec.anchor.provenance
     yield f"Memory is owned by ({_codes(k.name for k in keys)}); all keys are required to write."
     yield _table(
@@ -83,10 +84,12 @@ def _anchor(spec: MemorySpec) -> Iterator[str]:
 
 
 def _typology(spec: MemorySpec) -> Iterator[str]:
+    """What kinds of memory each tier holds."""
     yield _table(("Tier", "Typologies"), [(tier, spec.typology.at(tier)) for tier in Tier])
 
 
 def _tiers(spec: MemorySpec) -> Iterator[str]:
+    """What each tier is called here, how it ends, what it observes and holds."""
     yield "Three tiers; `persistent` is the top one."
     rows = []
     for tier in Tier:
@@ -98,6 +101,7 @@ def _tiers(spec: MemorySpec) -> Iterator[str]:
 
 
 def _backend(spec: MemorySpec) -> Iterator[str]:
+    """Where memory is stored, and the log that it is derived from if there is one."""
     part = spec.backend
     if part.log is not None:
         who = " and the ".join(persona.title() for persona in part.log.personas)
@@ -115,6 +119,7 @@ def _backend(spec: MemorySpec) -> Iterator[str]:
 
 
 def _retrieval(spec: MemorySpec) -> Iterator[str]:
+    """How recall finds entries, and what each signal, tier and envelope key weighs."""
     part, fusion = spec.retrieval, _code(spec.retrieval.fusion.method)
     if part.fusion.method is FusionMethod.RRF:
         fusion += f" with k = {part.fusion.k}"
@@ -174,6 +179,7 @@ def resolved(spec: MemorySpec, section: str) -> dict[Cell, SpecPart]:
 
 
 def _deviations(section: str, declared: Behaviour, policies: dict[Cell, SpecPart]) -> Iterator[str]:
+    """A line for each deviation, in the order of the cells: what it changes, and why."""
     for deviation in sorted(declared.deviations, key=lambda d: list(Cell).index(d.cell)):
         default, policy = DEFAULTS[section][deviation.cell], policies[deviation.cell]
         changes = "; ".join(
@@ -211,6 +217,7 @@ def _retention(spec: MemorySpec) -> Iterator[str]:
 
 
 def _injection(spec: MemorySpec) -> Iterator[str]:
+    """The token budget of each tier, marked where it is not the default."""
     section, static = spec.injection, Injection()
     rows = []
     for tier in Tier:
@@ -229,6 +236,7 @@ def _injection(spec: MemorySpec) -> Iterator[str]:
 
 
 def _references(spec: MemorySpec) -> Iterator[str]:
+    """What is referred to and never copied, and the canonical tables."""
     part = spec.references
     yield "Non-mirror list, referenced and never copied:"
     yield _bullets(_prose(category) for category in part.non_mirror)
@@ -243,6 +251,7 @@ def _references(spec: MemorySpec) -> Iterator[str]:
 
 
 def _canonical(canonical: Canonical) -> tuple[str, ...]:
+    """One canonical table as a row of the page."""
     pinned = f"{canonical.versions}.{canonical.version}" if canonical.versions else None
     columns = (pinned, canonical.body, canonical.strength, canonical.scope)
     return (
@@ -254,6 +263,7 @@ def _canonical(canonical: Canonical) -> tuple[str, ...]:
 
 
 def _gates(spec: MemorySpec) -> Iterator[str]:
+    """What each boundary does to a text that crosses it, and why."""
     at = {gate.boundary: gate for gate in spec.gates}
     if not at:
         yield "No boundary transforms anything."
@@ -265,6 +275,7 @@ def _gates(spec: MemorySpec) -> Iterator[str]:
 
 
 def _visibility(spec: MemorySpec) -> Iterator[str]:
+    """What each principal may do, how origins are trusted, how answers are hedged."""
     part = spec.visibility
     yield "The application checks each scope first; row-level security stands behind it."
     may = [(kind, part.principals[kind] or "nothing") for kind in PrincipalKind]
@@ -275,6 +286,7 @@ def _visibility(spec: MemorySpec) -> Iterator[str]:
 
 
 def _audit(spec: MemorySpec) -> Iterator[str]:
+    """What is never deleted, which actions rest on memory, and the exemptions."""
     yield (
         "Universal: append-only. Persistent memory and whatever an action rests on are never "
         "deleted; a state column records each transition."
@@ -290,6 +302,7 @@ def _audit(spec: MemorySpec) -> Iterator[str]:
 
 
 def _leak_defence(spec: MemorySpec) -> Iterator[str]:
+    """How the agent uses canonical content, how it is guarded, and why so."""
     part = spec.leak_defence
     yield f"{_REASONING[part.reasons]} {_GUARDING[part.guard]}"
     yield f"Because: {_prose(part.because)}"
@@ -353,6 +366,7 @@ def _shown(value: Any) -> str:
 
 
 def _bold_if(differs: bool, value: Any) -> str:
+    """A value as a reader sees it, in bold where it is not the default."""
     return f"**{_shown(value)}**" if differs else _shown(value)
 
 
@@ -362,13 +376,16 @@ def _code(text: str) -> str:
 
 
 def _codes(names: Iterable[str]) -> str:
+    """Names as the spec's file has them, in a row."""
     return ", ".join(map(_code, names))
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A Markdown table; values are shown as a reader sees them."""
     cells = (head, ["---"] * len(head), *([_shown(value) for value in row] for row in rows))
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
 def _bullets(items: Iterable[str]) -> str:
+    """A Markdown list of items that are Markdown already."""
     return "\n".join(f"- {item}" for item in items)

@@ -117,6 +117,7 @@ def complete(
 
 
 def _policy(grace: int, disposal: Disposal) -> RetentionPolicy:
+    """A default policy: nothing expires by itself, and a tombstone has its grace."""
     return RetentionPolicy(active_ttl_days=None, tombstone_grace_days=grace, disposal=disposal)
 
 

@@ -69,12 +69,15 @@ def unknown_key(steps: Steps, known: Iterable[str]) -> Finding:
 
 
 def _one_of(word: str, known: tuple[str, ...]) -> str:
+    """A remedy that lists the known words, after the nearest one if any is near."""
     close, listed = meant(word, known), ", ".join(known)
     return f"{close}Known: {listed}." if close else f"Use one of: {listed}."
 
 
 def _finding(model: type[BaseModel], detail: ErrorDetails, base: Steps) -> Finding:
+    """One of pydantic's errors as a finding: its path, and the author's words for it."""
     inside, kind, value = detail["loc"], detail["type"], detail["input"]
+    # So pydantic marks that a mapping's key is wrong, and not its value.
     of_key = inside[-1:] == ("[key]",)
     inside = inside[:-1] if of_key else inside
     steps = (*base, *inside)
@@ -95,6 +98,7 @@ def _finding(model: type[BaseModel], detail: ErrorDetails, base: Steps) -> Findi
 
 
 def _missing(steps: Steps) -> tuple[str, str]:
+    """Message and remedy for an answer that is not given, with an example if there is one."""
     question = QUESTIONS.get(str(steps[0])) if len(steps) == 1 else None
     written = example(steps)
     return (
@@ -106,10 +110,12 @@ def _missing(steps: Steps) -> tuple[str, str]:
 
 
 def _bad_name(word: str, pattern: str) -> tuple[str, str]:
+    """Message and remedy for a name that its pattern refuses."""
     shown = _shown(word)
     if r"\." in pattern:
         remedy = "Write `schema.table` in lower case, for example `worlds.rules`."
         return f"{shown} is not a table's full name.", remedy
+    # The error has the pattern alone, so the bound is read off it.
     longest = 36 if "{0,35}" in pattern else 63
     wrong = "cannot be a name" if len(word) <= longest else f"is too long: {len(word)} characters"
     letters = "lower-case letters, digits and underscores, beginning with a letter"
@@ -136,6 +142,7 @@ def _unfit(kind: str, value: Any, bounds: dict[str, Any], written: str | None) -
 
 
 def _shown(value: Any) -> str:
+    """A value as a message quotes it: on one line, and not too long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
     return f"`{text[:47]}…`" if len(text) > 48 else f"`{text}`"
@@ -189,6 +196,7 @@ def _keys_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _is_model(annotation: Any) -> bool:
+    """Whether an annotation is a part of the spec with keys of its own."""
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 

@@ -78,6 +78,7 @@ class ScriptedSession:
         return play.scene(f"{number} {self.name}: {self._counted()}", lines, shown)
 
     def _counted(self) -> str:
+        """What happens in the session, counted in words for the title of its scene."""
         notes = sum(not label.startswith(ASK) for label in self.labels)
         threads = len(self.threads)
         said = f"{threads} thread{'s' * (threads > 1)}, {notes} note{'s' * (notes > 1)}"
@@ -107,6 +108,7 @@ class ScriptedSession:
     async def _write(
         self, play: Performance, place: Session | Interaction, labels: list[str]
     ) -> None:
+        """Write the notes of these labels, twice if the story says so, and note what came of it."""
         turn = place.place.interaction_id
         seen = [self._observation(play, label, turn) for label in labels]
         for _ in range(2 if self.twice else 1):
@@ -129,6 +131,7 @@ class ScriptedSession:
             await self.disputes.raise_by(play, entry_id)
 
     def _observation(self, play: Performance, label: str, turn: UUID | None) -> Observation:
+        """The observation that a label stands for: a rule restated, or a saying."""
         provenance = {"world_model_version": model_version(play.day)}
         if label.startswith(COPY):
             restated = play.rules.texts[label.removeprefix(COPY)].says
@@ -141,6 +144,7 @@ class ScriptedSession:
             claim=saying.claim,
             provenance=provenance,
             heard_from=saying.heard_from,
+            # What is sent twice has a key, so that it is written once.
             idempotency_key=f"{turn}:{label}" if self.twice else None,
         )
 
@@ -171,6 +175,7 @@ async def refuse(play: Performance, restates: str, asserts: str) -> Scene:
 
 
 async def _refused(write: Awaitable[Receipt], note: str) -> Row:
+    """The refusal that a forbidden write must meet, as a row; if it is accepted, an error."""
     try:
         await write
     except (ShadowRefused, WritePolicyRefused) as error:

@@ -218,6 +218,7 @@ async def count(play: Performance) -> dict[str, int]:
 
 
 def _kind(entry: Entry) -> str:
+    """What a story counts an entry as: by its state, then its tier and its typology."""
     if entry.state is EntryState.CURRENT:
         if entry.tier is not Tier.PERSISTENT:
             return "kept"

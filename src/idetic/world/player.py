@@ -78,6 +78,7 @@ async def perform(
 
 
 def _days_ago(db: Idetic, days: int) -> datetime:
+    """Midnight in UTC, so many days before today by the clock of the handle."""
     today = datetime.combine(db.clock.now().astimezone(UTC), time(), UTC)
     return today - timedelta(days=days)
 
@@ -184,6 +185,7 @@ class _Load:
         }
 
     async def _domain(self, where: str, domain: Domain) -> None:
+        """Play the story of one domain, and keep what it came to."""
         story = read_story(domain.story)
         self._total += len(story.events)
 
@@ -204,6 +206,7 @@ class _Load:
                 await Cast(agent, domain.setting).keeper.embed()
 
     async def _persona(self, where: str, agent: WorldPersona) -> None:
+        """Play the days of one agent with personas, and keep what they came to."""
         story, clock = read_data(agent.agent_id), self._clock()
         player = _PersonaPlayer(self._db.under(clock), clock, agent, story["instructions"])
         self._total += len(story["days"])
@@ -213,9 +216,11 @@ class _Load:
         self._counts[where] = dict(player.counts)
 
     def _clock(self) -> StoryClock:
+        """A new clock from the world's first day: each story tells its own time."""
         return StoryClock(self._begins, _BETWEEN, _THREAD)
 
     def _tell(self, what: str) -> None:
+        """Count one more step, and tell how far the load is if somebody wants to know."""
         self._done += 1
         if self._progress is not None:
             self._progress(what, self._done, self._total)
@@ -258,6 +263,7 @@ class _PersonaPlayer:
             self.counts["underived"] = 0
 
     async def _memory(self, *, derive: bool) -> PersonaMemory:
+        """The agent's memory with or without derivation, each opened once."""
         if derive not in self._memories:
             self._memories[derive] = await self._db.persona(
                 self._identity, tenant=self._tenant, derive=derive
@@ -277,6 +283,7 @@ class _PersonaPlayer:
 
 
 def _world(attempt: int, came_to: Mapping[str, Any], *, loaded: bool) -> World:
+    """The demo world of an attempt, as told by what its load came to."""
     begins = datetime.fromisoformat(came_to["begins"])
     found = organisations(attempt)
     actions = [

@@ -53,6 +53,7 @@ class Cast:
         return self._bind(Principal.agent(name or self.setting.explorer))
 
     def _bind(self, principal: Principal) -> Memory:
+        """The memory of this setting, as one of its principals."""
         place = self.setting
         return self._agent.bind(principal=principal, org_id=place.org_id, domain_id=place.domain_id)
 
