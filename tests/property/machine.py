@@ -26,8 +26,8 @@ from psycopg.types.json import set_json_loads
 from idetic import Idetic, IdeticError, Principal, Receipt, Tier, Typology, errors
 from idetic.context import Worlds
 from idetic.embed.port import Embedder
+from idetic.library.sync import SyncIdetic
 from idetic.model import PrincipalKind
-from idetic.verbs.handle import SyncHandle
 from tests.conftest import RULE_TEXT, TestDatabase
 from tests.property import promises
 from tests.property.closing_model import ClosingTenant
@@ -112,7 +112,7 @@ class Ground(RuleBasedStateMachine):
         return multiple(*(self.session(number, PrincipalKind.OPERATOR) for number in ANCHORS))
 
     async def _register(self, anchor: dict[str, UUID]) -> UUID:
-        worlds = Worlds(self.db._target)
+        worlds = Worlds(self.db.target)
         world = await worlds.register(anchor["org_id"], anchor["domain_id"], "Payments")
         return (await worlds.put_rule(anchor["org_id"], world, RULE_TEXT)).id
 
@@ -121,7 +121,7 @@ class Ground(RuleBasedStateMachine):
             self.database.dsn, admin_dsn=self.database.admin_dsn, clock=self.clock,
             embedder=self.embedder,
         )  # fmt: skip
-        self.db = SyncHandle(opened, self.portal).__enter__()
+        self.db = SyncIdetic(opened, self.portal).__enter__()
         agent = self.db.agent("world_agent")
         self.memories = {
             (number, kind): agent.bind(principal=Principal(kind, kind.value), **anchor)

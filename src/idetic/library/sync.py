@@ -251,6 +251,7 @@ class SyncIdetic(SyncHandle):
     apply_specs = blocking(Idetic.apply_specs)
     spec_versions = blocking(Idetic.spec_versions)
     distribute = blocking(Idetic.distribute)
+    close = blocking(Idetic.close)
 
     @property
     def keys(self) -> SyncKeys:

@@ -67,11 +67,14 @@ def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
         # What was said before the command's name holds for it too.
         context.default_map = {context.invoked_subcommand: {"dsn": dsn, "json": json}}
         return
+    from idetic.store.embedded import status
     from idetic.surfaces.cli.sources import with_database
     from idetic.world.player import perform
 
     begun, stage = time.monotonic(), Stage(quiet=json)
-    stage.say("Governed memory for AI agents. It happens in tenants of its own.", "bold")
+    place = "the database that the DSN names" if dsn else f"the embedded server in {status().home}"
+    stage.say("Governed memory for AI agents.", "bold")
+    stage.say(f"This happens in {place}, in tenants of its own.")
 
     async def work(db: Idetic) -> tuple[World, Performance]:
         """Load the world, say what became of the load, and play the tour."""

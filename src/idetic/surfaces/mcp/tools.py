@@ -75,7 +75,7 @@ class OfferedTool:
 def tools() -> list[OfferedTool]:
     """Every tool that a connection may offer."""
     made = [_tool(verb, verb.tool) for verb in VERBS.values() if verb.tool is not None]
-    return [*made, _explain()]
+    return sorted([*made, _explain()], key=lambda tool: tool.name)
 
 
 def _tool(verb: Verb[..., Any], declared: McpTool) -> OfferedTool:
