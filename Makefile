@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup model browser pooler demo serve test lint fix coverage figures trace bench faults \
-	canaries moving picture drawings freeze baseline-dump docs wheel wheel-check stranger lock clean
+	canaries moving picture drawings reference freeze baseline-dump docs wheel wheel-check stranger lock clean
 
 help:
 	@echo "make demo            the end-to-end story in the terminal (sets everything up first)"
@@ -32,6 +32,7 @@ help:
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make moving          export, import, export of ten thousand entries: equal to the byte"
 	@echo "make picture         the console's picture in the README, taken anew"
+	@echo "make reference       the tables of the HTTP reference, from the verbs' declarations"
 	@echo "make drawings        the pictures of tables and rooms in the documentation, drawn anew"
 	@echo "make freeze          what this release froze, compared; ANEW=1 freezes it once more"
 	@echo "make baseline-dump   the dump of the baseline that upgrades are tested with, made anew"
@@ -145,6 +146,10 @@ picture: setup model browser
 	$(BIN)/python -m tests.support.picture
 
 # The tables from the catalog, the rooms from the imports; tests compare both.
+# The tables of the HTTP reference, from the declarations.
+reference: setup
+	$(BIN)/python -m tests.support.openapi_page
+
 drawings: setup
 	$(BIN)/python -m tests.support.schema_picture
 	$(BIN)/python -m tests.support.rooms_picture
