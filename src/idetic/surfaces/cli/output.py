@@ -71,12 +71,7 @@ def listing(rows: Sequence[Mapping[str, object]], title: str | None = None) -> T
     from rich.table import Table
 
     made = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
     for column in rows[0]:
         made.add_column(column, no_wrap=column in _WHOLE, overflow="fold")
