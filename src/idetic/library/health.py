@@ -181,7 +181,7 @@ def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:
 def _model() -> Check:
     """Whether the embedding model is installed and verified; recall goes on without it."""
     model = status()
-    found = f"{model.model}, verified" if model.verified else model.reason
+    found = f"{model.model} {model.precision}, verified" if model.verified else model.reason
     remedy = "Run `idetic model install`; until then recall goes without meaning."
     return _check("embedding model", not model.verified, found, remedy, soft=True)
 

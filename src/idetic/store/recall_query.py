@@ -107,7 +107,8 @@ class SignalScore:
 class Hit:
     """One recalled entry, with every signal's rank and value: `explain` needs nothing more.
 
-    `reranked` is the reranker's score, where one sits on top; the order is then its order.
+    `reranked` is its blend with the reranker's score, from 0 to 1, where one sits on top: the
+    first twenty hits are then in its order.
     """
 
     entry: Entry
