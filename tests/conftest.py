@@ -56,6 +56,12 @@ def model_path() -> Path:
 
 
 @pytest.fixture(scope="session")
+def reranker_path() -> Path:
+    """Where the real pinned reranker lies, installed if it is not yet."""
+    return install(key=files.RERANKER.key).path
+
+
+@pytest.fixture(scope="session")
 def embedder(model_path: Path) -> BgeSmall:
     """The real pinned model."""
     return load(model_path)

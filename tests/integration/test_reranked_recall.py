@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from idetic import Idetic, MemorySpec
-from idetic.embed import install
 from idetic.recall.hits import Hit, Recall, explain
 from idetic.recall.rerank import RERANKED, Reranker, blend
 from idetic.spec.loader import load
@@ -126,8 +125,8 @@ async def test_a_reranker_that_fails_is_told_and_the_fused_order_stands(
     assert list(recall.hits) == by_score(recall.hits)
 
 
+@pytest.mark.usefixtures("reranker_path")
 async def test_the_installed_one_is_used_by_the_spec_alone(database: TestDatabase) -> None:
-    install(key="reranker")
     recall = await recalled(database, None, spec=wanting())
     assert not any(told.what == "reranker" for told in recall.not_used)
     assert all(hit.reranked is not None for hit in recall.hits)
