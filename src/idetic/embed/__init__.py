@@ -1,4 +1,4 @@
-"""The pinned models: `files` (pins, directories), `sources`, `installer`, `model_status`, `bge`.
+"""The pinned models: `files` (pins, directories), `sources`, `installer`, `bge`.
 
 `bge` is the embedding model at work; the reranker works in `idetic.recall.rerank`. `port` says what
 Idetic asks of any embedder. Importing this package loads neither onnxruntime nor numpy; `load()`
@@ -6,8 +6,7 @@ does.
 """
 
 from .bge import BgeSmall, load
-from .installer import Installed, install
-from .model_status import ModelStatus, status, verify
+from .installer import Installed, ModelStatus, install, status, verify
 from .port import Embedder, EmbeddingFailed, EmbeddingModel, ModelCorrupt, ModelMissing
 
 __all__ = [

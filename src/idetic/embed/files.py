@@ -51,52 +51,27 @@ class PinnedModel:
 
 _BGE = "bge-small-en-v1.5"
 _BGE_TOKENIZER = PinnedFile(
-    name="tokenizer.json",
-    size=711_396,
-    sha256="d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+    "tokenizer.json", 711_396, "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"
 )
-INT8 = PinnedModel(
-    key="int8",
-    role="embedding model",
-    name=_BGE,
-    precision="int8",
-    folder=f"{_BGE}-int8",
-    tokenizer=_BGE_TOKENIZER,
-    weights=PinnedFile(
-        name="model.onnx",
-        size=34_015_106,
-        sha256="68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
-    ),
+_INT8_WEIGHTS = PinnedFile(
+    "model.onnx", 34_015_106, "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743"
 )
-FP16 = PinnedModel(
-    key="fp16",
-    role="embedding model",
-    name=_BGE,
-    precision="fp16",
-    folder=_BGE,
-    tokenizer=_BGE_TOKENIZER,
-    weights=PinnedFile(
-        name="model_optimized.onnx",
-        size=66_465_124,
-        sha256="51f1bd0addd6e859e42c2c8021a5e5461385bb676a649f4b269aa445449f2431",
-    ),
+_FP16_WEIGHTS = PinnedFile(
+    "model_optimized.onnx",
+    66_465_124,
+    "51f1bd0addd6e859e42c2c8021a5e5461385bb676a649f4b269aa445449f2431",
 )
+_RERANKER_TOKENIZER = PinnedFile(
+    "tokenizer.json", 711_661, "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448"
+)
+_RERANKER_WEIGHTS = PinnedFile(
+    "model.onnx", 34_001_604, "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"
+)
+_EMBEDS, _MINILM = "embedding model", "ms-marco-MiniLM-L-12-v2"
+INT8 = PinnedModel("int8", _EMBEDS, _BGE, "int8", f"{_BGE}-int8", _BGE_TOKENIZER, _INT8_WEIGHTS)
+FP16 = PinnedModel("fp16", _EMBEDS, _BGE, "fp16", _BGE, _BGE_TOKENIZER, _FP16_WEIGHTS)
 RERANKER = PinnedModel(
-    key="reranker",
-    role="reranker",
-    name="ms-marco-MiniLM-L-12-v2",
-    precision="int8",
-    folder="ms-marco-MiniLM-L-12-v2",
-    tokenizer=PinnedFile(
-        name="tokenizer.json",
-        size=711_661,
-        sha256="cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
-    ),
-    weights=PinnedFile(
-        name="model.onnx",
-        size=34_001_604,
-        sha256="1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-    ),
+    "reranker", "reranker", _MINILM, "int8", _MINILM, _RERANKER_TOKENIZER, _RERANKER_WEIGHTS
 )
 # The form that a new install brings, and that loads where both are installed.
 DEFAULT = INT8
@@ -203,6 +178,7 @@ def first_usable(
     use: Callable[[Path, PinnedModel], T],
     models: Sequence[PinnedModel],
     given: ModelDirectory | None = None,
+    passed_over: Callable[[str], None] = lambda _why: None,
 ) -> tuple[ModelDirectory, PinnedModel, T]:
     """The first directory that `use` accepts, with which model, and what it made of it.
 
@@ -213,22 +189,13 @@ def first_usable(
     for place, model in ((given, m) for m in models) if given else places(models):
         try:
             return place, model, use(place.path, model)
-        except ModelCorrupt as error:
-            failures.append(error)
-        except ModelMissing as error:
+        except (ModelMissing, ModelCorrupt) as error:
             # That the other form is not there either would only be noise.
-            if model is models[0]:
+            if model is models[0] or isinstance(error, ModelCorrupt):
                 failures.append(error)
-    raise _unusable(models, failures)
-
-
-def _unusable(
-    models: Sequence[PinnedModel], failures: Sequence[ModelMissing | ModelCorrupt]
-) -> ModelMissing | ModelCorrupt:
-    """The error that no directory has a usable model, with the command that brings one."""
+                passed_over(f"{place.name}: {error.message}")
     reasons = " ".join(error.message for error in failures)
     command = "idetic model install" + (f" {models[0].key}" if len(models) == 1 else "")
-    remedy = f"Run `{command}`."
-    if any(isinstance(error, ModelCorrupt) for error in failures):
-        return ModelCorrupt(f"The {models[0].role} is not usable. {reasons}", remedy=remedy)
-    return ModelMissing(f"The {models[0].role} is not installed. {reasons}", remedy=remedy)
+    corrupt = any(isinstance(error, ModelCorrupt) for error in failures)
+    state, kind = ("usable", ModelCorrupt) if corrupt else ("installed", ModelMissing)
+    raise kind(f"The {models[0].role} is not {state}. {reasons}", remedy=f"Run `{command}`.")

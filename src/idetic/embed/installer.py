@@ -1,4 +1,7 @@
-"""Bringing a model onto this machine: sources in order, whole and checked, or not at all."""
+"""Bringing a model onto this machine: sources in order, whole and checked, or not at all.
+
+And what became of it: `status` and `verify` tell which form is here, where from, and why.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from . import files
@@ -22,21 +24,12 @@ _STAGING = ".partial-"
 
 
 @dataclass(frozen=True, slots=True)
-class FailedSource:
-    """A source that was tried before the one that worked, and why it did not."""
-
-    source: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Installed:
     """Where the model is now, which source it came from, and why that one."""
 
     source: str
     path: Path
     why: str
-    attempts: tuple[FailedSource, ...] = ()
 
 
 def silent(_message: str) -> None:
@@ -55,79 +48,55 @@ def install(
     tenant's vectors are of one form, so what works is not replaced unasked. Two installs at once
     are safe: the second waits and finds the first one's files.
     """
-    failed: list[FailedSource] = []
+    failed: list[str] = []
+
+    def passed_over(why: str) -> None:
+        """Keep the reason, and tell it."""
+        failed.append(why.removesuffix("."))
+        progress(f"Not from the {why}")
+
     models = (files.pinned(key),) if key else files.usable_forms()
-    if found := _found(models, failed, progress):
-        return found
-    model = models[0]
-    with _alone(files.cache_directory(model).path):
+    with suppress(ModelMissing, ModelCorrupt):
+        return _found(models, passed_over)
+    with _alone(files.cache_directory(models[0]).path):
         # Again, because whoever held the lock may have done the work meanwhile.
-        if found := _found(models, [], silent):
-            return found
-        chosen = sources_of(model) if sources is None else sources
-        return _fetch_first(chosen, model, failed, progress)
-
-
-def _found(
-    models: Sequence[files.PinnedModel], failed: list[FailedSource], progress: Progress
-) -> Installed | None:
-    """The model that is already on this machine, if its files are the pinned ones."""
-    for place, model in files.places(models):
-        bring = partial(files.contents, place.path, model)
-        # That a form nobody asked for is not here either is no news.
-        told = (failed, progress) if model is models[0] else ([], silent)
-        if _worked(place.name, bring, *told):
-            named = place.name == files.MODEL_DIR_VARIABLE
-            why = "You named this directory." if named else "It was already installed here."
-            return Installed(place.name, place.path, why, tuple(failed))
-    return None
-
-
-def _worked(
-    name: str, bring: Callable[[], object], failed: list[FailedSource], progress: Progress
-) -> bool:
-    """Whether a source brought the model; if not, its reason is kept and told."""
-    try:
-        bring()
-    except (SourceFailed, ModelMissing, ModelCorrupt) as error:
-        reason = str(error) if isinstance(error, SourceFailed) else error.message
-        failed.append(FailedSource(name, reason.removesuffix(".")))
-        progress(f"Not from the {name}: {reason}")
-        return False
-    return True
-
-
-def _fetch_first(
-    sources: Sequence[ModelSource],
-    model: files.PinnedModel,
-    failed: list[FailedSource],
-    progress: Progress,
-) -> Installed:
-    """Install from the first source that brings the model whole, or say what each one lacked."""
-    target = files.cache_directory(model).path
-    for source in sources:
-        with tempfile.TemporaryDirectory(prefix=_STAGING, dir=target.parent) as staging:
-            fetch = partial(_fetch, source, model, Path(staging), progress)
-            if not _worked(source.name, fetch, failed, progress):
-                continue
-            before = "; ".join(f"{one.source}: {one.reason}" for one in failed)
-            why = f"It came from the {source.name} because nothing before it had the model"
-            installed = Installed(source.name, target, f"{why} ({before}).", tuple(failed))
-            _move_in(Path(staging), model, installed)
-        progress(f"Installed from the {source.name} into {target}. {installed.why}")
-        return installed
-    tried = "; ".join(f"{one.source}: {one.reason}" for one in failed)
+        with suppress(ModelMissing, ModelCorrupt):
+            return _found(models, silent)
+        for source in sources_of(models[0]) if sources is None else sources:
+            try:
+                return _installed(source, models[0], failed, progress)
+            except SourceFailed as error:
+                passed_over(f"{source.name}: {error}")
+            except (ModelMissing, ModelCorrupt) as error:
+                passed_over(f"{source.name}: {error.message}")
     raise ModelMissing(
-        f"No source has the {model.role} ({model.key}). Tried: {tried}.",
+        f"No source has the {models[0].role} ({models[0].key}). Tried: {'; '.join(failed)}.",
         remedy="Copy the two files named in docs/how-to/install-the-model.md into a directory "
         "and set IDETIC_MODEL_DIR to it. Until then recall works without it, and says so.",
     )
 
 
-def _fetch(source: ModelSource, model: files.PinnedModel, into: Path, progress: Progress) -> None:
-    """Bring the files from a source and check that they are the pinned ones."""
-    source.fetch(model, into, progress)
-    files.contents(into, model)
+def _found(models: Sequence[files.PinnedModel], passed_over: Progress) -> Installed:
+    """The model that is already on this machine, if its files are the pinned ones."""
+    place, _, _ = files.first_usable(files.contents, models, passed_over=passed_over)
+    named = place.name == files.MODEL_DIR_VARIABLE
+    why = "You named this directory." if named else "It was already installed here."
+    return Installed(place.name, place.path, why)
+
+
+def _installed(
+    source: ModelSource, model: files.PinnedModel, failed: Sequence[str], progress: Progress
+) -> Installed:
+    """Install from a source that brings the model whole; it says why not otherwise."""
+    target = files.cache_directory(model).path
+    with tempfile.TemporaryDirectory(prefix=_STAGING, dir=target.parent) as staging:
+        source.fetch(model, Path(staging), progress)
+        files.contents(Path(staging), model)
+        why = f"It came from the {source.name} because nothing before it had the model"
+        installed = Installed(source.name, target, f"{why} ({'; '.join(failed)}).")
+        _move_in(Path(staging), model, installed)
+    progress(f"Installed from the {source.name} into {target}. {installed.why}")
+    return installed
 
 
 def _move_in(staging: Path, model: files.PinnedModel, installed: Installed) -> None:
@@ -166,3 +135,61 @@ def _alone(target: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStatus:
+    """Whether a pinned model is here, and how it came."""
+
+    key: str
+    """What `idetic model` calls it: int8, fp16 or reranker."""
+    model: str
+    precision: str
+    installed: bool
+    verified: bool
+    """Both files were read and have the pinned SHA-256."""
+    path: Path | None = None
+    source: str | None = None
+    """Where the files were first obtained; the directory's name if nobody wrote it down."""
+    weights_sha256: str
+    reason: str
+    """In one sentence: why this source, or why there is no model."""
+
+
+def status(key: str | None = None) -> ModelStatus:
+    """Look for a model and check its hashes; a bad or absent one is told, not raised.
+
+    Without a key it is the embedding model that would be loaded.
+    """
+    try:
+        return verify(key)
+    except (ModelMissing, ModelCorrupt) as error:
+        model = files.pinned(key) if key else files.DEFAULT
+        return _unverified(model, str(error), installed=isinstance(error, ModelCorrupt))
+
+
+def verify(key: str | None = None) -> ModelStatus:
+    """As `status`, but a model that is missing or wrong is an error."""
+    models = (files.pinned(key),) if key else files.usable_forms()
+    place, model, _ = files.first_usable(files.contents, models)
+    try:
+        told = json.loads((place.path / files.PROVENANCE).read_text(encoding="utf-8"))
+        source, reason = str(told["source"]), str(told["why"])
+    except (OSError, ValueError, KeyError, TypeError):
+        # A directory that was copied by hand holds no provenance.
+        source, reason = place.name, "The files lie there and are the pinned ones."
+    found = _unverified(model, reason, installed=True)
+    return replace(found, verified=True, path=place.path, source=source)
+
+
+def _unverified(model: files.PinnedModel, reason: str, *, installed: bool) -> ModelStatus:
+    """The status of a model whose files are not known to be the pinned ones."""
+    return ModelStatus(
+        key=model.key,
+        model=model.name,
+        precision=model.precision,
+        installed=installed,
+        verified=False,
+        weights_sha256=model.weights.sha256,
+        reason=reason,
+    )
