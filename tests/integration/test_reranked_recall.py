@@ -83,7 +83,7 @@ async def test_a_given_reranker_is_blended_with_the_fused_score(database: TestDa
     best = recall.hits[0]
     assert best.score == pytest.approx(sum(s.contribution for s in best.signals.values()))
     assert f"reranked  {best.reranked:.4f}, 0.7 of the fused score" in explain(recall)
-    assert not any(told.what == "reranker" for told in recall.not_used)
+    assert "reranker" not in {told.what: told.why for told in recall.not_used}
 
 
 async def test_no_shipped_spec_asks_for_it(database: TestDatabase) -> None:
@@ -125,9 +125,11 @@ async def test_a_reranker_that_fails_is_told_and_the_fused_order_stands(
     assert list(recall.hits) == by_score(recall.hits)
 
 
-@pytest.mark.usefixtures("reranker_path")
-async def test_the_installed_one_is_used_by_the_spec_alone(database: TestDatabase) -> None:
+async def test_the_installed_one_is_used_by_the_spec_alone(
+    database: TestDatabase, reranker_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IDETIC_MODEL_DIR", str(reranker_path.parent))
     recall = await recalled(database, None, spec=wanting())
-    assert not any(told.what == "reranker" for told in recall.not_used)
+    assert "reranker" not in {told.what: told.why for told in recall.not_used}
     assert all(hit.reranked is not None for hit in recall.hits)
     assert recall.entries[0].body_text == TEXTS[0]
