@@ -26,7 +26,7 @@ _CPU = "CPUExecutionProvider"
 RERANKED = 20
 # The reranker's share of the blend.
 WEIGHT = 0.3
-# A question and a text together are cut to this: twice as many cost more than twice the time.
+# A question and a text together are cut to this: somebody waits while twenty of them are read.
 MAX_TOKENS = 256
 # Far above 512 tokens of any script; what lies beyond would only cost tokenizing time.
 _MAX_CHARACTERS = 8192
