@@ -198,9 +198,9 @@ def Rule(id: UUID, version: int | None = None) -> Ref:  # noqa: N802, A002 - rea
 class Observation:
     """Something to observe, for `observe_many`; `observe` takes the same as arguments.
 
-    `heard_from` may name a weaker origin than the principal's own (an agent relaying a tool);
-    a stronger one is refused. `verbatim` refuses what a gate would change, instead of keeping the
-    changed text.
+    `speaker` is the name of whoever said it. `heard_from` may name a weaker origin than the
+    principal's own (an agent relaying a tool); a stronger one is refused. `verbatim` refuses what
+    a gate would change, instead of keeping the changed text.
     """
 
     text: str
@@ -210,6 +210,7 @@ class Observation:
     provenance: Mapping[str, str] | None = None
     valid_at: datetime | None = None
     heard_from: Origin | None = None
+    speaker: str | None = None
     idempotency_key: str | None = None
     verbatim: bool = False
 

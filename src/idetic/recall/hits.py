@@ -39,6 +39,8 @@ class Recall:
     profile_id: UUID | None = None
     pending: int = 0
     not_used: tuple[NotUsed, ...] = ()
+    # The dates in the question, as it words them.
+    dates: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -56,12 +58,15 @@ def explain(recall: Recall) -> str:
     """A readable account: each hit with every signal's rank, value and share of the score."""
     found = f"{len(recall.hits)} of {recall.considered} entries for {recall.query!r}"
     lines = [f"{found}, {recall.candidates} candidates, fused by {recall.fusion}"]
+    if recall.dates:
+        lines.append(f"Dates in the question: {', '.join(recall.dates)}")
     for number, hit in enumerate(recall.hits, start=1):
         lines.append(f"{number}. {hit.score:.4f}  {hit.entry.body_text}")
         lines.append(f"   {_provenance(hit.entry)}")
         for signal, word in hit.signals.items():
             if word.contribution:
-                said = f"rank {word.rank}, value {word.value:.3f}, adds {word.contribution:.4f}"
+                rank = "" if word.rank is None else f"rank {word.rank}, "
+                said = f"{rank}value {word.value:.3f}, adds {word.contribution:.4f}"
                 lines.append(f"   {signal.value:<9} {said}")
     lines += [f"Not used: {n.what}, because {n.why}. {n.remedy}" for n in recall.not_used]
     return "\n".join(lines)
@@ -77,9 +82,9 @@ def _provenance(entry: Entry) -> str:
     )
 
 
-_RECALL = "query fusion weights considered candidates pending profile_id at not_used".split()
+_RECALL = "query fusion weights considered candidates pending profile_id at not_used dates".split()
 _ENTRY = "id body_text tier typology state valid_at invalid_at created_by origin trust refs".split()
-_HIT = "score strength reranked signals".split()
+_HIT = "score similarity piece strength reranked signals".split()
 
 
 def as_data(recall: Recall) -> dict[str, Any]:

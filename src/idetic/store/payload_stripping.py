@@ -8,7 +8,7 @@ from idetic.store.family import Family
 # `emptied` in sql/family/triggers.sql names the same.
 PAYLOAD = (
     *("body_text", "envelope", "claim_subject", "claim_attribute", "claim_value", "lexemes"),
-    *("substance", "digest_salt", "embedding_id"),
+    *("digest_salt", "embedding_id"),
 )
 
 
