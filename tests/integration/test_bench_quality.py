@@ -75,7 +75,9 @@ async def test_a_spec_ranks_the_messages_of_a_conversation(opened: Idetic, name:
         (rankings,) = await run(opened, version, [conversation])
         assert [set(ranking) <= {0, 1, 2, 3} for ranking in rankings] == [True] * 3
         assert [len(ranking) for ranking in rankings] == [len(set(r)) for r in rankings]
-        assert [rankings[0][0], rankings[2][0]] == [0, 3]
+        # With the words of neighbours, a message may stand behind the one beside it.
+        assert 0 in rankings[0][:2]
+        assert 3 in rankings[2][:2]
     assert refused(opened, spec, [conversation]) == 0
 
 
