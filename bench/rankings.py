@@ -121,7 +121,7 @@ async def _work(
         if (spec.agent, conversation.name) not in held:
             written = await _write(memory, clock, conversation)
             held[spec.agent, conversation.name] = written
-        clock.moment = conversation.asked_at or START + timedelta(days=1)
+        clock.moment = _moment(len(conversation.messages), conversation.asked_at)
         places = held[spec.agent, conversation.name].places
         found[number] = [await _ask(memory, q.text, places) for q in conversation.questions]
 
@@ -134,11 +134,22 @@ async def _write(
     sessions: dict[int, list[tuple[int, Message]]] = {}
     for place, message in enumerate(conversation.messages):
         sessions.setdefault(message.session, []).append((place, message))
-    for session in sorted(sessions.values(), key=lambda told: told[0][1].at or START):
-        clock.moment = session[0][1].at or START + timedelta(minutes=session[0][0])
+    for session in sorted(sessions.values(), key=_begin):
+        place, last = session[-1]
+        clock.moment = _moment(place, last.at)
         await memory.write(session, written)
     await memory.embed()
     return written
+
+
+def _begin(session: Sequence[tuple[int, Message]]) -> datetime:
+    place, first = session[0]
+    return _moment(place, first.at)
+
+
+def _moment(place: int, at: datetime | None) -> datetime:
+    """When something was said; where a set does not tell, messages are a minute apart."""
+    return at or START + timedelta(minutes=place)
 
 
 async def _ask(memory: ConversationMemory, question: str, places: dict[UUID, int]) -> Ranking:
@@ -166,10 +177,10 @@ def _key(kind: KeyType, name: str) -> Any:
     return {KeyType.UUID: unique, KeyType.TEXT: name, KeyType.BIGINT: unique.int >> 65}[kind]
 
 
-def observation(message: Message, text: str) -> Observation:
+def observation(place: int, message: Message, text: str) -> Observation:
     """A message, or a piece of one, as it is observed: when, and whose words it is."""
     heard_from = Origin.USER if message.role == "user" else None
-    return Observation(text, valid_at=message.at, heard_from=heard_from)
+    return Observation(text, valid_at=_moment(place, message.at), heard_from=heard_from)
 
 
 def pieces(text: str, most: int) -> list[str]:
@@ -191,7 +202,7 @@ class NoteMemory:
         """Observe the messages of one session, long ones in pieces."""
         most = self.memory.agent.spec.backend.body_text_max
         seen = [
-            (place, observation(message, piece))
+            (place, observation(place, message, piece))
             for place, message in session
             for piece in pieces(message.text, most - ROOM)
         ]
@@ -230,7 +241,7 @@ class LogMemory:
     async def write(self, session: Sequence[tuple[int, Message]], written: Written) -> None:
         """Append the messages of one session; its entries are derived and embedded at its end."""
         async with self.memory.loop() as loop:
-            events = await loop.append_many([draft(message) for _, message in session])
+            events = await loop.append_many([draft(*one) for one in session])
         for (place, _), event in zip(session, events, strict=True):
             written.places[event.id] = place
 
@@ -249,10 +260,10 @@ class LogMemory:
         return [hit.entry.event_id for hit in found]
 
 
-def draft(message: Message) -> EventDraft:
+def draft(place: int, message: Message) -> EventDraft:
     """A message as an event of the log: when, and whose words it is."""
     kind = EventKind.USER_INPUT if message.role == "user" else EventKind.ACTOR_OUTPUT
-    return EventDraft(kind, message.text, ts=message.at)
+    return EventDraft(kind, message.text, ts=_moment(place, message.at))
 
 
 def _check_meaning(not_used: Sequence[NotUsed]) -> None:
