@@ -77,9 +77,7 @@ async def main(chosen: Selection) -> int:
     with bench_server() as server:
         async with Idetic.open(home=server.home, embedder=embedder) as db:
             found = await measure(db, sets, specs)
-            lost = {
-                n: refused(db, s, [c for cs in sets.values() for c in cs]) for n, s in specs.items()
-            }
+            lost = [f"{name} {refused(db, spec, _every(sets))}" for name, spec in specs.items()]
     told = scored(sets, found)
     keep(sets, found, told)
     means = tell(sets, told, {
@@ -88,7 +86,7 @@ async def main(chosen: Selection) -> int:
         "scope": "each question within its own conversation",
         "intervals": f"95 %, {RESAMPLES:,} bootstrap resamples of the questions, seed {SEED}",
         "model": embedder.profile.name,
-        "pieces refused by a spec": lost,
+        "pieces refused by a spec": ", ".join(lost),
         "seconds": round(time.perf_counter() - start),
     })  # fmt: skip
     lines, hold = judged(specs, means)
@@ -105,15 +103,19 @@ def warm(embedder: CachedEmbedder, sets: Conversations) -> None:
 
     The engine gives an embedder 30 seconds a call, which a busy machine exceeds.
     """
-    every = [conversation for found in sets.values() for conversation in found]
+    every, most = _every(sets), BODY_TEXT_MAX - ROOM
     asked = {q.text for c in every for q in c.questions}
-    said = {p for c in every for m in c.messages for p in pieces(m.text, BODY_TEXT_MAX - ROOM)}
+    said = {piece for c in every for m in c.messages for piece in pieces(m.text, most)}
     for texts, query in ((asked, True), (said, False)):
         ordered = sorted(texts, key=len)
         for first in range(0, len(ordered), 256):
             embedder.embed(ordered[first : first + 256], query=query)
             print(f"vectors: {first:,} of {len(ordered):,}", end="\r", flush=True)
     print(f"vectors: {len(asked) + len(said):,} in {embedder.path.name}", flush=True)
+
+
+def _every(sets: Conversations) -> list[Conversation]:
+    return [conversation for conversations in sets.values() for conversation in conversations]
 
 
 async def measure(db: Idetic, sets: Conversations, specs: Mapping[str, SpecData]) -> Found:
