@@ -20,7 +20,6 @@ import numpy as np
 import psycopg
 
 from bench.common import report, versions
-from bench.locomo_spec import arms
 from bench.peers import (
     Chroma,
     Corpus,
@@ -33,10 +32,12 @@ from bench.peers import (
     bulk_load,
 )
 from bench.place import bench_server, percentile
+from bench.specs import single, spec_new
 from idetic import Idetic, Observation, Principal
 from idetic.embed.port import EmbeddingModel
 from idetic.ids import uuid7
 from idetic.library.handles import Agent, Memory
+from idetic.spec.memory_spec import MemorySpec
 from idetic.store.scope import anchor_id
 
 LIMIT = 10
@@ -119,10 +120,16 @@ def bound(agent: Agent, anchor: int) -> Memory:
     return agent.bind(conversation_id=f"anchor-{anchor}", principal=Principal.agent("bench"))
 
 
+def memory_table(spec: MemorySpec) -> str:
+    """The table that holds an agent's entries."""
+    return f"{spec.backend.schema_}.{spec.backend.family}_memory"
+
+
 async def embed(admin: str, agent: Agent, held: Corpus, places: dict[UUID, int]) -> None:
     """The vectors by COPY, and the profile switched on by the official way."""
     profile = (await bound(agent, held.anchors).embed()).profile_id
-    table = "locomo.locomo_agent_memory_embeddings"
+    memory = memory_table(agent.spec)
+    table = f"{memory}_embeddings"
     with bulk_load(admin, table) as load, load.cursor() as cursor:
         columns = "conversation_id, anchor_id, embedding_id, memory_id, profile_id, tier, typology"
         into = f"COPY {table} ({columns}, embedding, embedded_at) FROM STDIN"
@@ -132,8 +139,8 @@ async def embed(admin: str, agent: Agent, held: Corpus, places: dict[UUID, int])
                 key = (whose, anchor_id([whose]), uuid7(), memory_id, profile)
                 copy.write_row((*key, "session", "episodic", vector, "now"))
     with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute("VACUUM (ANALYZE) locomo.locomo_agent_memory")
-        connection.execute("VACUUM (ANALYZE) locomo.locomo_agent_memory_anchors")
+        for part in ("", "_anchors"):
+            connection.execute(f"VACUUM (ANALYZE) {memory}{part}")
     for anchor in range(held.anchors):
         done = await bound(agent, anchor).embed()
         assert done.embedded == 0
@@ -189,17 +196,17 @@ async def measure(
 async def main(entries: int, anchors: int, questions: int, peers: bool, spread: str) -> None:
     """Measure and report."""
     held = corpus(entries, anchors, questions, spread)
-    specs = arms()
+    spec = spec_new()
     with bench_server() as server, tempfile.TemporaryDirectory() as scratch:
         dsn = server.dsn()
         async with Idetic.open(home=server.home, embedder=Lookup(held)) as db:
-            fused = await db.agent(specs["fused, weighted score"])
+            fused = await db.agent(spec)
             start = time.perf_counter()
             places = await fill(db, fused, held)
             print(f"{entries:,} observed, {time.perf_counter() - start:.0f} s", flush=True)
             await embed(dsn, fused, held, places)
             print(f"vectors loaded, {time.perf_counter() - start:.0f} s", flush=True)
-            semantic = await db.agent(specs["semantic"], apply=True)
+            semantic = await db.agent(single(spec, "semantic"), apply=True)
             searches = {
                 "Idetic recall, all signals": ours(fused, held, places),
                 OURS: ours(semantic, held, places),
