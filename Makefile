@@ -59,8 +59,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 model: setup
-	@$(BIN)/idetic model status --json >/dev/null && $(BIN)/idetic model verify >/dev/null 2>&1 || \
-		$(BIN)/idetic model install || \
+	@$(BIN)/idetic model verify >/dev/null 2>&1 || $(BIN)/idetic model install || \
 		echo "Going on without the model: recall says so, and the other signals answer." >&2
 
 # What the console's tests look through. Only root may install it.

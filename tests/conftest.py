@@ -17,7 +17,7 @@ import pytest
 
 from idetic import Idetic, Principal, Ref
 from idetic.context import Worlds
-from idetic.embed import BgeSmall, install, load
+from idetic.embed import BgeSmall, files, install, load
 from idetic.library.handles import Agent, Memory
 from idetic.store.database import APP_ROLE
 from idetic.store.embedded import EmbeddedServer
@@ -51,8 +51,14 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def model_path() -> Path:
-    """Where the real pinned model lies, installed if it is not yet."""
-    return install().path
+    """Where the real pinned model lies in its default form, installed if it is not yet."""
+    return install(key=files.DEFAULT.key).path
+
+
+@pytest.fixture(scope="session")
+def reranker_path() -> Path:
+    """Where the real pinned reranker lies, installed if it is not yet."""
+    return install(key=files.RERANKER.key).path
 
 
 @pytest.fixture(scope="session")

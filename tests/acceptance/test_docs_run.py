@@ -121,12 +121,14 @@ def test_a_page_that_is_followed_elsewhere_is(page: Path) -> None:
 
 
 @pytest.mark.usefixtures("reader")
-def test_the_model_is_installed_as_the_page_says(
-    model_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_models_are_installed_as_the_page_says(
+    model_path: Path, reranker_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the directory where this machine has it: the registry is not asked once more."""
-    monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
-    assert follow(MODEL, {"/srv/models/bge-small-en-v1.5": str(model_path)}) > 2
+    """From the directory where this machine has them: the registry is not asked once more."""
+    assert model_path.parent == reranker_path.parent
+    models = str(model_path.parent)
+    monkeypatch.setenv("IDETIC_MODEL_DIR", models)
+    assert follow(MODEL, {"/srv/models": models, "IDETIC_MODEL=fp16": "IDETIC_MODEL=int8"}) > 4
 
 
 @pytest.mark.usefixtures("reader")

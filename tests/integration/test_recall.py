@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -188,34 +188,6 @@ async def test_any_text_may_be_asked(world: World, query: str) -> None:
     await tell(world)
     recall = await world.memory.recall(query)
     assert recall.considered == 4
-
-
-class Backwards:
-    """A reranker that prefers the longest text, which nothing else here does."""
-
-    def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        return [float(len(text)) for text in texts]
-
-
-async def test_a_reranker_is_used_only_where_the_spec_asks_for_one(database: TestDatabase) -> None:
-    data = load("world_agent").as_data()
-    data["retrieval"]["reranker"] = "cross_encoder"
-    wanting = MemorySpec.model_validate(data)
-    for reranker, told in ((Backwards(), False), (None, True)):
-        opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, reranker=reranker)
-        async with opened as db:
-            world = await make_world(db, await db.agent(wanting, apply=True))
-            await tell(world)
-            recall = await world.memory.recall("wires, refunds, soup and sentences")
-        lengths = [len(body) for body in bodies(recall)]
-        assert (lengths == sorted(lengths, reverse=True)) is (reranker is not None)
-        assert any(n.what == "reranker" for n in recall.not_used) is told
-    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, reranker=Backwards())
-    async with opened as db:
-        world = await make_world(db, await db.agent("world_agent", apply=True))
-        await tell(world)
-        plain = await world.memory.recall("wires, refunds, soup and sentences")
-    assert all(hit.reranked is None for hit in plain.hits)
 
 
 async def test_a_candidate_is_recalled_only_when_asked_for(

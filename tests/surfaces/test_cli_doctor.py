@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -13,6 +14,7 @@ from psycopg import sql
 from idetic import Idetic, Principal
 from idetic.library import health
 from idetic.model import Scope
+from idetic.spec.loader import load
 from idetic.store.catalog import ServerFacts
 from idetic.store.queue import Queue
 from tests.conftest import TestDatabase
@@ -33,6 +35,21 @@ def test_a_sound_database_is_good(database: TestDatabase) -> None:
     assert {name: found[name]["verdict"] for name in wanted} == dict.fromkeys(wanted, "good")
     assert "world_agent" in found["specs"]["found"]
     assert {"embedding model", "jobs", "disk"} <= found.keys()
+
+
+def test_the_reranker_is_looked_for_where_a_spec_asks_for_one(
+    database: TestDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "reranker" not in checks(database)[1]
+    data = load("world_agent").as_data()
+    data["retrieval"]["reranker"] = "cross_encoder"
+    (tmp_path / "spec.yaml").write_text(json.dumps(data))
+    assert administered(database, "spec", "apply", str(tmp_path / "spec.yaml"), "--yes").code == 0
+    monkeypatch.setenv("IDETIC_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("IDETIC_MODEL_DIR", raising=False)
+    found = checks(database)[1]["reranker"]
+    assert found["verdict"] == "warning"
+    assert "idetic model install reranker" in found["remedy"]
 
 
 def test_a_table_without_forced_security_is_bad(database: TestDatabase) -> None:

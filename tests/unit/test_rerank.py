@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from idetic.embed import ModelCorrupt, ModelMissing, files
 from idetic.errors import IdeticError, InputError
 from idetic.recall.rerank import (
     CrossEncoder,
+    InstalledReranker,
     Reranker,
     RerankerMissing,
     RerankerUnusable,
     RerankFailed,
+    blend,
 )
-from tests.support import tiny_onnx
+from tests.support import tiny_models, tiny_onnx
 
 WORDS = {"wire": [3.0], "limit": [2.0], "weather": [-1.0], "is": [0.0], "nan": [float("nan")]}
 TEXTS = ["weather is weather", "wire limit", "wire", "is", "something else"]
@@ -38,18 +41,18 @@ def test_no_texts_no_scores(encoder: CrossEncoder) -> None:
 
 
 def test_neither_the_query_nor_padding_counts(encoder: CrossEncoder) -> None:
-    long = "is " * 300
+    long = "is " * 200
     assert encoder.rerank("weather " * 9, [long, "wire", long + "wire"]) == [0.0, 3.0, 3.0]
 
 
 def test_many_texts_of_all_lengths_keep_their_order(encoder: CrossEncoder) -> None:
-    texts = ["is " * (n * 7 % 400) + "wire " * (n % 5) for n in range(120)]
+    texts = ["is " * (n * 7 % 200) + "wire " * (n % 5) for n in range(120)]
     assert encoder.rerank("limit", texts) == [3.0 * (n % 5) for n in range(120)]
 
 
 def test_a_long_pair_is_cut_and_not_refused(encoder: CrossEncoder) -> None:
     (score,) = encoder.rerank("limit " * 3000, ["wire " * 3000])
-    assert 0 < score < 3.0 * 512
+    assert 0 < score < 3.0 * 256
 
 
 def test_broken_text_is_read_as_far_as_it_goes(encoder: CrossEncoder) -> None:
@@ -80,6 +83,43 @@ def test_a_model_without_segments_gets_none(tmp_path: Path) -> None:
 def test_the_weights_are_found_where_exporters_put_them(tmp_path: Path, weights: str) -> None:
     encoder = CrossEncoder.load(str(tiny_onnx.write(tmp_path, WORDS, weights=weights)))
     assert encoder.rerank("wire", ["limit"]) == [2.0]
+
+
+# --- the blend, and the installed one -----------------------------------------------------
+
+
+def test_the_blend_is_mostly_the_fused_score() -> None:
+    assert blend([3.0, 2.0, 1.0], [-8.0, 2.0, 2.0]) == pytest.approx([0.7, 0.65, 0.3])
+
+
+def test_equal_scores_leave_the_order_to_the_other_kind() -> None:
+    assert blend([1.0, 1.0], [0.0, 5.0]) == pytest.approx([0.7, 1.0])
+    assert blend([0.2], [-3.0]) == [1.0]
+
+
+@pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")], [1.0, float("inf")]])
+def test_scores_that_are_not_one_for_each_text_are_refused(scores: list[float]) -> None:
+    with pytest.raises(RerankFailed):
+        blend([0.5, 0.4], scores)
+
+
+def test_the_installed_reranker_is_used_as_soon_as_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tiny_onnx.write(tmp_path / "ms-marco-MiniLM-L-12-v2", WORDS)
+    content = {path.name: path.read_bytes() for path in directory.iterdir()}
+    monkeypatch.setattr(files, "RERANKER", tiny_models.tiny(files.RERANKER, content))
+    monkeypatch.setenv("IDETIC_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("IDETIC_MODEL_DIR", raising=False)
+    reranker: Reranker = InstalledReranker()
+    with pytest.raises(ModelMissing, match="idetic model install reranker"):
+        reranker.rerank("wire limit", TEXTS)
+    monkeypatch.setenv("IDETIC_MODEL_DIR", str(tmp_path))
+    (directory / "model.onnx").write_bytes(content["model.onnx"] + b"!")
+    with pytest.raises(ModelCorrupt):
+        reranker.rerank("wire limit", TEXTS)
+    (directory / "model.onnx").write_bytes(content["model.onnx"])
+    assert reranker.rerank("wire limit", TEXTS) == SCORES
 
 
 # --- what is not a reranker ---------------------------------------------------------------

@@ -1,12 +1,12 @@
-"""The pinned embedding model: `files` (pins, directories, status), `installer`, `bge` (at work).
+"""The pinned models: `files` (pins, directories), `sources`, `installer`, `bge`.
 
-`port` says what Idetic asks of any embedder. Importing this package loads neither onnxruntime nor
-numpy; `load()` does.
+`bge` is the embedding model at work; the reranker works in `idetic.recall.rerank`. `port` says what
+Idetic asks of any embedder. Importing this package loads neither onnxruntime nor numpy; `load()`
+does.
 """
 
 from .bge import BgeSmall, load
-from .files import ModelStatus, status, verify
-from .installer import Installed, install
+from .installer import Installed, ModelStatus, install, status, verify
 from .port import Embedder, EmbeddingFailed, EmbeddingModel, ModelCorrupt, ModelMissing
 
 __all__ = [

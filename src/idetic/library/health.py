@@ -9,12 +9,13 @@ from enum import StrEnum
 
 from anyio import to_thread
 
-from idetic.embed import status
+from idetic.embed import ModelStatus, status
 from idetic.errors import DatabaseError
 from idetic.library.idetic import Idetic
 from idetic.library.persona import is_persona
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.primitives import RerankerKind
 from idetic.store import family_migration
 from idetic.store.backlog import TaskBacklog
 from idetic.store.catalog import ServerFacts, open_ways, server_facts
@@ -72,6 +73,7 @@ async def examine(db: Idetic) -> list[Check]:
         *_nodes(await look(through(db.database))),
         _specs(specs, known),
         await to_thread.run_sync(_model),
+        *await to_thread.run_sync(_reranker, specs),
         *_jobs(await Queue(db.database).backlog()),
         _disk(embedded=db.embedded),
     ]
@@ -180,10 +182,22 @@ def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:
 
 def _model() -> Check:
     """Whether the embedding model is installed and verified; recall goes on without it."""
-    model = status()
-    found = f"{model.model}, verified" if model.verified else model.reason
     remedy = "Run `idetic model install`; until then recall goes without meaning."
-    return _check("embedding model", not model.verified, found, remedy, soft=True)
+    return _pinned("embedding model", status(), remedy)
+
+
+def _reranker(specs: list[MemorySpec]) -> list[Check]:
+    """The same of the reranker, where a spec asks for one."""
+    if all(spec.retrieval.reranker is RerankerKind.NONE for spec in specs):
+        return []
+    remedy = "Run `idetic model install reranker`; until then the fused order stands."
+    return [_pinned("reranker", status("reranker"), remedy)]
+
+
+def _pinned(name: str, model: ModelStatus, remedy: str) -> Check:
+    """Whether a pinned model's files are here."""
+    found = f"{model.model} {model.precision}, verified" if model.verified else model.reason
+    return _check(name, not model.verified, found, remedy, soft=True)
 
 
 def _jobs(backlog: list[TaskBacklog]) -> list[Check]:

@@ -16,7 +16,8 @@ from idetic.ports import Clock
 from idetic.recall.dates import date_windows
 from idetic.recall.embedding import PATIENCE, Model, Vector, fingerprint
 from idetic.recall.hits import Hit, NotUsed, Recall
-from idetic.recall.rerank import Reranker
+from idetic.recall.pieces import excerpt
+from idetic.recall.rerank import RERANKED, InstalledReranker, Reranker, blend
 from idetic.recall.updates import newest_first
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import RerankerKind, Signal
@@ -25,8 +26,6 @@ from idetic.store.recall_query import Filters, RecallAnswer, RecallQuery, Recall
 from idetic.store.recall_statement import EXACT_BELOW
 from idetic.telemetry import recording, span
 
-# How many hits a reranker looks at.
-RERANKED = 20
 _LOOK = "Look at the embedder."
 
 
@@ -44,13 +43,10 @@ class RecallEngine:
     _profile: UUID | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        if not self._wants_reranker:
+        if self.spec.retrieval.reranker is not RerankerKind.CROSS_ENCODER:
             self.reranker = None
-
-    @property
-    def _wants_reranker(self) -> bool:
-        """Whether the spec asks for a cross-encoder on top of fusion."""
-        return self.spec.retrieval.reranker is RerankerKind.CROSS_ENCODER
+        elif self.reranker is None:
+            self.reranker = InstalledReranker()
 
     async def recall(
         self,
@@ -93,9 +89,10 @@ class RecallEngine:
             windows=windows,
         )
         answer = await self.recalls.ask(scope, query)
+        hits, unranked = await self._ordered(text, answer.hits)
         return Recall(
             query=text,
-            hits=newest_first(await self._ordered(text, answer.hits), answer.rarity)[:limit],
+            hits=newest_first(hits, answer.rarity)[:limit],
             fusion=self.spec.retrieval.fusion.method,
             weights=weights,
             considered=answer.considered,
@@ -103,19 +100,30 @@ class RecallEngine:
             at=query.at,
             profile_id=answer.active_profile if vector is not None else None,
             pending=max(0, answer.considered - answer.embedded) if vector is not None else 0,
-            not_used=tuple(self._not_used(query, answer, failed)),
+            not_used=(*self._not_used(query, answer, failed), *filter(None, [unranked])),
             dates=tuple(window.words for window in windows),
         )
 
-    async def _ordered(self, query: str, hits: list[Hit]) -> tuple[Hit, ...]:
-        """The fused order, or the reranker's where the spec puts one on top and it is loaded."""
-        reranker = self.reranker
-        if reranker is None or not hits:
-            return tuple(hits)
-        texts = [hit.entry.body_text for hit in hits]
-        scores = await to_thread.run_sync(lambda: reranker.rerank(query, texts))
-        marked = [replace(hit, reranked=s) for hit, s in zip(hits, scores, strict=True)]
-        return tuple(sorted(marked, key=lambda hit: -(hit.reranked or 0.0)))
+    async def _ordered(self, query: str, hits: list[Hit]) -> tuple[list[Hit], NotUsed | None]:
+        """The fused order, the first hits by their blend with the reranker where the spec has one.
+
+        Without the reranker's scores the fused order stands, and why is told.
+        """
+        reranker, first = self.reranker, hits[:RERANKED]
+        if reranker is None or not first:
+            return hits, None
+        texts = [excerpt(hit.entry.body_text, hit.piece) for hit in first]
+        try:
+            scores = await to_thread.run_sync(lambda: reranker.rerank(query, texts))
+            blended = blend([hit.score for hit in first], scores)
+        except IdeticError as error:
+            return hits, NotUsed("reranker", error.message, error.remedy)
+        except Exception as error:  # noqa: BLE001 - a reranker is anybody's code
+            why = f"the reranker raised {type(error).__name__}"
+            return hits, NotUsed("reranker", why, "Look at the reranker.")
+        marked = [replace(hit, reranked=s) for hit, s in zip(first, blended, strict=True)]
+        best = sorted(marked, key=lambda hit: -(hit.reranked or 0.0))
+        return best + hits[RERANKED:], None
 
     async def profile(self) -> UUID | None:
         """The profile of the model at hand, known to this database; None without a model."""
@@ -163,10 +171,6 @@ class RecallEngine:
             elif answer.embedded < answer.considered and answer.considered <= EXACT_BELOW:
                 why = f"{answer.considered - answer.embedded} entries have no vector yet"
                 told.append(NotUsed("semantic, in part", why, embed))
-        if self._wants_reranker and self.reranker is None:
-            why = "the spec names one and none is loaded"
-            remedy = "Open with `Idetic.open(reranker=CrossEncoder.load(directory))`."
-            told.append(NotUsed("reranker", why, remedy))
         if query.weights.get(Signal.ENVELOPE) and not query.envelope:
             why = "the question came without an envelope"
             told.append(NotUsed("envelope", why, "Pass envelope={…} with declared keys."))

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from idetic.model import Entry
 from idetic.plain_data import plain
+from idetic.recall.rerank import WEIGHT
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store.recall_query import Hit, SignalScore
 
@@ -63,6 +64,9 @@ def explain(recall: Recall) -> str:
     for number, hit in enumerate(recall.hits, start=1):
         lines.append(f"{number}. {hit.score:.4f}  {hit.entry.body_text}")
         lines.append(f"   {_provenance(hit.entry)}")
+        if hit.reranked is not None:
+            share = f"{1 - WEIGHT:.1f} of the fused score, {WEIGHT:.1f} of the reranker's"
+            lines.append(f"   reranked  {hit.reranked:.4f}, {share}")
         for signal, word in hit.signals.items():
             if word.contribution:
                 rank = "" if word.rank is None else f"rank {word.rank}, "

@@ -1,13 +1,18 @@
-"""Reranking on top of fusion: a cross-encoder reads the query and a text together."""
+"""Reranking on top of fusion: a cross-encoder reads the query and a text together.
+
+Its scores are blended with the fused ones and never replace them.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from idetic.embed import files
 from idetic.embed.bge import token_batches
 from idetic.errors import IdeticError, InputError
 
@@ -17,8 +22,12 @@ _TOKENIZER = "tokenizer.json"
 _PADS = ("[PAD]", "<pad>", "<|endoftext|>")
 _CPU = "CPUExecutionProvider"
 
-# A pair longer than this is cut: BERT-sized cross-encoders have no positions beyond it.
-MAX_TOKENS = 512
+# How many hits a reranker looks at.
+RERANKED = 20
+# The reranker's share of the blend.
+WEIGHT = 0.3
+# A question and a text together are cut to this: twice as many cost more than twice the time.
+MAX_TOKENS = 256
 # Far above 512 tokens of any script; what lies beyond would only cost tokenizing time.
 _MAX_CHARACTERS = 8192
 
@@ -122,6 +131,36 @@ class CrossEncoder:
         if name == "input_ids":
             return self._pad, [row.ids for row in rows]
         return 0, [row.attention_mask if name == "attention_mask" else row.type_ids for row in rows]
+
+
+class InstalledReranker:
+    """The reranker that `idetic model install reranker` brought, loaded when it is first asked."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """As `Reranker`; raises `ModelMissing` or `ModelCorrupt` if it is not installed whole."""
+        _, _, encoder = files.first_usable(_checked, (files.RERANKER,))
+        return encoder.rerank(query, texts)
+
+
+@cache
+def _checked(directory: Path, model: files.PinnedModel) -> CrossEncoder:
+    """The cross-encoder of a directory whose files are the pinned ones; one for all agents."""
+    files.contents(directory, model)
+    return CrossEncoder.load(directory)
+
+
+def blend(fused: Sequence[float], reranked: Sequence[float]) -> list[float]:
+    """Both scores of each hit as one, from 0 to 1: each kind scaled by its least and greatest."""
+    if len(fused) != len(reranked) or not all(map(math.isfinite, reranked)):
+        raise RerankFailed
+    pairs = zip(_scaled(fused), _scaled(reranked), strict=True)
+    return [(1 - WEIGHT) * ours + WEIGHT * theirs for ours, theirs in pairs]
+
+
+def _scaled(scores: Sequence[float]) -> list[float]:
+    """Scores moved to 0..1; where all are equal, each is the greatest."""
+    least, span = min(scores), max(scores) - min(scores)
+    return [(score - least) / span if span else 1.0 for score in scores]
 
 
 def _pad(tokenizer: Any) -> int:

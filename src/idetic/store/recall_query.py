@@ -126,7 +126,8 @@ class Hit:
     """One recalled entry, with every signal's rank and value: `explain` needs nothing more.
 
     `similarity` is the cosine of question and entry, of a long entry that of its piece number
-    `piece`. `reranked` is the reranker's score, where one sits on top.
+    `piece`. `reranked` is its blend with the reranker's score, from 0 to 1, where one sits on top:
+    the first twenty hits are then in its order.
     """
 
     entry: Entry

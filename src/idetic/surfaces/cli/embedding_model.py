@@ -1,59 +1,96 @@
-"""`idetic model …`: the embedding model, installed, seen and checked."""
+"""`idetic model …`: the embedding model and the reranker, installed, seen and checked."""
 
 # ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
 from __future__ import annotations
 
+import sys
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.options import Json, examples, group
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from idetic.embed import ModelStatus
 
 app = group(
-    "The embedding model: install, status, verify.", "idetic model install", "idetic model status"
+    "The embedding model and the reranker: install, status, verify.",
+    "idetic model install",
+    "idetic model install reranker",
+    "idetic model status",
 )
 
+_HELP = "int8 or fp16 for that form of the embedding model, or reranker."
+Which = Annotated[str | None, typer.Argument(metavar="MODEL", show_default=False, help=_HELP)]
 
-@app.command("install", epilog=examples("idetic model install", "idetic model install --json"))
-def install(json: Json = False) -> None:
-    """Bring the pinned model here. Says which source was used, and why."""
-    import sys
 
+@app.command("install", epilog=examples("idetic model install", "idetic model install reranker"))
+def install(which: Which = None, json: Json = False) -> None:
+    """Bring a pinned model here. Says which source was used, and why.
+
+    Without a name it is the embedding model: nothing changes where it is installed in any form.
+    """
     from idetic.embed import install as bring
     from idetic.embed import status as found
 
-    bring(lambda line: print(line, file=sys.stderr))  # noqa: T201 - progress is for people
-    _answer(found(), json)
+    bring(_progress, key=which)
+    _answer(found(which), json)
 
 
 @app.command("status", epilog=examples("idetic model status", "idetic model status --json"))
 def status(json: Json = False) -> None:
-    """Show whether the model is here, where from, and whether its hashes are right."""
+    """Show which models are here, where from, and whether their hashes are right."""
+    from idetic.embed import files
     from idetic.embed import status as found
 
-    _answer(found(), json)
+    loads = found()
+    others = [found(form.key) for form in files.FORMS if form.key != loads.key]
+    models = [loads, *(other for other in others if other.installed), found(files.RERANKER.key)]
+
+    def show(console: Console) -> None:
+        """Print a table for each model."""
+        for model in models:
+            console.print(output.facts(_rows(model, loads=model not in others)))
+
+    output.answer({"models": [_data(model) for model in models]}, json, show)
 
 
-@app.command("verify", epilog=examples("idetic model verify"))
-def verify(json: Json = False) -> None:
-    """Check the model's files; fails if they are missing or not the pinned ones."""
+@app.command("verify", epilog=examples("idetic model verify", "idetic model verify reranker"))
+def verify(which: Which = None, json: Json = False) -> None:
+    """Check a model's files; fails if they are missing or not the pinned ones."""
     from idetic.embed import verify as found
 
-    _answer(found(), json)
+    _answer(found(which), json)
+
+
+def _progress(line: str) -> None:
+    """A line about what is being done, for people."""
+    print(line, file=sys.stderr)  # noqa: T201
 
 
 def _answer(found: ModelStatus, as_json: bool) -> None:
-    """Give the model's state, as a table or as JSON."""
-    rows = {
+    """Give one model's state, as a table or as JSON."""
+    output.answer(_data(found), as_json, lambda console: console.print(output.facts(_rows(found))))
+
+
+def _data(found: ModelStatus) -> dict[str, object]:
+    """A model's state for programs."""
+    return {each.name: getattr(found, each.name) for each in fields(found)}
+
+
+def _rows(found: ModelStatus, *, loads: bool = True) -> dict[str, str]:
+    """A model's state for people."""
+    idle = "" if loads else f"; not loaded, IDETIC_MODEL={found.key} would"
+    unusable = "not usable" if found.installed else "not installed"
+    return {
         "Model": f"{found.model}, {found.precision}",
-        "State": "installed and verified" if found.verified else "not usable",
+        "State": f"installed and verified{idle}" if found.verified else unusable,
         "Where": str(found.path or "nowhere"),
         "Source": found.source or "none",
         "Why": found.reason,
         "SHA-256": found.weights_sha256,
     }
-    data = {each.name: getattr(found, each.name) for each in fields(found)}
-    output.answer(data, as_json, lambda console: console.print(output.facts(rows)))
