@@ -1,6 +1,5 @@
 """`idetic keys …`: API keys from the shell. A key is an answer, and never an argument."""
 
-# ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
 from __future__ import annotations
 
 from dataclasses import fields
@@ -19,6 +18,7 @@ from idetic.surfaces.cli.sources import (
     stored_agent,
     with_database,
 )
+from idetic.verbs.arguments import check_uuid
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -124,8 +124,6 @@ def rotate(
     json: Json = False,
 ) -> None:
     """Replace a key by one that stands for the same. The new one is printed once, on stdout."""
-    from idetic.verbs.arguments import check_uuid
-
     wanted = check_uuid(key_id, "KEY_ID")
     until = moment_of(expires_at, "--expires-at") if expires_at else None
     grace = timedelta(hours=grace_hours)
@@ -136,8 +134,6 @@ def rotate(
 @app.command("revoke", epilog=examples("idetic keys revoke KEY_ID"))
 def revoke(key_id: KeyId, dsn: Dsn = None, json: Json = False) -> None:
     """End a key at once and for good."""
-    from idetic.verbs.arguments import check_uuid
-
     wanted = check_uuid(key_id, "KEY_ID")
     with_database(dsn, lambda db: db.keys.revoke(wanted))
     output.say(f"Key {wanted} is revoked.", {"id": wanted, "revoked": True}, json)

@@ -34,7 +34,7 @@ DISTRIBUTE = examples(
     "idetic distribute world_agent --plan > distribute.sql",
     "idetic distribute world_agent --yes --dsn postgresql://…",
 )
-_UPGRADE = {
+_BEFORE_UPGRADE = {
     "question": "Is there a backup, and shall this be done?",
     "changes": "This changes the database",
     "look": "Back it up, look at --plan",
@@ -136,7 +136,7 @@ def upgrade(
             return planned, []
         check_upgrade(planned)
         # Nobody is asked where nothing is to be done or nothing of ours is there to lose.
-        if planned.empty or planned.fresh or yes or agreed(asking=not json, **_UPGRADE):
+        if planned.empty or planned.fresh or yes or agreed(asking=not json, **_BEFORE_UPGRADE):
             return planned, await _run_upgrade(connection, planned, json, alone=alone)
         _tell(["Nothing was changed."], json)
         return planned, []

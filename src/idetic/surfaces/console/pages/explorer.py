@@ -83,6 +83,8 @@ async def _recalled(memory: Memory, search: Search) -> dict[str, Any]:
         "title": "Found",
         "recall": found,
         "nothing": None if found.hits else ("Nothing was found.", remedy),
+        "hits": found.hits,
+        "shown": [],
         "older": None,
         "lanes": Timeline.of(found.entries, found.at),
     }
@@ -100,6 +102,7 @@ async def _newest(context: PageContext, memory: Memory, search: Search) -> dict[
         "title": title,
         "recall": None,
         "nothing": None if found else nothing,
+        "hits": [],
         "shown": shown,
         "older": context.again("/explore", before=found[-1].id) if full else None,
         "lanes": Timeline.of(shown, now),
