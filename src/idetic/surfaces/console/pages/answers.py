@@ -61,7 +61,7 @@ async def build_context(context: PageContext) -> None:
         # The form stays, to be filled in better.
         el.tell_error(error)
         return
-    ids = [each.entry_id for each in (*found.included, *found.evicted)]
+    ids = {each.entry_id for each in found.included} | {each.entry_id for each in found.evicted}
     titles = {entry_id: await _title(memory, entry_id) for entry_id in ids}
     show("context.html", found=found, titles=titles, why=_WHY)
 
