@@ -122,6 +122,15 @@ def listed(values: object, name: str) -> list[Any]:
     return list(values)
 
 
+def plain(hint: Any) -> Any:
+    """A hint without its notes and without None; a union of several types stays one."""
+    if get_origin(hint) is Annotated:
+        return plain(get_args(hint)[0])
+    parts = [part for part in get_args(hint) if part is not NoneType]
+    optional = get_origin(hint) in (Union, UnionType) and len(parts) == 1
+    return plain(parts[0]) if optional else hint
+
+
 def check_for(hint: Any) -> Check | None:
     """The check that an annotation asks for; None where the verb itself looks at the value."""
     if get_origin(hint) is Annotated:
