@@ -29,9 +29,9 @@ from idetic.spec.typology import WriteMode
 from idetic.store import scope as scoping
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.database import Database
+from idetic.store.driver import Rows
 from idetic.store.entry_content import call_digest, plain_json
 from idetic.store.family import Family
-from idetic.store.pipeline import Rows
 from idetic.store.steps import LinkStep, Step
 from idetic.store.templates import BoundStatement, Statement, Values
 from idetic.telemetry import (

@@ -16,9 +16,8 @@ from uuid import UUID
 
 from idetic.gateway.gateway import EchoCheck
 from idetic.gateway.write_items import WriteItem
-from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare
+from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, read
 from idetic.lifecycle.promotion_inputs import policy_of
-from idetic.lifecycle.statement_words import read
 from idetic.model import Claim, Place, Scope
 from idetic.recall.evidence import QUOTE, seen, visible
 from idetic.spec.memory_spec import MemorySpec

@@ -32,10 +32,10 @@ from idetic.spec.primitives import Canonical, Persona
 from idetic.store import templates
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database, Transaction
+from idetic.store.driver import Rows
 from idetic.store.entries import Entries, record
 from idetic.store.entry_content import plain_json
 from idetic.store.family import Family, canonical_names
-from idetic.store.pipeline import Rows
 from idetic.store.queue import enqueue_statement
 from idetic.store.scope import quoted
 from idetic.store.steps import Step

@@ -12,9 +12,9 @@ from uuid import UUID
 from idetic.model import Entry, LedgerRecord
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.compiler import STATE
+from idetic.store.driver import Rows
 from idetic.store.entries import record
 from idetic.store.family import Family, canonical_names
-from idetic.store.pipeline import Rows
 
 AUDIT = "audit"
 # The links after which an entry has no content any more.

@@ -25,9 +25,9 @@ from idetic.spec.primitives import Canonical
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import Database
+from idetic.store.driver import Rows
 from idetic.store.entry_sql import freshness, within
 from idetic.store.family import Family, canonical_names
-from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
 from idetic.store.templates import filled
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.driver import Rows
 from idetic.store.family import Family
 from idetic.store.payload_stripping import note_columns, noun, row_id
-from idetic.store.pipeline import Rows
 
 _FILE = "erasure"
 _PATH = "queries/erasure.sql"

@@ -19,9 +19,9 @@ from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
+from idetic.store.driver import Rows
 from idetic.store.entries import Entries
 from idetic.store.family import Family
-from idetic.store.pipeline import Rows
 
 _FILE = "log"
 _PATH = "queries/log.sql"

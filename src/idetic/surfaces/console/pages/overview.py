@@ -8,7 +8,7 @@ from functools import partial
 from idetic.library.health import Check, CheckVerdict, vital
 from idetic.lifecycle.overview import Overview
 from idetic.model import LedgerRecord
-from idetic.store.backlog import Job, JobState
+from idetic.store.queue import Job, JobState
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import DayTally, daily_chart
