@@ -20,8 +20,7 @@ from bench.locomo import FLOORS, LIMIT, Ranking, Scores, scores
 from bench.locomo_spec import Conversation, WordIndex, conversations
 from bench.place import bench_server
 from idetic import Identity, Idetic
-from idetic.persona.event_validation import REDACTED, EventDraft
-from idetic.persona.events import EventKind, Persona
+from idetic.persona.events import REDACTED, EventDraft, EventKind, Persona
 from idetic.persona.identity import default_heuristics
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.spec.primitives import FuzzyHeuristics

@@ -20,9 +20,8 @@ from idetic.errors import (
 )
 from idetic.gates.gate import Gates
 from idetic.gateway.write_items import ItemMaker, WriteItem
-from idetic.ids import uuid7_text
+from idetic.ids import Clock, uuid7_text
 from idetic.model import Decision, Observation, Place, Receipt, Scope, Tier, Typology
-from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode

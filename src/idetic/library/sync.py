@@ -17,6 +17,7 @@ from anyio.from_thread import start_blocking_portal
 
 from idetic.embed.port import Embedder
 from idetic.engine import ReasonerFactory
+from idetic.ids import Clock
 from idetic.library.handles import (
     Agent,
     Memory,
@@ -32,7 +33,6 @@ from idetic.persona.identity import Identity
 from idetic.persona.loops import Loop
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
-from idetic.ports import Clock
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.verbs.handle import SyncHandle

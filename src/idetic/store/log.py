@@ -134,19 +134,6 @@ class LogStore:
         )
         return [Recorded(place, bytes(digest), ts, derived) for place, digest, ts, derived in rows]
 
-    async def log_end(self) -> tuple[int, bytes] | None:
-        """Where the log ends, by the anchor's own row."""
-        rows = await self.rows("end")
-        return (rows[0][0], bytes(rows[0][1])) if rows else None
-
-    async def log_chain(self, after: int, limit: int) -> Rows:
-        """Links with all that their hashes are over."""
-        return await self.rows("chain", after=after, limit=limit)
-
-    async def log_erased(self) -> set[str]:
-        """The events that the ledger says were erased."""
-        return {row[0] for row in await self.rows("erased")}
-
     async def said(self) -> AsyncIterator[str]:
         """All that is said here or kept: events, their entries, summaries of loops."""
         after = 0
