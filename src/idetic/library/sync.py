@@ -18,13 +18,7 @@ from anyio.from_thread import start_blocking_portal
 from idetic.embed.port import Embedder
 from idetic.engine import ReasonerFactory
 from idetic.ids import Clock
-from idetic.library.handles import (
-    Agent,
-    Memory,
-    MemoryVerbs,
-    PlaceVerbs,
-    Session,
-)
+from idetic.library.handles import Agent, Memory, MemoryVerbs, PlaceVerbs, Session
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
 from idetic.model import Observation, Place, Scope

@@ -8,14 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.evidence import (
-    Corroboration,
-    GateResult,
-    Lineage,
-    PromotionGate,
-    Relation,
-    SourceType,
-)
+from idetic.evidence import Corroboration, GateResult, Lineage, PromotionGate, Relation, SourceType
 from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, group
