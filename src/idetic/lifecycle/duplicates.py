@@ -4,6 +4,10 @@ Claims decide first: the same subject, attribute and value is the same statement
 words; another value is a conflict, and nothing else is. Without claims similarity proposes and
 the words confirm: half of 200 pairs that differ in one detail have a cosine above 0.92
 (docs/explanation/sameness.md). A wrong merge loses a distinction; a missed one costs a row.
+
+Of the words, writing is levelled where it carries no meaning: case, articles, contractions,
+thousands separators, spelled-out numbers, names of units. All that remains counts, and each word is
+of a kind, so that a difference can be named: "number 5 | 6" tells more than "0.98 is too little".
 """
 
 from __future__ import annotations
@@ -27,13 +31,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Vector = Sequence[float] | npt.NDArray[np.floating[Any]]
-
-
-# --- the words of a statement -------------------------------------------------------------------
-
-# Writing is levelled where it carries no meaning: case, articles, contractions, thousands
-# separators, spelled-out numbers, names of units. All that remains counts, and each word is of a
-# kind, so that a difference can be named: "number 5 | 6" tells more than "0.98 is too little".
 
 
 class WordKind(StrEnum):
@@ -210,9 +207,8 @@ def _word(text: str, named: bool, before: str, after: str) -> Word | None:
     """A word and its kind, or None for one that says nothing; the words beside it help decide."""
     low, after = text.casefold(), after.casefold()
     if low in _UNIT and (before[:1].isdigit() or before.casefold() in _NUMBER):
-        return Word(
-            _UNIT[low] if text in _UNIT or _SPELLED_UNIT.search(low) else text, WordKind.UNIT
-        )
+        unit = _UNIT[low] if text in _UNIT or _SPELLED_UNIT.search(low) else text
+        return Word(unit, WordKind.UNIT)
     if low in _LIGHT and not (text == "A" and named) and after not in _KEEPS_LIGHT:
         return None
     # "On Tuesday" and "Tuesday" are the same day.
@@ -224,8 +220,6 @@ def _word(text: str, named: bool, before: str, after: str) -> Word | None:
         return Word(text, WordKind.NAME)
     return Word(low, _KIND.get(low) or (WordKind.NAME if named else WordKind.WORD))
 
-
-# --- the comparison -----------------------------------------------------------------------------
 
 # Openings of a phrase that may stand before or after its clause: "on Sunday it left", "it left
 # on Sunday". What opens otherwise keeps its place: "only I eat fish", "I eat fish only".

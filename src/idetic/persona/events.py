@@ -28,7 +28,6 @@ Visibility = EventVisibility
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much."""
 
-
 CONTENT_MAX = 1_000_000
 METADATA_MAX_BYTES = 16_384
 

@@ -32,8 +32,6 @@ from idetic.store.embedded.files import FileLock, write_durably
 
 if TYPE_CHECKING:
     from idetic.spec.document import YamlDocument
-
-
 TUNABLE = ("instructions",)
 """What `learn` may change; the version follows from it."""
 INSTRUCTIONS_MAX = 8_000

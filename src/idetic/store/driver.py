@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn, PGresult
 
     from idetic.store.templates import BoundStatement
-
-
 Rows = list[tuple[Any, ...]]
 _INT4 = range(-(2**31), 2**31)
 _INT4_OID = 23

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from idetic.model import Scope
     from idetic.spec.memory_spec import MemorySpec
     from idetic.spec.primitives import Canonical
-
-
 STEWARD_ROLE = "idetic_steward"
 _TABLES = (
     *("memory", "actions", "embeddings", "ledger", "anchors", "receipts"),

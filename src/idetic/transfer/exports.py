@@ -245,10 +245,10 @@ def spec_rows(path: str | Path) -> tuple[str, list[dict[str, Any]]]:
         first = next(iter(file.header.rows), None)
         if first != "specs":
             raise ExportRefused("This file names no spec.")
-        batches = file.batches({first: frozenset({"version", "digest", "spec"})})
+        found = file.batches({first: frozenset({"version", "digest", "spec"})})
         rows: list[dict[str, Any]] = []
         while len(rows) < file.header.rows[first]:
-            rows += next(batches).rows
+            rows += next(found).rows
         return file.header.agent, rows
 
 
