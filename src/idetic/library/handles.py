@@ -17,7 +17,7 @@ from idetic.engine import Binding, Engine
 from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.ids import uuid7
-from idetic.library import answers, own_scope, questions
+from idetic.library import answers, questions
 from idetic.lifecycle import (
     aggregation,
     canonical_rescan,
@@ -133,8 +133,8 @@ class MemoryVerbs(PlaceVerbs):
     """The verbs of a whole memory."""
 
     ask = answers.ask
-    key_scope = own_scope.key_scope
-    spec = own_scope.spec
+    key_scope = questions.key_scope
+    spec = questions.spec
     link_action = observations.link_action
     archive = observations.archive
     exempt = observations.exempt
