@@ -15,13 +15,13 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from weakref import WeakKeyDictionary
 
 import anyio
+from idetic.persona.event_validation import EventDraft
 
 from bench.sets import Conversation, Message
 from idetic import Identity, Idetic, Observation, Origin, Principal
 from idetic.context import Worlds
 from idetic.embed.port import EmbedderHangs
 from idetic.library.handles import Agent, Memory
-from idetic.persona.event_validation import EventDraft
 from idetic.persona.events import EventKind
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.recall.hits import NotUsed

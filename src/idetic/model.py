@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, Self
 from uuid import UUID
@@ -351,3 +351,37 @@ class LedgerRecord:
     receipt_id: UUID
     prev_hash: bytes
     hash: bytes
+
+
+# --- nouns as plain data: values of JSON's own types --------------------------------------------
+
+
+class PlainData:
+    """A dataclass that can be told as plain data: its fields, always with the same keys."""
+
+    __slots__ = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        data: dict[str, Any] = plain(self)
+        return data
+
+
+def plain(value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
+    """A value in JSON's own types; hashes as hexadecimal, times as ISO 8601."""
+    match value:
+        case Enum():
+            return value.value
+        case None | bool() | int() | float():
+            return value
+        case Mapping():
+            return {str(key): plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [plain(each) for each in value]
+        case datetime():
+            return value.isoformat()
+        case bytes():
+            return value.hex()
+        case _ if is_dataclass(value):
+            return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    return str(value)

@@ -12,8 +12,7 @@ import pytest
 from idetic import Idetic
 from idetic.embed import BgeSmall
 from idetic.errors import GateRefused, InputError, TextRefused
-from idetic.persona.event_validation import EventDraft
-from idetic.persona.events import EventKind, Persona, Visibility
+from idetic.persona.events import EventDraft, EventKind, Persona, Visibility
 from idetic.persona.identity import default_heuristics
 from idetic.persona.notes import NoteGate
 from idetic.persona.persona_errors import NoteRefused

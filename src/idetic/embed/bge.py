@@ -82,7 +82,9 @@ class BgeSmall:
         import numpy as np  # noqa: PLC0415 - importing idetic stays light
 
         prefix = _QUERY if query else ""
-        tokens = [row.ids for row in self._tokenizer.encode_batch([prefix + _clean(t) for t in texts])]
+        tokens = [
+            row.ids for row in self._tokenizer.encode_batch([prefix + _clean(t) for t in texts])
+        ]
         vectors = np.empty((len(tokens), self.profile.dimensions), dtype=np.float32)
         for rows in token_batches([len(ids) for ids in tokens], self._batch_tokens):
             vectors[rows] = self._run([tokens[row] for row in rows])

@@ -23,7 +23,8 @@ from idetic.model import (
     Tier,
     Typology,
 )
-from idetic.recall.embedding import Embedded, Progress
+from idetic.recall.embedding import Embedded
+from idetic.verbs.arguments import Progress
 from idetic.verbs.declaration import McpTool, post, verb
 
 MAX_LINKED = 1_000

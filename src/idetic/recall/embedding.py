@@ -16,8 +16,8 @@ from anyio import Lock, to_thread
 
 from idetic.embed.port import EmbedderHangs, EmbeddingFailed, ModelMissing
 from idetic.errors import IdeticError, Refused
+from idetic.ids import Clock
 from idetic.model import Scope, Tier, Typology
-from idetic.ports import Clock
 from idetic.recall.pieces import pieces
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.embeddings import Embeddings, Pending, Piece

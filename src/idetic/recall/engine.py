@@ -11,8 +11,8 @@ from anyio import to_thread
 
 from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError
+from idetic.ids import Clock
 from idetic.model import Scope
-from idetic.ports import Clock
 from idetic.recall.dates import date_windows
 from idetic.recall.embedding import PATIENCE, Model, Vector, fingerprint
 from idetic.recall.hits import Hit, NotUsed, Recall

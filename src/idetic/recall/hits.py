@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.model import Entry
-from idetic.plain_data import plain
+from idetic.model import Entry, plain
 from idetic.recall.rerank import WEIGHT
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store.recall_query import Hit, SignalScore

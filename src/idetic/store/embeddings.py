@@ -13,9 +13,9 @@ from idetic.model import Place, Principal, Scope, Tier, Typology
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import Database, Transaction
+from idetic.store.driver import Rows
 from idetic.store.entries import anchor_of, key_columns
 from idetic.store.family import Family
-from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
 from idetic.store.templates import BoundStatement, Values, filled, named_query
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from idetic.errors import PlanRefused, SpecError
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store import family_migration, migrator, queue_schema
+from idetic.store import family_migration, migrator, queue
 from idetic.store.compiler import compile_spec
 from idetic.store.database import Connection, fetch
 from idetic.store.plan import Plan, ReferenceContext, make_plan
@@ -74,12 +74,12 @@ async def plan_upgrade(connection: Connection, contexts: Sequence[ReferenceConte
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         known = await migrator.applied(connection)
         migrator.check_known(known)
-        queue = await queue_schema.applied(connection) if known else set()
+        has = await queue.applied(connection) if known else set()
         core = CoreVersions(
             max(known, default=0),
             migrator.migrations()[-1][0],
             tuple(name for _, name in migrator.missing(known)),
-            tuple(name for name in queue_schema.carried() if name not in queue),
+            tuple(name for name in queue.carried() if name not in has),
         )
         specs = await _stored_specs(connection) if known else []
         families = [await _family_versions(connection, spec, contexts) for spec in specs]

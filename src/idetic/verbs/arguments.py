@@ -23,6 +23,8 @@ MAX_HITS = 200
 
 Kind = TypeVar("Kind", bound=StrEnum)
 Check = Callable[[object, str], Any]
+# Called with how much is done, and of how much.
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

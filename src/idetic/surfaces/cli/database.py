@@ -153,7 +153,7 @@ async def _run_upgrade(
     import getpass
 
     from idetic.context import shipped_contexts
-    from idetic.ports import SystemClock
+    from idetic.ids import SystemClock
     from idetic.store.connect import login_to_make
     from idetic.store.upgrade import plan_upgrade, run_upgrade
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from idetic.library.health import CheckVerdict, vital
 from idetic.lifecycle.overview import Overview
-from idetic.store.backlog import Job, JobState
+from idetic.store.queue import Job, JobState
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import DailyChart, DayTally
 from idetic.surfaces.console.markup import show
