@@ -26,7 +26,7 @@ help:
 	@echo "make figures         files, lines and explanation of each room of src/"
 	@echo "make trace           the way of a note to the driver, the files that a close runs through"
 	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
-	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http), or all;"
+	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http, answers), or all;"
 	@echo "                     make bench T=against TREE=path compares with another checkout"
 	@echo "make faults          the long form of what kills processes and servers"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
@@ -123,7 +123,7 @@ trace: setup
 	@$(BIN)/python -m tests.support.trace
 
 TASKS := locomo sts dedup write recall threshold growth start close gates guard shadow persona \
-	persona_locomo http
+	persona_locomo http answers
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task $(if $(TREE),--tree $(TREE)) || exit $$?; done

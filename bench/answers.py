@@ -111,6 +111,7 @@ def _tell(under_way: AnswersRun, asked: AskedQuestions, seconds: float) -> None:
     prices = settings.reader.prices, settings.judge.prices
     notes = _notes(under_way)
     told = _rests_on(settings, asked) | {
+        "judge": _named(settings.judge) if under_way.verdicts else "none was asked",
         "this run": f"{used.calls:,} requests, {used.prompt_tokens:,} prompt and "
         f"{used.completion_tokens:,} completion tokens, {_money(used.cost)}, {seconds:.0f} s",
         "requests without a token count": used.estimated,
@@ -124,16 +125,14 @@ def _tell(under_way: AnswersRun, asked: AskedQuestions, seconds: float) -> None:
 
 def _rests_on(settings: AnswersSettings, asked: AskedQuestions) -> dict[str, Any]:
     """What was asked of whom, and with which context."""
+    sample = f"a sample by seed {settings.seed}" if settings.questions else "all"
     return {
         "set": f"{settings.set_name}, conversations {settings.conversations}",
-        "questions": f"{sum(len(each) for _, each in asked)}, a sample by seed {settings.seed}"
-        if settings.questions
-        else f"{sum(len(each) for _, each in asked)}, all",
+        "questions": f"{sum(len(each) for _, each in asked)}, {sample}",
         "unit": "percent, means over questions; `correct` is of as many as `of` says",
         "contexts": f"idetic and bm25 up to {settings.budget:,} tokens, full cut to its newest "
         f"{settings.window:,}, counted cautiously; `cut` says how often that was",
         "reader": _named(settings.reader),
-        "judge": _named(settings.judge),
         "asking": "temperature 0 and seed 7, where the endpoint takes them",
     }
 

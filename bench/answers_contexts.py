@@ -6,6 +6,7 @@ places of the messages in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from idetic.verbs.arguments import MAX_HITS
 
 ARMS = ("idetic", "full", "bm25")
 _COUNTER = ConservativeCounter()
+_FIGURES = re.compile(r"\b[0-9a-f]{8}\b|\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Shown:
     def tokens(self) -> int:
         """Its tokens, counted cautiously."""
         return _COUNTER.count(self.text)
+
+    @property
+    def wording(self) -> str:
+        """Its text without figures and ids: those of memory's entries are new in every run."""
+        return _FIGURES.sub("", self.text)
 
     def evidence(self, question: Question) -> float:
         """The share of the question's evidence that is in it."""
@@ -145,10 +152,10 @@ async def remember(db: Idetic, conversation: Conversation, budget: int) -> Remem
         for receipt, (place, _) in zip(receipts, session, strict=True):
             if receipt.entry_id is not None:
                 places[receipt.entry_id] = place
+        # Session by session: the engine waits 30 seconds for vectors, which a busy machine needs.
+        await memory.embed()
     now = (conversation.asked_at or datetime.now(UTC)) + timedelta(hours=1)
-    memory = (await db.under(_At(now)).agent(spec)).bind(**whose)
-    await memory.embed()
-    return Remembered(memory, places)
+    return Remembered((await db.under(_At(now)).agent(spec)).bind(**whose), places)
 
 
 def _in_time(

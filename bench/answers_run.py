@@ -41,10 +41,10 @@ class Job:
         return {"context": self.shown.text, "question": self.question.text, "today": today}
 
     def key(self, reader: Model) -> str:
-        """By what an answer is found again. Not by the text, in which memory's ids are new."""
+        """By what an answer is found again."""
         whose = (reader.settings.name, reader.prompt.digest)
-        asked = (self.conversation.name, self.question.text, self.arm, self.shown.places)
-        return key_of("answer", *whose, *asked)
+        asked = (self.conversation.name, self.question.text, self.arm)
+        return key_of("answer", *whose, *asked, self.shown.places, self.shown.wording)
 
     def line(self, reader: Model, said: Said) -> Line:
         """The answer as it is kept."""
@@ -140,7 +140,7 @@ class AnswersRun:
         if line is None:
             of = (job.arm, category_of(job.conversation, job.question))
             said = await self._ask(reader, of, job.values())
-            line = self._kept.add(key, job.line(reader, said)) if said else None
+            line = self._keep(key, job.line(reader, said)) if said else None
         if line is not None:
             self.answers.append(line)
 
@@ -159,22 +159,24 @@ class AnswersRun:
                 self._failed(of, ReasonerMalformed(_NEITHER, remedy="Use another judge."))
             elif said:
                 about = {"kind": "verdict", "answer": answer["key"], "judge": judge.settings.name}
-                line = self._kept.add(key, {**about, "correct": correct, **_took(said)})
+                line = self._keep(key, {**about, "correct": correct, **_took(said)})
         if line is not None:
             self.verdicts[answer["key"]] = line
 
     async def _ask(self, model: Model, of: tuple[str, str], values: dict[str, str]) -> Said | None:
         """What the model says; None if it failed, or if the run's cap is reached."""
         try:
-            said = await model.ask(**values)
+            return await model.ask(**values)
         except ReasonerCapped as error:
             self.stopped = self.stopped or f"--max-cost is reached. {error.message}"
-            return None
         except ReasonerError as error:
             self._failed(of, error)
-            return None
+        return None
+
+    def _keep(self, key: str, line: Line) -> Line:
+        """Keep a line: the next failure is the first again."""
         self._failures = 0
-        return said
+        return self._kept.add(key, line)
 
     def _failed(self, of: tuple[str, str], error: ReasonerError) -> None:
         """Count what failed; the run is stopped when it is hopeless."""

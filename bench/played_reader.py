@@ -55,6 +55,9 @@ class PlayedReader(ThreadingHTTPServer):
         with self._lock:
             return self._statuses.pop(0) if self._statuses else 200
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed hangs up: that is no news."""
+
     def keep(self, body: dict[str, Any]) -> None:
         """Remember what was asked."""
         with self._lock:
