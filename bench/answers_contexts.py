@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -53,40 +54,53 @@ class Shown:
 
 
 class Transcript:
-    """A conversation as dated lines, from which lines are chosen."""
+    """A conversation as it was said, each session under its date, from which turns are chosen."""
 
     def __init__(self, conversation: Conversation):
-        self._lines = [_line(message) for message in conversation.messages]
-        self._costs = [_COUNTER.count(f"{line}\n") for line in self._lines]
+        self._messages = conversation.messages
         self._index = WordIndex([message.text for message in conversation.messages])
         # The sessions of LongMemEval do not come in the order of their dates.
         self._order = [place for _, said in _in_time(conversation) for place, _ in said]
 
     def full(self, window: int) -> Shown:
-        """All of it; where that is more than the window, the oldest lines are cut off."""
+        """All of it; where that is more than the window, the oldest turns are cut off."""
         return self._within(reversed(self._order), window, stop=True)
 
     def bm25(self, question: str, budget: int) -> Shown:
-        """The best lines by plain BM25 that fit, in the order they were said."""
-        best = self._index.search(question, len(self._lines))
+        """The best turns by plain BM25 that fit, in the order they were said."""
+        best = self._index.search(question, len(self._messages))
         return replace(self._within(best, budget, stop=False), cut=False)
 
     def _within(self, places: Iterable[int], room: int, *, stop: bool) -> Shown:
-        """The lines at these places that fit; `stop` at the first that does not."""
+        """The turns at these places that fit with their dates; `stop` at the first too many."""
         kept: set[int] = set()
+        dated: set[int] = set()
         for place in places:
-            if self._costs[place] <= room:
+            message = self._messages[place]
+            cost = _COUNTER.count(f"{message.text}\n")
+            if message.session not in dated:
+                cost += _COUNTER.count(_date(message))
+            if cost <= room:
                 kept.add(place)
-                room -= self._costs[place]
+                dated.add(message.session)
+                room -= cost
             elif stop:
                 break
-        text = "\n".join(self._lines[place] for place in self._order if place in kept)
-        return Shown(text, tuple(sorted(kept)), cut=len(kept) < len(self._lines))
+        return Shown(self._text(kept), tuple(sorted(kept)), cut=len(kept) < len(self._messages))
+
+    def _text(self, kept: set[int]) -> str:
+        """These turns in the order of time, each session under its date."""
+        chosen = [self._messages[place] for place in self._order if place in kept]
+        parts = []
+        for _, said in groupby(chosen, lambda message: message.session):
+            first, *rest = said
+            parts += [_date(first), *(f"{message.text}\n" for message in (first, *rest))]
+        return "".join(parts).removesuffix("\n")
 
 
-def _line(message: Message) -> str:
-    said = f"[{message.at:%A, %d %B %Y, %H:%M}] " if message.at else ""
-    return f"{said}{message.text}"
+def _date(message: Message) -> str:
+    """The line above a session."""
+    return f"{message.at:%A, %d %B %Y, %H:%M}:\n" if message.at else ""
 
 
 class Remembered:

@@ -24,7 +24,7 @@ _QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)
 _EXCERPT = re.compile(r"^Excerpt:\n(.*)^End of the excerpt\.$", re.MULTILINE | re.DOTALL)
 _EXPECTED = re.compile(r"^Expected answer: (.*)$", re.MULTILINE)
 _GIVEN = re.compile(r"^Given answer: (.*)$", re.MULTILINE)
-# What stands before the words themselves: a time in brackets, a mark of quotation.
+# What stands before the words of memory's entries: their origin in brackets, a mark of quotation.
 _BEFORE = re.compile(r"^(?:\[[^\]]*\]|>)\s*")
 _END = re.compile(r"(?<=[.!?])\s+")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import answers, common
-from bench.answers_contexts import Transcript
+from bench import answers, answers_run, common
+from bench.answers_contexts import Shown, Transcript
 from bench.answers_scores import abstains, token_f1, verdict
 from bench.played_reader import JUDGE, READER, PlayedReader, played_reader
 from bench.sets import SETS, Conversation, Message, Question
@@ -101,7 +101,7 @@ def test_every_context_is_answered_and_judged(
     assert all(body["temperature"] == 0 and body["seed"] == 7 for body in server.asked)
     shown = [body["messages"][-1]["content"] for body in server.asked]
     assert any("Memory: quoted evidence." in text and "2023-05-08 13:56Z" in text for text in shown)
-    assert any("[Monday, 08 May 2023, 13:56] Ada: I adopted a grey cat." in text for text in shown)
+    assert any("Monday, 08 May 2023, 13:56:\nAda: I adopted a grey cat." in text for text in shown)
 
 
 def test_without_a_model_the_played_reader_answers(
@@ -129,10 +129,10 @@ def test_where_a_set_has_no_answers_nothing_is_judged_but_abstention(
 def test_a_conversation_beyond_the_window_is_cut_and_the_report_says_so(
     server: PlayedReader, out: Path
 ) -> None:
-    assert ask(server, "--contexts", "full", "--window", "80") == 0
+    assert ask(server, "--contexts", "full", "--window", "60") == 0
     assert rows(out)["full", "all"]["cut"] == 3
     assert rows(out)["full", "single-hop"]["evidence shown"] == 0
-    newest = Transcript(MADE_UP).full(80)
+    newest = Transcript(MADE_UP).full(60)
     assert newest.places == (4, 5)
 
 
@@ -161,6 +161,12 @@ def test_another_judge_asks_the_reader_nothing(server: PlayedReader, out: Path) 
     told = json.loads((out / "answers.json").read_text("utf-8"))["meta"]["notes"]
     assert any("The judge said neither CORRECT nor WRONG." in note for note in told)
     assert [text for text in questions(server, before) if text.startswith("Excerpt:")] == []
+
+
+def test_a_context_is_known_again_by_its_words_not_by_ids_and_times() -> None:
+    first, again = (f"[{i} note; 2026-11-17 {at}Z]" for i, at in (("9602bd4a", 1), ("0edb3db1", 2)))
+    assert Shown(f"{first}\n> a cat", (0,)).wording == Shown(f"{again}\n> a cat", (0,)).wording
+    assert Shown(f"{first}\n> a cat", (0,)).wording != Shown(f"{again}\n> a dog", (0,)).wording
 
 
 # --- what goes wrong ----------------------------------------------------------------------------
@@ -196,6 +202,14 @@ def test_a_wrong_address_is_one_clear_error(server: PlayedReader) -> None:
         answers.run(["--reader-url", server.url[:-3], "--reader-model", READER])
     with pytest.raises(SystemExit, match="--reader-url or --judge-url: base_url is not an address"):
         answers.run(["--reader-url", "localhost", "--reader-model", READER])
+
+
+def test_a_judge_that_never_obeys_ends_the_run(
+    server: PlayedReader, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(answers_run, "HOPELESS", 2)
+    assert ask(server, "--contexts", "bm25", judge=False) == 1
+    assert "STOPPED: 2 requests in a row failed." in capsys.readouterr().out
 
 
 def test_limits_and_faults_are_repeated(out: Path) -> None:
