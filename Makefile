@@ -25,8 +25,8 @@ help:
 	@echo "make coverage        the whole test suite (or T=path), and how much of the code it runs"
 	@echo "make figures         files, lines and explanation of each room of src/"
 	@echo "make trace           the way of a note to the driver, the files that a close runs through"
-	@echo "make bench [T=name]  one benchmark (quality, sts, dedup, write, recall, threshold, growth,"
-	@echo "                     start, close, gates, guard, shadow, persona, http), or all;"
+	@echo "make bench [T=name]  one benchmark (quality, answers, sts, dedup, write, recall, threshold,"
+	@echo "                     growth, start, close, gates, guard, shadow, persona, http), or all;"
 	@echo "                     make bench T=against TREE=path compares with another checkout"
 	@echo "make faults          the long form of what kills processes and servers"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
@@ -121,7 +121,8 @@ figures: setup
 trace: setup
 	@$(BIN)/python -m tests.support.trace
 
-TASKS := quality sts dedup write recall threshold growth start close gates guard shadow persona http
+TASKS := quality answers sts dedup write recall threshold growth start close gates guard shadow \
+	persona http
 bench: setup model
 	@for task in $(or $(T),$(TASKS)); do \
 		echo "== $$task"; $(BIN)/python -m bench.$$task $(if $(TREE),--tree $(TREE)) || exit $$?; done

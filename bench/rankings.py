@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from weakref import WeakKeyDictionary
 
 import anyio
-from idetic.persona.event_validation import EventDraft
+from idetic.persona.events import EventDraft
 
 from bench.sets import Conversation, Message
 from idetic import Identity, Idetic, Observation, Origin, Principal
