@@ -17,9 +17,9 @@ from typing import Any
 import anyio
 import psycopg
 
+from bench.bulk import Corpus, RawPgvector, bulk_load
 from bench.common import report
 from bench.locomo_spec import arms
-from bench.peers import Corpus, RawPgvector, bulk_load
 from bench.place import bench_server, percentile
 from bench.recall import Lookup, bound, corpus, embed, fill
 from idetic import Idetic

@@ -15,9 +15,9 @@ from typing import Any
 
 import anyio
 
+from bench.bulk import Corpus
 from bench.common import report, table
 from bench.locomo_spec import arms
-from bench.peers import Corpus
 from bench.place import bench_server, percentile
 from bench.recall import LIMIT, Lookup, Search, corpus, embed, fill, ours
 from idetic import Idetic
