@@ -112,8 +112,16 @@ def _server(database: str, model: str, log: Path) -> Iterator[str]:
             _wait(server, f"http://127.0.0.1:{port}", log)
             yield f"http://127.0.0.1:{port}"
         finally:
-            server.terminate()
-            server.wait(30)
+            _end(server)
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 def _wait(server: subprocess.Popen[bytes], address: str, log: Path) -> None:

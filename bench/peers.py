@@ -33,13 +33,16 @@ from idetic import Idetic
 LIMIT = 10
 OURS = "Idetic"
 METRICS = ("R@10", "nDCG@10")
-PACKAGES = (
-    "chromadb",
-    "hindsight-client",
-    "langgraph-checkpoint-postgres",
-    "llama-index-core",
-    "mem0ai",
-)
+# The peers, and the package that each one's version is read from.
+PACKAGES = {
+    "BM25": "idetic",
+    "LangGraph": "langgraph-checkpoint-postgres",
+    "Mem0": "mem0ai",
+    "Chroma": "chromadb",
+    "LlamaIndex": "llama-index-core",
+    "Hindsight": "hindsight-client",
+    OURS: "idetic",
+}
 # The first questions of a store prepare statements and fill caches; they count for quality only.
 WARM = 5
 
@@ -69,7 +72,7 @@ async def main(sets: Sequence[str], conversations: range, chosen: Sequence[str])
             "scope": "each question within its own conversation; the first 10 count",
             "written": "session by session; s is for everything, vectors given",
             "model": embedder.profile.name,
-            "peers": versions(*PACKAGES),
+            "peers": versions(*PACKAGES.values()),
         },
     )
 
@@ -107,7 +110,7 @@ def _open(
     }
     arms: dict[str, Arm] = {}
     for name, make in makers.items():
-        if chosen and name.lower() not in chosen:
+        if name not in chosen:
             continue
         try:
             arms[name] = peer_arm(stack.enter_context(closing(make())))
@@ -127,11 +130,12 @@ async def measure(arms: Mapping[str, Arm], conversations: Sequence[Conversation]
         for messages in _sessions(conversation):
             for arm in _running(arms):
                 await _timed_write(arm, conversation.name, messages)
-    print(f"written: {', '.join(f'{n} {a.seconds:.1f} s' for n, a in arms.items())}", flush=True)
+        print(f"{conversation.name} written", flush=True)
     for conversation in conversations:
         for question in conversation.questions:
             for arm in _running(arms):
                 await _timed_search(arm, conversation.name, question.text)
+        print(f"{conversation.name} asked", flush=True)
 
 
 def _running(arms: Mapping[str, Arm]) -> Iterator[Arm]:
@@ -167,7 +171,8 @@ async def _timed_search(arm: Arm, space: str, question: str) -> None:
 
 
 def _row(of: str, name: str, arm: Arm, conversations: Sequence[Conversation]) -> dict[str, Any]:
-    row: dict[str, Any] = {"set": of, "memory": name}
+    package = PACKAGES[name]
+    row: dict[str, Any] = {"set": of, "memory": name, "version": versions(package).get(package)}
     if arm.failed:
         return row | {"not run": arm.failed}
     questions = [q for c in conversations for q in c.questions]
@@ -201,7 +206,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.peers")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=["locomo"])
     parser.add_argument("--conversations", type=_numbers, default=range(1, 3), metavar="1-2")
-    parser.add_argument("--only", nargs="+", default=(), metavar="PEER", help="beside Idetic")
+    peers = [name for name in PACKAGES if name != OURS]
+    parser.add_argument("--only", nargs="+", choices=peers, default=peers, help="beside Idetic")
     told = parser.parse_args()
-    only = [name.lower() for name in told.only]
-    sys.exit(anyio.run(main, told.sets, told.conversations, only))
+    sys.exit(anyio.run(main, told.sets, told.conversations, told.only))

@@ -51,11 +51,11 @@ async def test_peers_are_measured_side_by_side_or_named_with_the_reason(
     monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
     monkeypatch.setattr(vectors, "OUT", reported)
     small = sets.Conversation("small-1", SAID, (ASKED,))
-    monkeypatch.setitem(peers.SETS, "locomo", lambda: [small])
-    await peers.main(["locomo"], range(1, 2), [])
+    monkeypatch.setitem(sets.SETS, "locomo", lambda: [small])
+    await peers.main(["locomo"], range(1, 2), list(peers.PACKAGES))
     found = {row["memory"]: row for row in rows(reported / "peers.json")}
     here = {"BM25", "LangGraph", "LlamaIndex", "Idetic"}
-    assert found.keys() == here | {"Chroma", "Mem0", "Hindsight"}
+    assert found.keys() == peers.PACKAGES.keys()
     assert {name: found[name].get("R@10") for name in here} == dict.fromkeys(here, 100)
     assert all(row["p50 ms"] > 0 for row in found.values() if "R@10" in row)
     assert all(row["not run"] for row in found.values() if "R@10" not in row)
