@@ -66,6 +66,8 @@ class Mem0Store:
     """Mem0's `Memory` on pgvector with `infer=False`, a user for each space.
 
     Its embedders are names of services. The one that is built is replaced before it is asked.
+    Its keyword search needs spaCy with a model that the package registry does not have. Without
+    them it asks for every word of a question, finds nothing, and the vectors decide alone.
     """
 
     def __init__(self, dsn: str, home: Path, embed: Embed):
