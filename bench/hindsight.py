@@ -3,6 +3,8 @@
 It runs without a language model (provider `none`: texts are kept as chunks) and without its
 cross-encoder (provider `rrf`), whose weights come from a model hub. Its embedder is ours, behind
 the interface of a text-embeddings-inference server. It keeps its tables in the same PostgreSQL.
+It embeds a message with its date, so in the first run its writes wait for the model; in the next
+one those vectors come from the file, too.
 """
 
 from __future__ import annotations

@@ -70,7 +70,8 @@ async def main(sets: Sequence[str], conversations: range, chosen: Sequence[str])
             "conversations": {name: [c.name for c in found] for name, found in data.items()},
             "questions": {n: sum(len(c.questions) for c in found) for n, found in data.items()},
             "scope": "each question within its own conversation; the first 10 count",
-            "written": "session by session; s is for everything, vectors given",
+            "written": "session by session, vectors given; for Hindsight see its module",
+            "hindsight server": (common.ROOT / "bench" / "hindsight.txt").read_text().strip(),
             "model": embedder.profile.name,
             "peers": versions(*PACKAGES.values()),
         },
@@ -78,7 +79,10 @@ async def main(sets: Sequence[str], conversations: range, chosen: Sequence[str])
 
 
 def _chosen(name: str, conversations: range) -> list[Conversation]:
-    return [c for number, c in enumerate(SETS[name](), start=1) if number in conversations]
+    found = [c for number, c in enumerate(SETS[name](), start=1) if number in conversations]
+    if not found:
+        sys.exit(f"{name} has no conversation {conversations.start}; name others.")
+    return found
 
 
 def _warm(embedder: CachedEmbedder, data: Mapping[str, Sequence[Conversation]]) -> None:
