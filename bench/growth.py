@@ -17,8 +17,8 @@ from typing import Any
 import anyio
 import psycopg
 
+from bench.bulk import Corpus, RawPgvector, bulk_load
 from bench.common import report
-from bench.peers import Corpus, RawPgvector, bulk_load
 from bench.place import bench_server, percentile
 from bench.recall import Lookup, bound, corpus, embed, fill, memory_table
 from bench.specs import single, spec_new

@@ -28,6 +28,7 @@ from bench.sets import SETS, Conversation, Question
 from bench.specs import SINGLE, SpecData, measured, single
 from bench.vectors import CachedEmbedder
 from idetic import Idetic
+from idetic.recall.pieces import pieces as embedded_pieces
 from idetic.spec.primitives import BODY_TEXT_MAX
 
 UNITS = {
@@ -105,9 +106,11 @@ def warm(embedder: CachedEmbedder, sets: Conversations) -> None:
     """
     every, most = _every(sets), BODY_TEXT_MAX - ROOM
     asked = {q.text for c in every for q in c.questions}
-    said = {piece for c in every for m in c.messages for piece in pieces(m.text, most)}
-    for texts, query in ((asked, True), (said, False)):
-        ordered = sorted(texts, key=len)
+    texts = [message.text for conversation in every for message in conversation.messages]
+    # A bounded entry holds a piece of ours; of a longer one the engine makes its own.
+    said = {piece for t in texts for piece in (*pieces(t, most), *embedded_pieces(t))}
+    for wanted, query in ((asked, True), (said, False)):
+        ordered = sorted(wanted, key=len)
         for first in range(0, len(ordered), 256):
             embedder.embed(ordered[first : first + 256], query=query)
             print(f"vectors: {first:,} of {len(ordered):,}", end="\r", flush=True)

@@ -15,14 +15,13 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from weakref import WeakKeyDictionary
 
 import anyio
-from idetic.persona.events import EventDraft
 
 from bench.sets import Conversation, Message
 from idetic import Identity, Idetic, Observation, Origin, Principal
 from idetic.context import Worlds
 from idetic.embed.port import EmbedderHangs
 from idetic.library.handles import Agent, Memory
-from idetic.persona.events import EventKind
+from idetic.persona.events import EventDraft, EventKind
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.recall.hits import NotUsed
 from idetic.spec.loader import load
@@ -180,7 +179,9 @@ def _key(kind: KeyType, name: str) -> Any:
 def observation(place: int, message: Message, text: str) -> Observation:
     """A message, or a piece of one, as it is observed: when, and whose words it is."""
     heard_from = Origin.USER if message.role == "user" else None
-    return Observation(text, valid_at=_moment(place, message.at), heard_from=heard_from)
+    said = text.removeprefix(f"{message.speaker}: ")
+    at = _moment(place, message.at)
+    return Observation(said, valid_at=at, heard_from=heard_from, speaker=message.speaker)
 
 
 def pieces(text: str, most: int) -> list[str]:

@@ -19,18 +19,17 @@ import anyio
 import numpy as np
 import psycopg
 
-from bench.common import report, versions
-from bench.peers import (
-    Chroma,
+from bench.bulk import (
     Corpus,
-    LangGraph,
-    Mem0,
-    Peer,
     RawPgvector,
     Vectors,
     as_text,
     bulk_load,
+    copy_langgraph,
+    copy_mem0,
 )
+from bench.common import report, versions
+from bench.peer_stores import ChromaStore, Embed, LangGraphStore, Mem0Store, PeerStore
 from bench.place import bench_server, percentile
 from bench.specs import single, spec_new
 from idetic import Idetic, Observation, Principal
@@ -157,11 +156,21 @@ def ours(agent: Agent, held: Corpus, places: dict[UUID, int]) -> Search:
     return search
 
 
-def theirs(peer: Peer) -> Search:
-    """A question to a peer."""
+def theirs(peer: PeerStore, held: Corpus) -> Search:
+    """A question to a peer, which has a space for each anchor."""
 
     async def search(question: int) -> list[int]:
-        return peer.search(question, LIMIT)
+        found = peer.search(str(held.whose[question]), held.questions[question], LIMIT)
+        return [int(key) for key in found]
+
+    return search
+
+
+def raw(control: RawPgvector) -> Search:
+    """A question to pgvector without anything around it."""
+
+    async def search(question: int) -> list[int]:
+        return control.search(question, LIMIT)
 
     return search
 
@@ -213,9 +222,9 @@ async def main(entries: int, anchors: int, questions: int, peers: bool, spread: 
             }
             for name, make in _peers(dsn, Path(scratch), held) if peers else ():
                 try:
-                    searches[name] = theirs(make())
+                    searches[name] = make()
                 except ModuleNotFoundError as missing:
-                    print(f"{name} left out: run .venv/bin/pip install {missing.name}", flush=True)
+                    print(f"{name} left out, {missing}: run make bench T=recall", flush=True)
                     continue
                 print(f"{name} loaded, {time.perf_counter() - start:.0f} s", flush=True)
             rows = await measure(searches, held)
@@ -234,18 +243,42 @@ async def main(entries: int, anchors: int, questions: int, peers: bool, spread: 
     )
 
 
-def _peers(dsn: str, scratch: Path, held: Corpus) -> list[tuple[str, Callable[[], Peer]]]:
+def _peers(dsn: str, scratch: Path, held: Corpus) -> list[tuple[str, Callable[[], Search]]]:
+    embed = known(held)
+
+    def langgraph() -> Search:
+        store = LangGraphStore(dsn, embed)
+        copy_langgraph(dsn, held)
+        return theirs(store, held)
+
+    def mem0() -> Search:
+        store = Mem0Store(dsn, scratch / "mem0", embed)
+        copy_mem0(dsn, held)
+        return theirs(store, held)
+
+    def chroma(name: str, *, filtered: bool) -> Search:
+        store = ChromaStore(scratch / name, embed, filtered=filtered)
+        step = min(held.each, 1000)
+        for first in range(0, len(held.texts), step):
+            places = range(first, min(first + step, len(held.texts)))
+            store.write(str(first // held.each), held.messages(places))
+        return theirs(store, held)
+
     return [
-        ("raw pgvector, exact", lambda: RawPgvector(dsn, held, indexed=False)),
-        ("raw pgvector, HNSW", lambda: RawPgvector(dsn, held, indexed=True)),
-        ("LangGraph PostgresStore.search", lambda: LangGraph(dsn, held)),
-        ("Mem0 Memory.search, pgvector", lambda: Mem0(dsn, scratch / "mem0", held)),
-        (
-            "Chroma query, collection per anchor",
-            lambda: Chroma(scratch / "chroma", held, filtered=False),
-        ),
-        ("Chroma query, where", lambda: Chroma(scratch / "filtered", held, filtered=True)),
+        ("raw pgvector, exact", lambda: raw(RawPgvector(dsn, held, indexed=False))),
+        ("raw pgvector, HNSW", lambda: raw(RawPgvector(dsn, held, indexed=True))),
+        ("LangGraph PostgresStore.search", langgraph),
+        ("Mem0 Memory.search, pgvector", mem0),
+        ("Chroma query, collection per anchor", lambda: chroma("chroma", filtered=False)),
+        ("Chroma query, where", lambda: chroma("filtered", filtered=True)),
     ]
+
+
+def known(held: Corpus) -> Embed:
+    """What a peer is given for an embedder: the vectors of the corpus."""
+    rows = dict(zip(held.texts, held.vectors, strict=True))
+    rows |= dict(zip(held.questions, held.asked, strict=True))
+    return lambda texts: [rows[text].tolist() for text in texts]
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from typing import Any
 
 import anyio
 
+from bench.bulk import Corpus
 from bench.common import report, table
-from bench.peers import Corpus
 from bench.place import bench_server, percentile
 from bench.recall import LIMIT, Lookup, Search, corpus, embed, fill, ours
 from bench.specs import single, spec_new
