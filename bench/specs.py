@@ -11,19 +11,22 @@ from idetic.spec.loader import shipped, shipped_text
 
 SpecData = dict[str, Any]
 NEW = "spec_new"
+NEW_RRF = f"{NEW} with rrf"
 SINGLE = ("semantic", "lexical")
 
 
-def spec_new() -> SpecData:
-    """What `idetic spec new` writes if every default is taken: an anchor is a conversation."""
-    text = build({"agent": NEW, "anchor.keys": "conversation_id:text"})
+def spec_new(**more: str) -> SpecData:
+    """What `idetic spec new` writes if every other default is taken: an anchor is a conversation."""
+    said = {f"retrieval.{name}": answer for name, answer in more.items()}
+    text = build({"agent": NEW, "anchor.keys": "conversation_id:text", **said})
     data: SpecData = yaml.safe_load(text)
     return data
 
 
 def measured() -> dict[str, SpecData]:
     """What a user gets without writing a spec by hand, by name."""
-    return {NEW: spec_new()} | {name: yaml.safe_load(shipped_text(name)) for name in shipped()}
+    ours = {NEW: spec_new(), NEW_RRF: spec_new(fusion="rrf")}
+    return ours | {name: yaml.safe_load(shipped_text(name)) for name in shipped()}
 
 
 def single(spec: SpecData, signal: str) -> SpecData:

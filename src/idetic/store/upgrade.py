@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from idetic.errors import PlanRefused, SpecError
 from idetic.spec.loader import load
@@ -117,7 +118,7 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
     specs = []
     for agent, spec in await fetch(connection, "queries/upgrade.sql", "agents"):
         try:
-            specs.append(load(spec))
+            specs.append(load(_carried_over(spec)))
         except SpecError as error:
             raise PlanRefused(
                 f"The spec that this database holds for {agent} is none for this release: "
@@ -126,6 +127,15 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
                 "then upgrade.",
             ) from None
     return specs
+
+
+def _carried_over(spec: dict[str, Any]) -> dict[str, Any]:
+    """A stored spec in this release's terms: `statement` took the place of `substance`."""
+    retrieval = dict(spec["retrieval"])
+    signals = dict(retrieval["signals"])
+    if "substance" in signals:
+        signals["statement"] = signals.pop("substance")
+    return {**spec, "retrieval": {**retrieval, "signals": signals}}
 
 
 async def _family_versions(
