@@ -34,10 +34,12 @@ from bench.peer_stores import Embed
 from bench.sets import Message
 
 PROGRAM = ROOT / ".venv-hindsight" / "bin" / "hindsight-api"
-# Seconds that a start or a write may take; on a busy machine the start took three minutes.
+# Seconds that a start or a write may take; on a busy machine the start took five minutes.
 PATIENCE = 600.0
-# Room for ten long messages; its default of 4,096 tokens ends before them.
-MAX_TOKENS = 16_384
+# What it returns by default. Long messages need more for ten of them; a token is 3 characters
+# or more.
+MAX_TOKENS = 4096
+CHARACTERS = 3
 
 
 class HindsightStore:
@@ -46,7 +48,7 @@ class HindsightStore:
     def __init__(self, dsn: str, home: Path, embed: Embed):
         client: Any = import_module("hindsight_client").Hindsight
         home.mkdir(parents=True, exist_ok=True)
-        self._stack = ExitStack()
+        self._longest = 0
         with ExitStack() as stack:
             model = stack.enter_context(embedding_server(embed))
             address = stack.enter_context(_server(_database(dsn), model, home / "hindsight.log"))
@@ -58,13 +60,13 @@ class HindsightStore:
     def write(self, space: str, messages: Mapping[str, Message]) -> None:
         """One `retain_batch`, which returns when all is stored."""
         items = [_item(key, message) for key, message in messages.items()]
+        self._longest = max(self._longest, *(len(item["content"]) for item in items))
         self._portal.call(lambda: self._client.aretain_batch(space, items))
 
     def search(self, space: str, question: str, limit: int) -> list[str]:
         """The best of its own fusion: meaning, words, links, time."""
-        found = self._portal.call(
-            lambda: self._client.arecall(space, question, max_tokens=MAX_TOKENS)
-        )
+        room = max(MAX_TOKENS, limit * self._longest // CHARACTERS)
+        found = self._portal.call(lambda: self._client.arecall(space, question, max_tokens=room))
         return list(dict.fromkeys(hit.document_id for hit in found.results))[:limit]
 
     def close(self) -> None:
