@@ -16,7 +16,7 @@ SINGLE = ("semantic", "lexical")
 
 
 def spec_new(**more: str) -> SpecData:
-    """What `idetic spec new` writes if every other default is taken: an anchor is a conversation."""
+    """What `idetic spec new` writes with these answers and every other default."""
     said = {f"retrieval.{name}": answer for name, answer in more.items()}
     text = build({"agent": NEW, "anchor.keys": "conversation_id:text", **said})
     data: SpecData = yaml.safe_load(text)
