@@ -25,8 +25,9 @@ help:
 	@echo "make coverage        the whole test suite (or T=path), and how much of the code it runs"
 	@echo "make figures         files, lines and explanation of each room of src/"
 	@echo "make trace           the way of a note to the driver, the files that a close runs through"
-	@echo "make bench [T=name]  one benchmark (locomo, sts, dedup, write, recall, threshold, growth,"
-	@echo "                     start, close, gates, guard, shadow, persona, persona_locomo, http), or all;"
+	@echo "make bench [T=name]  one benchmark (quality, answers, peers, sts, dedup, write, recall,"
+	@echo "                     threshold, growth, start, close, gates, guard, shadow, persona, http),"
+	@echo "                     or all;"
 	@echo "                     make bench T=against TREE=path compares with another checkout"
 	@echo "make faults          the long form of what kills processes and servers"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
@@ -121,11 +122,32 @@ figures: setup
 trace: setup
 	@$(BIN)/python -m tests.support.trace
 
-TASKS := locomo sts dedup write recall threshold growth start close gates guard shadow persona \
-	persona_locomo http
-bench: setup model
+TASKS := quality answers peers sts dedup write recall threshold growth start close gates guard shadow \
+	persona http
+# Those that other memories take part in.
+PEERED := recall peers
+PEERS_READY := .venv-peers/.ready
+bench: setup model $(if $(filter $(PEERED),$(or $(T),$(TASKS))),$(PEERS_READY))
 	@for task in $(or $(T),$(TASKS)); do \
-		echo "== $$task"; $(BIN)/python -m bench.$$task $(if $(TREE),--tree $(TREE)) || exit $$?; done
+		case " $(PEERED) " in *" $$task "*) bin=.venv-peers/bin;; *) bin=$(BIN);; esac; \
+		echo "== $$task"; $$bin/python -m bench.$$task $(if $(TREE),--tree $(TREE)) || exit $$?; done
+
+# Other memories have an environment of their own, with the locked packages behind theirs: what they
+# need contradicts the lock (mem0ai wants protobuf < 7). Hindsight's server has one more, with nothing
+# of ours. One that does not install is told here and in the table; the others run.
+$(PEERS_READY): $(READY) bench/peers.txt bench/hindsight.txt
+	@echo "Setting up .venv-peers and .venv-hindsight (once; some minutes) ..."
+	@rm -rf .venv-peers .venv-hindsight
+	@$(BIN)/python -m venv .venv-peers && $(BIN)/python -m venv .venv-hindsight
+	@$(BIN)/python -c 'import sysconfig; \
+		print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' > \
+		$$(.venv-peers/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/locked.pth
+	@for env in peers hindsight; do while read -r peer; do \
+		.venv-$$env/bin/python -m pip install --quiet --disable-pip-version-check "$$peer" \
+			2> .venv-$$env/pip.log || \
+			{ echo "$$peer does not install:"; grep ERROR .venv-$$env/pip.log | tail -n 2; }; \
+		done < bench/$$env.txt; done
+	@touch $@
 
 # The long form of what kills processes and servers; the short form is part of `make test`.
 faults: setup model
@@ -184,4 +206,4 @@ lock:
 		pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.* dist site
+	rm -rf .venv .venv-peers .venv-hindsight .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.* dist site

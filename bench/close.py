@@ -22,8 +22,8 @@ import anyio
 import numpy as np
 import psycopg
 
+from bench.bulk import bulk_load
 from bench.common import report
-from bench.peers import bulk_load
 from bench.place import bench_server, percentile
 from idetic import Claim, Idetic, Observation, Principal
 from idetic.context import Worlds

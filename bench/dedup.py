@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from idetic.embed import BgeSmall
-    from idetic.lifecycle.statement_words import Word
+    from idetic.lifecycle.duplicates import Word
 
     Flags = npt.NDArray[np.bool_]
     Figures = npt.NDArray[np.float64]
@@ -72,10 +72,10 @@ def measured(name: str, pairs: Pairs, model: BgeSmall) -> Measured:
 
     from idetic.lifecycle.duplicates import (  # noqa: PLC0415
         differences,
+        read,
         trigram_similarity,
         trigrams,
     )
-    from idetic.lifecycle.statement_words import read  # noqa: PLC0415
 
     print(f"embedding {name}: {len(pairs)} pairs", file=sys.stderr)
     left = model.embed([one for _, one, _ in pairs])

@@ -17,17 +17,19 @@ from typing import Any
 import anyio
 import psycopg
 
+from bench.bulk import Corpus, RawPgvector, bulk_load
 from bench.common import report
-from bench.locomo_spec import arms
-from bench.peers import Corpus, RawPgvector, bulk_load
 from bench.place import bench_server, percentile
-from bench.recall import Lookup, bound, corpus, embed, fill
+from bench.recall import Lookup, bound, corpus, embed, fill, memory_table
+from bench.specs import single, spec_new
 from idetic import Idetic
 from idetic.library.handles import Agent
+from idetic.spec.loader import load
 
 EACH = 1000
 MOST = 1.2
-MEMORY = "locomo.locomo_agent_memory"
+SPEC = spec_new()
+MEMORY = memory_table(load(SPEC))
 EMBEDDINGS = f"{MEMORY}_embeddings"
 # Copies of the anchor's rows under other tenants' names. The ids' first half stays, so that they
 # sort by time as they do in production; the other half is drawn anew.
@@ -41,10 +43,9 @@ async def main(sizes: list[int], questions: int) -> int:
     with bench_server() as server:
         dsn = server.dsn()
         async with Idetic.open(home=server.home, embedder=Lookup(held)) as db:
-            specs = arms()
-            fused = await db.agent(specs["fused, weighted score"])
+            fused = await db.agent(SPEC)
             await embed(dsn, fused, held, await fill(db, fused, held))
-            semantic = await db.agent(specs["semantic"], apply=True)
+            semantic = await db.agent(single(SPEC, "semantic"), apply=True)
             control = RawPgvector(dsn, held, indexed=False)
             tenants = 0
             for size in sizes:

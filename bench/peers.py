@@ -1,228 +1,218 @@
-"""The memories that stand beside us in the recall benchmark.
+"""Side by side: other memories and Idetic on the same texts, with the same vectors, in one run.
 
-They are asked through their own public search, with vectors given to them; their
-tables are filled by COPY and their HNSW indexes built afterwards, with their own definitions, as
-ours are. Nobody here reaches a network.
+Each is written session by session and asked through its own public API; the questions go round
+all of them one by one, so that a slow moment falls on all. Vectors come from a file, so no time is
+a model's. What could not be run stands in the table with the reason.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib import import_module
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, Protocol
-from uuid import UUID, uuid4
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import psycopg
-from psycopg.types.json import Jsonb
+import anyio
 
-Vectors = npt.NDArray[np.float32]
+from bench import common
+from bench.common import report, versions
+from bench.hindsight import HindsightStore
+from bench.peer_arms import Arm, IdeticStore, WordStore, broken, peer_arm
+from bench.peer_stores import ChromaStore, LangGraphStore, LlamaIndexStore, Mem0Store, PeerStore
+from bench.place import bench_server, percentile
+from bench.scoring import scores
+from bench.sets import SETS, Conversation, Message
+from bench.specs import spec_new
+from bench.vectors import CachedEmbedder
+from idetic import Idetic
+from idetic.recall.pieces import pieces
 
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """Texts with vectors, `each` of them to an anchor, one after the other; and questions."""
-
-    anchors: int
-    texts: list[str]
-    vectors: Vectors
-    questions: list[str]
-    asked: Vectors
-    whose: list[int]
-
-    @property
-    def each(self) -> int:
-        """How many texts an anchor holds."""
-        return len(self.texts) // self.anchors
-
-    def vector_of(self, question: str) -> list[float]:
-        """The vector of a question: what an embedding model would take milliseconds for."""
-        found: list[float] = self.asked[int(question.rpartition(" ")[2])].tolist()
-        return found
-
-    def exact(self, question: int, limit: int) -> set[int]:
-        """The true nearest texts within the question's anchor."""
-        first = self.whose[question] * self.each
-        near = self.vectors[first : first + self.each] @ self.asked[question]
-        return {first + int(place) for place in np.argsort(-near)[:limit]}
+LIMIT = 10
+OURS = "Idetic"
+METRICS = ("R@10", "nDCG@10")
+# The peers, and the package that each one's version is read from.
+PACKAGES = {
+    "BM25": "idetic",
+    "LangGraph": "langgraph-checkpoint-postgres",
+    "Mem0": "mem0ai",
+    "Chroma": "chromadb",
+    "LlamaIndex": "llama-index-core",
+    "Hindsight": "hindsight-client",
+    OURS: "idetic",
+}
+# The first questions of a store prepare statements and fill caches; they count for quality only.
+WARM = 5
 
 
-class Peer(Protocol):
-    """A memory that is asked one question within one anchor and answers with places."""
-
-    def search(self, question: int, limit: int) -> list[int]:
-        """The places of the best texts."""
-        ...
-
-
-@contextmanager
-def bulk_load(dsn: str, table: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection to fill a table with; its HNSW indexes are built when all is in, as is usual."""
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute("SET maintenance_work_mem = '1GB'")
-        found = connection.execute(
-            "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index "
-            "JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = c.relam "
-            "WHERE indrelid = %s::regclass AND amname = 'hnsw'",
-            (table,),
-        ).fetchall()
-        for name, _ in found:
-            connection.execute(f"DROP INDEX {name}")
-        yield connection
-        for _, definition in found:
-            connection.execute(definition)
-        connection.execute(f"VACUUM (ANALYZE) {table}")
-
-
-def as_text(vector: Vectors) -> str:
-    """A vector as pgvector reads it."""
-    return "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
-
-
-class RawPgvector:
-    """The least that could be written by hand: one table, one statement, prepared."""
-
-    def __init__(self, dsn: str, corpus: Corpus, *, indexed: bool):
-        self._corpus = corpus
-        table = "raw_indexed" if indexed else "raw_exact"
-        with psycopg.connect(dsn, autocommit=True) as made:
-            made.execute(f"CREATE TABLE {table} (anchor int, place int, v halfvec(384))")
-            made.execute(
-                f"CREATE INDEX ON {table} USING hnsw (v halfvec_ip_ops)"
-                if indexed
-                else f"CREATE INDEX ON {table} (anchor)"
-            )
-        into = f"COPY {table} FROM STDIN"
-        with bulk_load(dsn, table) as load, load.cursor() as cursor, cursor.copy(into) as copy:
-            for place, vector in enumerate(corpus.vectors):
-                copy.write_row((place // corpus.each, place, as_text(vector)))
-        self._connection = psycopg.connect(dsn, autocommit=True, prepare_threshold=1)
-        if indexed:
-            self._connection.execute("SET hnsw.iterative_scan = strict_order")
-            self._connection.execute("SET enable_sort = off")
-        self._query = (
-            f"SELECT place FROM {table} WHERE anchor = %s ORDER BY v <#> %s::halfvec LIMIT %s"  # noqa: S608
-        )
-
-    def search(self, question: int, limit: int) -> list[int]:
-        """The nearest by inner product."""
-        corpus = self._corpus
-        asked = (corpus.whose[question], as_text(corpus.asked[question]), limit)
-        return [row[0] for row in self._connection.execute(self._query, asked)]
+async def main(sets: Sequence[str], conversations: range, chosen: Sequence[str]) -> None:
+    """Measure and report."""
+    data = {name: _chosen(name, conversations) for name in sets}
+    embedder = CachedEmbedder()
+    _warm(embedder, data)
+    rows: list[dict[str, Any]] = []
+    for name, found in data.items():
+        with bench_server() as server, ExitStack() as stack:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            arms = _open(stack, server.dsn(), scratch, embedder, chosen)
+            async with Idetic.open(home=server.home, embedder=embedder) as db:
+                ours = IdeticStore(await db.agent(spec_new()))
+                arms[OURS] = Arm(ours.write, ours.search)
+                await measure(arms, found)
+        _keep(name, found, arms)
+        rows += [_row(name, arm, each, found) for arm, each in arms.items()]
+    report(
+        "peers",
+        rows,
+        {
+            "conversations": {name: [c.name for c in found] for name, found in data.items()},
+            "questions": {n: sum(len(c.questions) for c in found) for n, found in data.items()},
+            "scope": "each question within its own conversation; the first 10 count",
+            "written": "session by session, vectors given; for Hindsight see its module",
+            "hindsight server": (common.ROOT / "bench" / "hindsight.txt").read_text().strip(),
+            "model": embedder.profile.name,
+            "peers": versions(*PACKAGES.values()),
+        },
+    )
 
 
-class LangGraph:
-    """LangGraph's `PostgresStore.search`, a namespace per anchor."""
-
-    def __init__(self, dsn: str, corpus: Corpus):
-        from langgraph.store.postgres import PostgresStore  # noqa: PLC0415 - a peer, if installed
-
-        self._corpus = corpus
-        index: Any = {"dims": 384, "embed": self._embed, "fields": ["text"]}
-        self._context = PostgresStore.from_conn_string(dsn, index=index)
-        self._store = self._context.__enter__()
-        self._store.setup()
-        now = datetime.now(UTC)
-        with bulk_load(dsn, "store_vectors") as load, load.cursor() as cursor:
-            into = "COPY store (prefix, key, value, created_at, updated_at) FROM STDIN"
-            with cursor.copy(into) as copy:
-                for place, text in enumerate(corpus.texts):
-                    prefix = f"bench.{place // corpus.each}"
-                    copy.write_row((prefix, str(place), Jsonb({"text": text}), now, now))
-            into = "COPY store_vectors (prefix, key, field_name, embedding) FROM STDIN"
-            with cursor.copy(into) as copy:
-                for place, vector in enumerate(corpus.vectors):
-                    prefix = f"bench.{place // corpus.each}"
-                    copy.write_row((prefix, str(place), "text", as_text(vector)))
-            load.execute("VACUUM (ANALYZE) store")
-
-    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._corpus.vector_of(text) for text in texts]
-
-    def search(self, question: int, limit: int) -> list[int]:
-        """The nearest by cosine."""
-        space = ("bench", str(self._corpus.whose[question]))
-        found = self._store.search(space, query=self._corpus.questions[question], limit=limit)
-        return [int(item.key) for item in found]
+def _chosen(name: str, conversations: range) -> list[Conversation]:
+    found = [c for number, c in enumerate(SETS[name](), start=1) if number in conversations]
+    if not found:
+        sys.exit(f"{name} has no conversation {conversations.start}; name others.")
+    return found
 
 
-class Chroma:
-    """Chroma on disk in this process: a collection per anchor, or one with a `where`."""
-
-    def __init__(self, home: Path, corpus: Corpus, *, filtered: bool):
-        os.environ["ANONYMIZED_TELEMETRY"] = "False"
-        import chromadb  # noqa: PLC0415 - a peer, if installed
-
-        self._corpus, self._filtered = corpus, filtered
-        client = chromadb.PersistentClient(str(home))
-        names = ["all"] if filtered else [f"anchor-{n}" for n in range(corpus.anchors)]
-        cosine = {"hnsw:space": "cosine"}
-        self._collections = [client.create_collection(name, metadata=cosine) for name in names]
-        for first in range(0, len(corpus.texts), min(corpus.each, 1000)):
-            places = range(first, min(first + min(corpus.each, 1000), len(corpus.texts)))
-            anchor = first // corpus.each
-            self._collections[0 if filtered else anchor].add(
-                ids=[str(place) for place in places],
-                embeddings=corpus.vectors[places.start : places.stop],
-                documents=corpus.texts[places.start : places.stop],
-                metadatas=[{"anchor": anchor} for _ in places],
-            )
-
-    def search(self, question: int, limit: int) -> list[int]:
-        """The nearest by cosine."""
-        anchor, vector = self._corpus.whose[question], self._corpus.asked[question]
-        collection = self._collections[0 if self._filtered else anchor]
-        where: Any = {"anchor": anchor} if self._filtered else None
-        found = collection.query(query_embeddings=[vector], n_results=limit, where=where)
-        return [int(name) for name in found["ids"][0]]
+def _warm(embedder: CachedEmbedder, data: Mapping[str, Sequence[Conversation]]) -> None:
+    """Make the vectors that are missing before anything waits for them."""
+    every = [conversation for found in data.values() for conversation in found]
+    asked = [q.text for c in every for q in c.questions]
+    said = [m.text for c in every for m in c.messages]
+    embedder.embed(asked, query=True)
+    # Peers do not say whether a text is a question. Only Idetic is given long ones in pieces.
+    embedder.embed([*asked, *said, *(piece for text in said for piece in pieces(text))])
 
 
-class Mem0:
-    """Mem0's own `Memory.search` on pgvector, a user per anchor; no model of its own is called."""
+def _open(
+    stack: ExitStack, dsn: str, scratch: Path, embedder: CachedEmbedder, chosen: Sequence[str]
+) -> dict[str, Arm]:
+    """An arm for each peer, also for one that cannot be opened."""
 
-    def __init__(self, dsn: str, home: Path, corpus: Corpus):
-        os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(home)}
-        memory: Any = import_module("mem0").Memory
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        vectors: list[list[float]] = embedder.embed(texts).tolist()
+        return vectors
 
-        store = {"connection_string": dsn, "collection_name": "mem0", "hnsw": True}
-        hosted = {"provider": "openai", "config": {"api_key": "never used"}}
-        self._corpus = corpus
-        self._memory = memory.from_config(
-            {
-                "vector_store": {
-                    "provider": "pgvector",
-                    "config": {**store, "embedding_model_dims": 384},
-                },
-                "embedder": hosted,
-                "llm": hosted,
-                "history_db_path": str(home / "history.db"),
-            }
-        )
-        self._memory.embedding_model = self
-        self._memory.vector_store.create_col()
-        self._places: dict[UUID, int] = {}
-        now = datetime.now(UTC).isoformat()
-        into = "COPY mem0 (id, vector, payload) FROM STDIN"
-        with bulk_load(dsn, "mem0") as load, load.cursor() as cursor, cursor.copy(into) as copy:
-            for place, text in enumerate(corpus.texts):
-                told = {"data": text, "user_id": str(place // corpus.each), "hash": "x"}
-                told |= {"text_lemmatized": text.lower(), "created_at": now}
-                self._places[made := uuid4()] = place
-                copy.write_row((made, as_text(corpus.vectors[place]), Jsonb(told)))
+    makers: dict[str, Callable[[], PeerStore]] = {
+        "BM25": WordStore,
+        "LangGraph": lambda: LangGraphStore(dsn, embed),
+        "Mem0": lambda: Mem0Store(dsn, scratch / "mem0", embed),
+        "Chroma": lambda: ChromaStore(scratch / "chroma", embed),
+        "LlamaIndex": lambda: LlamaIndexStore(embed),
+        "Hindsight": lambda: HindsightStore(dsn, scratch / "hindsight", embed),
+    }
+    arms: dict[str, Arm] = {}
+    for name, make in makers.items():
+        if name not in chosen:
+            continue
+        try:
+            arms[name] = peer_arm(stack.enter_context(closing(make())))
+        except Exception as error:  # noqa: BLE001 - whatever stops a peer is told in the table
+            arms[name] = broken(_reason("not opened", error))
+    return arms
 
-    def embed(self, text: str, _action: str = "") -> list[float]:
-        """What Mem0 asks of an embedder."""
-        return self._corpus.vector_of(text)
 
-    def search(self, question: int, limit: int) -> list[int]:
-        """The best by vector and keyword, as Mem0 scores them."""
-        user = {"user_id": str(self._corpus.whose[question])}
-        asked = self._corpus.questions[question]
-        found = self._memory.search(asked, filters=user, top_k=limit)
-        return [self._places[UUID(hit["id"])] for hit in found["results"]]
+def _reason(what: str, error: Exception) -> str:
+    first = (str(error).strip().splitlines() or [""])[0]
+    return f"{what}: {type(error).__name__}: {first}"[:160]
+
+
+async def measure(arms: Mapping[str, Arm], conversations: Sequence[Conversation]) -> None:
+    """Write everything to each arm in turn, then ask each question of every arm."""
+    for conversation in conversations:
+        for messages in _sessions(conversation):
+            for arm in _running(arms):
+                await _timed_write(arm, conversation.name, messages)
+        print(f"{conversation.name} written", flush=True)
+    for conversation in conversations:
+        for question in conversation.questions:
+            for arm in _running(arms):
+                await _timed_search(arm, conversation.name, question.text)
+        print(f"{conversation.name} asked", flush=True)
+
+
+def _running(arms: Mapping[str, Arm]) -> Iterator[Arm]:
+    return (arm for arm in arms.values() if not arm.failed)
+
+
+def _sessions(conversation: Conversation) -> list[dict[str, Message]]:
+    """The messages of each session under their places in the conversation."""
+    sessions: dict[int, dict[str, Message]] = {}
+    for place, message in enumerate(conversation.messages):
+        sessions.setdefault(message.session, {})[str(place)] = message
+    return list(sessions.values())
+
+
+async def _timed_write(arm: Arm, space: str, messages: Mapping[str, Message]) -> None:
+    start = time.perf_counter()
+    try:
+        await arm.write(space, messages)
+    except Exception as error:  # noqa: BLE001 - whatever stops a peer is told in the table
+        arm.failed = _reason("write failed", error)
+    arm.seconds += time.perf_counter() - start
+
+
+async def _timed_search(arm: Arm, space: str, question: str) -> None:
+    start = time.perf_counter()
+    try:
+        found = await arm.search(space, question, LIMIT)
+    except Exception as error:  # noqa: BLE001 - whatever stops a peer is told in the table
+        arm.failed = _reason("search failed", error)
+        return
+    arm.times.append((time.perf_counter() - start) * 1000)
+    arm.found.append([int(key) for key in found])
+
+
+def _row(of: str, name: str, arm: Arm, conversations: Sequence[Conversation]) -> dict[str, Any]:
+    package = PACKAGES[name]
+    row: dict[str, Any] = {"set": of, "memory": name, "version": versions(package).get(package)}
+    if arm.failed:
+        return row | {"not run": arm.failed}
+    questions = [q for c in conversations for q in c.questions]
+    told = [scores(r, q) for r, q in zip(arm.found, questions, strict=True)]
+    row |= {m: round(sum(one[m] for one in told) / len(told), 1) for m in METRICS}
+    times = arm.times[WARM:] or arm.times
+    row |= {"write s": round(arm.seconds, 2)}
+    return row | {f"p{p} ms": round(percentile(times, p / 100), 2) for p in (50, 95)}
+
+
+def _keep(of: str, conversations: Sequence[Conversation], arms: Mapping[str, Arm]) -> None:
+    """One line per question: what every arm that ran found."""
+    questions = [(c.name, q) for c in conversations for q in c.questions]
+    common.OUT.mkdir(parents=True, exist_ok=True)
+    with (common.OUT / f"peers_{of}_questions.jsonl").open("w", encoding="utf-8") as file:
+        for place, (name, question) in enumerate(questions):
+            top = {n: arm.found[place] for n, arm in arms.items() if not arm.failed}
+            line = {"conversation": name, "question": question.text, "top10": top}
+            file.write(json.dumps(line | {"evidence": sorted(question.evidence)}) + "\n")
+
+
+def _numbers(text: str) -> range:
+    """An option such as 3 or 1-3."""
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or (last and not last.isdecimal()):
+        raise argparse.ArgumentTypeError("numbers of conversations look like 3 or 1-3")
+    return range(int(first), int(last or first) + 1)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.peers")
+    parser.add_argument("--sets", nargs="+", choices=list(SETS), default=["locomo"])
+    parser.add_argument("--conversations", type=_numbers, default=range(1, 3), metavar="1-2")
+    peers = [name for name in PACKAGES if name != OURS]
+    parser.add_argument("--only", nargs="+", choices=peers, default=peers, help="beside Idetic")
+    told = parser.parse_args()
+    sys.exit(anyio.run(main, told.sets, told.conversations, told.only))

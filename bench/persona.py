@@ -23,8 +23,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from bench.common import report
 from bench.place import bench_server, percentile
 from idetic import Identity, Idetic
-from idetic.persona.event_validation import EventDraft
-from idetic.persona.events import EventKind, Persona
+from idetic.persona.events import EventDraft, EventKind, Persona
 from idetic.persona.identity import default_heuristics
 from idetic.persona.persona_memory import PersonaMemory
 

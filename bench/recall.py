@@ -19,24 +19,24 @@ import anyio
 import numpy as np
 import psycopg
 
-from bench.common import report, versions
-from bench.locomo_spec import arms
-from bench.peers import (
-    Chroma,
+from bench.bulk import (
     Corpus,
-    LangGraph,
-    Mem0,
-    Peer,
     RawPgvector,
     Vectors,
     as_text,
     bulk_load,
+    copy_langgraph,
+    copy_mem0,
 )
+from bench.common import report, versions
+from bench.peer_stores import ChromaStore, Embed, LangGraphStore, Mem0Store, PeerStore
 from bench.place import bench_server, percentile
+from bench.specs import single, spec_new
 from idetic import Idetic, Observation, Principal
 from idetic.embed.port import EmbeddingModel
 from idetic.ids import uuid7
 from idetic.library.handles import Agent, Memory
+from idetic.spec.memory_spec import MemorySpec
 from idetic.store.scope import anchor_id
 
 LIMIT = 10
@@ -119,10 +119,16 @@ def bound(agent: Agent, anchor: int) -> Memory:
     return agent.bind(conversation_id=f"anchor-{anchor}", principal=Principal.agent("bench"))
 
 
+def memory_table(spec: MemorySpec) -> str:
+    """The table that holds an agent's entries."""
+    return f"{spec.backend.schema_}.{spec.backend.family}_memory"
+
+
 async def embed(admin: str, agent: Agent, held: Corpus, places: dict[UUID, int]) -> None:
     """The vectors by COPY, and the profile switched on by the official way."""
     profile = (await bound(agent, held.anchors).embed()).profile_id
-    table = "locomo.locomo_agent_memory_embeddings"
+    memory = memory_table(agent.spec)
+    table = f"{memory}_embeddings"
     with bulk_load(admin, table) as load, load.cursor() as cursor:
         columns = "conversation_id, anchor_id, embedding_id, memory_id, profile_id, tier, typology"
         into = f"COPY {table} ({columns}, embedding, embedded_at) FROM STDIN"
@@ -132,8 +138,8 @@ async def embed(admin: str, agent: Agent, held: Corpus, places: dict[UUID, int])
                 key = (whose, anchor_id([whose]), uuid7(), memory_id, profile)
                 copy.write_row((*key, "session", "episodic", vector, "now"))
     with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute("VACUUM (ANALYZE) locomo.locomo_agent_memory")
-        connection.execute("VACUUM (ANALYZE) locomo.locomo_agent_memory_anchors")
+        for part in ("", "_anchors"):
+            connection.execute(f"VACUUM (ANALYZE) {memory}{part}")
     for anchor in range(held.anchors):
         done = await bound(agent, anchor).embed()
         assert done.embedded == 0
@@ -150,11 +156,21 @@ def ours(agent: Agent, held: Corpus, places: dict[UUID, int]) -> Search:
     return search
 
 
-def theirs(peer: Peer) -> Search:
-    """A question to a peer."""
+def theirs(peer: PeerStore, held: Corpus) -> Search:
+    """A question to a peer, which has a space for each anchor."""
 
     async def search(question: int) -> list[int]:
-        return peer.search(question, LIMIT)
+        found = peer.search(str(held.whose[question]), held.questions[question], LIMIT)
+        return [int(key) for key in found]
+
+    return search
+
+
+def raw(control: RawPgvector) -> Search:
+    """A question to pgvector without anything around it."""
+
+    async def search(question: int) -> list[int]:
+        return control.search(question, LIMIT)
 
     return search
 
@@ -189,26 +205,26 @@ async def measure(
 async def main(entries: int, anchors: int, questions: int, peers: bool, spread: str) -> None:
     """Measure and report."""
     held = corpus(entries, anchors, questions, spread)
-    specs = arms()
+    spec = spec_new()
     with bench_server() as server, tempfile.TemporaryDirectory() as scratch:
         dsn = server.dsn()
         async with Idetic.open(home=server.home, embedder=Lookup(held)) as db:
-            fused = await db.agent(specs["fused, weighted score"])
+            fused = await db.agent(spec)
             start = time.perf_counter()
             places = await fill(db, fused, held)
             print(f"{entries:,} observed, {time.perf_counter() - start:.0f} s", flush=True)
             await embed(dsn, fused, held, places)
             print(f"vectors loaded, {time.perf_counter() - start:.0f} s", flush=True)
-            semantic = await db.agent(specs["semantic"], apply=True)
+            semantic = await db.agent(single(spec, "semantic"), apply=True)
             searches = {
                 "Idetic recall, all signals": ours(fused, held, places),
                 OURS: ours(semantic, held, places),
             }
             for name, make in _peers(dsn, Path(scratch), held) if peers else ():
                 try:
-                    searches[name] = theirs(make())
+                    searches[name] = make()
                 except ModuleNotFoundError as missing:
-                    print(f"{name} left out: run .venv/bin/pip install {missing.name}", flush=True)
+                    print(f"{name} left out, {missing}: run make bench T=recall", flush=True)
                     continue
                 print(f"{name} loaded, {time.perf_counter() - start:.0f} s", flush=True)
             rows = await measure(searches, held)
@@ -227,18 +243,42 @@ async def main(entries: int, anchors: int, questions: int, peers: bool, spread: 
     )
 
 
-def _peers(dsn: str, scratch: Path, held: Corpus) -> list[tuple[str, Callable[[], Peer]]]:
+def _peers(dsn: str, scratch: Path, held: Corpus) -> list[tuple[str, Callable[[], Search]]]:
+    embed = known(held)
+
+    def langgraph() -> Search:
+        store = LangGraphStore(dsn, embed)
+        copy_langgraph(dsn, held)
+        return theirs(store, held)
+
+    def mem0() -> Search:
+        store = Mem0Store(dsn, scratch / "mem0", embed)
+        copy_mem0(dsn, held)
+        return theirs(store, held)
+
+    def chroma(name: str, *, filtered: bool) -> Search:
+        store = ChromaStore(scratch / name, embed, filtered=filtered)
+        step = min(held.each, 1000)
+        for first in range(0, len(held.texts), step):
+            places = range(first, min(first + step, len(held.texts)))
+            store.write(str(first // held.each), held.messages(places))
+        return theirs(store, held)
+
     return [
-        ("raw pgvector, exact", lambda: RawPgvector(dsn, held, indexed=False)),
-        ("raw pgvector, HNSW", lambda: RawPgvector(dsn, held, indexed=True)),
-        ("LangGraph PostgresStore.search", lambda: LangGraph(dsn, held)),
-        ("Mem0 Memory.search, pgvector", lambda: Mem0(dsn, scratch / "mem0", held)),
-        (
-            "Chroma query, collection per anchor",
-            lambda: Chroma(scratch / "chroma", held, filtered=False),
-        ),
-        ("Chroma query, where", lambda: Chroma(scratch / "filtered", held, filtered=True)),
+        ("raw pgvector, exact", lambda: raw(RawPgvector(dsn, held, indexed=False))),
+        ("raw pgvector, HNSW", lambda: raw(RawPgvector(dsn, held, indexed=True))),
+        ("LangGraph PostgresStore.search", langgraph),
+        ("Mem0 Memory.search, pgvector", mem0),
+        ("Chroma query, collection per anchor", lambda: chroma("chroma", filtered=False)),
+        ("Chroma query, where", lambda: chroma("filtered", filtered=True)),
     ]
+
+
+def known(held: Corpus) -> Embed:
+    """What a peer is given for an embedder: the vectors of the corpus."""
+    rows = dict(zip(held.texts, held.vectors, strict=True))
+    rows |= dict(zip(held.questions, held.asked, strict=True))
+    return lambda texts: [rows[text].tolist() for text in texts]
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ from typing import Any
 
 import anyio
 
+from bench.bulk import Corpus
 from bench.common import report, table
-from bench.locomo_spec import arms
-from bench.peers import Corpus
 from bench.place import bench_server, percentile
 from bench.recall import LIMIT, Lookup, Search, corpus, embed, fill, ours
+from bench.specs import single, spec_new
 from idetic import Idetic
 from idetic.store import recall_statement
 
@@ -46,10 +46,11 @@ async def measure(
     with bench_server() as server:
         dsn = server.dsn()
         async with Idetic.open(home=server.home, embedder=Lookup(held)) as db:
-            exact = await db.agent(arms()["semantic"])
+            spec = single(spec_new(), "semantic")
+            exact = await db.agent(spec)
             places = await fill(db, exact, held)
             await embed(dsn, exact, held, places)
-            indexed = await db.agent(arms()["semantic"])
+            indexed = await db.agent(spec)
             ways = {"exact": ours(exact, held, places), "HNSW": ours(indexed, held, places)}
             # A statement keeps the bound that it was composed with, at the first question.
             for way, below in (("exact", 10**9), ("HNSW", 0)):

@@ -10,17 +10,19 @@ import argparse
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from typing import Any
 from uuid import UUID, uuid4
 
 import anyio
 import psycopg
-from langgraph.store.postgres import PostgresStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg.types.json import Jsonb
 
 from bench.common import report
+from bench.peer_stores import LangGraphStore, PeerStore
 from bench.place import bench_server, percentile
+from bench.sets import Message
 from idetic import Idetic, Observation, Principal
 from idetic.context import Worlds
 from idetic.library.handles import Interaction, Memory
@@ -63,9 +65,8 @@ async def _memory(db: Idetic) -> Memory:
 async def _single(dsn: str, memory: Memory, rounds: int, block: int) -> list[dict[str, Any]]:
     with (
         psycopg.connect(dsn, autocommit=True) as raw,
-        PostgresStore.from_conn_string(dsn) as store,
+        closing(LangGraphStore(dsn, None)) as store,
     ):
-        store.setup()
         raw.execute("CREATE TABLE bare (org_id uuid, id uuid PRIMARY KEY, body text, about jsonb)")
         async with (
             AsyncPostgresStore.from_conn_string(dsn) as astore,
@@ -95,7 +96,7 @@ async def _single(dsn: str, memory: Memory, rounds: int, block: int) -> list[dic
 
 def _arms(
     raw: psycopg.Connection[Any],
-    store: PostgresStore,
+    store: PeerStore,
     astore: AsyncPostgresStore,
     turn: Interaction,
     org: UUID,
@@ -106,11 +107,11 @@ def _arms(
         values = (org, uuid4(), SHORT, Jsonb({"topic": f"wire/{number}"}))
         raw.execute("INSERT INTO bare VALUES (%s, %s, %s, %s)", values)
 
-    async def put(number: int) -> None:
-        store.put(space, str(uuid4()), {"text": SHORT, "topic": f"wire/{number}"})
+    async def put(_: int) -> None:
+        store.write(str(org), {str(uuid4()): Message(SHORT, 0)})
 
-    async def aput(number: int) -> None:
-        await astore.aput(space, str(uuid4()), {"text": SHORT, "topic": f"wire/{number}"})
+    async def aput(_: int) -> None:
+        await astore.aput(space, str(uuid4()), {"text": SHORT})
 
     async def observe(number: int) -> None:
         await turn.observe(SHORT, envelope={"topic": f"wire/{number}"})

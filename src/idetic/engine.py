@@ -13,8 +13,8 @@ from typing import Any
 
 from idetic.gates.gate import Gates
 from idetic.gateway.gateway import Gateway, IdempotencyKey
+from idetic.ids import Clock
 from idetic.model import Place, Receipt, Scope
-from idetic.ports import Clock
 from idetic.reason.port import Reasoner
 from idetic.recall.embedding import EmbeddingRun
 from idetic.recall.engine import RecallEngine

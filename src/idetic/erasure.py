@@ -8,8 +8,7 @@ from types import MappingProxyType
 from uuid import UUID
 
 from idetic.errors import InputError
-from idetic.model import Receipt
-from idetic.plain_data import PlainData
+from idetic.model import PlainData, Receipt
 
 MAX_IDENTIFIERS = 50
 MAX_IDENTIFIER = 200

@@ -2,7 +2,7 @@
 
 An error's docstring is its default message, its `remedy` says what to do next, and its code, HTTP
 status and exit code are stated with its class and nowhere else. SQLSTATEs are translated in
-`idetic.store.sqlstate`, the only module that sees the driver's exceptions.
+`idetic.store.driver`, the only module that sees the driver's exceptions.
 """
 
 from __future__ import annotations

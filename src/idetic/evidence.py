@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from idetic.model import Decision, Entry, Origin, Receipt, Ref
-from idetic.plain_data import PlainData
+from idetic.model import Decision, Entry, Origin, PlainData, Receipt, Ref
 
 
 class SourceType(StrEnum):

@@ -1,17 +1,36 @@
-"""Ids are UUIDv7: made by the application, sortable by time, no shared sequence to probe."""
+"""The clock, and ids that sort by time.
+
+Ids are UUIDv7: made by the application, with no shared sequence to probe.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+from datetime import UTC, datetime
+from typing import Protocol
 from uuid import UUID
 
 _lock = threading.Lock()
 _last = 0
-
-
 _buffer = bytearray()
+
+
+class Clock(Protocol):
+    """Where 'now' comes from; injected, so that a month of memory fits into one test."""
+
+    def now(self) -> datetime:
+        """The current moment, time zone aware."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock, in UTC."""
+
+    def now(self) -> datetime:
+        """The current moment in UTC."""
+        return datetime.now(UTC)
 
 
 def random_bytes(count: int) -> bytes:

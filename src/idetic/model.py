@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, Self
 from uuid import UUID
@@ -198,9 +198,9 @@ def Rule(id: UUID, version: int | None = None) -> Ref:  # noqa: N802, A002 - rea
 class Observation:
     """Something to observe, for `observe_many`; `observe` takes the same as arguments.
 
-    `heard_from` may name a weaker origin than the principal's own (an agent relaying a tool);
-    a stronger one is refused. `verbatim` refuses what a gate would change, instead of keeping the
-    changed text.
+    `speaker` is the name of whoever said it. `heard_from` may name a weaker origin than the
+    principal's own (an agent relaying a tool); a stronger one is refused. `verbatim` refuses what
+    a gate would change, instead of keeping the changed text.
     """
 
     text: str
@@ -210,6 +210,7 @@ class Observation:
     provenance: Mapping[str, str] | None = None
     valid_at: datetime | None = None
     heard_from: Origin | None = None
+    speaker: str | None = None
     idempotency_key: str | None = None
     verbatim: bool = False
 
@@ -350,3 +351,37 @@ class LedgerRecord:
     receipt_id: UUID
     prev_hash: bytes
     hash: bytes
+
+
+# --- nouns as plain data: values of JSON's own types --------------------------------------------
+
+
+class PlainData:
+    """A dataclass that can be told as plain data: its fields, always with the same keys."""
+
+    __slots__ = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        data: dict[str, Any] = plain(self)
+        return data
+
+
+def plain(value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
+    """A value in JSON's own types; hashes as hexadecimal, times as ISO 8601."""
+    match value:
+        case Enum():
+            return value.value
+        case None | bool() | int() | float():
+            return value
+        case Mapping():
+            return {str(key): plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [plain(each) for each in value]
+        case datetime():
+            return value.isoformat()
+        case bytes():
+            return value.hex()
+        case _ if is_dataclass(value):
+            return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    return str(value)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import against, common, recall, write
+from bench import against, common, peers, recall, sets, vectors, write
 
 pytestmark = pytest.mark.anyio
 
@@ -35,6 +35,30 @@ async def test_recalls_are_measured_and_find_what_is_nearest(reported: Path) -> 
     await recall.main(entries=60, anchors=2, questions=25, peers=False, spread="model")
     found = {row["system"]: row for row in rows(reported / "recall_60_2.json")}
     assert found[recall.OURS]["recall@10 of exact"] == 1
+
+
+SAID = (
+    sets.Message("Ann: I adopted a grey cat called Momo.", 1),
+    sets.Message("Bob: The train to Lyon left two hours late.", 1),
+    sets.Message("Ann: My sister plays the cello in Oslo.", 2),
+)
+ASKED = sets.Question("What is the name of the cat?", "single-hop", frozenset({0}))
+
+
+async def test_peers_are_measured_side_by_side_or_named_with_the_reason(
+    reported: Path, model_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
+    monkeypatch.setattr(vectors, "OUT", reported)
+    small = sets.Conversation("small-1", SAID, (ASKED,))
+    monkeypatch.setitem(sets.SETS, "locomo", lambda: [small])
+    await peers.main(["locomo"], range(1, 2), list(peers.PACKAGES))
+    found = {row["memory"]: row for row in rows(reported / "peers.json")}
+    here = {"BM25", "LangGraph", "LlamaIndex", "Idetic"}
+    assert found.keys() == peers.PACKAGES.keys()
+    assert {name: found[name].get("R@10") for name in here} == dict.fromkeys(here, 100)
+    assert all(row["p50 ms"] > 0 for row in found.values() if "R@10" in row)
+    assert all(row["not run"] for row in found.values() if "R@10" not in row)
 
 
 def test_two_trees_are_compared(reported: Path, monkeypatch: pytest.MonkeyPatch) -> None:

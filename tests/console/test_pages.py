@@ -9,7 +9,7 @@ import pytest
 
 from idetic import Principal
 from idetic.spec.loader import load
-from idetic.store.backlog import JobState
+from idetic.store.queue import JobState
 from tests.console.conftest import Console, Visit
 from tests.support.console_looks import unreadable
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE

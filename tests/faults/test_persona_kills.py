@@ -21,8 +21,7 @@ import psycopg
 import pytest
 
 from idetic import Idetic
-from idetic.persona.event_validation import EventDraft
-from idetic.persona.events import EventKind
+from idetic.persona.events import EventDraft, EventKind
 from idetic.persona.persona_memory import PersonaMemory
 from tests.conftest import TestDatabase
 from tests.support.children import child

@@ -11,7 +11,7 @@ from psycopg import errors as pg
 
 from idetic import Claim, Decision, EntryState, Principal, Subject, Tier, errors
 from idetic.evidence import ContradictionStatus, SourceType
-from idetic.store.embeddings import Pending
+from idetic.store.embeddings import Pending, Piece
 from tests.integration.test_retention import EMPTIED, OWNER, House, entry_of
 from tests.integration.test_retention import house as house  # noqa: PLC0414 - the fixture
 from tests.support.triggers import change_triggers, without_triggers
@@ -183,9 +183,9 @@ async def test_a_vector_that_comes_late_is_left_out(house: House) -> None:
 
 
 async def _store(house: House, profile: UUID, late: list[Pending]) -> None:
-    vectors = [[0.1] * 384 for _ in late]
+    made = [(Piece(one, 0, one.body_text), [0.1] * 384) for one in late]
     await house.world.agent.engine.embeddings.store(
-        house.upkeep.scope, profile, late, vectors, house.clock.now(), point=True
+        house.upkeep.scope, profile, made, house.clock.now(), point=True
     )
 
 

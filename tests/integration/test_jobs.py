@@ -31,11 +31,10 @@ from idetic.jobs.handlers import HANDLERS, pending_embeddings
 from idetic.jobs.leases import Backoff, is_transient
 from idetic.jobs.worker import Pace, Worker
 from idetic.library.handles import Agent
-from idetic.store import queue_schema
-from idetic.store.backlog import TaskBacklog
+from idetic.store import queue as queue_tables
 from idetic.store.database import Transaction
-from idetic.store.pipeline import Rows
-from idetic.store.queue import Queue, enqueue_statement
+from idetic.store.driver import Rows
+from idetic.store.queue import Queue, TaskBacklog, enqueue_statement
 from idetic.store.templates import BoundStatement, Statement
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.children import child
@@ -666,10 +665,10 @@ async def open_with(monkeypatch: pytest.MonkeyPatch, database: TestDatabase, new
     from procrastinate.schema import SchemaManager  # noqa: PLC0415
 
     folder = Path(SchemaManager.get_migrations_path())
-    older = tuple(n for n in queue_schema.carried() if n <= newest)
+    older = tuple(n for n in queue_tables.carried() if n <= newest)
     scripts = _for_one_transaction("\n".join((folder / name).read_text("utf-8") for name in older))
     with monkeypatch.context() as patch:
-        patch.setattr(queue_schema, "carried", lambda: older)
+        patch.setattr(queue_tables, "carried", lambda: older)
         patch.setattr(SchemaManager, "get_schema", lambda: scripts)
         async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn):
             pass
@@ -685,7 +684,7 @@ async def test_a_newer_procrastinate_brings_its_migrations(
         old.rollback()
         async with Idetic.open(empty_database.dsn, admin_dsn=admin) as db:
             async with db.database.reading() as connection:
-                assert await queue_schema.is_current(connection)
+                assert await queue_tables.is_current(connection)
             await worker(db).drain()
         assert shape(old) == shape(new)
 
@@ -696,8 +695,8 @@ async def test_a_migration_that_cannot_run_changes_nothing_and_says_what_to_do(
     from procrastinate.schema import SchemaManager  # noqa: PLC0415
 
     (tmp_path / "99.00.00_01_broken.sql").write_text("ALTER TABLE not_there ADD x int", "utf-8")
-    carried = (*queue_schema.carried(), "99.00.00_01_broken.sql")
-    monkeypatch.setattr(queue_schema, "carried", lambda: carried)
+    carried = (*queue_tables.carried(), "99.00.00_01_broken.sql")
+    monkeypatch.setattr(queue_tables, "carried", lambda: carried)
     monkeypatch.setattr(SchemaManager, "get_migrations_path", lambda: str(tmp_path))
     with pytest.raises(DatabaseUnsupported, match="cannot follow") as refused:
         async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn):

@@ -11,7 +11,7 @@ import pytest
 
 from idetic import Identity, Idetic
 from idetic.errors import AnchorRefused
-from idetic.persona import event_validation, log_import
+from idetic.persona import events, log_import
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.log_import import ImportReport
 from idetic.persona.persona_errors import EventsUnreadable, IdentityInvalid
@@ -193,7 +193,7 @@ async def test_an_event_of_the_subconscious_never_becomes_the_actors(
 async def test_control_without_the_rule_the_actor_would_see_it(
     db: Idetic, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_validation, "SUBCONSCIOUS_KINDS", frozenset())
+    monkeypatch.setattr(events, "SUBCONSCIOUS_KINDS", frozenset())
     leak = line(0, kind="subconscious_output", content="Hidden: heron.")
     await imported(db, save(path, [leak]))
     (seen,) = await (await remembering(db, "till")).actor.tail()

@@ -232,7 +232,7 @@ async def test_a_damaged_file_is_refused_and_nothing_is_written(
 
 def _sealed(data: bytes, change: Callable[[list[bytes]], None]) -> bytes:
     """A file that somebody changed and sealed again: every hash of the manifest is right."""
-    from idetic.transfer.export_file import Header, Seal  # noqa: PLC0415
+    from idetic.transfer.exports import Header, Seal  # noqa: PLC0415
 
     lines = data.splitlines(keepends=True)[:-1]
     change(lines)

@@ -14,8 +14,7 @@ from idetic.evidence import PromotionGate
 from idetic.library.health import CheckVerdict, vital
 from idetic.model import Scope
 from idetic.spec.retention import RetentionState
-from idetic.store.backlog import JobState
-from idetic.store.queue import Queue
+from idetic.store.queue import JobState, Queue
 from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.key_house import House
 

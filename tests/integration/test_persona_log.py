@@ -19,8 +19,15 @@ from idetic.errors import (
     InputError,
     ScopeClosed,
 )
-from idetic.persona.event_validation import CONTENT_MAX, REDACTED, RESERVED, EventDraft
-from idetic.persona.events import EventKind, Persona, Visibility
+from idetic.persona.events import (
+    CONTENT_MAX,
+    REDACTED,
+    RESERVED,
+    EventDraft,
+    EventKind,
+    Persona,
+    Visibility,
+)
 from idetic.persona.identity import Identity
 from idetic.persona.ltm_derivation import Derivation
 from idetic.persona.persona_errors import EventRefused, KindUnknown, MetadataReserved

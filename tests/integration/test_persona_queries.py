@@ -12,8 +12,7 @@ import pytest
 from idetic import Idetic
 from idetic.embed import BgeSmall
 from idetic.errors import GateRefused, InputError, TextRefused
-from idetic.persona.event_validation import EventDraft
-from idetic.persona.events import EventKind, Persona, Visibility
+from idetic.persona.events import EventDraft, EventKind, Persona, Visibility
 from idetic.persona.identity import default_heuristics
 from idetic.persona.notes import NoteGate
 from idetic.persona.persona_errors import NoteRefused
@@ -81,7 +80,7 @@ async def test_an_answer_explains_itself(memory: PersonaMemory) -> None:
     parts = [word.contribution for word in best.signals.values()]
     assert sum(parts) == pytest.approx(best.score)
     weighed = {signal for signal, word in best.signals.items() if word.rank is not None}
-    assert weighed == {Signal.SEMANTIC, Signal.LEXICAL, Signal.SUBSTANCE}
+    assert weighed == {Signal.SEMANTIC, Signal.LEXICAL, Signal.STATEMENT, Signal.VOICE}
     told = found.explain()
     assert "help-desk__actor__ltm" in told
     assert "lexical" in told

@@ -248,6 +248,6 @@ async def test_whoever_asks_for_k_gets_k_where_k_exist(database: TestDatabase, m
             await world.memory.embed()
             recall = await world.memory.recall("zebra", limit=20, tiers=[Tier.SESSION])
     assert len(recall.hits) == 20
-    assert max(h.signals[Signal.SEMANTIC].value or 0 for h in recall.hits) == 0, "all are far off"
+    assert max(hit.similarity or 0 for hit in recall.hits) < 0.4, "all are far off"
     ranks = [h.signals[Signal.SEMANTIC].rank for h in recall.hits]
     assert ranks == list(range(1, 21)), "and among those the nearest come first"

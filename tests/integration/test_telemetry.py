@@ -25,8 +25,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from idetic import Claim, Idetic, Observation, Principal, Rule, errors, telemetry
 from idetic.evidence import ContradictionStatus, Outcome, SourceType
 from idetic.jobs.worker import Worker
-from idetic.telemetry import facts, record
-from idetic.telemetry.facts import Metric
+from idetic.telemetry import record
+from idetic.telemetry.record import Metric
 from idetic.telemetry.recorders import OpenTelemetry, to_stream
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.clock import SettableClock
@@ -183,7 +183,7 @@ async def test_control_without_the_filter_the_same_search_finds_it(
 
 
 def test_a_text_that_reaches_the_filter_leaves_as_its_length() -> None:
-    told = facts.safe(
+    told = record.safe(
         {"body": CANARY, "raw": CANARY.encode(), "many": [CANARY], "map": {CANARY: 1},
          "name": telemetry.Name(f"{CANARY} with a blank"), "long": telemetry.Name("x" * 65),
          "error": ValueError(CANARY), "none": None, "n": 3, "nan": float("nan")}

@@ -7,10 +7,10 @@ import pytest
 
 from idetic import Idetic, Observation
 from idetic.model import Place, Scope
-from idetic.store import read_receipts as shown_module
+from idetic.store import entries as entries_module
 from idetic.store.database import Database
+from idetic.store.entries import Entries
 from idetic.store.family import Family
-from idetic.store.read_receipts import ReadReceipts
 from idetic.store.templates import Statement
 from tests.conftest import TestDatabase, make_world
 
@@ -36,20 +36,20 @@ async def test_one_look_into_the_index_for_each_entry(database: TestDatabase) ->
         with psycopg.connect(database.admin_dsn, autocommit=True) as admin:
             admin.execute(_READS)
             admin.execute("VACUUM ANALYZE")
-        showing = ReadReceipts(db.database, Family(world.agent.spec))
+        entries = Entries(db.database, Family(world.agent.spec))
         place = Place(session.id)
-        assert len(await showing.shown(world.memory.scope, place)) == 10
-        told = await explained(db.database, showing, world.memory.scope, place)
+        assert len(await entries.shown(world.memory.scope, place)) == 10
+        told = await explained(db.database, entries, world.memory.scope, place)
     assert "Seq Scan" not in told
     assert "world_agent_reads_session_idx" in told
     looked = [line for line in told.split("\n") if "world_agent_reads_session_idx" in line]
     assert all("rows=1." in line or "rows=0." in line or "rows=1 " in line for line in looked), told
 
 
-async def explained(database: Database, showing: ReadReceipts, scope: Scope, place: Place) -> str:
+async def explained(database: Database, entries: Entries, scope: Scope, place: Place) -> str:
     """How the application role runs the very statement that asks what was shown."""
     assert await database.run(scope, Statement("SELECT current_user::text")) == [("idetic_app",)]
-    call = showing.call(scope, place)
+    call = entries.shown_call(scope, place)
     asked = f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {call.statement.text}"
     rows = await database.run(scope, Statement(asked, call.statement.names), call.values)
     return "\n".join(line for (line,) in rows)
@@ -58,12 +58,12 @@ async def explained(database: Database, showing: ReadReceipts, scope: Scope, pla
 async def test_no_more_than_the_bound_is_compared_with(
     database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_module, "MOST", 3)
+    monkeypatch.setattr(entries_module, "MOST_SHOWN", 3)
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
         world = await make_world(db, await db.agent("world_agent"))
         async with world.memory.session() as session:
             notes = [await session.observe(f"Note {n} of branch {n}.") for n in range(5)]
             await session.context("note")
-            showing = ReadReceipts(db.database, Family(world.agent.spec))
-            found = await showing.shown(world.memory.scope, Place(session.id))
+            entries = Entries(db.database, Family(world.agent.spec))
+            found = await entries.shown(world.memory.scope, Place(session.id))
     assert [one.entry_id for one in found] == [note.entry_id for note in reversed(notes)][:3]

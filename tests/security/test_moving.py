@@ -10,8 +10,7 @@ import pytest
 from psycopg import errors as pg
 from psycopg import sql
 
-from idetic.store.import_tables import moved
-from idetic.store.payload_stripping import noun
+from idetic.store.family import moved, noun
 from tests.support.scoped import bind, set_local
 from tests.support.tenants import Populated, Tenant
 

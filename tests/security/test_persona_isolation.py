@@ -22,8 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic, IdeticError
 from idetic.errors import CapabilityRefused
-from idetic.persona.event_validation import EventDraft
-from idetic.persona.events import EventKind, Persona
+from idetic.persona.events import EventDraft, EventKind, Persona
 from idetic.persona.identity import default_heuristics
 from idetic.persona.notes import OperationalNote
 from idetic.persona.persona_memory import PersonaMemory

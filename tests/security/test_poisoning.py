@@ -17,9 +17,9 @@ import pytest
 from idetic import Claim, Observation, Origin, Principal, Tier, errors
 from idetic.evidence import GateResult, PromotionGate, Relation
 from idetic.gateway.write_items import ItemMaker, WriteItem
-from idetic.lifecycle import promotion_decision, promotion_inputs
+from idetic.lifecycle import promotion, promotion_inputs
 from idetic.lifecycle.promotion_inputs import Inherited
-from idetic.lifecycle.quarantine_effects import QuarantineEffects
+from idetic.lifecycle.quarantine import QuarantineEffects
 from idetic.model import PrincipalKind
 from idetic.recall import evidence
 from idetic.recall.context import Context
@@ -258,7 +258,7 @@ def every_mention_counts(patch: Patch) -> None:
 
 def weaker_displaces(patch: Patch) -> None:
     passed = GateResult(PromotionGate.CROSS_CONTEXT, True, 1, 1, "not looked at")
-    patch.setattr(promotion_decision, "outranked", lambda *_: passed)
+    patch.setattr(promotion, "outranked", lambda *_: passed)
 
 
 def nothing_is_quoted(patch: Patch) -> None:

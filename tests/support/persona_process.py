@@ -14,8 +14,7 @@ from uuid import UUID, uuid4
 import anyio
 
 from idetic import Idetic
-from idetic.persona.event_validation import EventDraft
-from idetic.persona.events import EventKind
+from idetic.persona.events import EventDraft, EventKind
 from idetic.persona.persona_memory import PersonaMemory
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import remembering

@@ -32,7 +32,7 @@ from idetic.client.client_errors import (
 )
 from idetic.library.handles import Memory
 from idetic.spec.retention import RetentionState
-from idetic.store.backlog import JobState
+from idetic.store.queue import JobState
 from idetic.verbs.declaration import VERBS
 from tests.conftest import RULE_TEXT
 from tests.support.cutting_proxy import Cutting, cutting

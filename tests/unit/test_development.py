@@ -120,7 +120,7 @@ def test_the_hooks_are_local_and_run_what_the_makefile_runs() -> None:
 
 _ASKS = re.compile(r"GPL|MPL|Lesser General|Mozilla")
 # Extras that only developers install.
-_DEVELOPING = {"bench", "dev", "docs", "peers"}
+_DEVELOPING = {"bench", "dev", "docs"}
 
 
 def installed(extras: set[str]) -> set[str]:

@@ -18,7 +18,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 import idetic
 from idetic import IdeticError, errors
-from idetic.store.sqlstate import translate, translated
+from idetic.store.driver import translate, translated
 
 
 def every_error() -> list[type[IdeticError]]:

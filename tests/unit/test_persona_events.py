@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from idetic.errors import InputError
-from idetic.persona.event_validation import RESERVED, checked_metadata, imported_kind
 from idetic.persona.events import (
+    RESERVED,
     Event,
     EventKind,
     Persona,
     Visibility,
+    checked_metadata,
+    imported_kind,
     kind_of,
     persona_of,
     visibility_of,

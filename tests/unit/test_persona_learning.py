@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idetic.persona.identity import Identity
-from idetic.persona.identity_file import IdentityFile, dumped, rewritten
+from idetic.persona.identity import Identity, IdentityFile, dumped, rewritten
 from idetic.persona.learning import (
     InstructionChange,
     LessonEvidence,

@@ -23,7 +23,7 @@ from idetic.reason import (
     ShownEntry,
     SummaryAsked,
 )
-from idetic.reason.answers import read_conflict, read_merge, read_summary
+from idetic.reason.questions import read_conflict, read_merge, read_summary
 
 A = ShownEntry(UUID(int=0xA), "The cap is 10,000.", Claim("wires", "cap", "10,000"))
 B = ShownEntry(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from idetic.reason.answers import stated, supported
+from idetic.reason.questions import stated, supported
 
 
 def invented(text: str, evidence: str) -> frozenset[str]:

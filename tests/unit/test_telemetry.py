@@ -18,7 +18,7 @@ from sentry_sdk.envelope import Envelope
 from sentry_sdk.transport import Transport
 
 from idetic import errors, telemetry
-from idetic.telemetry.facts import Metric
+from idetic.telemetry.record import Metric
 from idetic.telemetry.recorders import start_sentry, to_stream
 
 CANARY = "zqxcanary"

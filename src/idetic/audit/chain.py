@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 from idetic.errors import InputError
-from idetic.model import Scope
-from idetic.plain_data import PlainData, plain
+from idetic.model import PlainData, Scope, plain
 
-if TYPE_CHECKING:
-    from idetic.store.audit_rows import LogRows
-    from idetic.store.log import LogStore
-
+LogQuery = Callable[..., Awaitable[list[tuple[Any, ...]]]]
+"""Runs a named query of an anchor's log: `end`, `chain` or `erased`."""
 _HEAD_KEYS = ("agent", "anchor", "position", "hash", "at")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HASH_BYTES = 32
@@ -196,23 +193,29 @@ class LogWalk:
 
 
 async def walk_log(
-    reader: LogStore | LogRows,
+    ask: LogQuery,
     genesis: bytes,
     kept: LogHead | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> LogWalk:
     """Walk a whole log, and compare where it ends."""
-    end, walk = await reader.log_end(), LogWalk(genesis, kept)
-    while rows := await reader.log_chain(walk.end.position, _LOG_BATCH):
+    end, walk = await log_end(ask), LogWalk(genesis, kept)
+    while rows := await ask("chain", after=walk.end.position, limit=_LOG_BATCH):
         for row in rows:
             walk.take(row)
         if progress is not None:
-            progress("verify", walk.events, max(walk.events, end[0] if end else 0))
+            progress("verify", walk.events, max(walk.events, end.position if end else 0))
     # The log may have grown since its end was read; only then read it again.
-    if end is not None and end[0] < walk.end.position:
-        end = await reader.log_end()
-    walk.settle(LogHead(*end) if end else None, await reader.log_erased())
+    if end is not None and end.position < walk.end.position:
+        end = await log_end(ask)
+    walk.settle(end, {row[0] for row in await ask("erased")})
     return walk
+
+
+async def log_end(ask: LogQuery) -> LogHead | None:
+    """Where the log ends, by the anchor's own row."""
+    rows = await ask("end")
+    return LogHead(rows[0][0], bytes(rows[0][1])) if rows else None
 
 
 def hashed(salt: bytes, content: str, metadata: str) -> bytes:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from idetic.audit.chain import ChainHead, Link, link_hash
 from idetic.errors import ChainBroken
-from idetic.plain_data import PlainData, plain
+from idetic.model import PlainData, plain
 
 # Beyond this many the rest is counted and not listed: a rewritten chain has a problem per link.
 KEPT = 1_000

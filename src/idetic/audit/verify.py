@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
@@ -15,12 +16,11 @@ from idetic.engine import Binding
 from idetic.errors import InputError
 from idetic.model import Capability, Claim
 from idetic.store.anchor_transaction import AnchorTransaction
-from idetic.store.audit_rows import AUDIT, LogRows, chain_end, chain_name, contents
+from idetic.store.audit_rows import AUDIT, chain_end, chain_name, contents
 from idetic.store.entry_content import canonical_json, provenance_hash
-from idetic.verbs.arguments import Wire
+from idetic.verbs.arguments import Progress, Wire
 from idetic.verbs.declaration import get, post, verb
 
-Progress = Callable[[int, int], None]
 KeptHead = Annotated[
     ChainHead, Wire("head", dict[str, Any], ChainHead.as_data, ChainHead.from_data)
 ]
@@ -177,7 +177,7 @@ async def _loose_ends(tx: AnchorTransaction, findings: Findings) -> None:
         findings.add(ProblemKind.MISSING, at, "action", why, entry_id)
     if tx.family.log_table:
         genesis = genesis_hash(f"{chain_name(tx.family)}_log", tx.scope.anchor.values())
-        for problem in (await walk_log(LogRows(tx), genesis)).problems:
+        for problem in (await walk_log(partial(tx.ask, "log"), genesis)).problems:
             findings.add(ProblemKind.ALTERED, None, "log", problem)
         for entry_id, at in await tx.ask(AUDIT, "misplaced_mirrors", limit=KEPT):
             why = "it says that it mirrors another event, or sums up another loop, than its link"

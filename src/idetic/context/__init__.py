@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-from idetic.ids import uuid7
+from idetic.ids import Clock, uuid7
 from idetic.model import Principal, Ref, Rule, Scope
-from idetic.ports import Clock
 from idetic.spec.primitives import SourceStrength
 from idetic.store import templates
 from idetic.store.database import Database

@@ -24,14 +24,18 @@ _BIGINT = 2**63
 
 
 def check_envelope(
-    spec: MemorySpec, envelope: Mapping[str, Any] | None, claim: Claim | None
+    spec: MemorySpec,
+    envelope: Mapping[str, Any] | None,
+    claim: Claim | None,
+    speaker: str | None = None,
 ) -> dict[str, Any]:
     """The envelope as stored: only declared keys, of the declared shape, within bounds."""
     if envelope is not None and not isinstance(envelope, Mapping):
         raise EnvelopeRefused(f"The envelope is a {type(envelope).__name__}, not a mapping.")
-    declared = spec.retrieval.envelope
+    declared = spec.retrieval.envelope | ({} if speaker is None else {"speaker": EnvelopeKey()})
     result: dict[str, Any] = {}
-    for key, value in (envelope or {}).items():
+    told = {} if speaker is None else {"speaker": speaker}
+    for key, value in {**(envelope or {}), **told}.items():
         if key == "claim":
             if claim is not None and _claim(claim) != _claim(value):
                 raise EnvelopeRefused("The claim argument and the envelope's claim differ.")

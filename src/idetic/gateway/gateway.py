@@ -20,18 +20,17 @@ from idetic.errors import (
 )
 from idetic.gates.gate import Gates
 from idetic.gateway.write_items import ItemMaker, WriteItem
-from idetic.ids import uuid7_text
+from idetic.ids import Clock, uuid7_text
 from idetic.model import Decision, Observation, Place, Receipt, Scope, Tier, Typology
-from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.store import scope as scoping
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.database import Database
+from idetic.store.driver import Rows
 from idetic.store.entry_content import call_digest, plain_json
 from idetic.store.family import Family
-from idetic.store.pipeline import Rows
 from idetic.store.steps import LinkStep, Step
 from idetic.store.templates import BoundStatement, Statement, Values
 from idetic.telemetry import (

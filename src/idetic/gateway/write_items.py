@@ -12,9 +12,8 @@ from idetic.gateway.content import check_envelope, check_provenance, check_refs
 from idetic.gateway.records import record_form
 from idetic.model import Claim, Observation, Origin, Ref, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Signal
 from idetic.spec.typology import ConflictRule
-from idetic.store.entry_content import call_digest, content_hash, link_detail, substance
+from idetic.store.entry_content import call_digest, content_hash, link_detail
 from idetic.store.steps import reference
 from idetic.verbs.arguments import SHORT, check_moment, check_text
 from idetic.verbs.authorization import article
@@ -28,8 +27,6 @@ class WriteCell:
     tier: Tier
     typology: Typology
     supersede: bool
-    # Whether recall weighs how much an entry states; who does not weigh it pays nothing for it.
-    substance: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +92,6 @@ class WriteItem:
         }
         if cell.supersede:
             made["supersede"] = True
-        if cell.substance:
-            made["substance"] = substance(self.body)
         if self.form is not None:
             made["form"] = self.form
         if "claim" in self.envelope:
@@ -125,8 +120,7 @@ class ItemMaker:
         self._ingest = ingest
         self._own = scope.principal.origin
         supersede = spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
-        weighs = bool(spec.retrieval.signals.get(Signal.SUBSTANCE))
-        self._cell = WriteCell(transition, tier, typology, supersede, weighs)
+        self._cell = WriteCell(transition, tier, typology, supersede)
 
     def make(self, seen: Observation) -> WriteItem:
         """One item, checked; raises before anything is written."""
@@ -138,7 +132,7 @@ class ItemMaker:
         text = check_text(seen.text, spec.backend.body_text_max, "text")
         # Asked of what was said: the gate may take away the very ids that make it a record.
         form = None if spec.references.documents else record_form(text)
-        envelope = check_envelope(spec, seen.envelope, seen.claim)
+        envelope = check_envelope(spec, seen.envelope, seen.claim, seen.speaker)
         text, envelope, removed = self._gated(text, envelope)
         if removed and seen.verbatim:
             raise GateRefused(

@@ -23,8 +23,7 @@ from procrastinate.manager import JobManager, NotificationCallback
 from idetic.errors import DatabaseError, DatabaseUnsupported, IdeticError
 from idetic.store import templates
 from idetic.store.database import RolePool, is_direct
-from idetic.store.queue import WORKER_ROLE
-from idetic.store.queue_schema import SCHEMA
+from idetic.store.queue import SCHEMA, WORKER_ROLE
 from idetic.store.templates import raw
 
 log = logging.getLogger("idetic.jobs")

@@ -23,9 +23,9 @@ from idetic.errors import DatabaseUnavailable, IdeticError, InputError
 from idetic.jobs.handlers import HANDLERS, SWEEPS, Handler, Result, Sweep
 from idetic.jobs.leases import AsDecided, Backoff, JobFailed, Leases, connector
 from idetic.library.idetic import Idetic
-from idetic.store import queue_schema
+from idetic.store import queue
+from idetic.store.driver import translated
 from idetic.store.queue import Queue
-from idetic.store.sqlstate import translated
 from idetic.telemetry import Metric, Name, finished, measure, recording
 
 log = logging.getLogger("idetic.jobs")
@@ -156,7 +156,7 @@ class Worker:
     async def _opened(self) -> AsyncIterator[tuple[App, Leases]]:
         """procrastinate's application with a task per handler, and the leases it works by."""
         async with self._db.database.reading() as connection:
-            await queue_schema.check_known(connection)
+            await queue.check_known(connection)
         connected = connector(self._db.dsn, self._concurrency + _SPARE)
         app = App(connector=connected)
         app.job_manager = leases = Leases(connected, self._backoff)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 DONT_KNOW = "I don't know."
 LOOKED_AT = 10
 MOST_EVIDENCE = 5
-# The semantic value is the cosine stretched from 0.4..0.8: from here on a note is near a question.
-# Whatever it leaves out costs an "I don't know", never a wrong answer.
-NEAR = 0.5
+# From this cosine on a note is near a question. Whatever it leaves out costs an "I don't know",
+# never a wrong answer.
+NEAR = 0.6
 
 
 class Mode(StrEnum):
@@ -120,10 +120,10 @@ def mode_of(scope: Scope) -> Mode:
 
 def _speaks_to_it(hit: Hit) -> bool:
     """Whether a hit has to do with the question: a recall ranks what is merely fresh as well."""
-    words, meaning = hit.signals.get(Signal.LEXICAL), hit.signals.get(Signal.SEMANTIC)
+    words = hit.signals.get(Signal.LEXICAL)
     if words is not None and words.rank is not None:
         return True
-    return meaning is not None and meaning.value is not None and meaning.value >= NEAR
+    return hit.similarity is not None and hit.similarity >= NEAR
 
 
 def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> AnswerEvidence | None:

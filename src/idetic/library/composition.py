@@ -5,8 +5,8 @@ from __future__ import annotations
 from idetic.engine import Engine, ReasonerFactory
 from idetic.gates.gate import Gates
 from idetic.gateway.gateway import Gateway
+from idetic.ids import Clock
 from idetic.lifecycle.echoes import echo_check
-from idetic.ports import Clock
 from idetic.recall.embedding import EmbeddingRun, Model
 from idetic.recall.engine import RecallEngine
 from idetic.recall.rerank import Reranker
@@ -19,7 +19,6 @@ from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
 from idetic.store.family import Family
 from idetic.store.queue import Marks, Queue
-from idetic.store.read_receipts import ReadReceipts
 from idetic.store.recall_query import Recalls
 
 
@@ -47,7 +46,7 @@ def compose(  # noqa: PLR0913 - each part by its own name
     recalls = Recalls(database, family, entries, extensions.vector)
     recall = RecallEngine(spec, recalls, embeddings, model, clock, reranker)
     gates = Gates(spec)
-    echoes = echo_check(spec, ReadReceipts(database, family))
+    echoes = echo_check(spec, entries)
     return Engine(
         spec=spec,
         version=version,

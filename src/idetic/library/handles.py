@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
-from idetic.audit import actions as action_verbs
+from idetic.audit import explanation as action_verbs
 from idetic.audit import verify as chain_verbs
 from idetic.engine import Binding, Engine
 from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.ids import uuid7
-from idetic.library import answers, own_scope, questions
+from idetic.library import answers, questions
 from idetic.lifecycle import (
     aggregation,
     canonical_rescan,
@@ -28,7 +27,6 @@ from idetic.lifecycle import (
     entry_evidence,
     erasure,
     observations,
-    promotion,
     tombstones,
 )
 from idetic.lifecycle import contradictions as contradictions_verbs
@@ -135,8 +133,8 @@ class MemoryVerbs(PlaceVerbs):
     """The verbs of a whole memory."""
 
     ask = answers.ask
-    key_scope = own_scope.key_scope
-    spec = own_scope.spec
+    key_scope = questions.key_scope
+    spec = questions.spec
     link_action = observations.link_action
     archive = observations.archive
     exempt = observations.exempt
@@ -176,7 +174,7 @@ class MemoryVerbs(PlaceVerbs):
     recover = close_scope.recover
     rescan = canonical_rescan.rescan
     consolidate = consolidation.consolidate
-    promote = promotion.promote
+    promote = corroborations_verbs.promote
     mark_due = dispositions.mark_due
     embed = observations.embed
     reembed = observations.reembed
@@ -230,12 +228,7 @@ class Memory(_Handle, MemoryVerbs):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -305,12 +298,7 @@ class _Opened(_Handle, PlaceVerbs):
     async def __aenter__(self) -> Self:
         return await self.open()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if self._open:
             await self.close("closed" if kind is None else f"closed after {kind.__name__}")
 

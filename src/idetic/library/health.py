@@ -17,11 +17,10 @@ from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import RerankerKind
 from idetic.store import family_migration
-from idetic.store.backlog import TaskBacklog
 from idetic.store.catalog import ServerFacts, open_ways, server_facts
 from idetic.store.embedded import status as embedded_status
 from idetic.store.nodes import Nodes, look, through
-from idetic.store.queue import Queue
+from idetic.store.queue import Queue, TaskBacklog
 from idetic.store.registry import SpecVersion
 
 # A backlog older than this means that no worker keeps up.

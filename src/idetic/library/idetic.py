@@ -6,7 +6,6 @@ import getpass
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
 from idetic.engine import Engine, ReasonerFactory
 from idetic.errors import DatabaseClosed, ExportRefused, InputError, SpecChanged, SpecNotFound
+from idetic.ids import Clock, SystemClock
 from idetic.library.composition import compose
 from idetic.library.distribution import distribute, stay_distributed
 from idetic.library.handles import Agent, Memory
@@ -25,13 +25,11 @@ from idetic.library.persona import PersonaPools, compose_persona
 from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
 from idetic.persona.conversation import Tool
 from idetic.persona.events import Persona, Progress, persona_of
-from idetic.persona.identity import Identity
-from idetic.persona.identity_file import IdentityFile
+from idetic.persona.identity import Identity, IdentityFile
 from idetic.persona.log_import import ImportReport, LogImport
 from idetic.persona.ltm_derivation import Derivation
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.persona_stores import PersonaStores
-from idetic.ports import Clock, SystemClock
 from idetic.recall.embedding import PATIENCE, Model
 from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
@@ -44,7 +42,7 @@ from idetic.store.distribution_plan import Distribution
 from idetic.store.family import STEWARD_ROLE, Family
 from idetic.store.plan import Plan
 from idetic.store.registry import Registry, SpecVersion, check_upgraded
-from idetic.transfer.export_file import spec_rows
+from idetic.transfer.exports import spec_rows
 
 SpecSource = str | Path | Mapping[str, Any] | MemorySpec
 
@@ -143,12 +141,7 @@ class Idetic:
     async def __aenter__(self) -> Self:
         return await self.start()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
     @property

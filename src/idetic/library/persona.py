@@ -15,6 +15,7 @@ from idetic.engine import Binding
 from idetic.erasure import Erased, Subject
 from idetic.errors import AnchorRefused, InputError, TextRefused
 from idetic.gates.gate import Gates
+from idetic.ids import Clock
 from idetic.library.composition import compose
 from idetic.lifecycle import erasure
 from idetic.model import Capability, Scope
@@ -24,7 +25,6 @@ from idetic.persona.ltm_derivation import Derivation, Deriver
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.persona_stores import Common, PersonaStores
 from idetic.persona.views import ActorMemoryView
-from idetic.ports import Clock
 from idetic.recall.embedding import Model
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary

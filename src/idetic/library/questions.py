@@ -1,20 +1,22 @@
-"""Questions to memory: recall, and the context of a prompt."""
+"""Questions to memory: recall, the context of a prompt, and what a scope itself stands for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
 from idetic.engine import Binding
 from idetic.gateway.content import question_envelope
-from idetic.model import Capability, Entry, Origin, Place, Tier, Typology
+from idetic.model import Capability, Entry, Origin, Place, Principal, Tier, Typology
 from idetic.recall.context import Context, assemble
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import IN_PROCESS, MAX_HITS, MAX_QUERY, Between, check_text
-from idetic.verbs.declaration import McpTool, post, verb
+from idetic.verbs.authorization import allows, readable_spec
+from idetic.verbs.declaration import McpTool, get, post, verb
 
 MAX_TRANSIENT = 500
 
@@ -142,3 +144,28 @@ async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
                 interaction_id=scope_id if tier is Tier.INTERACTION else None,
             )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class KeyScope:
+    """What a key stands for: an agent, an anchor, a principal, and what it may do."""
+
+    agent: str
+    version: int
+    anchor: Mapping[str, Any]
+    principal: Principal
+    capabilities: frozenset[Capability]
+
+
+@verb(http=get("/scope", "about"), command=None)
+async def key_scope(binding: Binding) -> KeyScope:
+    """Say what this memory's key or scope stands for."""
+    scope, spec = binding.scope, binding.spec
+    may = frozenset(each for each in Capability if allows(spec, scope, each))
+    return KeyScope(scope.agent, binding.engine.version, scope.anchor, scope.principal, may)
+
+
+@verb(http=get("/spec", "about"), command=None)
+async def spec(binding: Binding) -> dict[str, Any]:
+    """Give the agent's spec as data."""
+    return readable_spec(binding.spec, binding.scope).as_data()

@@ -17,13 +17,8 @@ from anyio.from_thread import start_blocking_portal
 
 from idetic.embed.port import Embedder
 from idetic.engine import ReasonerFactory
-from idetic.library.handles import (
-    Agent,
-    Memory,
-    MemoryVerbs,
-    PlaceVerbs,
-    Session,
-)
+from idetic.ids import Clock
+from idetic.library.handles import Agent, Memory, MemoryVerbs, PlaceVerbs, Session
 from idetic.library.idetic import Idetic
 from idetic.library.keys import Keys
 from idetic.model import Observation, Place, Scope
@@ -32,7 +27,6 @@ from idetic.persona.identity import Identity
 from idetic.persona.loops import Loop
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
-from idetic.ports import Clock
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.verbs.handle import SyncHandle

@@ -11,7 +11,7 @@ from idetic.engine import Binding, in_batches
 from idetic.model import Capability, Receipt, Tier
 from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ArchiveCause
-from idetic.store import anchor_scans
+from idetic.store.anchor_scans import outdated_entries, shadow_entries
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.steps import Step, TurnStep
 from idetic.verbs.declaration import post, verb
@@ -52,7 +52,7 @@ async def _outdated(tx: AnchorTransaction, canonical: Canonical, ref_id: UUID | 
     ]
     if not canonical.versions or not typologies:
         return []
-    ids = await anchor_scans.outdated(tx, canonical, ref_id, typologies, BATCH)
+    ids = await outdated_entries(tx, canonical, ref_id, typologies, BATCH)
     why = f"the {canonical.noun} it refers to has changed"
     told = {"cause": cause.value, "noun": canonical.noun}
     changes = {"archived_at": tx.at}
@@ -66,7 +66,7 @@ async def _restating(
     tx: AnchorTransaction, canonical: Canonical, ref_id: UUID | None
 ) -> list[Step]:
     """Steps that archive entries which restate canonical content, with the similarity found."""
-    found = await anchor_scans.shadows(tx, canonical, ref_id, BATCH) if canonical.body else {}
+    found = await shadow_entries(tx, canonical, ref_id, BATCH) if canonical.body else {}
     why, steps = f"it restates a {canonical.noun}", list[Step]()
     for one in await tx.stored(found):
         canonical_id, similarity = found[one.id]

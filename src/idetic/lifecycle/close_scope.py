@@ -31,8 +31,7 @@ from idetic.model import Capability, Decision, Entry, EntryState, Place, Tier, T
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import PromotionPath, ScopeEnd
-from idetic.store import anchor_scans
-from idetic.store.anchor_transaction import AnchorTransaction, ScopeRow, StoredEntry
+from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction, ScopeRow, StoredEntry
 from idetic.store.steps import AddStep, CloseStep, LinkStep, RecurStep, Step, drop_steps
 from idetic.telemetry import span
 from idetic.verbs.authorization import require
@@ -193,9 +192,9 @@ async def _abandoned(binding: Binding) -> list[Place]:
     """The places whose lease ran out: sessions, then interactions of sessions that go on."""
     async with binding.look() as tx:
         since = _lease_start(binding, Tier.SESSION, tx.at)
-        sessions = await anchor_scans.silent_sessions(tx, since, BATCH)
+        sessions = await tx.ids(LIFECYCLE, "silent", moment=since, limit=BATCH)
         since = _lease_start(binding, Tier.INTERACTION, tx.at)
-        inner = await anchor_scans.silent_interactions(tx, since, BATCH)
+        inner = await tx.rows("silent_interactions", moment=since, limit=BATCH)
     found = [Place(session_id) for session_id in sessions]
     # The close of a session closes its interactions too.
     return found + [Place(session, one) for one, session in inner if session not in sessions]
@@ -249,7 +248,6 @@ def _carry(
 ) -> LinkStep:
     """One entry of the session for several of an interaction, as the gate lets it through."""
     leader = next((k.entry for k in new if k.entry.claim), new[0].entry)
-    taken = Inherited.of(new)
     passed = gate.apply(leader.body_text)
     envelope, _, refused = gate.apply_envelope(leader.envelope)
     if why := passed.refused or refused:
@@ -261,14 +259,10 @@ def _carry(
         typology=typology,
         text=passed.text,
         envelope=envelope,
-        origin=taken.origin,
-        trust=taken.trust,
-        valid_at=taken.valid_at,
         lineage=[as_source(k.entry, Relation.COMPOUNDED) for k in new],
-        refs=taken.refs,
-        provenance=taken.provenance,
         session_id=session_id,
         copy_of=leader.id if passed.text == leader.body_text else None,
+        **vars(Inherited.of(new)),
     )
 
 

@@ -35,7 +35,7 @@ from idetic.reason.port import (
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import ConsolidationMethod, PromotionPolicy
-from idetic.store import anchor_scans
+from idetic.store.anchor_scans import changed_facts, due_entries, judged_pairs, nearest
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 from idetic.store.steps import AddStep
 from idetic.verbs.declaration import post, verb
@@ -47,6 +47,8 @@ MAX_GROUP = 8
 BATCH = 200
 
 Pair = list[UUID]
+# Facts that belong before a reasoner together, or that are the same without one.
+Overlap = tuple[StoredEntry, ...]
 # Only ids are read of the facts that changed, so a run takes all of them; of episodes that are
 # due, the hardest pressed.
 MAX_FACTS = 1_000_000
@@ -54,18 +56,6 @@ MAX_DUE = 1_000
 # What the mark of a run is called: one with a reasoner sees more than one without.
 PLAIN, REASONED = "consolidate", "consolidate_reasoned"
 Decide = Callable[[FactMerge, Sequence[StoredEntry]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """Facts that belong before a reasoner together, or that are the same without one."""
-
-    members: tuple[StoredEntry, ...]
-
-    @property
-    def ids(self) -> list[UUID]:
-        """Their ids."""
-        return [one.id for one in self.members]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,34 +110,29 @@ async def _edges(
     """The pairs of near entries that nobody has decided about yet."""
     if not mine:
         return set()
-    near = await anchor_scans.near(
-        tx, list(enumerate(one.vector for one in mine)), profile_id, typology
-    )
+    near = await nearest(tx, list(enumerate(one.vector for one in mine)), profile_id, typology)
     edges = {
         frozenset((mine[number].id, other))
         for number, others in near.items()
         for other, similarity in others
         if similarity >= OVERLAP and other != mine[number].id
     }
-    return edges - await anchor_scans.judged_pairs(tx, [one.id for one in mine])
+    return edges - await judged_pairs(tx, [one.id for one in mine])
 
 
 def _same(
     pairs: Iterable[Pair], facts: dict[UUID, StoredEntry], policy: PromotionPolicy
 ) -> list[list[UUID]]:
     """Facts that say the same, all of them at once; a text under two claims stays by itself."""
-    equal = [pair for pair in pairs if _equal(facts[pair[0]], facts[pair[1]], policy)]
+    said = {one: statement(fact) for one, fact in facts.items()}
+    found = ((one, other, compare(said[one], said[other], policy)) for one, other in pairs)
+    equal = [[one, other] for one, other, how in found if how.verdict is Sameness.SAME]
     connected, _ = _groups(equal, len(facts))
-    found = []
+    same = []
     for ids in connected:
-        numbers = group([statement(facts[one]) for one in ids], policy)
-        found += [[ids[n] for n in members] for members in numbers if len(members) > 1]
-    return found
-
-
-def _equal(one: StoredEntry, other: StoredEntry, policy: PromotionPolicy) -> bool:
-    """Whether two facts say the same by the policy's thresholds."""
-    return compare(statement(one), statement(other), policy).verdict is Sameness.SAME
+        numbers = group([said[one] for one in ids], policy)
+        same += [[ids[n] for n in members] for members in numbers if len(members) > 1]
+    return same
 
 
 def _groups(pairs: Iterable[Pair], most: int) -> tuple[list[list[UUID]], bool]:
@@ -169,7 +154,7 @@ def _groups(pairs: Iterable[Pair], most: int) -> tuple[list[list[UUID]], bool]:
 
 def _members(groups: Iterable[list[UUID]], facts: dict[UUID, StoredEntry]) -> tuple[Overlap, ...]:
     """The groups of ids as overlaps, which hold the entries themselves."""
-    return tuple(Overlap(tuple(facts[one] for one in ids)) for ids in groups)
+    return tuple(tuple(facts[one] for one in ids) for ids in groups)
 
 
 @runtime_checkable
@@ -219,7 +204,7 @@ async def consolidate(binding: Binding) -> Consolidated:
     decided: list[Decided] = []
     if seen.same:
         for one in seen.same:
-            decided += await _settle(binding, one.ids, lambda merge, stored: merge.same(stored))
+            decided += await _settle(binding, one, lambda merge, stored: merge.same(stored))
         _, seen = await _overlaps(binding, profile_id)
     asked = await _ask_all(binding, seen.near)
     waits = bool(seen.same) or (seen.crowded and reasoner is not None)
@@ -251,7 +236,7 @@ async def _overlaps(binding: Binding, profile_id: UUID) -> tuple[int, Overlaps]:
     kind = PLAIN if binding.engine.reasoner is None else REASONED
     async with binding.look() as tx:
         due = await _due_episodes(tx) if _merges(tx.spec, Typology.EPISODIC) else []
-        position, facts = await anchor_scans.changed_facts(tx, kind, MAX_FACTS)
+        position, facts = await changed_facts(tx, kind, MAX_FACTS)
         if _merges(tx.spec, Typology.SEMANTIC):
             seen += await overlapping(tx, facts, profile_id, policy)
         # An episode that time does not press on yet is left alone, however near it is.
@@ -264,7 +249,7 @@ async def _due_episodes(tx: AnchorTransaction) -> list[UUID]:
     """Ids of the episodes that a forcing function made due; only those are summarised."""
     return [
         one.entry.id
-        for one in await anchor_scans.due(tx, MAX_DUE)
+        for one in await due_entries(tx, MAX_DUE)
         if one.cause is DispositionCause.FORCED and one.entry.typology is Typology.EPISODIC
     ]
 
@@ -309,32 +294,32 @@ async def _answered(
     binding: Binding, reasoner: Reasoner, one: Overlap
 ) -> tuple[list[Decided], Usage]:
     """Two facts are judged, more are merged, episodes summarised; then they are written to."""
-    shown = tuple(_evidence(stored) for stored in one.members)
-    if one.members[0].entry.typology is Typology.EPISODIC:
+    shown = tuple(_evidence(stored) for stored in one)
+    if one[0].entry.typology is Typology.EPISODIC:
         most = binding.spec.backend.body_text_max
         note = await reasoner.summarise(SummaryAsked(shown, most))
         _check_cites(note.cites, one)
-        made = await _settle(binding, one.ids, lambda merge, known: merge.summarised(known, note))
+        made = await _settle(binding, one, lambda merge, known: merge.summarised(known, note))
         return made, note.usage
     if len(shown) == 2:
         verdict = await reasoner.judge(ConflictAsked(shown[0], shown[1]))
-        made = await _settle(binding, one.ids, lambda merge, known: merge.judged(known, verdict))
+        made = await _settle(binding, one, lambda merge, known: merge.judged(known, verdict))
         return made, verdict.usage
     answer = await reasoner.merge(MergeAsked(shown))
     _check_cites(answer.cites, one)
-    made = await _settle(binding, one.ids, lambda merge, known: merge.answered(known, answer))
+    made = await _settle(binding, one, lambda merge, known: merge.answered(known, answer))
     return made, answer.usage
 
 
-async def _settle(binding: Binding, ids: Sequence[UUID], decide: Decide) -> list[Decided]:
+async def _settle(binding: Binding, shown: Overlap, decide: Decide) -> list[Decided]:
     """Write a decision, unless one of its entries has changed since it was made."""
     async with binding.hold() as tx:
         live = [
             one
-            for one in await tx.stored(ids)
+            for one in await tx.stored(known.id for known in shown)
             if one.entry.state is EntryState.CURRENT and not one.entry.candidate
         ]
-        if len(live) != len(ids):
+        if len(live) != len(shown):
             return []
         supported = {one.id: one for one in await supported_entries(tx, live)}
         sanitize = binding.engine.gates.at(Boundary.PROMOTION)
@@ -352,7 +337,7 @@ async def _settle(binding: Binding, ids: Sequence[UUID], decide: Decide) -> list
 
 def _check_cites(cites: Sequence[UUID], shown: Overlap) -> None:
     """Whoever wrote the reasoner: an answer rests on what it was shown, and on something."""
-    if not cites or not set(cites) <= set(shown.ids):
+    if not cites or not set(cites) <= {one.id for one in shown}:
         raise ReasonerLied("The reasoner cites entries that it was not given, or none.")
 
 

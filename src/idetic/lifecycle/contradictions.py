@@ -17,7 +17,6 @@ from idetic.store.steps import ContradictStep, LinkStep, ResolveStep, Step
 from idetic.verbs.arguments import Limit
 from idetic.verbs.declaration import McpTool, get, post, verb
 
-MAX_QUEUE = 1_000
 MAX_RESOLUTION = 2000
 
 

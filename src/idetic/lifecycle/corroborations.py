@@ -1,24 +1,29 @@
-"""Corroborations: what speaks for an entry, and what should have and did not."""
+"""Corroborations: what speaks for an entry, and what should have and did not.
+
+`promote` weighs candidates again: gates may pass later than the moment their evidence came in.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import WritePolicyRefused
-from idetic.evidence import Corroboration, SourceType
+from idetic.evidence import Corroboration, Decided, SourceType
 from idetic.gateway.content import check_provenance
 from idetic.ids import uuid7
-from idetic.lifecycle.promotion_decision import PromotionDecision
+from idetic.lifecycle.promotion import PromotionPass, decisions
 from idetic.lifecycle.promotion_inputs import beside, supported_entries
 from idetic.model import Capability, Receipt, Tier
 from idetic.spec.primitives import Boundary
-from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction
 from idetic.store.steps import CorroborateStep, LinkStep, Step
 from idetic.verbs.declaration import post, verb
 
 MAX_NOTES = 500
+BATCH = 200
 
 
 @verb(
@@ -76,7 +81,7 @@ async def _weighed(
     """The corroboration, whose link is the receipt, and then what it sets in motion."""
     (supported,) = await supported_entries(tx, [await tx.entry(entry_id)])
     entry = supported.entry
-    work = PromotionDecision(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
+    work = PromotionPass(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
     if not holds:
         work.fail(supported, found)
     elif found.source not in {one.source for one in supported.sources}:
@@ -85,3 +90,33 @@ async def _weighed(
         if entry.tier is Tier.PERSISTENT:
             work.weigh(supported, await beside(tx, supported))
     return work.steps or [LinkStep("replayed", "this source was already counted", entry=entry)]
+
+
+@verb(capability=Capability.MAINTAIN, writes=True, http=post("/candidates/promote", "upkeep"))
+async def promote(binding: Binding) -> list[Decided]:
+    """Promote every candidate of this anchor whose gates pass by now."""
+    decided: list[Decided] = []
+    after: UUID | None = None
+    while True:
+        async with binding.hold() as tx:
+            ids = await tx.ids(LIFECYCLE, "candidates", after=after, limit=BATCH)
+            steps = await _weighed_again(binding, tx, ids)
+            decided += decisions(steps, await binding.settle(tx, steps))
+        if len(ids) < BATCH:
+            return decided
+        after = ids[-1]
+
+
+async def _weighed_again(
+    binding: Binding, tx: AnchorTransaction, ids: Sequence[UUID]
+) -> list[Step]:
+    """Steps that promote candidates whose gates pass by now; those that stay get no link."""
+    work = PromotionPass(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
+    candidates = await supported_entries(tx, await tx.stored(ids))
+    # What happens to one of them, the next one sees.
+    seen = {one.id: one for one in candidates}
+    for candidate in candidates:
+        about = [seen.setdefault(one.id, one) for one in await beside(tx, candidate)]
+        if all(gate.passed for gate in work.gates(candidate, about)):
+            work.weigh(candidate, about, quiet=True)
+    return work.steps

@@ -9,12 +9,12 @@ from idetic.engine import Binding
 from idetic.errors import EntryNotFound, InputError, TransitionRefused
 from idetic.evidence import Corroboration, Disposition, Outcome, SourceType
 from idetic.ids import uuid7
-from idetic.lifecycle.promotion_decision import PromotionDecision, is_twin
+from idetic.lifecycle.promotion import PromotionPass
 from idetic.lifecycle.promotion_inputs import SupportedEntry, beside, supported_entries
 from idetic.model import Capability, EntryState, Receipt, Tier, Typology
 from idetic.spec.primitives import Boundary
-from idetic.store import anchor_scans
-from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.anchor_scans import due_entries, due_part
+from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction
 from idetic.store.steps import CorroborateStep, LinkStep, Step, TurnStep
 from idetic.verbs.arguments import Limit
 from idetic.verbs.authorization import require
@@ -37,14 +37,16 @@ _NEEDS = {
 async def disposition(binding: Binding, *, limit: Limit = 100) -> list[Disposition]:
     """List what is due for somebody's decision, the hardest pressed first."""
     async with binding.look() as tx:
-        return await anchor_scans.due(tx, limit)
+        return await due_entries(tx, limit)
 
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/dispositions/mark", "upkeep"))
 async def mark_due(binding: Binding) -> int:
     """Say in the history of every entry that fell due that it waits for a disposition."""
     async with binding.hold() as tx:
-        due = await tx.stored(await anchor_scans.due_unmarked(tx, MAX_BULK))
+        asked = {"moment": tx.at, "limit": MAX_BULK}
+        ids = await tx.ids(LIFECYCLE, "due_unmarked", due_part(tx), **asked)
+        due = await tx.stored(ids)
         why = "it waits for a disposition"
         steps = [LinkStep("disposition_due", why, entry=one.entry) for one in due]
         await binding.settle(tx, steps)
@@ -131,12 +133,12 @@ async def _promoted(
             remedy="Recorroborate it, exempt it, or archive it.",
         )
     about = [seen.setdefault(one.id, one) for one in await beside(tx, supported)]
-    if any(is_twin(one, supported) for one in about):
+    if any(one.is_twin(supported) for one in about):
         raise TransitionRefused(
             f"Another entry states what {entry.id} does.",
             remedy="Archive the candidate, or archive the other one first.",
         )
-    work = PromotionDecision(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
+    work = PromotionPass(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
     work.weigh(supported, about, forced=reason)
     if entry.candidate and tx.spec.references.corroborations:
         # The word is a source too; without it the fact could be due again the same day.

@@ -16,13 +16,12 @@ from uuid import UUID
 
 from idetic.gateway.gateway import EchoCheck
 from idetic.gateway.write_items import WriteItem
-from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare
+from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, read
 from idetic.lifecycle.promotion_inputs import policy_of
-from idetic.lifecycle.statement_words import read
 from idetic.model import Claim, Place, Scope
 from idetic.recall.evidence import QUOTE, seen, visible
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.read_receipts import ReadReceipts, Shown
+from idetic.store.entries import Entries, Shown
 
 # The line of provenance and the headings that stand around quoted evidence in a context.
 _FRAME = re.compile(r"\[[0-9a-f]{8} \w+/\w+;.*\].*:|# (?:interaction|session|persistent)")
@@ -47,11 +46,11 @@ class Echo:
         }
 
 
-def echo_check(spec: MemorySpec, showing: ReadReceipts) -> EchoCheck:
+def echo_check(spec: MemorySpec, entries: Entries) -> EchoCheck:
     """The gateway's check: compares the items of a write with what their session was shown."""
 
     async def check(scope: Scope, place: Place, items: Sequence[WriteItem]) -> list[WriteItem]:
-        shown = Echoes(spec, await showing.shown(scope, place))
+        shown = Echoes(spec, await entries.shown(scope, place))
         return [_judged(item, shown) for item in items]
 
     return check

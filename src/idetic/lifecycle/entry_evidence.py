@@ -11,12 +11,13 @@ from idetic.engine import Binding
 from idetic.errors import EntryNotFound, EnvelopeRefused, InputError
 from idetic.evidence import Candidate, Corroboration, GateResult, Lineage, Referenced
 from idetic.gateway.content import question_envelope
-from idetic.lifecycle.promotion_decision import PromotionDecision
+from idetic.lifecycle.promotion import PromotionPass
 from idetic.lifecycle.promotion_inputs import beside, supported_entries
 from idetic.model import Capability, Claim, Entry, LedgerRecord, Overdue, Tier, Typology
 from idetic.spec.primitives import Boundary, EnvelopeType
-from idetic.store import anchor_scans
-from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
+from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction, StoredEntry
+from idetic.store.entries import record
+from idetic.store.entry_sql import within
 from idetic.verbs.arguments import MAX_LISTED, SHORT, Between, Cursor, Limit, Wire, check_text
 from idetic.verbs.declaration import Paging, get, post, verb
 
@@ -59,10 +60,10 @@ async def list_(
 @verb(capability=Capability.READ, http=get("/entries/{entry_id}", "reading"))
 async def get_(binding: Binding, entry_id: UUID) -> Entry:
     """Read one entry, whatever became of it; raises EntryNotFound outside this scope."""
-    found = await binding.engine.entries.get(binding.scope, entry_id)
-    if found is None:
-        raise _missing(await binding.engine.entries.history(binding.scope, entry_id))
-    return found
+    found = await binding.engine.entries.entries(binding.scope, "get", memory_id=entry_id)
+    if not found:
+        raise _missing(await _links(binding, entry_id))
+    return found[0]
 
 
 @verb(
@@ -72,10 +73,16 @@ async def get_(binding: Binding, entry_id: UUID) -> Entry:
 )
 async def history(binding: Binding, entry_id: UUID) -> list[LedgerRecord]:
     """List every transition of one entry, oldest first: who did what to it, when and why."""
-    found = await binding.engine.entries.history(binding.scope, entry_id)
+    found = await _links(binding, entry_id)
     if not found:
         raise EntryNotFound
     return found
+
+
+async def _links(binding: Binding, entry_id: UUID) -> list[LedgerRecord]:
+    """The links about an entry, oldest first; none for one that was never here."""
+    rows = await binding.engine.entries.rows(binding.scope, "history", memory_id=entry_id)
+    return [record(row) for row in rows]
 
 
 @verb(capability=Capability.READ, http=get("/as-of", "reading", page=ENTRY_PAGE))
@@ -101,7 +108,9 @@ async def about(binding: Binding, subjects: Iterable[str]) -> list[Entry]:
     """
     wanted = [check_text(s, SHORT, "subjects") for s in _few(subjects, "subjects")]
     keys = [Claim(subject, "", "").key[0] for subject in wanted]
-    return await binding.engine.entries.about(binding.scope, keys) if keys else []
+    if not keys:
+        return []
+    return await binding.engine.entries.entries(binding.scope, "about", subjects=keys)
 
 
 @verb(capability=Capability.READ, http=post("/lookups/tally", "lookups"))
@@ -115,9 +124,9 @@ async def tally(
             f"The envelope key {key!r} cannot be tallied.",
             remedy="Name a declared scalar or hierarchy; see `retrieval.envelope` in the spec.",
         )
-    return await binding.engine.entries.tally(
-        binding.scope, key, question_envelope(binding.spec, where)
-    )
+    narrowed, asked = within(binding.spec, question_envelope(binding.spec, where))
+    parts, entries = {"where": narrowed}, binding.engine.entries
+    return dict(await entries.rows(binding.scope, "tally", parts, key=key, **asked))
 
 
 @verb(
@@ -139,7 +148,8 @@ async def note_read(binding: Binding, entries: Iterable[UUID]) -> None:
 async def last_read(binding: Binding, entries: Iterable[UUID]) -> dict[UUID, datetime]:
     """Say when each of the entries was last read; one that never was is not in the answer."""
     ids = _few(entries, "entries")
-    return await binding.engine.entries.last_read(binding.scope, ids) if ids else {}
+    rows = await binding.engine.entries.rows(binding.scope, "last_read", ids=ids) if ids else []
+    return dict(rows)
 
 
 def _missing(links: Sequence[LedgerRecord]) -> EntryNotFound:
@@ -205,7 +215,7 @@ async def candidates(
 ) -> list[Candidate]:
     """List what waits for support, oldest first, with its gates; `after` is a page's last id."""
     async with binding.look() as tx:
-        ids = await anchor_scans.candidates(tx, after, limit)
+        ids = await tx.ids(LIFECYCLE, "candidates", after=after, limit=limit)
         return await _weighed(binding, tx, await tx.stored(ids))
 
 
@@ -213,7 +223,7 @@ async def _weighed(
     binding: Binding, tx: AnchorTransaction, stored: Sequence[StoredEntry]
 ) -> list[Candidate]:
     """The entries as candidates, each with what its gates say now."""
-    decision = PromotionDecision(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
+    decision = PromotionPass(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
     return [
         Candidate(one.entry, tuple(decision.gates(one, await beside(tx, one))))
         for one in await supported_entries(tx, stored)

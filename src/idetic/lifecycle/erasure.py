@@ -109,20 +109,26 @@ async def erase(
 
 async def _targets(tx: AnchorTransaction, mentions: Mentions) -> ErasureTargets:
     """All that names the subject, looked at exactly; and what was made of it."""
-    runs, named = mentions.runs, mentions.within
-    direct = [one for one, *texts in await erasure_rows.mentioned(tx, runs) if named(*texts)]
-    events = [one for one, *texts in await erasure_rows.events_naming(tx, runs) if named(*texts)]
+    direct = await _naming(tx, "mentioned", mentions)
+    events = await _naming(tx, "logged", mentions)
     pairs = await erasure_rows.mirrored(tx, events, direct)
     events = sorted({*events, *(event for event, _ in pairs)})
     direct = sorted({*direct, *(entry for _, entry in pairs)})
     entries = sorted({*direct, *await erasure_rows.derived(tx, direct)})
-    notes = [note for note in await erasure_rows.notes(tx, runs) if named(note.text)]
+    found = await erasure_rows.notes(tx, mentions.runs)
+    notes = [note for note in found if mentions.within(note.text)]
     digests = await erasure_rows.digests(tx, entries, [note.row_id for note in notes])
-    keys = [at for at, key in await erasure_rows.keys_naming(tx, runs) if named(key)]
+    keys = await _naming(tx, "keyed", mentions)
     # Those about entries that go, go with them.
     beside = [note for note in notes if note.entry_id not in set(entries)]
-    told = [one for one, body in await erasure_rows.operational_notes(tx, runs) if named(body)]
+    told = await _naming(tx, "operational", mentions)
     return ErasureTargets(entries, beside, digests, keys, events, told)
+
+
+async def _naming(tx: AnchorTransaction, what: str, mentions: Mentions) -> list[Any]:
+    """The rows of one kind that name the subject, each by what identifies it."""
+    rows = await erasure_rows.naming(tx, what, mentions.runs)
+    return [one for one, *texts in rows if mentions.within(*texts)]
 
 
 def _erased_link(tx: AnchorTransaction, entry: Entry, reason: str, receipt: UUID) -> Step:
@@ -145,7 +151,7 @@ async def _kept(tx: AnchorTransaction, mentions: Mentions) -> list[Kept]:
         for (table, column), count in found.items()
     ]
     links: dict[str, list[int]] = {}
-    for position, *parts in await erasure_rows.links_naming(tx, mentions.runs):
+    for position, *parts in await erasure_rows.naming(tx, "told", mentions.runs):
         for column, part in zip(("reason", "actor", "detail"), parts, strict=True):
             if mentions.within(part):
                 links.setdefault(column, []).append(position)

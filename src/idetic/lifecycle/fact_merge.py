@@ -138,7 +138,6 @@ class FactMerge:
         why: str,
     ) -> AddStep | str:
         """The entry to be made, as it may be written; or the reason why it may not."""
-        taken = Inherited.of(cited)
         told = {k: v for k, v in cited[0].entry.envelope.items() if k != "claim"}
         if claim is not None:
             told["claim"] = claim.as_dict()
@@ -159,12 +158,8 @@ class FactMerge:
             typology=typology,
             text=passed.text,
             envelope=dict(envelope),
-            origin=taken.origin,
-            trust=taken.trust,
-            valid_at=taken.valid_at,
             lineage=[as_source(k.entry, Relation.MERGED) for k in cited],
-            refs=taken.refs,
-            provenance=taken.provenance,
+            **vars(Inherited.of(cited)),
         )
 
     def _gone(self, stored: StoredEntry, into: UUID, why: str) -> None:

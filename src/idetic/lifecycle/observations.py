@@ -23,7 +23,8 @@ from idetic.model import (
     Tier,
     Typology,
 )
-from idetic.recall.embedding import Embedded, Progress
+from idetic.recall.embedding import Embedded
+from idetic.verbs.arguments import Progress
 from idetic.verbs.declaration import McpTool, post, verb
 
 MAX_LINKED = 1_000
@@ -51,7 +52,7 @@ _WROTE = (Decision.ADD, Decision.UPDATE)
     ),
     describes={"text": "What happened, in your own words."},
 )
-async def observe(
+async def observe(  # noqa: PLR0913 - all that may be said of an observation
     binding: Binding,
     text: str,
     *,
@@ -61,13 +62,13 @@ async def observe(
     provenance: Mapping[str, str] | None = None,
     valid_at: datetime | None = None,
     heard_from: Origin | None = None,
+    speaker: str | None = None,
     typology: Typology = Typology.EPISODIC,
     idempotency_key: str | None = None,
 ) -> Receipt:
     """Write down what happened. Returns a durable receipt."""
-    seen = Observation(
-        text, envelope, tuple(refs), claim, provenance, valid_at, heard_from, idempotency_key
-    )
+    told = (envelope, tuple(refs), claim, provenance, valid_at, heard_from, speaker)
+    seen = Observation(text, *told, idempotency_key)
     place, gateway = binding.place, binding.engine.gateway
     items = gateway.items(binding.scope, place.tier, typology, [seen])
     receipts = await gateway.admit(binding.scope, place, items)

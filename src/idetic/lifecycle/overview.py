@@ -16,10 +16,10 @@ from idetic.spec.retention import RetentionState
 from idetic.store import templates
 from idetic.store.anchor_scans import due_part
 from idetic.store.anchor_transaction import AnchorTransaction
-from idetic.store.backlog import Job, JobState, TaskBacklog
 from idetic.store.entries import record
 from idetic.store.family import canonical_names
 from idetic.store.quarantine_rows import quarantine_links
+from idetic.store.queue import Job, JobState, TaskBacklog
 from idetic.store.retention_rows import retention_states
 from idetic.verbs.arguments import Between, Cursor, Limit
 from idetic.verbs.declaration import get, verb

@@ -1,34 +1,38 @@
-"""The promotion pass: what a session leaves to persistent memory, and what that changes there.
+"""The promotion pass: what a session leaves to persistent memory, what moves up there, what goes.
 
 The pass is pure: statements, existing entries and their evidence in; steps out. Similarity decides
-at most that two statements are the same; only a claim key with another value is a conflict.
-`promote` weighs candidates again: gates may pass later than the moment their evidence came in.
+at most that two statements are the same. A conflict is the same claim key with another value, or a
+reasoner's verdict; similar words are never one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.engine import Binding
-from idetic.evidence import Decided, GateResult, PromotionGate, Relation
-from idetic.lifecycle.promotion_decision import PromotionDecision, deduplication
+from idetic.evidence import Corroboration, Decided, GateResult, PromotionGate, Relation
+from idetic.gates.gate import Pipeline
+from idetic.ids import uuid7
 from idetic.lifecycle.promotion_inputs import (
     Inherited,
     SessionStatement,
     SupportedEntry,
-    beside,
+    as_source,
+    confidence,
+    corroboration,
+    cross_context,
+    deduplication,
+    duplicate,
+    outranked,
     policy_of,
-    supported_entries,
+    sanitization,
 )
-from idetic.model import Capability, Claim, Decision, Receipt, Tier, Typology
+from idetic.model import Claim, Decision, Receipt, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Boundary
-from idetic.spec.typology import CandidateGround, PromotionPath
-from idetic.store import anchor_scans
-from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.spec.typology import ArchiveCause, CandidateGround, ConflictRule, PromotionPath
 from idetic.store.steps import (
     AddStep,
     CloseStep,
@@ -36,20 +40,188 @@ from idetic.store.steps import (
     LinkStep,
     RecurStep,
     Step,
+    TurnStep,
 )
-from idetic.verbs.declaration import post, verb
-
-BATCH = 200
 
 
 @dataclass(slots=True)
-class PromotionPass(PromotionDecision):
-    """Decides about one session's statements, one after the other.
+class PromotionPass:
+    """Decides about statements and entries, one after the other, and collects the steps.
 
     `into` says, for each transient entry, which persistent one it went into.
     """
 
+    spec: MemorySpec
+    sanitize: Pipeline
+    at: datetime
+    steps: list[Step] = field(default_factory=list)
     into: dict[UUID, UUID] = field(default_factory=dict)
+
+    def weigh(
+        self,
+        supported: SupportedEntry,
+        about: Sequence[SupportedEntry],
+        *,
+        forced: str | None = None,
+        quiet: bool = False,
+    ) -> None:
+        """Whether an entry moves up now, by its gates; `forced` is an operator's word instead.
+
+        `quiet` leaves no link about one that stays: nothing has happened to it.
+        """
+        if not supported.live:
+            return
+        if supported.entry.typology is Typology.EPISODIC:
+            self._to_semantic(supported, forced)
+        elif supported.entry.candidate:
+            self._to_current(supported, about, forced, quiet=quiet)
+        elif supported.entry.typology is Typology.SEMANTIC:
+            self._to_meta(supported)
+
+    def gates(
+        self, supported: SupportedEntry, about: Sequence[SupportedEntry] = ()
+    ) -> list[GateResult]:
+        """What each of the four gates says about an entry now."""
+        found = supported.independent()
+        policy = policy_of(self.spec)
+        if supported.entry.typology is Typology.PROCEDURAL:
+            need = self.spec.writes_of(Tier.PERSISTENT, Typology.PROCEDURAL).min_confidence
+            others = (s for s in about if s.live and s.value != supported.value)
+            against = sum(len(other.independent()) for other in others)
+            counted = confidence(len(found), against, need)
+        else:
+            counted = corroboration(found, policy.min_corroborations)
+        single = deduplication("the one entry that says this")
+        if any(s.is_twin(supported) for s in about):
+            single = duplicate()
+        gates = [
+            single,
+            counted,
+            sanitization(self.sanitize, supported.entry.body_text),
+            cross_context(found, policy.min_sessions),
+        ]
+        replaced = (s.entry.trust for s in about if s.is_conflict(supported))
+        stronger = max(replaced, default=0)
+        if stronger > supported.entry.trust:
+            gates.append(outranked(supported.entry.trust, stronger))
+        return gates
+
+    def _to_current(
+        self,
+        supported: SupportedEntry,
+        about: Sequence[SupportedEntry],
+        forced: str | None,
+        *,
+        quiet: bool,
+    ) -> None:
+        """Promote a candidate if its gates pass or an operator says so, and resolve conflicts."""
+        gates = self.gates(supported, about)
+        detail: dict[str, Any] = {"gates": [gate.as_data() for gate in gates]}
+        if forced is None and not all(gate.passed for gate in gates):
+            if not quiet:
+                missing = "; ".join(gate.why for gate in gates if not gate.passed)
+                entry = supported.entry
+                self.steps.append(LinkStep("held", missing[:200], entry=entry, detail=detail))
+            return
+        replaced = [s for s in about if s.is_conflict(supported)]
+        changes: dict[str, Any] = {"candidate": False}
+        if replaced:
+            # Until now, what it replaces has held.
+            changes["valid_at"] = self.at
+            detail["replaces"] = [str(s.id) for s in replaced]
+        why = forced or "every gate passed"
+        step = TurnStep("promoted", why, changes, entry=supported.entry, detail=detail)
+        self.steps.append(step)
+        supported.entry = replace(supported.entry, candidate=False)
+        rule = self.spec.conflict_of(Tier.PERSISTENT, supported.entry.typology).rule
+        for other in replaced:
+            self.steps += resolve_conflict(rule, other, supported, self.at, step.receipt)
+        if supported.entry.typology is Typology.SEMANTIC:
+            self._to_meta(supported)
+
+    def _to_semantic(self, supported: SupportedEntry, forced: str | None) -> None:
+        """An episode that enough independent sources confirm becomes a fact."""
+        if Typology.SEMANTIC not in self.spec.typology.at(Tier.PERSISTENT):
+            return
+        gates = self.gates(supported)
+        if forced is None and not all(gate.passed for gate in gates):
+            return
+        entry = supported.entry
+        step = AddStep(
+            "promoted",
+            forced or "every gate passed",
+            detail={"gates": [gate.as_data() for gate in gates]},
+            tier=Tier.PERSISTENT,
+            typology=Typology.SEMANTIC,
+            text=entry.body_text,
+            envelope=entry.envelope,
+            origin=entry.origin,
+            trust=entry.trust,
+            valid_at=entry.valid_at or self.at,
+            lineage=[as_source(entry, Relation.PROMOTED)],
+            refs=entry.refs,
+            provenance={k: v for k, v in entry.provenance.items() if v is not None},
+            copy_of=entry.id,
+        )
+        fact, carried = step.entry_like(entry), "carried over from its episode"
+        self.steps.append(step)
+        self.steps += [
+            CorroborateStep("corroborated", carried, replace(one, id=uuid7()), entry=fact)
+            for one in supported.sources
+            if self.spec.references.corroborations and one.withdrawn_at is None
+        ]
+        archived, told = {"archived_at": self.at}, {"into": str(fact.id)}
+        self.steps.append(
+            TurnStep("archived", "promoted to a fact", archived, entry=entry,
+                     receipt=step.receipt, detail=told)
+        )  # fmt: skip
+        supported.live = False
+
+    def _to_meta(self, supported: SupportedEntry) -> None:
+        """A fact that holds in several versions of the model, and still refers to something."""
+        policy = self.spec.promotion_of(Tier.PERSISTENT, Typology.SEMANTIC)
+        entry = supported.entry
+        if policy.path is not PromotionPath.META_SEMANTIC or entry.meta_at is not None:
+            return
+        found = supported.independent()
+        versions = _versions(found, self.spec.anchor.provenance)
+        enough = len(versions) >= policy.min_versions and len(found) >= policy.min_corroborations
+        if not enough or not entry.refs:
+            return
+        why = f"holds under {len(versions)} versions, {len(found)} sources"
+        told = {"versions": sorted(versions), "refs": len(entry.refs)}
+        step = TurnStep("meta_promoted", why, {"meta_at": self.at}, entry=entry, detail=told)
+        self.steps.append(step)
+        supported.entry = step.after
+
+    def fail(self, supported: SupportedEntry, one: Corroboration) -> None:
+        """One source that should have confirmed an entry and did not.
+
+        A weaker origin than the entry's own says nothing against it: repeating a poisoned tool
+        output must not wear a stronger fact down.
+        """
+        key = (one.source_type.value, str(one.source_ref))
+        if key in supported.failures or not one.source_type.independent:
+            return
+        if self.spec.trust_of(one.origin) < supported.entry.trust:
+            return
+        supported.failures.add(key)
+        # Where it came from, so that a roll-back of that source finds what it wore down.
+        told = {"source_type": key[0], "source_ref": key[1], "origin": one.origin.value}
+        if one.session_id is not None:
+            told["session"] = str(one.session_id)
+        entry, why = supported.entry, "a source says otherwise"
+        self.steps.append(LinkStep("corroboration_failed", why, entry=entry, detail=told))
+        policy = self.spec.lifecycle_of(Tier.PERSISTENT, entry.typology)
+        cause = ArchiveCause.FAILED_CORROBORATIONS
+        often = len(supported.failures) >= policy.failed_corroborations
+        if supported.live and cause in policy.archive_on and often:
+            why = f"{len(supported.failures)} sources in a row said otherwise"
+            archived, because = {"archived_at": self.at}, {"cause": cause.value}
+            step = TurnStep("archived", why, archived, entry=entry, detail=because)
+            self.steps.append(step)
+            # Later links of the same pass name the state it is in by then.
+            supported.entry, supported.live = step.after, False
 
     def settle(
         self,
@@ -103,8 +275,7 @@ class PromotionPass(PromotionDecision):
         if clean is None:
             return None
         text, envelope = clean
-        leader, taken = heard.leader, Inherited.of(heard.members, heard.lineage)
-        gate = deduplication("nothing persistent says this yet")
+        leader, gate = heard.leader, deduplication("nothing persistent says this yet")
         step = AddStep(
             "proposed" if typology is not Typology.EPISODIC else "compounded",
             "left by its session",
@@ -113,14 +284,10 @@ class PromotionPass(PromotionDecision):
             typology=typology,
             text=text,
             envelope=envelope,
-            origin=taken.origin,
-            trust=taken.trust,
-            valid_at=taken.valid_at,
             lineage=heard.lineage,
-            refs=taken.refs,
-            provenance=taken.provenance,
             candidate=typology is not Typology.EPISODIC,
             copy_of=leader.id if text == leader.body_text else None,
+            **vars(Inherited.of(heard.members, heard.lineage)),
         )
         self.steps.append(step)
         supported = SupportedEntry(step.entry_like(leader), list(heard.sources))
@@ -137,11 +304,8 @@ class PromotionPass(PromotionDecision):
         if why is None:
             return passed.text, dict(envelope)
         gate = GateResult(PromotionGate.SANITIZATION, False, 1, 0, why)
-        told = {"gates": [gate.as_data()]}
-        self.steps.append(
-            LinkStep("promotion_refused", why, decision=Decision.REJECT, entry=heard.leader,
-                     detail=told)
-        )  # fmt: skip
+        told: dict[str, Any] = {"decision": Decision.REJECT, "detail": {"gates": [gate.as_data()]}}
+        self.steps.append(LinkStep("promotion_refused", why, entry=heard.leader, **told))
         return None
 
     def _speak_against(self, heard: SessionStatement, about: Sequence[SupportedEntry]) -> None:
@@ -153,6 +317,30 @@ class PromotionPass(PromotionDecision):
                 continue
             for one in heard.sources if entry.typology is Typology.SEMANTIC else ():
                 self.fail(other, one)
+
+
+def resolve_conflict(
+    rule: ConflictRule, other: SupportedEntry, by: SupportedEntry, at: datetime, receipt: UUID
+) -> list[Step]:
+    """The steps that settle a conflict with what stood. Both stay, with the time each held."""
+    if rule is ConflictRule.NOOP:
+        return []
+    transition, why = "invalidated", "another value of the same claim holds now"
+    changes: dict[str, Any] = {"invalid_at": at, "invalidated_at": at}
+    if rule is ConflictRule.SUPERSEDE:
+        transition, why = "superseded", "a later statement of the same claim"
+        changes = {"superseded_at": at, "superseded_by": by.id}
+    told = {"replaced_by": str(by.id)}
+    step = TurnStep(transition, why, changes, entry=other.entry, receipt=receipt, detail=told)
+    other.entry, other.live = step.after, False
+    return [step]
+
+
+def _versions(sources: Sequence[Corroboration], names: Sequence[str]) -> set[str]:
+    """The versions of the canonical model under which sources spoke: the first declared name."""
+    if not names:
+        return set()
+    return {v for one in sources if (v := one.provenance.get(names[0])) is not None}
 
 
 def _saying(heard: SessionStatement, about: Sequence[SupportedEntry]) -> SupportedEntry | None:
@@ -192,36 +380,6 @@ def _is_pattern(claim: Claim, attributes: Sequence[str]) -> bool:
     """Whether a claim's attribute is, or begins with, one that the spec reads as a pattern."""
     said = claim.normalised().attribute
     return any(said == a or said.startswith((f"{a}_", f"{a} ", f"{a}/")) for a in attributes)
-
-
-@verb(capability=Capability.MAINTAIN, writes=True, http=post("/candidates/promote", "upkeep"))
-async def promote(binding: Binding) -> list[Decided]:
-    """Promote every candidate of this anchor whose gates pass by now."""
-    decided: list[Decided] = []
-    after: UUID | None = None
-    while True:
-        async with binding.hold() as tx:
-            ids = await anchor_scans.candidates(tx, after, BATCH)
-            steps = await _weighed_again(binding, tx, ids)
-            decided += decisions(steps, await binding.settle(tx, steps))
-        if len(ids) < BATCH:
-            return decided
-        after = ids[-1]
-
-
-async def _weighed_again(
-    binding: Binding, tx: AnchorTransaction, ids: Sequence[UUID]
-) -> list[Step]:
-    """Steps that promote candidates whose gates pass by now; those that stay get no link."""
-    work = PromotionDecision(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
-    candidates = await supported_entries(tx, await tx.stored(ids))
-    # What happens to one of them, the next one sees.
-    seen = {one.id: one for one in candidates}
-    for candidate in candidates:
-        about = [seen.setdefault(one.id, one) for one in await beside(tx, candidate)]
-        if all(gate.passed for gate in work.gates(candidate, about)):
-            work.weigh(candidate, about, quiet=True)
-    return work.steps
 
 
 def decisions(steps: Sequence[Step], receipts: Sequence[Receipt]) -> list[Decided]:

@@ -1,20 +1,21 @@
-"""What a promotion pass reads before it decides: statements of a session, entries with evidence."""
+"""What a promotion pass reads: statements, entries with evidence, and what the gates say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.evidence import Corroboration, Lineage, Relation, SourceType
+from idetic.evidence import Corroboration, GateResult, Lineage, PromotionGate, Relation, SourceType
+from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, group
 from idetic.model import Claim, Entry, EntryState, Origin, Ref, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConsolidationMethod, PromotionPolicy
-from idetic.store import anchor_scans
+from idetic.store.anchor_scans import Near, alike, nearest
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 
 LineageOf = Mapping[UUID, Sequence[Lineage]]
@@ -28,15 +29,6 @@ def policy_of(spec: MemorySpec) -> PromotionPolicy:
     """
     persistent = Typology.EPISODIC in spec.typology.at(Tier.PERSISTENT)
     return spec.promotion_of(Tier.PERSISTENT if persistent else Tier.SESSION, Typology.EPISODIC)
-
-
-def independent(sources: Iterable[Corroboration]) -> list[Corroboration]:
-    """The sources that count: each once, none withdrawn, nothing an agent only inferred."""
-    found: dict[object, Corroboration] = {}
-    for one in sources:
-        if one.withdrawn_at is None and one.source_type.independent:
-            found.setdefault(one.source, one)
-    return list(found.values())
 
 
 def as_source(entry: Entry, relation: Relation) -> Lineage:
@@ -81,36 +73,27 @@ def source_ref(one: Lineage) -> UUID:
     return one.interaction_id or one.session_id or one.source_id
 
 
-@dataclass(slots=True)
-class DistinctSources:
-    """The distinct sources behind a statement, each once."""
-
-    found: dict[tuple[SourceType, UUID], Corroboration] = field(default_factory=dict)
-
-    def observe(self, lineage: Iterable[Lineage], at: datetime, by: str) -> None:
-        """Count observations; the same thread twice is one source."""
-        for one in lineage:
-            key = (SourceType.OBSERVATION_EVENT, source_ref(one))
-            told = dict(one.provenance)
-            made = Corroboration(uuid7(), *key, at, by, one.origin, one.session_id, provenance=told)
-            self.found.setdefault(key, made)
-
-    def carry(self, corroborations: Iterable[Corroboration]) -> None:
-        """Corroborations that an entry brings along to what is made of it."""
-        for one in corroborations:
-            if one.withdrawn_at is None:
-                self.found.setdefault(one.source, replace(one, id=uuid7()))
-
-    def __iter__(self) -> Iterator[Corroboration]:
-        return iter(self.found.values())
-
-    def __len__(self) -> int:
-        return len(self.found)
+def voice(one: Lineage, at: datetime, by: str) -> Corroboration:
+    """An observation as a source that speaks for what was made of it."""
+    kind, told = SourceType.OBSERVATION_EVENT, dict(one.provenance)
+    who = (at, by, one.origin, one.session_id)
+    return Corroboration(uuid7(), kind, source_ref(one), *who, provenance=told)
 
 
-@dataclass(frozen=True, slots=True)
+def distinct(sources: Iterable[Corroboration]) -> list[Corroboration]:
+    """Each source once, as it spoke first: the same thread twice is one source."""
+    found: dict[object, Corroboration] = {}
+    for one in sources:
+        found.setdefault(one.source, one)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
 class Inherited:
-    """What a derived entry takes from its members: the weakest trust, every reference."""
+    """What a derived entry takes from its members: the weakest trust, every reference.
+
+    Its fields are those of `AddStep`, and fill them: `AddStep(…, **vars(inherited))`.
+    """
 
     origin: Origin
     trust: int
@@ -136,7 +119,7 @@ class SessionStatement:
 
     members: Sequence[StoredEntry]
     lineage: Sequence[Lineage]
-    sources: DistinctSources
+    sources: Sequence[Corroboration]
 
     @property
     def leader(self) -> Entry:
@@ -172,8 +155,30 @@ class SupportedEntry:
         return None if claim is None else claim.normalised().value
 
     def independent(self) -> list[Corroboration]:
-        """The sources that count."""
-        return independent(self.sources)
+        """The sources that count: each once, none withdrawn, nothing an agent only inferred."""
+        left = (one for one in self.sources if one.withdrawn_at is None)
+        return distinct(one for one in left if one.source_type.independent)
+
+    def is_conflict(self, other: SupportedEntry) -> bool:
+        """Whether this entry stands, and claims another value of what the other one claims."""
+        return self._has_key_of(other) and self.value != other.value
+
+    def is_twin(self, other: SupportedEntry) -> bool:
+        """Whether this entry stands, and makes the very claim of the other one."""
+        return self._has_key_of(other) and self.value == other.value
+
+    def _has_key_of(self, other: SupportedEntry) -> bool:
+        """Whether this entry, live and no candidate, has the claim key and typology of another."""
+        mine, yours = self.entry.claim, other.entry.claim
+        return (
+            self.live
+            and not self.entry.candidate
+            and self.id != other.id
+            and self.entry.typology is other.entry.typology
+            and mine is not None
+            and yours is not None
+            and mine.key == yours.key
+        )
 
 
 def statement(stored: StoredEntry | SupportedEntry) -> ComparedStatement:
@@ -190,6 +195,57 @@ def groups(
     return group([statement(m) for m in members], spec.promotion_of(tier, typology))
 
 
+# --- the four gates: each says what it saw and what it needed -------------------------------------
+
+
+def deduplication(why: str) -> GateResult:
+    """It is the one entry that says this."""
+    return GateResult(PromotionGate.DEDUPLICATION, True, 1.0, 1.0, why)
+
+
+def duplicate() -> GateResult:
+    """Another entry states this already, and one is enough."""
+    return GateResult(PromotionGate.DEDUPLICATION, False, 2, 1, "another entry states this already")
+
+
+def corroboration(sources: Sequence[Corroboration], need: int) -> GateResult:
+    """Enough independent sources."""
+    have = len(sources)
+    why = f"{have} independent source{'' if have == 1 else 's'}, {need} needed"
+    return GateResult(PromotionGate.CORROBORATION, have >= need, have, need, why)
+
+
+def confidence(agree: int, against: int, need: float) -> GateResult:
+    """A pattern repeated often enough: the rule of succession over what was seen."""
+    have = (agree + 1) / (agree + against + 2)
+    why = f"seen {agree} times for and {against} against: confidence {have:.2f}, {need:.2f} needed"
+    return GateResult(PromotionGate.CORROBORATION, have >= need, round(have, 4), need, why)
+
+
+def sanitization(pipeline: Pipeline, text: str) -> GateResult:
+    """Nothing in it that its boundary would have changed."""
+    passed = pipeline.apply(text)
+    found = sum(change.count for change in passed.changes)
+    if passed.refused is not None:
+        return GateResult(PromotionGate.SANITIZATION, False, found, 0, passed.refused)
+    why = "nothing to remove" if not found else f"{found} removed"
+    return GateResult(PromotionGate.SANITIZATION, found == 0, found, 0, why)
+
+
+def cross_context(sources: Sequence[Corroboration], need: int) -> GateResult:
+    """More than one session says so."""
+    # A source outside any session is a context of its own.
+    have = len({one.session_id or one.source_ref for one in sources})
+    why = f"{have} session{'' if have == 1 else 's'} agree, {need} needed"
+    return GateResult(PromotionGate.CROSS_CONTEXT, have >= need, have, need, why)
+
+
+def outranked(trust: int, other: int) -> GateResult:
+    """What would replace a stronger statement waits for somebody to decide."""
+    why = f"its trust is {trust}, and it would replace a statement of {other}"
+    return GateResult(PromotionGate.CROSS_CONTEXT, False, trust, other, why)
+
+
 # --- reading ------------------------------------------------------------------------------------
 
 
@@ -204,13 +260,15 @@ async def session_statements(tx: AnchorTransaction, session_id: UUID) -> list[Se
         mine = [member for member in members if member.entry.typology is typology]
         for numbers in groups(tx.spec, mine, Tier.SESSION, typology):
             same = [mine[n] for n in numbers]
-            sources = DistinctSources()
+            sources: list[Corroboration] = []
             for member in same:
-                sources.observe(observed(member.entry, lineage), tx.at, tx.actor)
-                sources.carry(supported.get(member.id, ()))
-            found.append(
-                SessionStatement(same, flattened(same, lineage, Relation.PROMOTED), sources)
-            )
+                heard = observed(member.entry, lineage)
+                sources += [voice(one, tx.at, tx.actor) for one in heard]
+                # What an entry brings along to what is made of it.
+                brought = supported.get(member.id, ())
+                sources += [replace(c, id=uuid7()) for c in brought if c.withdrawn_at is None]
+            told = flattened(same, lineage, Relation.PROMOTED)
+            found.append(SessionStatement(same, told, distinct(sources)))
     return found
 
 
@@ -242,12 +300,10 @@ async def _corroborations(
     # A family without the junction: its lineage says who spoke.
     found: dict[UUID, list[Corroboration]] = {}
     for memory_id, rows in (await tx.lineage(ids)).items():
-        sources = DistinctSources()
         # What threads compounded into is named beside them, and is no voice of its own.
         heard = {row.session_id for row in rows if row.interaction_id}
         voices = [r for r in rows if r.interaction_id or r.session_id not in heard]
-        sources.observe(voices, tx.at, "")
-        found[memory_id] = list(sources)
+        found[memory_id] = distinct(voice(one, tx.at, "") for one in voices)
     return found
 
 
@@ -310,14 +366,14 @@ async def _near(
     plain: Sequence[tuple[int, SessionStatement]],
     profile_id: UUID | None,
     typology: Typology,
-) -> anchor_scans.Near:
+) -> Near:
     """By vector where there is one; by its words where there is none."""
     vectors = [(n, v) for n, one in plain if (v := one.members[0].vector) is not None]
     if profile_id is None:
         vectors = []
     has_vector = {number for number, _ in vectors}
     texts = [(n, one.leader.body_text) for n, one in plain if n not in has_vector]
-    found = await anchor_scans.alike(tx, texts)
+    found = await alike(tx, texts)
     if profile_id is not None:
-        found |= await anchor_scans.near(tx, vectors, profile_id, typology)
+        found |= await nearest(tx, vectors, profile_id, typology)
     return found

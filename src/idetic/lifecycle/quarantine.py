@@ -1,23 +1,56 @@
-"""Quarantine: a source and all that came of it leave recall; what it displaced comes back."""
+"""Quarantine: a source and all that came of it leave recall; what it displaced comes back.
+
+One transaction and one receipt, so that a release puts it all back as it was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import InputError
-from idetic.lifecycle.quarantine_effects import CAUSE, PARTS, QuarantineEffects
-from idetic.lifecycle.undo import QUARANTINED, Position, position_of, take_back
-from idetic.model import Capability, LedgerRecord, Origin, Principal, Receipt
+from idetic.evidence import PromotionGate
+from idetic.gates.gate import Gates
+from idetic.ids import uuid7
+from idetic.lifecycle.promotion import PromotionPass
+from idetic.lifecycle.promotion_inputs import SupportedEntry, beside, supported_entries
+from idetic.lifecycle.undo import (
+    QUARANTINED,
+    WITHDRAWN,
+    Position,
+    columns_before,
+    is_unchanged,
+    position_of,
+    take_back,
+)
+from idetic.model import (
+    Capability,
+    Decision,
+    Entry,
+    EntryState,
+    LedgerRecord,
+    Origin,
+    Principal,
+    Receipt,
+    Tier,
+)
+from idetic.spec.primitives import Boundary
+from idetic.spec.typology import ArchiveCause
+from idetic.store import quarantine_rows
+from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.quarantine_rows import QuarantineSource, quarantine_links
+from idetic.store.steps import LinkStep, TurnStep, WithdrawStep
 from idetic.verbs.arguments import SHORT, Limit, Wire, check_text
 from idetic.verbs.declaration import get, post, verb
 
-MAX_LISTED = 1_000
+CAUSE = "quarantine"
+PARTS = ("entries", "restored", "demoted", "withdrawn")
+_GONE = (EntryState.SUPERSEDED, EntryState.INVALIDATED)
+_COUNTED = (PromotionGate.CORROBORATION, PromotionGate.CROSS_CONTEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +207,129 @@ def _told(source: QuarantineSource) -> dict[str, Any]:
         "since": None if source.since is None else source.since.isoformat(),
     }
     return {name: value for name, value in parts.items() if value is not None}
+
+
+# --- what it does: which entries go, what comes back, what no longer counts ----------------------
+
+
+@dataclass(slots=True)
+class QuarantineEffects:
+    """One quarantine, as it is decided."""
+
+    gates: Gates
+    tx: AnchorTransaction
+    reason: str
+    receipt: UUID = field(default_factory=uuid7)
+    steps: list[LinkStep] = field(default_factory=list)
+    told: dict[str, list[str]] = field(default_factory=lambda: {part: [] for part in PARTS})
+    now: dict[UUID, Entry] = field(default_factory=dict)
+
+    async def run(self, source: QuarantineSource) -> None:
+        """Everything of it, in an order that can be reversed."""
+        own = await quarantine_rows.sourced(self.tx, source)
+        await self._read(own)
+        for entry in [e for e in self.now.values() if e.state is EntryState.CURRENT]:
+            self._turn(entry, {"archived_at": self.tx.at}, "archived", "entries")
+        shaken = await self._withdraw(source, own)
+        await self._demote(shaken, own)
+        await self._restore(own)
+        await self._heal(source, own)
+
+    def decided(self, source: dict[str, Any]) -> list[LinkStep]:
+        """The steps, behind one link that says what it was about and how much it did."""
+        told = {"source": source, "links": len(self.steps) + 1, **self.told}
+        decision = Decision.UPDATE if self.steps else Decision.NOOP
+        why = self.reason if self.steps else "nothing found"
+        first = LinkStep(QUARANTINED, why, decision=decision, receipt=self.receipt, detail=told)
+        return [first, *self.steps]
+
+    async def _read(self, ids: Iterable[UUID]) -> None:
+        """Read entries not read yet; those turned here stay as this quarantine has them."""
+        for stored in await self.tx.stored(one for one in ids if one not in self.now):
+            self.now[stored.id] = stored.entry
+
+    async def _withdraw(self, source: QuarantineSource, own: set[UUID]) -> set[UUID]:
+        """What the source said for others no longer counts."""
+        found = await quarantine_rows.vouched(self.tx, source, own)
+        await self._read(entry_id for _, entry_id in found)
+        for row_id, entry_id in found:
+            entry, told = self.now[entry_id], {"cause": CAUSE}
+            self.steps.append(
+                WithdrawStep(WITHDRAWN, self.reason, row_id, entry=entry, receipt=self.receipt,
+                             detail=told)
+            )  # fmt: skip
+            self.told["withdrawn"].append(str(row_id))
+        return {entry_id for _, entry_id in found}
+
+    async def _demote(self, shaken: set[UUID], own: set[UUID]) -> None:
+        """Promotions that the gates would not pass without what was withdrawn."""
+        here = [one for one in shaken if self.now[one].state is EntryState.CURRENT]
+        links = await quarantine_rows.last_links(self.tx, here, "promoted")
+        for supported in await supported_entries(self.tx, await self.tx.stored(links)):
+            if self.now[supported.id].candidate or await self._holds(supported, own):
+                continue
+            for link in reversed(await self.tx.links(links[supported.id].position)):
+                part = "demoted" if link.entry_id == supported.id else "restored"
+                await self._reverse(link, own, part)
+
+    async def _holds(self, supported: SupportedEntry, own: set[UUID]) -> bool:
+        """Whether a promotion would still pass without what the quarantined source said for it."""
+        gone = set(self.told["withdrawn"])
+        about = [one for one in await beside(self.tx, supported) if one.id not in own]
+        for one in (supported, *about):
+            one.sources = [s for s in one.sources if str(s.id) not in gone]
+        pipeline = self.gates.at(Boundary.PROMOTION)
+        found = PromotionPass(self.tx.spec, pipeline, self.tx.at).gates(supported, about)
+        # Sources went, so only the gates that count them are asked again.
+        return all(gate.passed for gate in found if gate.gate in _COUNTED)
+
+    async def _restore(self, own: set[UUID]) -> None:
+        """What gave way to the source comes back, through any number of its own statements."""
+        ends = {one for one in own if (e := self.now.get(one)) and e.state not in _GONE}
+        ends |= {UUID(one) for one in self.told["entries"]}
+        seen: set[UUID] = set()
+        while ends:
+            seen |= ends
+            links = await quarantine_rows.replaced(self.tx, ends)
+            await self._read(link.entry_id for link in links if link.entry_id)
+            ends = {link.entry_id for link in links if link.entry_id in own} - seen - {None}
+            for link in reversed(links):
+                await self._reverse(link, own, "restored")
+
+    async def _heal(self, source: QuarantineSource, own: set[UUID]) -> None:
+        """What was archived because sources said otherwise, and too few others did."""
+        against = await quarantine_rows.opposed(self.tx, source, own)
+        links = await quarantine_rows.last_links(self.tx, against, "archived")
+        cause = ArchiveCause.FAILED_CORROBORATIONS.value
+        worn = {one: link for one, link in links.items() if link.detail.get("cause") == cause}
+        await self._read(worn)
+        failures = await self.tx.failures(worn)
+        for entry_id, link in worn.items():
+            typology = self.now[entry_id].typology
+            policy = self.tx.spec.lifecycle_of(Tier.PERSISTENT, typology)
+            left = failures.get(entry_id, set()) - against[entry_id]
+            if len(left) < policy.failed_corroborations:
+                await self._reverse(link, own, "restored")
+
+    async def _reverse(self, link: LedgerRecord, own: set[UUID], part: str) -> None:
+        """Undo one link, if its entry is no part of the source and has not changed since."""
+        if link.entry_id is None or link.entry_id in own or link.decision is Decision.NOOP:
+            return
+        await self._read([link.entry_id])
+        entry = self.now.get(link.entry_id)
+        if entry is None or not is_unchanged(entry, link):
+            return
+        if link.state_from is None:
+            self._turn(entry, {"archived_at": self.tx.at}, "undone", part)
+        elif "was" in link.detail or link.transition == "superseded":
+            self._turn(entry, columns_before(link), "undone", part)
+
+    def _turn(self, entry: Entry, changes: dict[str, Any], transition: str, part: str) -> None:
+        """Add the step that turns an entry, and go on with the entry as it is after it."""
+        told = {"cause": CAUSE}
+        step = TurnStep(
+            transition, self.reason, changes, entry=entry, receipt=self.receipt, detail=told
+        )
+        self.now[entry.id] = step.after
+        self.steps.append(step)
+        self.told[part].append(str(entry.id))

@@ -26,8 +26,7 @@ from idetic.persona.conversation import (
     storable,
 )
 from idetic.persona.events import EventKind, Persona, Progress, Visibility
-from idetic.persona.identity import Identity
-from idetic.persona.identity_file import IdentityFile
+from idetic.persona.identity import Identity, IdentityFile
 from idetic.persona.learning import Learned, Lesson, Proposer, Rubric, small_and_grounded
 from idetic.persona.loops import Dreamed, Loop
 from idetic.persona.persona_errors import ModelMalformed, TooManyRounds

@@ -19,15 +19,18 @@ from anyio import to_thread
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from idetic.errors import InputError
-from idetic.persona.event_validation import (
+from idetic.persona.events import (
     IMPORTED,
     ORIGINAL_KIND,
     REDACTED,
     RESERVED,
+    Event,
     EventDraft,
+    Persona,
+    Progress,
+    Visibility,
     imported_kind,
 )
-from idetic.persona.events import Event, Persona, Progress, Visibility
 from idetic.persona.persona_errors import (
     EventRefused,
     EventsUnreadable,

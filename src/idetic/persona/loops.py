@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
@@ -20,8 +19,7 @@ from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError, ScopeClosed
 from idetic.ids import uuid7
 from idetic.persona.compactor import COMPACT_MAX
-from idetic.persona.event_validation import EventDraft
-from idetic.persona.events import Event, EventKind, Progress, Visibility
+from idetic.persona.events import Event, EventDraft, EventKind, Progress, Visibility
 from idetic.persona.persona_stores import Coverage, PersonaStores
 from idetic.reason.port import Reasoner, ReasonerError, ShownEntry, SummaryAsked, Usage
 
@@ -88,12 +86,7 @@ class Loop:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         # Shielded: a cancelled task is a loop that ended, and must say so.
         with anyio.move_on_after(CLOSING, shield=True):
             if error is not None:

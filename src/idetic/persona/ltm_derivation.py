@@ -14,8 +14,7 @@ from uuid import UUID
 from idetic.evidence import Lineage
 from idetic.model import Origin, Tier, Typology
 from idetic.persona.compactor import compact, importance, summarise_loop
-from idetic.persona.event_validation import unstorable
-from idetic.persona.events import Event, EventKind
+from idetic.persona.events import Event, EventKind, unstorable
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import DERIVATION
 from idetic.store.steps import AddStep

@@ -16,12 +16,10 @@ from idetic.audit.chain import EMPTIED
 from idetic.errors import InputError
 from idetic.evidence import Lineage, Relation
 from idetic.gates.gate import Pipeline
-from idetic.ids import random_bytes
+from idetic.ids import Clock, random_bytes
 from idetic.model import Origin, Principal, Scope
-from idetic.persona.event_validation import EventDraft, EventValidation
-from idetic.persona.events import Event, Persona
+from idetic.persona.events import Event, EventDraft, EventValidation, Persona
 from idetic.persona.ltm_derivation import Deriver
-from idetic.ports import Clock
 from idetic.recall.embedding import EmbeddingRun, Model
 from idetic.recall.engine import RecallEngine
 from idetic.spec.memory_spec import MemorySpec

@@ -20,8 +20,14 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from idetic.persona.event_validation import SUBCONSCIOUS_KINDS
-from idetic.persona.events import EventKind, LtmEntry, Persona, StmEntry, Visibility
+from idetic.persona.events import (
+    SUBCONSCIOUS_KINDS,
+    EventKind,
+    LtmEntry,
+    Persona,
+    StmEntry,
+    Visibility,
+)
 from idetic.persona.identity import Identity
 from idetic.persona.persona_errors import HygieneBroken, PromptTooSmall
 from idetic.persona.retrieval import LtmHit, Scored

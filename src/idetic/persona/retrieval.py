@@ -22,14 +22,7 @@ from rapidfuzz import fuzz
 from idetic.errors import InputError
 from idetic.model import Tier
 from idetic.persona.compactor import normalised
-from idetic.persona.events import (
-    EventKind,
-    LtmEntry,
-    StmEntry,
-    Visibility,
-    kind_of,
-    visibility_of,
-)
+from idetic.persona.events import EventKind, LtmEntry, StmEntry, Visibility, kind_of, visibility_of
 from idetic.recall.hits import NotUsed, SignalScore
 from idetic.spec.primitives import FuzzyHeuristics, Signal
 from idetic.store.recall_query import Filters

@@ -13,24 +13,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.chain import LogHead, LogVerified, genesis_hash, walk_log
+from idetic.audit.chain import LogHead, LogVerified, genesis_hash, log_end, walk_log
 from idetic.errors import InputError
-from idetic.persona.events import (
-    Event,
-    LtmEntry,
-    Persona,
-    Progress,
-    StmEntry,
-)
+from idetic.persona.events import Event, LtmEntry, Persona, Progress, StmEntry
 from idetic.persona.identity import Identity
 from idetic.persona.notes import OperationalNote
 from idetic.persona.persona_stores import Coverage, PersonaStores
 from idetic.persona.retrieval import LtmHit, RagAnswer, RagFilters, Scored, merged, rank
 from idetic.spec.primitives import FuzzyHeuristics
-from idetic.verbs.arguments import check_moment, check_text, check_uuid
+from idetic.verbs.arguments import Between, check_moment, check_text, check_uuid
 
 QUERY_MAX = 4_000
-LIMIT_MAX = 10_000
+_LIMIT = Between(1, 10_000)
 _BEFORE_ALL = ("-infinity", -1)
 
 
@@ -80,7 +74,7 @@ class PersonaView:
             if not (isinstance(after, tuple) and len(after) == 2 and type(after[1]) is int):
                 raise InputError("after is the `next` of a page.")
             check_moment(after[0], "after")
-        most = _checked_limit(limit)
+        most = _LIMIT.check(limit, "limit")
         after_ts, position = after or _BEFORE_ALL
         found = await self._stores.events(
             "range",
@@ -97,7 +91,7 @@ class PersonaView:
         """The events after a position, in the order of their commits, none of them twice."""
         if type(after) is not int or not 0 <= after < 2**63:
             raise InputError("after is a position: a whole number, 0 for the beginning.")
-        return await self._stores.events("tail", after=after, limit=_checked_limit(limit))
+        return await self._stores.events("tail", after=after, limit=_LIMIT.check(limit, "limit"))
 
     async def loop(self, loop_id: UUID) -> list[Event]:
         """The events of a loop, in order."""
@@ -122,7 +116,7 @@ class PersonaView:
         Without a vector of the text, they are found by words alone.
         """
         check_text(text, QUERY_MAX, "text")
-        most, narrowed = _checked_limit(limit), (filters or RagFilters()).checked()
+        most, narrowed = _LIMIT.check(limit, "limit"), (filters or RagFilters()).checked()
         store = self._stores.store
         found = await self._stores.engine.recall(
             store.scope, text, limit=most, envelope={}, filters=narrowed
@@ -152,7 +146,7 @@ class PersonaView:
 
     async def window(self, limit: int | None = None) -> list[StmEntry]:
         """The last loops, newest first; as many as the identity's window, unless said."""
-        chosen = _checked_limit(limit or self._identity.heuristics(self.persona).window)
+        chosen = _LIMIT.check(limit or self._identity.heuristics(self.persona).window, "limit")
         rows = await self._stores.store.rows("window", limit=chosen)
         return [StmEntry(*row, agent_id=self.agent_id, persona=self.persona) for row in rows]
 
@@ -162,14 +156,13 @@ class PersonaView:
 
     async def head(self) -> LogHead:
         """Where the log ends, to be kept elsewhere."""
-        found = await self._stores.store.log_end()
-        return LogHead(*found) if found else LogHead(0, self._genesis())
+        return await log_end(self._stores.store.rows) or LogHead(0, self._genesis())
 
     async def verify(
         self, head: LogHead | None = None, progress: Progress | None = None
     ) -> LogVerified:
         """Recompute every link; problems are told, not raised. A kept `head` shows a cut tail."""
-        walk = await walk_log(self._stores.store, self._genesis(), head, progress)
+        walk = await walk_log(self._stores.store.rows, self._genesis(), head, progress)
         return LogVerified(walk.events, walk.end, tuple(walk.problems))
 
     def _genesis(self) -> bytes:
@@ -187,7 +180,7 @@ class ActorMemoryView(PersonaView):
 
     async def operational_notes(self, *, limit: int = 20) -> list[OperationalNote]:
         """What the Subconscious told the Actor, newest first."""
-        rows = await self._stores.store.rows("notes", limit=_checked_limit(limit))
+        rows = await self._stores.store.rows("notes", limit=_LIMIT.check(limit, "limit"))
         return [OperationalNote(*row) for row in rows]
 
 
@@ -281,11 +274,3 @@ class SubconsciousMemoryView:
     ) -> LogVerified:
         """Check every link of one persona's log."""
         return await self._views[Persona(persona)].verify(head, progress)
-
-
-def _checked_limit(limit: object) -> int:
-    # Not `isinstance`: to Python, True is an int too.
-    """The limit, refused unless it is a whole number within bounds."""
-    if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
-        raise InputError(f"limit is a whole number from 1 to {LIMIT_MAX:,}.")
-    return limit

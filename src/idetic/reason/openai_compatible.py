@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
 
-from .answers import read_conflict, read_merge, read_summary
 from .caps import Meter
 from .endpoint import (
     ChatReply,
@@ -43,7 +42,14 @@ from .port import (
     SummaryAsked,
     Usage,
 )
-from .questions import ReasonerQuestion, question_of, repaired
+from .questions import (
+    ReasonerQuestion,
+    question_of,
+    read_conflict,
+    read_merge,
+    read_summary,
+    repaired,
+)
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

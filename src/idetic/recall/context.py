@@ -8,7 +8,7 @@ keeps what stands before it. What has to give way is decided by priority and val
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from idetic.errors import InputError
 from idetic.model import Entry, Tier
 from idetic.recall.evidence import closing_lines, compose, frame, heading, render, unanswered
 from idetic.recall.hits import NotUsed, Recall
+from idetic.recall.pieces import excerpt
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Injection, Presence
@@ -145,10 +146,13 @@ def _ranked(
     present = {key: given[key] for key in sorted(given, reverse=True)}
     found = {hit.entry.id: hit.entry for hit in recall or ()}
     strengths = {hit.entry.id: hit.strength for hit in recall or ()}
+    met = {hit.entry.id: hit.piece for hit in recall or ()}
     newest, best = _places(present.values()), _places(found.values())
     candidates = []
     for key, entry in (present | found).items():
-        text = render(entry, spec.visibility.hedges, strengths.get(key))
+        # Of a long entry, the piece that the question met.
+        quoted = replace(entry, body_text=excerpt(entry.body_text, met.get(key)))
+        text = render(quoted, spec.visibility.hedges, strengths.get(key))
         # An entry that is both present and recalled has the better of its two places.
         place = min(places[key] for places in (newest, best) if key in places)
         candidates.append(_Candidate(entry, place, text, counter.count(text)))

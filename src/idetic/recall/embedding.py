@@ -16,10 +16,11 @@ from anyio import Lock, to_thread
 
 from idetic.embed.port import EmbedderHangs, EmbeddingFailed, ModelMissing
 from idetic.errors import IdeticError, Refused
+from idetic.ids import Clock
 from idetic.model import Scope, Tier, Typology
-from idetic.ports import Clock
+from idetic.recall.pieces import pieces
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.embeddings import Embeddings, Pending
+from idetic.store.embeddings import Embeddings, Pending, Piece
 from idetic.store.recall_query import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -259,9 +260,13 @@ class EmbeddingRun:
         If a batch fails as a whole, each of its entries is tried alone. An embedder that hangs is
         left alone at once.
         """
+        cut = [
+            Piece(entry, n, text)
+            for entry in found
+            for n, text in enumerate(pieces(entry.body_text))
+        ]
         try:
-            texts = [entry.body_text for entry in found]
-            made = await self.model.embed(texts, patience=self.patience)
+            made = await self._embed([piece.text for piece in cut])
         except EmbedderHangs as error:
             await self.embeddings.failed(scope, found, error.code)
             raise
@@ -272,15 +277,26 @@ class EmbeddingRun:
             # Its name and no more: an error's words may quote the text.
             await self.embeddings.failed(scope, found, type(error).__name__)
             return 0
-        pairs = list(zip(found, made, strict=True))
-        good = [(entry, vector) for entry, vector in pairs if vector is not None]
+        # An entry has all of its vectors or none: what lacks one stays pending.
+        bad = {piece.entry.memory_id for piece, v in zip(cut, made, strict=True) if v is None}
+        good = [
+            (p, v) for p, v in zip(cut, made, strict=True) if v and p.entry.memory_id not in bad
+        ]
         if good:
-            entries, vectors = zip(*good, strict=True)
             now = self.clock.now()
-            await self.embeddings.store(scope, profile_id, entries, vectors, now, point=point)
-        if bad := [entry for entry, vector in pairs if vector is None]:
-            await self.embeddings.failed(scope, bad, "not a vector")
-        return len(good)
+            await self.embeddings.store(scope, profile_id, good, now, point=point)
+        if bad:
+            failed = [entry for entry in found if entry.memory_id in bad]
+            await self.embeddings.failed(scope, failed, "not a vector")
+        return len(found) - len(bad)
+
+    async def _embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """A vector for each text, in calls small enough for the embedder's patience."""
+        made: list[Vector | None] = []
+        for first in range(0, len(texts), BATCH):
+            part = texts[first : first + BATCH]
+            made += await self.model.embed(part, patience=self.patience)
+        return made
 
     async def _used(self, scope: Scope, profile_id: UUID) -> UUID:
         """The profile that the tenant's recalls use; the first one that is used becomes it.

@@ -11,11 +11,14 @@ from anyio import to_thread
 
 from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError
+from idetic.ids import Clock
 from idetic.model import Scope
-from idetic.ports import Clock
+from idetic.recall.dates import date_windows
 from idetic.recall.embedding import PATIENCE, Model, Vector, fingerprint
 from idetic.recall.hits import Hit, NotUsed, Recall
+from idetic.recall.pieces import excerpt
 from idetic.recall.rerank import RERANKED, InstalledReranker, Reranker, blend
+from idetic.recall.updates import newest_first
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import RerankerKind, Signal
 from idetic.store.embeddings import Embeddings
@@ -65,7 +68,11 @@ class RecallEngine:
         self, scope: Scope, text: str, limit: int, envelope: Mapping[str, Any], filters: Filters
     ) -> Recall:
         """Embed the question if meaning counts, ask the database once, and explain the answer."""
+        now = self.clock.now()
+        windows = date_windows(text, filters.as_of or now)
         weights = {s: float(w) for s, w in self.spec.retrieval.signals.items() if w}
+        if not windows:
+            weights.pop(Signal.TIME, None)
         vector, failed = None, None
         if weights.get(Signal.SEMANTIC):
             vector, failed = await self._vector(text)
@@ -73,18 +80,19 @@ class RecallEngine:
         query = RecallQuery(
             text=text,
             limit=max(limit, RERANKED) if self.reranker else limit,
-            at=self.clock.now(),
+            at=now,
             weights=weights,
             vector=vector,
             profile_id=self._profile if vector is not None else None,
             envelope=envelope,
             filters=filters,
+            windows=windows,
         )
         answer = await self.recalls.ask(scope, query)
         hits, unranked = await self._ordered(text, answer.hits)
         return Recall(
             query=text,
-            hits=tuple(hits[:limit]),
+            hits=newest_first(hits, answer.rarity)[:limit],
             fusion=self.spec.retrieval.fusion.method,
             weights=weights,
             considered=answer.considered,
@@ -93,6 +101,7 @@ class RecallEngine:
             profile_id=answer.active_profile if vector is not None else None,
             pending=max(0, answer.considered - answer.embedded) if vector is not None else 0,
             not_used=(*self._not_used(query, answer, failed), *filter(None, [unranked])),
+            dates=tuple(window.words for window in windows),
         )
 
     async def _ordered(self, query: str, hits: list[Hit]) -> tuple[list[Hit], NotUsed | None]:
@@ -103,7 +112,7 @@ class RecallEngine:
         reranker, first = self.reranker, hits[:RERANKED]
         if reranker is None or not first:
             return hits, None
-        texts = [hit.entry.body_text for hit in first]
+        texts = [excerpt(hit.entry.body_text, hit.piece) for hit in first]
         try:
             scores = await to_thread.run_sync(lambda: reranker.rerank(query, texts))
             blended = blend([hit.score for hit in first], scores)
@@ -176,13 +185,12 @@ def _without(error: IdeticError) -> NotUsed:
 def _told(found: Recall) -> dict[str, Any]:
     """What a recall found, in numbers."""
     best = found.hits[0] if found.hits else None
-    meaning = best.signals.get(Signal.SEMANTIC) if best else None
     return {
         "hits": len(found.hits),
         "considered": found.considered,
         "candidates": found.candidates,
         "pending": found.pending,
         "score": best.score if best else None,
-        "similarity": meaning.value if meaning else None,
+        "similarity": best.similarity if best else None,
         "without": len(found.not_used),
     }

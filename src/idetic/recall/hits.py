@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.model import Entry
-from idetic.plain_data import plain
+from idetic.model import Entry, plain
 from idetic.recall.rerank import WEIGHT
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store.recall_query import Hit, SignalScore
@@ -40,6 +39,8 @@ class Recall:
     profile_id: UUID | None = None
     pending: int = 0
     not_used: tuple[NotUsed, ...] = ()
+    # The dates in the question, as it words them.
+    dates: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -57,6 +58,8 @@ def explain(recall: Recall) -> str:
     """A readable account: each hit with every signal's rank, value and share of the score."""
     found = f"{len(recall.hits)} of {recall.considered} entries for {recall.query!r}"
     lines = [f"{found}, {recall.candidates} candidates, fused by {recall.fusion}"]
+    if recall.dates:
+        lines.append(f"Dates in the question: {', '.join(recall.dates)}")
     for number, hit in enumerate(recall.hits, start=1):
         lines.append(f"{number}. {hit.score:.4f}  {hit.entry.body_text}")
         lines.append(f"   {_provenance(hit.entry)}")
@@ -65,7 +68,8 @@ def explain(recall: Recall) -> str:
             lines.append(f"   reranked  {hit.reranked:.4f}, {share}")
         for signal, word in hit.signals.items():
             if word.contribution:
-                said = f"rank {word.rank}, value {word.value:.3f}, adds {word.contribution:.4f}"
+                rank = "" if word.rank is None else f"rank {word.rank}, "
+                said = f"{rank}value {word.value:.3f}, adds {word.contribution:.4f}"
                 lines.append(f"   {signal.value:<9} {said}")
     lines += [f"Not used: {n.what}, because {n.why}. {n.remedy}" for n in recall.not_used]
     return "\n".join(lines)
@@ -81,9 +85,9 @@ def _provenance(entry: Entry) -> str:
     )
 
 
-_RECALL = "query fusion weights considered candidates pending profile_id at not_used".split()
+_RECALL = "query fusion weights considered candidates pending profile_id at not_used dates".split()
 _ENTRY = "id body_text tier typology state valid_at invalid_at created_by origin trust refs".split()
-_HIT = "score strength reranked signals".split()
+_HIT = "score similarity piece strength reranked signals".split()
 
 
 def as_data(recall: Recall) -> dict[str, Any]:

@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from idetic.model import Tier, Typology
 from idetic.spec import reserved
 from idetic.spec.plain import SpecNode, repeated
-from idetic.spec.primitives import DERIVATION, LOGGED_KEYS, Backend, EnvelopeType, Persona
+from idetic.spec.primitives import (
+    BODY_TEXT_MAX,
+    DERIVATION,
+    LOGGED_KEYS,
+    Backend,
+    EnvelopeType,
+    Persona,
+)
 from idetic.spec.problems import Finding
 from idetic.spec.shape import known_keys, unknown_key
 
@@ -80,6 +87,17 @@ def backend_schemas(spec: SpecNode) -> Iterator[Finding]:
     # Python callers may say `schema_`; a file has one spelling.
     if backend["schema_"].present:
         yield unknown_key(backend["schema_"].steps, known_keys(Backend))
+
+
+def bounded_notes(spec: SpecNode) -> Iterator[Finding]:
+    """A long note beside guarded text could carry a copy that no comparison of whole texts sees."""
+    most = spec["backend"]["body_text_max"]
+    guarded = [one for one in spec["references"]["canonical"].each() if one["body"].present]
+    if guarded and (most.number or 0) > BODY_TEXT_MAX:
+        yield most.finding(
+            f"Notes beside guarded canonical text have at most {BODY_TEXT_MAX:,} characters.",
+            f"Set `body_text_max: {BODY_TEXT_MAX}`, or leave it out.",
+        )
 
 
 def longest_family(spec: SpecNode) -> str:
@@ -215,6 +233,7 @@ CHECKS = (
     anchor,
     typology_mix,
     backend_schemas,
+    bounded_notes,
     family_leaves_room,
     canonical_is_elsewhere,
     retrieval,

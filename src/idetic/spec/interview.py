@@ -26,7 +26,7 @@ from idetic.spec.interview_questions import (
 )
 from idetic.spec.loader import parse
 from idetic.spec.memory_spec import GuardRole, Reasons
-from idetic.spec.primitives import Injection, SourceStrength
+from idetic.spec.primitives import Injection, Neighbours, SourceStrength
 from idetic.spec.problems import PRIMITIVES, WHOLE, SpecInvalid, SpecProblem
 from idetic.spec.shape import meant, nearest
 from idetic.spec.typology import DEFAULTS, Cell
@@ -125,6 +125,9 @@ def _spec_data(said: Answers) -> Data:
     data["backend"] = {
         part: said[f"backend.{part}"] for part in ("schema", "family", "checkpointer")
     }
+    if not _words(said["references.canonical"], ";"):
+        # Nothing to compare a note with: it may be as long as a message, and is found by pieces.
+        data["backend"]["body_text_max"] = 100_000
     data["retrieval"] = _retrieval(said)
     for section in DEFAULTS:
         if said[section] != ACCEPT:
@@ -216,6 +219,7 @@ def _retrieval(said: Answers) -> Data:
         "embedding": "bge-small-en-v1.5",
         "signals": _pairs(said["retrieval.signals"]),
         "fusion": {"method": said["retrieval.fusion"], "k": 60},
+        "neighbours": Neighbours().model_dump(),
         "tiers": _pairs(said["retrieval.tiers"]),
         "envelope": envelope,
         "reranker": said["retrieval.reranker"],

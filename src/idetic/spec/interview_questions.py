@@ -11,12 +11,14 @@ from idetic.model import Capability, PrincipalKind, Tier, Typology
 from idetic.spec import reserved
 from idetic.spec.memory_spec import Reasons
 from idetic.spec.primitives import (
+    RECIPES,
     Boundary,
     BoundaryKind,
     FusionMethod,
     GateKind,
     Injection,
     RerankerKind,
+    Signal,
     SourceStrength,
 )
 from idetic.spec.problems import PRIMITIVES, WHOLE
@@ -81,12 +83,12 @@ backend.family: What do its tables begin with?
 backend.checkpointer: Which schema holds the checkpointer's state?
   Managed by the framework, so never the same as the memory's.
   = langgraph
-retrieval.signals: Which signals count, and how much?
-  As signal=weight with commas: envelope, semantic, decay, lexical. Procedural-dominant
-  memory may weight recency (decay) higher than similarity.
 retrieval.fusion: How are signals fused?
-  Reciprocal rank fusion with k = 60 is the default.
-  = rrf
+  The weighted score finds more; reciprocal rank fusion with k = 60 is what the documents name.
+  = weighted_score
+retrieval.signals: Which signals count, and how much?
+  As signal=weight with commas: envelope, semantic, decay, lexical, statement, voice, speaker,
+  time, nearby. Procedural-dominant memory may weight recency (decay) higher.
 retrieval.tiers: How much does each tier count?
   As tier=weight with commas.
   = interaction=1.0, session=1.0, persistent=1.0
@@ -187,6 +189,16 @@ _HEDGES = {
 }
 
 
+def _recipe(said: Answers) -> str:
+    """The weights that go with a fusion; where procedures dominate, recency counts more."""
+    known = said["retrieval.fusion"]
+    method = FusionMethod(known) if known in list(FusionMethod) else FusionMethod.WEIGHTED
+    weights = dict(RECIPES[method])
+    if said["typology.persistent"] == "procedural":
+        weights[Signal.DECAY] *= 4 if method is FusionMethod.WEIGHTED else 2
+    return ", ".join(f"{signal}={weight:g}" for signal, weight in weights.items())
+
+
 def _schema(said: Answers) -> str | None:
     """The agent's name as the name of its schema, or `memory` where that is taken."""
     name = said["agent"]
@@ -229,10 +241,7 @@ _FOLLOWING: Mapping[str, Callable[[Answers, str], str | None]] = {
     "tiers.{tier}.holds": lambda _, tier: _TIERS[Tier(tier)][2],
     "backend.schema": lambda said, _: _schema(said),
     "backend.family": lambda said, _: said["agent"] or None,
-    "retrieval.signals": lambda said, _: (
-        "envelope=1.0, semantic=1.0, "
-        f"decay={'2.0' if said['typology.persistent'] == 'procedural' else '1.0'}, lexical=1.0"
-    ),
+    "retrieval.signals": lambda said, _: _recipe(said),
     "injection.ceiling": lambda _said, _: str(Injection().ceiling),
     "injection.{tier}": lambda _, tier: str(Injection().at(Tier(tier)).budget),
     "references.corroborations": lambda said, _: (

@@ -6,7 +6,7 @@ from __future__ import annotations
 # free in all of them. A test compares this with the store's templates.
 _MEMORY = (
     "anchor_id memory_id tier typology session_id interaction_id body_text envelope "
-    "claim_subject claim_attribute claim_value lexemes substance provenance origin trust "
+    "claim_subject claim_attribute claim_value lexemes provenance origin trust "
     "valid_at invalid_at archived_at superseded_at superseded_by invalidated_at deleted_at "
     "exempt_at candidate meta_at embedding_id embed_attempts embed_error spec_version "
     "content_hash digest_salt created_at created_by event_id loop_id importance"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +28,7 @@ _AFTER = {"enable_sort": "on", "enable_seqscan": "on"}
 Near = dict[int, list[tuple[UUID, float]]]
 
 
-async def near(
+async def nearest(
     tx: AnchorTransaction,
     vectors: Sequence[tuple[int, Any]],
     profile_id: UUID,
@@ -67,11 +66,6 @@ async def alike(tx: AnchorTransaction, texts: Sequence[tuple[int, str]]) -> Near
     return {number: [(row[0], row[1]) for row in rows] for (number, _), rows in pairs if rows}
 
 
-async def candidates(tx: AnchorTransaction, after: UUID | None, limit: int) -> list[UUID]:
-    """Entries that wait for support, in batches by id."""
-    return await tx.ids(LIFECYCLE, "candidates", after=after, limit=limit)
-
-
 async def changed_facts(tx: AnchorTransaction, kind: str, limit: int) -> tuple[int, list[UUID]]:
     """Where the chain ends, and the facts that changed since a kind of run last finished."""
     rows = await tx.rows("changed_facts", kind=kind, limit=limit)
@@ -84,7 +78,7 @@ async def judged_pairs(tx: AnchorTransaction, ids: Sequence[UUID]) -> set[frozen
     return {frozenset((row[0], UUID(other))) for row in rows for other in row[1]}
 
 
-async def due(tx: AnchorTransaction, limit: int) -> list[Disposition]:
+async def due_entries(tx: AnchorTransaction, limit: int) -> list[Disposition]:
     """The disposition queue of the scope, the hardest pressed first."""
     parts = {
         "columns": tx.entry_columns.columns(tx.scope),
@@ -105,12 +99,7 @@ def due_part(tx: AnchorTransaction) -> dict[str, str]:
     return {"due": entry_sql.due(tx.family, tx.scope)}
 
 
-async def due_unmarked(tx: AnchorTransaction, limit: int) -> list[UUID]:
-    """Entries that fell due and whose history does not say so yet."""
-    return await tx.ids(LIFECYCLE, "due_unmarked", due_part(tx), moment=tx.at, limit=limit)
-
-
-async def outdated(
+async def outdated_entries(
     tx: AnchorTransaction,
     canonical: Canonical,
     ref_id: UUID | None,
@@ -128,7 +117,7 @@ async def outdated(
     )
 
 
-async def shadows(
+async def shadow_entries(
     tx: AnchorTransaction, canonical: Canonical, ref_id: UUID | None, limit: int
 ) -> dict[UUID, tuple[UUID, float]]:
     """Entries that restate a canonical row, with that row's id and the similarity."""
@@ -138,16 +127,3 @@ async def shadows(
         narrowed = f"AND c.{names['canonical_scope']} = m.{quoted(root.key)}"
     rows = await tx.rows("shadows", {**names, "narrowed": narrowed}, ref_id=ref_id, limit=limit)
     return {row[0]: (row[1], row[2]) for row in rows}
-
-
-async def silent_sessions(tx: AnchorTransaction, since: datetime, limit: int) -> list[UUID]:
-    """Open sessions in which nothing happened since a moment."""
-    return await tx.ids(LIFECYCLE, "silent", moment=since, limit=limit)
-
-
-async def silent_interactions(
-    tx: AnchorTransaction, since: datetime, limit: int
-) -> list[tuple[UUID, UUID]]:
-    """Open interactions, with their session, in which nothing happened since a moment."""
-    rows = await tx.rows("silent_interactions", moment=since, limit=limit)
-    return [(row[0], row[1]) for row in rows]

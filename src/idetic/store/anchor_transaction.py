@@ -2,7 +2,7 @@
 
 `Anchors.hold` locks the anchor, so that what is read stays true until what was decided is settled;
 `Anchors.look` only reads. Groups of further queries are functions over the transaction: see
-`anchor_scans`, `anchor_reports`, `quarantine_rows`, `erasure_rows` and `payload_stripping`.
+`anchor_scans`, `quarantine_rows`, `erasure_rows`, `retention_rows` and `audit_rows`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from idetic.evidence import (
     Relation,
     SourceType,
 )
+from idetic.ids import Clock
 from idetic.model import Decision, Entry, LedgerRecord, Origin, Receipt, Ref, Scope, Tier
-from idetic.ports import Clock
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical, Persona
 from idetic.store import templates
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database, Transaction
+from idetic.store.driver import Rows
 from idetic.store.entries import Entries, record
 from idetic.store.entry_content import plain_json
 from idetic.store.family import Family, canonical_names
-from idetic.store.pipeline import Rows
 from idetic.store.queue import enqueue_statement
 from idetic.store.scope import quoted
 from idetic.store.steps import Step

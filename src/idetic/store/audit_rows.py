@@ -6,15 +6,14 @@ Functions over an anchor's transaction. What the rows amount to is judged in `id
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from uuid import UUID
 
 from idetic.model import Entry, LedgerRecord
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.compiler import STATE
+from idetic.store.driver import Rows
 from idetic.store.entries import record
 from idetic.store.family import Family, canonical_names
-from idetic.store.pipeline import Rows
 
 AUDIT = "audit"
 # The links after which an entry has no content any more.
@@ -72,23 +71,3 @@ async def versions_now(tx: AnchorTransaction, noun: str, ids: Iterable[UUID]) ->
             names = canonical_names(tx.family, canonical)
             return dict(await tx.ask(AUDIT, "versions", names, ids=list(ids)))
     return {}
-
-
-@dataclass(frozen=True, slots=True)
-class LogRows:
-    """The log of an anchor, read within its transaction."""
-
-    tx: AnchorTransaction
-
-    async def log_end(self) -> tuple[int, bytes] | None:
-        """Where the log ends, by the anchor's row."""
-        rows = await self.tx.ask("log", "end")
-        return (rows[0][0], bytes(rows[0][1])) if rows else None
-
-    async def log_chain(self, after: int, limit: int) -> Rows:
-        """A stretch of the log, with all that its hashes are over."""
-        return await self.tx.ask("log", "chain", after=after, limit=limit)
-
-    async def log_erased(self) -> set[str]:
-        """The events that the ledger says were erased."""
-        return {row[0] for row in await self.tx.ask("log", "erased")}

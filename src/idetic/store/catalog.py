@@ -12,9 +12,8 @@ from typing import Any
 
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.database import Connection, Database, fetch
+from idetic.store.driver import Rows, privilege_needed
 from idetic.store.family import families
-from idetic.store.pipeline import Rows
-from idetic.store.sqlstate import privilege_needed
 from idetic.store.templates import BoundStatement, named_query, raw
 
 _FILE = "queries/catalog.sql"

@@ -21,9 +21,8 @@ from idetic.store.database import (
     RolePool,
     is_direct,
 )
-from idetic.store.pipeline import Rows
+from idetic.store.driver import Rows, privilege_needed, translated
 from idetic.store.scope import quoted
-from idetic.store.sqlstate import privilege_needed, translated
 from idetic.store.templates import BoundStatement, Values, filled, raw, statement
 
 CheckpointPool = RolePool[AsyncConnection[DictRow]]

@@ -17,9 +17,18 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ScopeEnd
 from idetic.store import scope, templates
-from idetic.store.family import Family, canonical_names, families, qualified, tables_outside
-from idetic.store.import_tables import moved
-from idetic.store.payload_stripping import PAYLOAD, note_columns, noted_names, noun
+from idetic.store.family import (
+    PAYLOAD,
+    Family,
+    canonical_names,
+    families,
+    moved,
+    note_columns,
+    noted_names,
+    noun,
+    qualified,
+    tables_outside,
+)
 from idetic.store.scope import quoted
 from idetic.store.templates import Lists, Names
 

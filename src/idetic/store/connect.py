@@ -13,9 +13,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 from idetic.errors import CapabilityRefused, DatabaseUnavailable, DatabaseUnsupported, IdeticError
 from idetic.store.database import APP_ROLE, Administration, Connection, Database
+from idetic.store.driver import translated
 from idetic.store.embedded import EmbeddedServer
 from idetic.store.migrator import is_current, migrate
-from idetic.store.sqlstate import translated
 from idetic.store.templates import BoundStatement, Statement
 
 _WHO = BoundStatement(

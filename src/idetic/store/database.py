@@ -23,8 +23,7 @@ from idetic.errors import DatabaseClosed, DatabaseUnavailable
 from idetic.model import Scope
 from idetic.store import scope as scoping
 from idetic.store import templates
-from idetic.store.pipeline import Rows, send
-from idetic.store.sqlstate import is_moving, translated
+from idetic.store.driver import Rows, is_moving, send, translated
 from idetic.store.templates import BoundStatement, Statement, Values, raw
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]

@@ -11,9 +11,9 @@ from idetic.errors import DatabaseUnsupported, DistributionRefused
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.database import Administration, Connection
 from idetic.store.distribution_plan import SETTINGS, Distribution, bare, plan_distribution
+from idetic.store.driver import privilege_needed
 from idetic.store.migrator import locked
 from idetic.store.nodes import look, mending, over
-from idetic.store.sqlstate import privilege_needed
 from idetic.store.templates import composed, raw
 
 # Whom Citus goes to the workers as: the roles of statements, that of the keys, which are on every

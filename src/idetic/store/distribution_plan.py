@@ -15,9 +15,9 @@ from psycopg import sql
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
 from idetic.store.database import Connection
+from idetic.store.driver import Rows
 from idetic.store.family import families, tables_outside
 from idetic.store.nodes import NodeFinding, look, over
-from idetic.store.pipeline import Rows
 from idetic.store.plan import extensions_of
 from idetic.store.templates import composed, raw
 

@@ -13,9 +13,9 @@ from idetic.model import Place, Principal, Scope, Tier, Typology
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import Database, Transaction
+from idetic.store.driver import Rows
 from idetic.store.entries import anchor_of, key_columns
 from idetic.store.family import Family
-from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
 from idetic.store.templates import BoundStatement, Values, filled, named_query
 
@@ -35,6 +35,15 @@ class Pending:
     tier: Tier
     typology: Typology
     body_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One of the overlapping pieces of an entry's text; a short text is its only piece."""
+
+    entry: Pending
+    number: int
+    text: str
 
 
 async def known(run: Transaction, name: str, dimensions: int, fingerprint: str) -> UUID:
@@ -119,17 +128,16 @@ class Embeddings:
         self,
         scope: Scope,
         profile_id: UUID,
-        found: Sequence[Pending],
-        vectors: Iterable[Sequence[float]],
+        made: Sequence[tuple[Piece, Sequence[float]]],
         at: datetime,
         *,
         point: bool,
     ) -> None:
         """Keep vectors; storing twice is storing once. `point` makes the entries refer to them."""
-        rows = [_row(entry, vector) for entry, vector in zip(found, vectors, strict=True)]
+        rows = [_row(piece, vector) for piece, vector in made]
         calls = [*self._inserts(scope, "store", rows, {"profile": profile_id, "at": at})]
         if point:
-            ids = [entry.memory_id for entry in found]
+            ids = list({piece.entry.memory_id: None for piece, _ in made})
             point_call = self.family.call(_FILE, "point", scope, {}, profile=profile_id, ids=ids)
             calls.append(point_call)
         await self.database.run_all(scope, calls)
@@ -177,14 +185,16 @@ class Embeddings:
         return await self.database.run_all(scope, [call])
 
 
-def _row(entry: Pending, vector: Sequence[float]) -> Values:
+def _row(piece: Piece, vector: Sequence[float]) -> Values:
     """One vector as the insert reads it, with its numbers as pgvector's text."""
+    entry = piece.entry
     return {
         "anchor_id": scoping.anchor_id(tuple(entry.anchor.values())),
         "embedding_id": uuid7(),
         "memory_id": entry.memory_id,
         "tier": entry.tier.value,
         "typology": entry.typology.value,
+        "piece": piece.number,
         # Six digits are more than half precision keeps, and a shorter text to send.
         "vector": "[" + ",".join(f"{x:.6g}" for x in vector) + "]",
     }

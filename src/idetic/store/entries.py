@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
@@ -10,11 +11,13 @@ from typing import Any
 from uuid import UUID
 
 from idetic.model import (
+    Claim,
     Decision,
     Entry,
     LedgerRecord,
     Origin,
     Overdue,
+    Place,
     PrincipalKind,
     Ref,
     Scope,
@@ -22,14 +25,13 @@ from idetic.model import (
     Typology,
 )
 from idetic.spec.primitives import Canonical
+from idetic.store import entry_sql, templates
 from idetic.store import scope as scoping
-from idetic.store import templates
 from idetic.store.database import Database
-from idetic.store.entry_sql import freshness, within
+from idetic.store.driver import Rows
 from idetic.store.family import Family, canonical_names
-from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.templates import filled
+from idetic.store.templates import BoundStatement, filled
 
 _FILE = "entries"
 _PATH = "queries/entries.sql"
@@ -39,11 +41,22 @@ _FIELDS = (
     "session_id interaction_id valid_at invalid_at archived_at superseded_at superseded_by "
     "invalidated_at deleted_at exempt_at candidate meta_at"
 ).split()
+# A context of the largest ceiling holds fewer; beyond it the oldest entries are not compared with.
+MOST_SHOWN = 500
 _ANYTHING: Mapping[str, Any] = MappingProxyType({})
 _STATE_TIMES = (
     *("archived_at", "superseded_at", "invalidated_at", "deleted_at", "exempt_at"),
     "meta_at",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An entry as it was put before a session."""
+
+    entry_id: UUID
+    text: str
+    claim: Claim | None = None
 
 
 class Entries:
@@ -54,62 +67,52 @@ class Entries:
         self._family = family
         self._composed: dict[tuple[Any, ...], str] = {}
 
-    async def get(self, scope: Scope, memory_id: UUID) -> Entry | None:
-        """One entry, or None."""
-        return next(iter(await self._entries(scope, "get", memory_id=memory_id)), None)
-
     async def current(
         self, scope: Scope, *, limit: int, where: Mapping[str, Any] = _ANYTHING, **filters: Any
     ) -> list[Entry]:
         """The current view, newest first."""
-        narrowed, asked = within(self._family.spec, where)
-        return await self._entries(
+        narrowed, asked = entry_sql.within(self._family.spec, where)
+        return await self.entries(
             scope, "list", {"where": narrowed}, limit=limit, **filters, **asked
         )
-
-    async def about(self, scope: Scope, subjects: Sequence[str]) -> list[Entry]:
-        """The current entries whose claim is about one of the subjects, oldest first."""
-        return await self._entries(scope, "about", subjects=list(subjects))
-
-    async def tally(self, scope: Scope, key: str, where: Mapping[str, Any]) -> dict[str, int]:
-        """How many current entries carry each value of one key of the envelope."""
-        narrowed, asked = within(self._family.spec, where)
-        return dict(await self._rows(scope, "tally", {"where": narrowed}, key=key, **asked))
-
-    async def last_read(self, scope: Scope, ids: Sequence[UUID]) -> dict[UUID, datetime]:
-        """When each of the entries was last read, of those that were."""
-        return dict(await self._rows(scope, "last_read", ids=list(ids)))
 
     async def as_of(
         self, scope: Scope, moment: datetime, *, limit: int, before: UUID | None
     ) -> list[Entry]:
         """What was current at a moment, each entry as it stood then."""
-        found = await self._entries(scope, "as_of", moment=moment, limit=limit, before=before)
+        found = await self.entries(scope, "as_of", moment=moment, limit=limit, before=before)
         return [_as_it_stood(entry, moment) for entry in found]
 
     async def overdue(self, scope: Scope, moment: datetime, *, limit: int) -> list[Overdue]:
         """The persistent entries that time presses on most, the most pressed first."""
-        fresh = freshness(self._family, scope, "%(moment)s")
+        fresh = entry_sql.freshness(self._family, scope, "%(moment)s")
         parts = {"fresh": fresh, "columns": self.columns(scope)}
-        rows = await self._rows(scope, "overdue", parts, moment=moment, limit=limit)
+        rows = await self.rows(scope, "overdue", parts, moment=moment, limit=limit)
         return [Overdue(self.entry(scope, row[1:]), row[0]) for row in rows]
 
-    async def history(self, scope: Scope, memory_id: UUID) -> list[LedgerRecord]:
-        """Every transition of one entry, oldest first."""
-        return [record(row) for row in await self._rows(scope, "history", memory_id=memory_id)]
+    def shown_call(self, scope: Scope, place: Place) -> BoundStatement:
+        """The look-up of read receipts, for those who want to see how it runs."""
+        wanted = {"session": place.session_id, "limit": MOST_SHOWN}
+        return self._family.call("shown", "shown", scope, {}, **wanted)
 
-    async def _entries(
+    async def shown(self, scope: Scope, place: Place) -> list[Shown]:
+        """The entries that were put before the place's session, the newest first."""
+        call = self.shown_call(scope, place)
+        rows = await self._database.run(scope, call.statement, call.values)
+        return [Shown(one, text, Claim(**claim) if claim else None) for one, text, claim in rows]
+
+    async def entries(
         self, scope: Scope, query: str, parts: Mapping[str, str] = _ANYTHING, **values: Any
     ) -> list[Entry]:
-        """The entries that a query gives, with every column that an entry has."""
+        """The entries that a query of `entries.sql` gives, with every column that an entry has."""
         columns = {"columns": self.columns(scope)}
-        rows = await self._rows(scope, query, {**parts, **columns}, **values)
+        rows = await self.rows(scope, query, {**parts, **columns}, **values)
         return [self.entry(scope, row) for row in rows]
 
-    async def _rows(
+    async def rows(
         self, scope: Scope, query: str, parts: Mapping[str, str] = _ANYTHING, **values: Any
     ) -> Rows:
-        """The rows of one query about entries, within a scope."""
+        """The rows of one query of `entries.sql`, within a scope."""
         call = self._family.call(_FILE, query, scope, parts, **values)
         return await self._database.run(scope, call.statement, call.values)
 
@@ -193,3 +196,10 @@ def record(row: tuple[Any, ...]) -> LedgerRecord:
     return LedgerRecord(
         position, at, transition, entry_id, PrincipalKind(kind), actor, Decision(decision), *rest
     )
+
+
+def column_value(column: str, value: Any) -> Any:
+    """A column's value out of a link's JSON, as an entry holds it: a moment, an id, or a flag."""
+    if value is None or isinstance(value, bool):
+        return value
+    return datetime.fromisoformat(value) if column.endswith("_at") else UUID(value)

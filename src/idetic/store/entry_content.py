@@ -1,10 +1,9 @@
-"""What is worked out from an entry's content when it is written: its salted hash, its substance."""
+"""What is worked out from an entry's content when it is written: its salted hash, its link."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,17 +15,6 @@ canonical_json = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
 ).encode
 plain_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_STOP = frozenset(
-    "a about after all also am an and any are as at be because been but by can could did do does "
-    "for from get got had has have he her here him his how i i'm if in into is it it's its just "
-    "me more my no not now of oh on or our out really she so some such than that that's the their "
-    "them then there they this to too up us very was we well were what when where which who why "
-    "will with would yes you your".split()
-)
-_MOST_WORDS = 32_767
 
 
 def content_hash(body: str, envelope: Mapping[str, Any]) -> tuple[str, str]:
@@ -71,14 +59,3 @@ def link_detail(
 def call_digest(chosen: Mapping[str, Any]) -> str:
     """The digest of everything a caller chose, which an idempotency key stands for."""
     return hashlib.sha256(canonical_json(chosen).encode()).hexdigest()
-
-
-def substance(text: str) -> int:
-    """How much a text states: the content words of its sentences that do not ask.
-
-    A prior for conversations, where evidence is a statement and rarely a question or a nod. A spec
-    that does not weigh the signal pays nothing for it.
-    """
-    stated = (s for s in _SENTENCE.split(text) if not s.rstrip().endswith("?"))
-    words = (word for sentence in stated for word in _WORD.findall(sentence.lower()))
-    return min(_MOST_WORDS, sum(word not in _STOP for word in words))

@@ -8,9 +8,8 @@ from uuid import UUID
 
 from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction
-from idetic.store.family import Family
-from idetic.store.payload_stripping import note_columns, noun, row_id
-from idetic.store.pipeline import Rows
+from idetic.store.driver import Rows
+from idetic.store.family import Family, note_columns, noun, row_id
 
 _FILE = "erasure"
 _PATH = "queries/erasure.sql"
@@ -21,6 +20,14 @@ _ACTORS = {
     "actions": "linked_by",
     "reads": "read_by",
     "scopes": "opened_by",
+}
+# By query, the column that may name the subject, or the text of ours that joins several.
+_NAMING = {
+    "mentioned": "entry_text",
+    "told": "told_text",
+    "keyed": "m.idempotency_key",
+    "logged": "event_text",
+    "operational": "m.body",
 }
 
 
@@ -52,9 +59,18 @@ class ErasureTargets:
         return any(map(len, parts))
 
 
-async def mentioned(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
-    """Entries that may name the subject: the id and every text of each."""
-    return await _suspects(tx, "mentioned", _text("entry_text"), runs)
+async def naming(tx: AnchorTransaction, query: str, runs: Sequence[str]) -> Rows:
+    """Rows of one kind that may name the subject: what identifies each, and its texts.
+
+    The kinds are entries (`mentioned`), links (`told`), idempotency keys (`keyed`), events
+    (`logged`) and the other persona's notes (`operational`), where the family has them.
+    """
+    absent = {"logged": tx.family.log_table, "operational": tx.family.notes_table}
+    if absent.get(query, "") is None:
+        return []
+    column = _NAMING[query]
+    text = column if "." in column else _text(column)
+    return await _suspects(tx, query, text, runs)
 
 
 async def derived(tx: AnchorTransaction, ids: Sequence[UUID]) -> list[UUID]:
@@ -89,30 +105,6 @@ async def kept_columns(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
     return found
 
 
-async def links_naming(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
-    """Links that may name the subject: (position, reason, actor, detail)."""
-    return await _suspects(tx, "told", _text("told_text"), runs)
-
-
-async def keys_naming(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
-    """Idempotency keys that may name the subject: (position, key)."""
-    return await _suspects(tx, "keyed", "m.idempotency_key", runs)
-
-
-async def events_naming(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
-    """Events that may name the subject: the id, content and metadata of each."""
-    if tx.family.log_table is None:
-        return []
-    return await _suspects(tx, "logged", _text("event_text"), runs)
-
-
-async def operational_notes(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
-    """Notes of the other persona that may name the subject: (id, body)."""
-    if tx.family.notes_table is None:
-        return []
-    return await _suspects(tx, "operational", "m.body", runs)
-
-
 async def mirrored(tx: AnchorTransaction, events: Sequence[UUID], entries: Sequence[UUID]) -> Rows:
     """Pairs of (event, entry) in which either is among those given."""
     if tx.family.log_table is None or not (events or entries):
@@ -122,8 +114,7 @@ async def mirrored(tx: AnchorTransaction, events: Sequence[UUID], entries: Seque
 
 async def digests(tx: AnchorTransaction, ids: Sequence[UUID], rows: Sequence[UUID]) -> list[int]:
     """The positions of the keyed requests that wrote some entries or notes."""
-    found = await tx.ask(_FILE, "digests", ids=list(ids), rows=list(rows))
-    return [row[0] for row in found]
+    return [row[0] for row in await tx.ask(_FILE, "digests", ids=list(ids), rows=list(rows))]
 
 
 async def empty(tx: AnchorTransaction, going: ErasureTargets) -> dict[str, list[str]]:

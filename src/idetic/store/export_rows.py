@@ -14,8 +14,7 @@ from idetic.store import templates
 from idetic.store.anchor_transaction import Anchors, AnchorTransaction
 from idetic.store.database import Transaction
 from idetic.store.embeddings import activation, active, known
-from idetic.store.import_tables import left_out, moved, take_function
-from idetic.store.payload_stripping import noun
+from idetic.store.family import left_out, moved, noun, take_function
 from idetic.store.scope import quoted
 from idetic.store.templates import Values, filled
 

@@ -20,12 +20,21 @@ if TYPE_CHECKING:
     from idetic.model import Scope
     from idetic.spec.memory_spec import MemorySpec
     from idetic.spec.primitives import Canonical
-
 STEWARD_ROLE = "idetic_steward"
 _TABLES = (
     *("memory", "actions", "embeddings", "ledger", "anchors", "receipts"),
     *("scopes", "profiles", "reads", "lineage", "marks"),
 )
+# What an entry says, in every form it is kept in; the rest of the row is its identity and life.
+# `emptied` in sql/family/triggers.sql names the same.
+PAYLOAD = (
+    *("body_text", "envelope", "claim_subject", "claim_attribute", "claim_value", "lexemes"),
+    *("digest_salt", "embedding_id"),
+)
+# What others point at goes first. The anchor's row is the anchor itself, and the profiles are the
+# tenant's: neither moves as a row. Prints are made of the canonical content that is there.
+_FIRST = ("scopes", "ledger", "memory")
+_STAYS = ("anchors", "profiles")
 _LIVE = ("archived_at", "superseded_at", "invalidated_at", "deleted_at")
 # Statements by all that their text depends on. Every pass over an anchor asks for several, and
 # composing one takes longer than a query.
@@ -204,3 +213,67 @@ def canonical_names(family: Family, canonical: Canonical) -> dict[str, str]:
     if canonical.versions:
         names["canonical_versions"] = qualified(canonical.versions)
     return names
+
+
+# --- free text beside entries, and what moves with an anchor -------------------------------------
+
+
+def note_columns(family: Family) -> dict[str, tuple[str, ...]]:
+    """The tables whose rows belong to an entry and hold free text, with the columns it is in."""
+    found: dict[str, tuple[str, ...]] = {}
+    if family.spec.references.corroborations:
+        found[family.table_name("corroborations")] = ("notes",)
+    for canonical in family.spec.references.canonical:
+        if canonical.contradictions:
+            found[family.contradictions_table(canonical)] = ("resolution_notes", "previous_notes")
+    return found
+
+
+def noted_names(family: Family, table: str) -> dict[str, str]:
+    """What the SQL files may say of a table with notes."""
+    columns = note_columns(family)[table]
+    return {
+        "table": family.qualified(table).as_string(None),
+        "noted": noun(family, table),
+        "row_id": row_id(family, table),
+        "no_notes": ", ".join(f"{column} = NULL" for column in columns),
+        "notes": ", ".join(f"m.{column}" for column in columns),
+    }
+
+
+def row_id(family: Family, table: str) -> str:
+    """The column that identifies a row of a table with notes."""
+    own = table == family.table_name("corroborations")
+    return "corroboration_id" if own else "contradiction_id"
+
+
+def noun(family: Family, table: str) -> str:
+    """What a table of a family is called within it: `ledger`, `rule_contradictions`."""
+    if table == family.table_name("memory"):
+        return "memory"
+    return table.removeprefix(f"{family.name}_").removeprefix("memory_")
+
+
+def moved(family: Family) -> list[str]:
+    """The tables whose rows are an anchor's memory, in the order in which they can be filled."""
+    first = [family.log_table] if family.log_table else []
+    first += [family.table_name(table) for table in _FIRST]
+    stays = [family.table_name(table) for table in _STAYS] + family.prints_tables()
+    return first + [table for table in family.tables() if table not in (*first, *stays)]
+
+
+def left_out(family: Family, table: str) -> set[str]:
+    """Columns that are not part of a moved row: the anchor's, and what is derived or apart."""
+    found = {family.keys[0], "anchor_id"}
+    if table == family.table_name("memory"):
+        found |= {"lexemes", "superseded_at", "superseded_by", "embed_attempts", "embed_error"}
+        root = family.spec.anchor.root
+        found |= {root.key} if root else set()
+    if table == family.table_name("embeddings"):
+        found.add("profile_id")
+    return found
+
+
+def take_function(family: Family, table: str) -> str:
+    """The function that fills one table."""
+    return f"{family.prefix}_take_{noun(family, table)}_v1"

@@ -19,9 +19,9 @@ from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.compiler import Extensions
 from idetic.store.database import Database
+from idetic.store.driver import Rows
 from idetic.store.entries import Entries
 from idetic.store.family import Family
-from idetic.store.pipeline import Rows
 
 _FILE = "log"
 _PATH = "queries/log.sql"
@@ -133,19 +133,6 @@ class LogStore:
             events=_json(list(events)),
         )
         return [Recorded(place, bytes(digest), ts, derived) for place, digest, ts, derived in rows]
-
-    async def log_end(self) -> tuple[int, bytes] | None:
-        """Where the log ends, by the anchor's own row."""
-        rows = await self.rows("end")
-        return (rows[0][0], bytes(rows[0][1])) if rows else None
-
-    async def log_chain(self, after: int, limit: int) -> Rows:
-        """Links with all that their hashes are over."""
-        return await self.rows("chain", after=after, limit=limit)
-
-    async def log_erased(self) -> set[str]:
-        """The events that the ledger says were erased."""
-        return {row[0] for row in await self.rows("erased")}
 
     async def said(self) -> AsyncIterator[str]:
         """All that is said here or kept: events, their entries, summaries of loops."""

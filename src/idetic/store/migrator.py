@@ -21,7 +21,7 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from idetic.errors import DatabaseError, DatabaseUnsupported, UpgradeNeeded, UpgradeStopped
-from idetic.store import queue_schema, templates
+from idetic.store import queue, templates
 from idetic.store.database import Connection, fetch
 from idetic.store.templates import raw
 
@@ -97,7 +97,7 @@ async def is_current(connection: Connection) -> bool:
             f"This database is of an older Idetic: it has core {max(known)}, and this release "
             f"needs core {here}."
         )
-    return bool(known) and await queue_schema.is_current(connection)
+    return bool(known) and await queue.is_current(connection)
 
 
 async def migrate(connection: Connection) -> list[str]:
@@ -108,7 +108,7 @@ async def migrate(connection: Connection) -> list[str]:
     await prepare(connection)
     async with locked(connection):
         lacking = await _lacking(connection)
-        await queue_schema.install(connection)
+        await queue.install(connection)
         for number, name in lacking:
             await _apply(connection, number, name)
         await hand_over(connection, SCHEMAS)
@@ -129,7 +129,7 @@ async def migrate_next(connection: Connection) -> str | None:
 async def migrate_queue(connection: Connection) -> list[str]:
     """Bring the queue to the installed procrastinate; what was new."""
     async with locked(connection):
-        done = await queue_schema.install(connection)
+        done = await queue.install(connection)
         await hand_over(connection, SCHEMAS)
         return done
 

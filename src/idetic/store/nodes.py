@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from idetic.store import templates
 from idetic.store.database import Connection, Database
-from idetic.store.pipeline import Rows
+from idetic.store.driver import Rows
 from idetic.store.templates import BoundStatement, Statement, composed, raw
 
 FILE = "queries/nodes.sql"

@@ -1,33 +1,84 @@
-"""The queue from the store's side: jobs in, what waits, and how far each kind of work has come."""
+"""The queue from the store's side: jobs in, what waits, how far work has come; and its tables."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from psycopg import sql
 
-from idetic.errors import InputError
+from idetic.errors import DatabaseUnsupported, InputError
 from idetic.model import Scope
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
-from idetic.store.backlog import STATUS, Job, JobState, TaskBacklog
-from idetic.store.database import Database
+from idetic.store.database import Connection, Database, fetch
+from idetic.store.driver import Rows
 from idetic.store.family import Family
-from idetic.store.pipeline import Rows
 from idetic.store.scope import quoted
-from idetic.store.templates import BoundStatement, Fillers, filled, named_query, statement
+from idetic.store.templates import BoundStatement, Fillers, filled, named_query, raw, statement
 
 WORKER_ROLE = "idetic_worker"
 _FILE = "queries/queue.sql"
 _TASK = re.compile(r"[a-z][a-z_]{0,63}\Z")
 _ID_LENGTH = 200
-_STATES = {status: state for state, status in STATUS.items()}
 MOST = 1_000
+SCHEMA = "idetic_jobs"
+
+
+class JobState(StrEnum):
+    """Where a job stands; one that is done is gone."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    FAILED = "failed"
+
+
+# What the queue calls it.
+STATUS = {JobState.WAITING: "todo", JobState.RUNNING: "doing", JobState.FAILED: "failed"}
+_STATES = {status: state for state, status in STATUS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job of a scope.
+
+    `since` is when it was enqueued or first due, when it began to run, or when it failed for good.
+    `about` are the ids that it was given beside its anchor, by name: UUIDs and nothing else, so
+    that no text comes to be shown that somebody put into the queue.
+    """
+
+    id: int
+    task: str
+    state: JobState
+    since: datetime | None
+    attempts: int
+    error: str | None = None
+    reason: str | None = None
+    anchor: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, UUID] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBacklog:
+    """What the queue holds of one task."""
+
+    task: str
+    waiting: int
+    running: int
+    failed: int
+    oldest_seconds: float | None
+    last_error: str | None
+    last_reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +249,82 @@ def _is_id(value: object) -> bool:
     if isinstance(value, str):
         return len(value) <= _ID_LENGTH and value.isprintable()
     return value is None or isinstance(value, int | UUID)
+
+
+# --- the tables: procrastinate's own, made from whatever release of it is installed -------------
+
+
+@cache
+def carried() -> tuple[str, ...]:
+    """The migrations of the installed procrastinate, in order.
+
+    Found without importing it: every open asks, and the import takes a third of a second.
+    """
+    found = find_spec("procrastinate")
+    places = found.submodule_search_locations if found else None
+    if not places:
+        raise DatabaseUnsupported(
+            "The package procrastinate is not installed.", remedy="Run `pip install procrastinate`."
+        )
+    return tuple(sorted(f.name for f in Path(places[0], "sql", "migrations").glob("*.sql")))
+
+
+async def applied(connection: Connection) -> set[str]:
+    """The migrations of procrastinate that this database has."""
+    cursor = await connection.execute("SELECT name FROM idetic.queue_migrations")
+    return {name for (name,) in await cursor.fetchall()}
+
+
+async def is_current(connection: Connection) -> bool:
+    """Whether the queue has all that the installed procrastinate needs."""
+    return set(carried()) <= await applied(connection)
+
+
+async def check_known(connection: Connection) -> None:
+    """Refuse to work a queue that a newer procrastinate has set up."""
+    unknown = await applied(connection) - set(carried())
+    if unknown:
+        raise DatabaseUnsupported(
+            f"A newer procrastinate has set this queue up ({max(unknown)}).",
+            remedy="Upgrade the `procrastinate` package on this machine, then start the worker.",
+        )
+
+
+async def install(connection: Connection) -> list[str]:
+    """Make or upgrade the queue's tables, as idetic_owner; says which migrations were new.
+
+    A new database gets procrastinate's schema, which is the sum of its migrations; an older one
+    gets the migrations that it lacks.
+    """
+    await fetch(connection, "queries/queue.sql", "schema")
+    known = await applied(connection)
+    missing = [name for name in carried() if name not in known]
+    if not missing:
+        return []
+    from procrastinate.schema import SchemaManager  # noqa: PLC0415 - slow, and rarely needed
+
+    folder = Path(SchemaManager.get_migrations_path())
+    scripts = [(folder / name).read_text("utf-8") for name in missing] if known else []
+    # procrastinate names no schema, so its statements run with one as their search path.
+    cursor = await connection.execute("SELECT current_setting('search_path')")
+    before = await cursor.fetchone() or ("",)
+    path = "SELECT set_config('search_path', %s, true)"
+    await connection.execute(path, (SCHEMA,))
+    for script in scripts or [SchemaManager.get_schema()]:
+        await _run(connection, script, newest=max(known, default="none"))
+    await connection.execute(path, before)
+    for name in missing:
+        await connection.execute("INSERT INTO idetic.queue_migrations (name) VALUES (%s)", (name,))
+    return missing
+
+
+async def _run(connection: Connection, script: str, *, newest: str) -> None:
+    """Run a script of procrastinate's; where it fails, name the release that would fit."""
+    try:
+        await connection.execute(raw(script))
+    except psycopg.Error as error:
+        raise DatabaseUnsupported(
+            f"The queue cannot follow the installed procrastinate: {error.diag.message_primary}.",
+            remedy=f"Nothing was changed. Stop every worker and try again, or install the "
+            f"procrastinate whose newest migration is {newest}.",
+        ) from None

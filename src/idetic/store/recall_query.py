@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +20,7 @@ from idetic.store.recall_statement import NARROWING, RecallStatement, settings_o
 from idetic.store.templates import Statement
 
 DIMENSIONS = 384
+_NAME = re.compile(r"[^\W\d_]+")
 _NUMBERS = "[" + ",".join(["%.6g"] * DIMENSIONS) + "]"
 
 
@@ -42,6 +44,16 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class DateWindow:
+    """The time that a date in a question names; `sure` is how far the wording can be trusted."""
+
+    since: datetime
+    until: datetime
+    words: str
+    sure: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class RecallQuery:
     """A question in the database's terms."""
 
@@ -53,6 +65,7 @@ class RecallQuery:
     profile_id: UUID | None = None
     envelope: Mapping[str, Any] = field(default_factory=dict)
     filters: Filters = field(default_factory=Filters)
+    windows: Sequence[DateWindow] = ()
 
     def form(self, scope: Scope) -> tuple[Any, ...]:
         """What the text of the statement depends on; the rest are its values."""
@@ -63,6 +76,7 @@ class RecallQuery:
             tuple(value is None for value in scope.anchor.values()),
             tuple(self.weights.items()),
             self.vector is None,
+            bool(self.windows),
             filters.as_of is None,
             filters.include_archived,
             filters.include_candidates,
@@ -82,6 +96,10 @@ class RecallQuery:
             "vector": None if self.vector is None else _NUMBERS % tuple(self.vector),
             "profile": self.profile_id,
             "limit": self.limit,
+            "names": _NAME.findall(self.text.lower()),
+            "time_since": [window.since for window in self.windows],
+            "time_until": [window.until for window in self.windows],
+            "time_sure": [window.sure for window in self.windows],
             "moment": filters.as_of or self.at,
             "typologies": [typology.value for typology in filters.typologies],
             "origins": [origin.value for origin in filters.origins],
@@ -107,14 +125,17 @@ class SignalScore:
 class Hit:
     """One recalled entry, with every signal's rank and value: `explain` needs nothing more.
 
-    `reranked` is its blend with the reranker's score, from 0 to 1, where one sits on top: the
-    first twenty hits are then in its order.
+    `similarity` is the cosine of question and entry, of a long entry that of its piece number
+    `piece`. `reranked` is its blend with the reranker's score, from 0 to 1, where one sits on top:
+    the first twenty hits are then in its order.
     """
 
     entry: Entry
     score: float
     signals: Mapping[Signal, SignalScore]
     strength: SourceStrength | None = None
+    similarity: float | None = None
+    piece: int | None = None
     reranked: float | None = None
 
 
@@ -127,6 +148,8 @@ class RecallAnswer:
     candidates: int
     embedded: int
     active_profile: UUID | None
+    # How rare each word of the question is in this anchor.
+    rarity: Mapping[str, float]
 
 
 @dataclass(slots=True)
@@ -151,16 +174,17 @@ class Recalls:
             form = self.forms[key] = recall.compose(self.entries)
         settings = settings_of(self.database)
         rows = await self.database.run(scope, form, query.values(scope), settings=settings)
-        considered, candidates, embedded, profile = rows[0][:4]
-        hits = [self._hit(scope, row[4:]) for row in rows if row[4] is not None]
-        return RecallAnswer(hits, considered, candidates, embedded, profile)
+        considered, candidates, embedded, profile, rarity = rows[0][:5]
+        hits = [self._hit(scope, row[5:]) for row in rows if row[5] is not None]
+        return RecallAnswer(hits, considered, candidates, embedded, profile, rarity or {})
 
     def _hit(self, scope: Scope, row: tuple[Any, ...]) -> Hit:
-        """A hit: its score, three columns by signal, its source's strength, then its entry."""
+        """A hit: its score, three columns by signal, its nearness, its strength, its entry."""
         signals = {}
         for at, signal in zip(range(1, len(row), 3), Signal, strict=False):
             rank, value, contribution = row[at : at + 3]
             signals[signal] = SignalScore(rank, value, contribution or 0.0)
-        strength, *entry = row[1 + 3 * len(Signal) :]
+        similarity, piece, strength, *entry = row[1 + 3 * len(Signal) :]
         known = SourceStrength(strength) if strength else None
-        return Hit(self.entries.entry(scope, tuple(entry)), row[0], signals, known)
+        made = self.entries.entry(scope, tuple(entry))
+        return Hit(made, row[0], signals, known, similarity, piece)

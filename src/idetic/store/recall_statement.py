@@ -24,12 +24,15 @@ EXACT_BELOW = 80_000
 POOL = 100
 _FILE = "queries/recall.sql"
 _MOMENT = "%(moment)s::timestamptz"
-# Cosines of the pinned model lie between about 0.4 (unrelated) and 0.8 (the same thing said
-# otherwise); stretched to 0..1 so that a weighted sum can compare them with other signals.
-COSINE = (
-    "CASE WHEN m.distance IS NOT NULL THEN greatest(0, least(1, (-m.distance - 0.4) / 0.4)) END"
-)
-SUBSTANCE = "CASE WHEN m.substance IS NOT NULL THEN least(1, ln(1 + m.substance) / ln(65)) END"
+# In words that count, without stop words. Each was chosen on half of the development sets
+# (bench.quality): a question shorter than the first is no statement; neighbours lend their words to
+# entries shorter than the second; words count fully where entries are shorter than the third.
+SHORT_QUESTION = 12
+LONG_ENTRY = 50
+BRIEF_ENTRY = 15
+
+_OF_THE_ROW = (Signal.STATEMENT, Signal.VOICE, Signal.SPEAKER, Signal.TIME)
+_NOMINATING = (Signal.ENVELOPE, Signal.SEMANTIC, Signal.DECAY, Signal.LEXICAL, Signal.TIME)
 
 # What narrows a question where it is asked for, and is no part of its text otherwise.
 NARROWING = {
@@ -80,6 +83,9 @@ class RecallStatement:
             "vector": quoted(vector_schema),
             "exact_below": str(EXACT_BELOW),
             "pool": str(POOL),
+            "short_question": str(SHORT_QUESTION),
+            "long_entry": str(LONG_ENTRY),
+            "brief_entry": f"{float(BRIEF_ENTRY)!r}",
             "terms": templates.query(_FILE, "terms"),
         }
         self._seen = {
@@ -90,9 +96,11 @@ class RecallStatement:
     def compose(self, entries: Entries) -> Statement:
         """The whole statement."""
         weighted, columns = self._weighted, self._columns()
-        kept = [f"b.{name}" for name in ("memory_id", "tier", *columns)]
+        placed = ("place", "turn") if Signal.NEARBY in weighted else ()
+        kept = [f"b.{name}" for name in ("memory_id", "tier", *columns, *placed)]
         joined = []
-        if self._query.vector is not None and Signal.SEMANTIC in weighted:
+        compared = self._query.vector is not None and Signal.SEMANTIC in weighted
+        if compared:
             kept.append("sem.distance")
             joined.append(f"LEFT JOIN ({self._semantic()}) sem USING (memory_id)")
         else:
@@ -100,25 +108,32 @@ class RecallStatement:
         if Signal.LEXICAL in weighted:
             kept.append("lex.score AS words")
             joined.append("LEFT JOIN lex USING (memory_id)")
-        # Who may be a candidate: the best of each weighted signal. Substance names nobody.
+        # Who may be a candidate: the best of each weighted signal that finds anything by itself.
         nominated = [
             f"({self._part(f'nominate_{signal.value}')})"
             for signal in weighted
-            if signal is not Signal.SUBSTANCE
+            if signal in _NOMINATING
         ]
+        ranked = [signal for signal in weighted if signal is not Signal.NEARBY]
+        values = {s.value: self._value(s) for s in ranked} | {name: f"m.{name}" for name in placed}
         parts = {
             "columns": filled(entries.columns(self._scope), self._names),
             "active": self._part("active" if not self._family.log_table else "at_hand"),
             "small": self._part("small"),
             "base": self._base(columns),
-            "lexical": self._part("lexical") if Signal.LEXICAL in weighted else "",
+            "lexical": self._lexical(),
             "kept": ", ".join(kept),
             "joined": " ".join(joined),
-            "values": _listed({s.value: self._value(s) for s in weighted}),
+            "spread": self._part("spread") if Signal.SEMANTIC in weighted else "",
+            "values": _listed(values),
             "nominated": " OR ".join(nominated) or "false",
-            "ranks": _listed({f"{s.value}_rank": _rank_of(s) for s in weighted}),
+            "ranks": _listed({f"{s.value}_rank": _rank_of(s) for s in ranked}),
             "reach": self._reach(),
-            "fusion": " + ".join(self._contribution(signal, "r") for signal in Signal),
+            "fusion": " + ".join(self._contribution(s, "r") for s in ranked) or "0.0::float8",
+            "placed": self._part("nearby") if placed else "fused",
+            "nearby_adds": f" + {self._contribution(Signal.NEARBY, 'p')}" if placed else "",
+            "rarity": self._part("rarity") if Signal.LEXICAL in weighted else "NULL::jsonb",
+            "piece": self._part("piece") if compared else "NULL::smallint",
             "outcomes": ", ".join(map(self._outcome, Signal)),
             "strength": self._strength(),
         }
@@ -154,8 +169,9 @@ class RecallStatement:
             found["envelope"] = self._envelope()
         if Signal.DECAY in self._weighted:
             found |= {name: f"m.{name}" for name in ("typology", "valid_at", "exempt_at")}
-        if Signal.SUBSTANCE in self._weighted:
-            found["substance"] = "m.substance"
+        for signal in _OF_THE_ROW:
+            if signal in self._weighted:
+                found[signal.value] = self._value(signal, scored=False)
         return found
 
     def _base(self, columns: dict[str, str]) -> str:
@@ -168,9 +184,9 @@ class RecallStatement:
             for side, count in (("lag", window.before), ("lead", window.after))
             for distance in range(1, count + 1)
         ]
-        words = f", {self._part('words')}" + (f", {self._part('place')}" if around else "")
+        words = f", {self._part('words')}" + (f", {self._part('place')}" if self._scoped else "")
         base = self._part("base", read=_listed(columns) + words, **self._seen)
-        if not around:
+        if not self._scoped:
             return base
         return self._part(
             "base_with_neighbours",
@@ -180,6 +196,19 @@ class RecallStatement:
             before=str(window.before),
             after=str(window.after),
         )
+
+    @property
+    def _scoped(self) -> bool:
+        """Whether the entries before and after an entry count."""
+        window = self._family.spec.retrieval.neighbours
+        beside = bool(window.before or window.after) or Signal.NEARBY in self._weighted
+        return beside and Signal.LEXICAL in self._weighted
+
+    def _lexical(self) -> str:
+        """The scores of the words, if they are weighted."""
+        if Signal.LEXICAL not in self._weighted:
+            return ""
+        return self._part("lexical", own="own" if self._scoped else "len")
 
     def _semantic(self) -> str:
         """The distances: exact in a small anchor, from the index of each cell in a large one."""
@@ -193,7 +222,8 @@ class RecallStatement:
             for tier, typology in self._family.spec.typology.cells()
             if tier in self._query.filters.tiers
         ]
-        return " UNION ALL ".join([self._part("semantic_exact"), *cells])
+        vectors = " UNION ALL ".join([self._part("semantic_exact"), *cells])
+        return self._part("semantic", vectors=vectors)
 
     def _value(self, signal: Signal, *, scored: bool = True) -> str:
         """A signal's value from 0 to 1, of an entry called m.
@@ -204,11 +234,19 @@ class RecallStatement:
             return "m.envelope" if scored else self._envelope()
         if signal is Signal.DECAY:
             return filled(freshness(self._family, self._scope, "%(moment)s"), self._names)
-        if signal is Signal.SUBSTANCE:
-            return SUBSTANCE
-        if not scored:
+        if signal in _OF_THE_ROW:
+            return f"m.{signal.value}" if scored else self._of_the_row(signal)
+        return self._part(f"value_{signal.value}") if scored else "NULL::float8"
+
+    def _of_the_row(self, signal: Signal) -> str:
+        """What a signal reads off an entry itself, whatever else the anchor holds."""
+        if signal is Signal.VOICE:
+            voices = self._family.spec.retrieval.voices.items()
+            cases = " ".join(f"WHEN '{o.value}' THEN {float(w)!r}::float8" for o, w in voices)
+            return f"(CASE m.origin {cases} ELSE 0.0 END)" if cases else "0.0::float8"
+        if signal is Signal.TIME and not self._query.windows:
             return "NULL::float8"
-        return COSINE if signal is Signal.SEMANTIC else "m.words / (SELECT max(score) FROM lex)"
+        return self._part(f"value_{signal.value}")
 
     def _envelope(self) -> str:
         """The weighted share of the question's envelope that an entry satisfies."""
@@ -229,6 +267,8 @@ class RecallStatement:
         fusion = self._family.spec.retrieval.fusion
         if not weight:
             return "0.0::float8"
+        if signal is Signal.NEARBY:
+            return self._part("nearby_adds", weight=repr(weight), row=row)
         # A row that the signal knows nothing of gets nothing from it, hence coalesce.
         if fusion.method is FusionMethod.WEIGHTED:
             return f"coalesce({weight!r} * {row}.{signal.value}, 0)::float8"
@@ -239,6 +279,8 @@ class RecallStatement:
         if signal not in self._weighted:
             return f"NULL::bigint, {self._value(signal, scored=False)}, 0.0::float8"
         name = signal.value
+        if signal is Signal.NEARBY:
+            return f"NULL::bigint, top.nearby, {self._contribution(signal, 'top')}"
         return f"top.{name}_rank, top.{name}, {self._contribution(signal, 'top')}"
 
     def _reach(self) -> str:
@@ -271,4 +313,8 @@ def _rank_of(signal: Signal) -> str:
         # By distance: the value is cut off at both ends.
         return "CASE WHEN v.distance IS NOT NULL THEN rank() OVER (ORDER BY v.distance) END"
     value = f"v.{signal.value}"
+    if signal is Signal.DECAY or signal in _OF_THE_ROW:
+        # By bands that share a rank: microseconds of age must not weigh as much as relevance.
+        bands = f"dense_rank() OVER (ORDER BY ceil({value} * 10) DESC NULLS LAST)"
+        return f"CASE WHEN {value} > 0 THEN {bands} END"
     return f"CASE WHEN {value} > 0 THEN rank() OVER (ORDER BY {value} DESC NULLS LAST) END"

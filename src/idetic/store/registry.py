@@ -17,12 +17,12 @@ from idetic.store import templates
 from idetic.store.compiler import DatabaseObject
 from idetic.store.database import Administration, Connection, Database, fetch
 from idetic.store.distribution_plan import SETTINGS, bare
+from idetic.store.driver import privilege_needed
 from idetic.store.family import families
 from idetic.store.family_migration import record_all, record_object
 from idetic.store.migrator import OWNER, hand_over, hand_over_one, locked
 from idetic.store.plan import FILE, Plan, PlanStep, ReferenceContext, make_plan
 from idetic.store.retention_rows import register_policies
-from idetic.store.sqlstate import privilege_needed
 from idetic.store.templates import raw
 
 

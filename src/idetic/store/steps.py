@@ -16,7 +16,7 @@ from uuid import UUID
 from idetic.evidence import ContradictionStatus, Corroboration, Lineage
 from idetic.ids import uuid7, uuid7_text
 from idetic.model import Claim, Decision, Entry, EntryState, Origin, Ref, Tier, Typology
-from idetic.store.entry_content import content_hash, link_detail, substance
+from idetic.store.entry_content import content_hash, link_detail
 
 _NOTHING: Mapping[str, Any] = {}
 Encoded = dict[str, Any]
@@ -168,7 +168,6 @@ class AddStep(LinkStep):
             "typology": self.typology.value,
             "session": _text(self.session_id),
             "body": self.text,
-            "substance": substance(self.text),
             "envelope": envelope,
             "claim": Claim(**claim).normalised().as_dict() if claim else None,
             "provenance": dict(self.provenance),

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from idetic.errors import PlanRefused, SpecError
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store import family_migration, migrator, queue_schema
+from idetic.store import family_migration, migrator, queue
 from idetic.store.compiler import compile_spec
 from idetic.store.database import Connection, fetch
 from idetic.store.plan import Plan, ReferenceContext, make_plan
@@ -74,12 +75,12 @@ async def plan_upgrade(connection: Connection, contexts: Sequence[ReferenceConte
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         known = await migrator.applied(connection)
         migrator.check_known(known)
-        queue = await queue_schema.applied(connection) if known else set()
+        has = await queue.applied(connection) if known else set()
         core = CoreVersions(
             max(known, default=0),
             migrator.migrations()[-1][0],
             tuple(name for _, name in migrator.missing(known)),
-            tuple(name for name in queue_schema.carried() if name not in queue),
+            tuple(name for name in queue.carried() if name not in has),
         )
         specs = await _stored_specs(connection) if known else []
         families = [await _family_versions(connection, spec, contexts) for spec in specs]
@@ -117,7 +118,7 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
     specs = []
     for agent, spec in await fetch(connection, "queries/upgrade.sql", "agents"):
         try:
-            specs.append(load(spec))
+            specs.append(load(_carried_over(spec)))
         except SpecError as error:
             raise PlanRefused(
                 f"The spec that this database holds for {agent} is none for this release: "
@@ -126,6 +127,15 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
                 "then upgrade.",
             ) from None
     return specs
+
+
+def _carried_over(spec: dict[str, Any]) -> dict[str, Any]:
+    """A stored spec in this release's terms: `statement` took the place of `substance`."""
+    retrieval = dict(spec["retrieval"])
+    signals = dict(retrieval["signals"])
+    if "substance" in signals:
+        signals["statement"] = signals.pop("substance")
+    return {**spec, "retrieval": {**retrieval, "signals": signals}}
 
 
 async def _family_versions(

@@ -25,7 +25,7 @@ from pydantic import (
     create_model,
 )
 
-from idetic.verbs.arguments import Between
+from idetic.verbs.arguments import Between, plain
 from idetic.verbs.declaration import Parameter
 
 FORBID = ConfigDict(extra="forbid")
@@ -64,23 +64,19 @@ def form(hint: Any, *, query: bool = False) -> Any:
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         bounds = [note for note in parts[1:] if isinstance(note, Between)]
-        plain = form(parts[0], query=query)
-        return Annotated[plain, Field(ge=bounds[0].least, le=bounds[0].most)] if bounds else plain
+        bare = form(parts[0], query=query)
+        return Annotated[bare, Field(ge=bounds[0].least, le=bounds[0].most)] if bounds else bare
     if origin in (Union, UnionType):
         return Union[tuple(form(part, query=query) for part in parts)]  # noqa: UP007 - made at run time
     if origin in (list, tuple, Sequence, Iterable):
         return list[form(parts[0], query=query)]  # type: ignore[misc]
     if isinstance(origin, type) and issubclass(origin, Mapping):
         # A query has no form for an object but its text.
-        return Annotated[str, Field(max_length=10_000)] if query else _mapping(parts)
+        text = Annotated[str, Field(max_length=10_000)]
+        return text if query else dict[str, form(parts[1])]  # type: ignore[misc]
     if is_dataclass(hint):
         return _request_model(hint)  # type: ignore[arg-type]
     return (_QUERY if query else _BODY).get(hint, hint)
-
-
-def _mapping(parts: tuple[Any, ...]) -> Any:
-    """The type of a JSON object with the values of a mapping."""
-    return dict[str, form(parts[1])]  # type: ignore[misc]
 
 
 @cache
@@ -127,15 +123,6 @@ def arguments_of(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> d
             value = value_of(plain(one.hint), value)
             values[one.name] = value if one.wire is None else one.wire.decode(value)
     return values
-
-
-def plain(hint: Any) -> Any:
-    """A hint without its notes and without None."""
-    if get_origin(hint) is Annotated:
-        return plain(get_args(hint)[0])
-    parts = [part for part in get_args(hint) if part is not type(None)]
-    optional = type(None) in get_args(hint)
-    return plain(parts[0]) if optional and len(parts) == 1 else hint
 
 
 def value_of(hint: Any, given: Any) -> Any:

@@ -5,8 +5,9 @@ is recorded until `use(…)` or `configure()` names a recorder; until then a cal
 an empty tuple.
 """
 
-from idetic.telemetry.facts import Metric, Name
 from idetic.telemetry.record import (
+    Metric,
+    Name,
     count_receipts,
     finished,
     measure,

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from idetic.errors import IdeticError, InputError
-from idetic.telemetry.facts import PREFIX, Facts, Metric, Shape
-from idetic.telemetry.record import Recorder, outcome_of, use
+from idetic.telemetry.record import PREFIX, Facts, Metric, Recorder, Shape, outcome_of, use
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter

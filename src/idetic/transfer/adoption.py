@@ -1,10 +1,18 @@
-"""Adoption of another store's memories: each goes through the gateway; a report tells the rest."""
+"""Adoption of other stores' memories (Mem0, LangGraph): read, then taken in by the gateway.
+
+Such a memory comes without a chain, without a scope and without anybody who vouches for it. So it
+is an observation of an external origin, each with its own checks, and never a restored row. A
+report tells what was not taken.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,18 +31,189 @@ from idetic.model import (
     Observation,
     Origin,
     Place,
+    PlainData,
     Tier,
     Typology,
 )
-from idetic.plain_data import PlainData
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.telemetry import span
-from idetic.transfer.foreign import STORES, ForeignMemory, NotTaken, documents
+from idetic.transfer.exports import open_file
 from idetic.verbs.arguments import SHORT, Wire
 from idetic.verbs.authorization import check_authorized
 from idetic.verbs.declaration import post, verb
+
+_FILE_LIMIT = 512 << 20
+_NAME = 200
+# Where LangGraph's values keep their text, by custom: the store itself asks for no key.
+_TEXTS = ("text", "content", "memory", "data", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignMemory:
+    """One memory of another store."""
+
+    source: str
+    id: str
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def stated(self) -> str:
+        """As of when it says so there. Never a hash of its text: that would outlive an erasure."""
+        at = self.updated_at or self.created_at
+        if at is None:
+            return "at an unknown time"
+        return f"as of {at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+    @property
+    def disguised(self) -> str:
+        """Its id as letters, for one that names somebody."""
+        digest = hashlib.sha256(self.id.encode("utf-8", "replace")).hexdigest()
+        letters = digest[:16].translate(str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst"))
+        return " ".join(letters[at : at + 4] for at in range(0, 16, 4))
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """One thing that was left behind, and why; never its text."""
+
+    id: str
+    code: str
+    why: str
+
+
+Found = Iterator[ForeignMemory | NotTaken]
+
+
+def documents(path: str | Path) -> Any:
+    """A file of JSON, or of JSON Lines as a list."""
+    with open_file(path) as file:
+        raw = file.read(_FILE_LIMIT + 1)
+    if len(raw) > _FILE_LIMIT:
+        raise InputError(f"The file is larger than {_FILE_LIMIT >> 20} MB; split it.")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("The file is not UTF-8.") from None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return [
+            _line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()
+        ]
+
+
+def _line(number: int, line: str) -> Any:
+    """One line of JSON Lines, parsed; the refusal names the line."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"Line {number} of the file is not JSON.",
+            remedy="Give one JSON document, or one to a line. Nothing was written.",
+        ) from None
+
+
+def _listed(data: Any, *keys: str) -> Iterator[tuple[str, Any]]:
+    """The items of a document, itself a list or with one under some key; each with its place."""
+    lists = [data[key] for key in keys if isinstance(data, Mapping) and key in data]
+    found = next((each for each in [*lists, data] if isinstance(each, list)), None)
+    if found is None:
+        raise InputError(
+            f"The file has no list of memories: neither a list nor one under {', '.join(keys)}.",
+            remedy="Export it as docs/how-to/move-memory.md says. Nothing was written.",
+        )
+    return ((f"#{number}", item) for number, item in enumerate(found, start=1))
+
+
+def _times(item: Mapping[str, Any]) -> Iterator[datetime | None]:
+    """The times as stores write them; what is none is left out, and no reason to refuse."""
+    for key in ("created_at", "updated_at"):
+        try:
+            found = datetime.fromisoformat(item[key])
+        except (KeyError, TypeError, ValueError):
+            yield None
+        else:
+            yield found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def mem0_memories(data: Any) -> Found:
+    """Every memory of Mem0's `get_all`, or of the list in it, and what is none."""
+    for place, item in _listed(data, "results", "memories"):
+        yield _mem0_memory(item, place)
+    relations = data.get("relations") if isinstance(data, Mapping) else None
+    for number, _ in enumerate(relations or (), start=1):
+        why = "a relation of Mem0's graph; what it says is in the memories it was drawn from"
+        yield NotTaken(f"relation #{number}", "relation", why)
+
+
+def _mem0_memory(item: Any, place: str) -> ForeignMemory | NotTaken:
+    """A memory of Mem0's for the gateway, or why it cannot be taken."""
+    if not isinstance(item, Mapping):
+        return NotTaken(place, "no_memory", "not an object")
+    called = item.get("id")
+    name = called if isinstance(called, str) and 0 < len(called) <= _NAME else place
+    text = item.get("memory", item.get("text"))
+    if not isinstance(text, str):
+        return NotTaken(name, "no_text", "no text under `memory`")
+    metadata = item.get("metadata")
+    found = dict(metadata) if isinstance(metadata, Mapping) else {}
+    if isinstance(item.get("categories"), list):
+        found.setdefault("categories", item["categories"])
+    return ForeignMemory("mem0", name, text, found, *_times(item))
+
+
+def langgraph_items(data: Any) -> Found:
+    """Every item of a LangGraph store (namespace, key, value), and what holds no text."""
+    return (_langgraph_item(item, place) for place, item in _listed(data, "items", "results"))
+
+
+def _langgraph_item(item: Any, place: str) -> ForeignMemory | NotTaken:
+    """An item of a LangGraph store for the gateway, or why it cannot be taken."""
+    if not isinstance(item, Mapping):
+        return NotTaken(place, "no_item", "not an object")
+    namespace, key = item.get("namespace", item.get("prefix")), item.get("key")
+    if isinstance(namespace, str):
+        namespace = namespace.split(".")
+    parts = [*namespace, key] if isinstance(namespace, list) else []
+    if not parts or not all(isinstance(part, str) for part in parts):
+        return NotTaken(place, "no_item", "no namespace and key")
+    name = "/".join(parts)[:_NAME]
+    text, rest = _text(item.get("value"))
+    if text is None:
+        return NotTaken(name, "no_text", f"no text under any of {', '.join(_TEXTS)}")
+    return ForeignMemory("langgraph", name, text, rest, *_times(item))
+
+
+def _text(value: Any) -> tuple[str | None, dict[str, Any]]:
+    """The text of a value, and what else the value says."""
+    if isinstance(value, str):
+        return value, {}
+    if not isinstance(value, Mapping):
+        return None, {}
+    for key in _TEXTS:
+        found = value.get(key)
+        if isinstance(found, str):
+            return found, {k: v for k, v in value.items() if k != key}
+        if isinstance(found, Mapping):
+            inner, rest = _text(found)
+            if inner is not None:
+                return inner, rest
+    return None, {}
+
+
+STORES: Mapping[str, Callable[[Any], Found]] = {
+    "mem0": mem0_memories,
+    "langgraph": langgraph_items,
+}
+"""How to read what each known store exported."""
+
+
+# --- the gateway takes them in ------------------------------------------------------------------
 
 # What happens to every entry of a session that closes, and says nothing about this one.
 _ALWAYS = frozenset({"dropped", "held"})

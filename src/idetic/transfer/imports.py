@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,7 @@ from idetic.audit.findings import Verified
 from idetic.audit.verify import check_head, examine
 from idetic.engine import Binding
 from idetic.errors import AnchorTaken, ExportRefused, InputError
-from idetic.model import Capability
-from idetic.plain_data import PlainData, plain
+from idetic.model import Capability, PlainData, plain
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.audit_rows import chain_name
 from idetic.store.export_rows import (
@@ -31,10 +30,10 @@ from idetic.store.export_rows import (
     spec_texts,
 )
 from idetic.telemetry import span
-from idetic.transfer.export_file import ExportFile, Header, RowBatch
+from idetic.transfer.exports import ExportFile, Header, RowBatch
+from idetic.verbs.arguments import Progress
 from idetic.verbs.declaration import verb
 
-Progress = Callable[[int, int], None]
 _PROFILE = {"name": str, "fingerprint": str, "profile": str, "dimensions": int, "active": bool}
 
 

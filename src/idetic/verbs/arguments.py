@@ -23,6 +23,8 @@ MAX_HITS = 200
 
 Kind = TypeVar("Kind", bound=StrEnum)
 Check = Callable[[object, str], Any]
+# Called with how much is done, and of how much.
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,15 @@ def listed(values: object, name: str) -> list[Any]:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InputError(f"{name} is a {type(values).__name__}, not a list.")
     return list(values)
+
+
+def plain(hint: Any) -> Any:
+    """A hint without its notes and without None; a union of several types stays one."""
+    if get_origin(hint) is Annotated:
+        return plain(get_args(hint)[0])
+    parts = [part for part in get_args(hint) if part is not NoneType]
+    optional = get_origin(hint) in (Union, UnionType) and len(parts) == 1
+    return plain(parts[0]) if optional else hint
 
 
 def check_for(hint: Any) -> Check | None:

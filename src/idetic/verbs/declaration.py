@@ -135,6 +135,7 @@ _COMMON = {
     "provenance": "Where it comes from: the keys that the spec declares.",
     "valid_at": "Since when it holds; ISO 8601 with a time zone.",
     "heard_from": "If you relay it: a weaker origin than your own.",
+    "speaker": "The name of whoever said it, where that is a person.",
     "typology": "The kind of memory.",
     "tier": "Only this tier.",
     "tiers": "Only these tiers.",

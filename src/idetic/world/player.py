@@ -20,8 +20,7 @@ from idetic.context import Worlds
 from idetic.errors import IdempotencyConflict
 from idetic.ids import uuid7
 from idetic.library.idetic import Idetic
-from idetic.persona.event_validation import EventDraft
-from idetic.persona.events import EventKind, Persona, Visibility
+from idetic.persona.events import EventDraft, EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.recall.embedding import Model

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, time, timedelta
 from uuid import UUID, uuid5
 
 from idetic.context import Worlds
+from idetic.ids import SystemClock
 from idetic.library.handles import Agent, Memory
 from idetic.model import Principal, Ref
-from idetic.ports import SystemClock
 from idetic.world.story import RuleText, Story, model_version
 
 AGENT = "world_agent"

@@ -1,6 +1,5 @@
 """`idetic keys …`: API keys from the shell. A key is an answer, and never an argument."""
 
-# ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
 from __future__ import annotations
 
 from dataclasses import fields
@@ -12,6 +11,14 @@ import typer
 from idetic.model import Capability
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.options import SCOPE, AgentName, Anchor, Dsn, Json, examples, group
+from idetic.surfaces.cli.sources import (
+    anchor_of,
+    moment_of,
+    principal_of,
+    stored_agent,
+    with_database,
+)
+from idetic.verbs.arguments import check_uuid
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,14 +71,6 @@ def create(
     json: Json = False,
 ) -> None:
     """Create a key for one anchor and one principal. It is printed once, on stdout."""
-    from idetic.surfaces.cli.sources import (
-        anchor_of,
-        moment_of,
-        principal_of,
-        stored_agent,
-        with_database,
-    )
-
     principal = principal_of(as_)
     until = moment_of(expires_at, "--expires-at") if expires_at else None
 
@@ -99,7 +98,6 @@ def list_(
     json: Json = False,
 ) -> None:
     """List keys, oldest first: what each stands for and whether it holds. Never the keys."""
-    from idetic.surfaces.cli.sources import with_database
 
     async def work(db: Idetic) -> tuple[list[ApiKey], datetime]:
         return await db.keys.list(agent), db.clock.now()
@@ -126,9 +124,6 @@ def rotate(
     json: Json = False,
 ) -> None:
     """Replace a key by one that stands for the same. The new one is printed once, on stdout."""
-    from idetic.surfaces.cli.sources import moment_of, with_database
-    from idetic.verbs.arguments import check_uuid
-
     wanted = check_uuid(key_id, "KEY_ID")
     until = moment_of(expires_at, "--expires-at") if expires_at else None
     grace = timedelta(hours=grace_hours)
@@ -139,9 +134,6 @@ def rotate(
 @app.command("revoke", epilog=examples("idetic keys revoke KEY_ID"))
 def revoke(key_id: KeyId, dsn: Dsn = None, json: Json = False) -> None:
     """End a key at once and for good."""
-    from idetic.surfaces.cli.sources import with_database
-    from idetic.verbs.arguments import check_uuid
-
     wanted = check_uuid(key_id, "KEY_ID")
     with_database(dsn, lambda db: db.keys.revoke(wanted))
     output.say(f"Key {wanted} is revoked.", {"id": wanted, "revoked": True}, json)

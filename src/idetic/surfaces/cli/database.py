@@ -3,7 +3,6 @@
 # ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import idetic
-from idetic.errors import InputError
 from idetic.surfaces.cli import config, output
 from idetic.surfaces.cli.options import Dsn, Json, Yes, examples, group
+from idetic.surfaces.cli.sources import agreed, with_admin_login, with_database
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,6 +34,11 @@ DISTRIBUTE = examples(
     "idetic distribute world_agent --plan > distribute.sql",
     "idetic distribute world_agent --yes --dsn postgresql://…",
 )
+_BEFORE_UPGRADE = {
+    "question": "Is there a backup, and shall this be done?",
+    "changes": "This changes the database",
+    "look": "Back it up, look at --plan",
+}
 
 db = group(
     "The embedded PostgreSQL server: start, stop, look.", "idetic db status", "idetic db start"
@@ -89,7 +93,6 @@ def doctor(dsn: Dsn = None, json: Json = False) -> int:
 
     from idetic.errors import DatabaseError
     from idetic.library.health import examine, unreachable
-    from idetic.surfaces.cli.sources import with_database
 
     try:
         checks = with_database(dsn, examine)
@@ -121,7 +124,6 @@ def upgrade(
     """
     from idetic.context import shipped_contexts
     from idetic.store.upgrade import check_upgrade, plan_upgrade
-    from idetic.surfaces.cli.sources import with_admin_login
 
     # Only one of the two logins is given: the other may have to be made.
     alone = bool(dsn) != bool(config.admin_dsn())
@@ -134,7 +136,7 @@ def upgrade(
             return planned, []
         check_upgrade(planned)
         # Nobody is asked where nothing is to be done or nothing of ours is there to lose.
-        if planned.empty or planned.fresh or yes or _agreed_to_upgrade(asking=not json):
+        if planned.empty or planned.fresh or yes or agreed(asking=not json, **_BEFORE_UPGRADE):
             return planned, await _run_upgrade(connection, planned, json, alone=alone)
         _tell(["Nothing was changed."], json)
         return planned, []
@@ -151,7 +153,7 @@ async def _run_upgrade(
     import getpass
 
     from idetic.context import shipped_contexts
-    from idetic.ports import SystemClock
+    from idetic.ids import SystemClock
     from idetic.store.connect import login_to_make
     from idetic.store.upgrade import plan_upgrade, run_upgrade
 
@@ -172,18 +174,6 @@ async def _run_upgrade(
     login = await login_to_make(connection) if planned.fresh and alone else None
     _tell([login] if login else [], as_json)
     return done
-
-
-def _agreed_to_upgrade(*, asking: bool) -> bool:
-    """Whether somebody at the terminal agrees; raises InputError where nobody can be asked."""
-    from idetic.surfaces.cli.sources import confirmed
-
-    if not (asking and sys.stdin.isatty()):
-        raise InputError(
-            "This changes the database, and there is no terminal to ask at.",
-            remedy="Back it up, look at --plan, then give --yes; nothing was changed.",
-        )
-    return confirmed("Is there a backup, and shall this be done?")
 
 
 def _tell(lines: Iterable[str], as_json: bool) -> None:
@@ -267,7 +257,6 @@ def distribute(
     Tables must be empty. What is distributed already stays, so it can be called again; without a
     terminal nobody can be asked, and it needs --yes.
     """
-    from idetic.surfaces.cli.sources import with_database
 
     async def work(db: Idetic) -> tuple[Distribution, bool]:
         """Plan and ask, then distribute; the flag says whether that was done."""
@@ -296,15 +285,10 @@ def distribute(
 
 
 def _agreed_to_move(plan: Distribution, *, asking: bool) -> bool:
-    """Whether somebody at the terminal agrees; raises InputError where nobody can be asked."""
-    from idetic.surfaces.cli.sources import confirmed
-
-    if not (asking and sys.stdin.isatty()):
-        raise InputError(
-            f"This would move {len(plan.pending)} tables, and there is no terminal to ask at.",
-            remedy="Look at --plan, then give --yes; nothing was changed.",
-        )
-    return confirmed(f"Distribute {', '.join(plan.agents)}?")
+    """Whether somebody at the terminal agrees that the tables move."""
+    question = f"Distribute {', '.join(plan.agents)}?"
+    changes = f"This would move {len(plan.pending)} tables"
+    return agreed(question, asking=asking, changes=changes, look="Look at --plan")
 
 
 def _counted(plan: Distribution) -> str:

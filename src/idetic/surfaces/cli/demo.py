@@ -17,6 +17,7 @@ import typer
 
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.options import Dsn, Json, examples
+from idetic.surfaces.cli.sources import with_database
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +69,6 @@ def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
         context.default_map = {context.invoked_subcommand: {"dsn": dsn, "json": json}}
         return
     from idetic.store.embedded import status
-    from idetic.surfaces.cli.sources import with_database
     from idetic.world.player import perform
 
     begun, stage = time.monotonic(), Stage(quiet=json)
@@ -96,8 +96,6 @@ def demo_world(dsn: Dsn = None, json: Json = False) -> None:
     It is the same each time and ends the day before it is loaded. A load that was interrupted is
     begun anew.
     """
-    from idetic.surfaces.cli.sources import with_database
-
     begun = time.monotonic()
     world = with_database(dsn, lambda db: loaded_world(db, quiet=json))
 
@@ -129,7 +127,6 @@ def demo_month(dsn: Dsn = None, json: Json = False) -> None:
 
     The clock is the story's, so it takes seconds; the outcome is the same each time.
     """
-    from idetic.surfaces.cli.sources import with_database
     from idetic.world.player import MONTH_BEGINS, perform
 
     begun, stage = time.monotonic(), Stage(quiet=json)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from idetic.errors import IdeticError, InputError
+from idetic.errors import IdeticError, InputError, SpecError
 from idetic.surfaces import unforeseen
 from idetic.surfaces.cli import output
 
@@ -39,12 +39,44 @@ def described(error: IdeticError) -> dict[str, Any]:
     return {**said, "problems": problems} if problems else said
 
 
-def print_error(console: Any, error: Mapping[str, Any]) -> None:
-    """An error that is one finding among others: its message, and its problems or its remedy."""
-    console.print(output.literal(error["message"], "red"), soft_wrap=True)
-    print_problems(console, error.get("problems", ()))
-    if not error.get("problems"):
-        console.print(output.literal(f"  → {error['remedy']}", "green"), soft_wrap=True)
+def check_each(
+    many: str,
+    source: str,
+    given: Sequence[str],
+    read: Callable[[str], tuple[dict[str, Any], str]],
+    *,
+    as_json: bool,
+) -> int:
+    """Check files one by one, and answer with what each holds or lacks; returns the exit code.
+
+    `read` returns what is known of a file, as data and in words. One that is not usable does not
+    hide the others.
+    """
+    found: list[dict[str, Any]] = []
+    good: dict[str, str] = {}
+    for each in given:
+        try:
+            known, good[each] = read(each)
+            found.append({source: each, "valid": True, **known})
+        except SpecError as error:
+            found.append({source: each, "valid": False, "error": described(error)})
+
+    def show(console: Any) -> None:
+        """Print each file as valid, or its problems or remedy."""
+        for one in found:
+            name = one[source]
+            if one["valid"]:
+                said = output.literal(f"{name}: ", "bold") + output.literal("valid", "green")
+                console.print(said + output.literal(f", {good[name]}"), soft_wrap=True)
+                continue
+            error = one["error"]
+            console.print(output.literal(error["message"], "red"), soft_wrap=True)
+            print_problems(console, error.get("problems", ()))
+            if not error.get("problems"):
+                console.print(output.literal(f"  → {error['remedy']}", "green"), soft_wrap=True)
+
+    output.answer({many: found}, as_json, show)
+    return 0 if all(one["valid"] for one in found) else SpecError.exit_code
 
 
 def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:

@@ -7,15 +7,15 @@ What a command works with is imported when it runs: `--help` stays fast.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from idetic.errors import IdeticError, SpecError
+from idetic.errors import IdeticError
 from idetic.surfaces.cli import failures, output
 from idetic.surfaces.cli.options import Dsn, Json, examples, group
+from idetic.surfaces.cli.sources import with_database
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,35 +47,16 @@ def check(
         list[str], typer.Argument(metavar="FILE…", show_default=False, help="Identity files.")
     ],
     json: Json = False,
-) -> None:
+) -> int:
     """Check identity files: every problem with its place and its remedy."""
-    found = [_checked(file) for file in files]
-    output.answer({"identities": found}, json, lambda console: _show_checked(console, found))
-    if not all(each["valid"] for each in found):
-        raise typer.Exit(SpecError.exit_code)
-
-
-def _checked(file: str) -> dict[str, Any]:
-    """What one identity file's check found; an error is data here, so that other files go on."""
     from idetic.persona.identity import Identity
 
-    try:
-        identity = Identity.load(file)
-    except SpecError as error:
-        return {"file": file, "valid": False, "error": failures.described(error)}
-    known = {"agent_id": identity.agent_id, "version": identity.version}
-    return {"file": file, "valid": True, **known}
+    def read(file: str) -> tuple[dict[str, Any], str]:
+        found = Identity.load(file)
+        known = {"agent_id": found.agent_id, "version": found.version}
+        return known, f"{found.agent_id} version {found.version}"
 
-
-def _show_checked(console: Console, found: Sequence[dict[str, Any]]) -> None:
-    """Print each file as valid, or its problems."""
-    for each in found:
-        if each["valid"]:
-            good = output.literal(f"{each['file']}: ", "bold") + output.literal("valid", "green")
-            said = f", {each['agent_id']} version {each['version']}"
-            console.print(good + output.literal(said), soft_wrap=True)
-            continue
-        failures.print_error(console, each["error"])
+    return failures.check_each("identities", "file", files, read, as_json=json)
 
 
 @app.command(
@@ -113,7 +94,6 @@ def import_events(
     Progress is on stderr. Ends with 1 if a line is not in the log, and says which and why. Dream
     afterwards, for vectors.
     """
-    from idetic.surfaces.cli.sources import with_database
 
     async def run(db: Idetic) -> ImportReport:
         """Import the file's events and tell progress on stderr."""
@@ -167,8 +147,6 @@ def close_catalog(dsn: Dsn = None, json: Json = False) -> None:
     PUBLIC, in this database, and gives it to pg_monitor. It needs a superuser's login
     (IDETIC_ADMIN_DSN); the embedded server's is closed already. Twice is once.
     """
-    from idetic.surfaces.cli.sources import with_database
-
     closed = with_database(dsn, lambda db: db.close_catalog())
     said = f"Closed to PUBLIC: {len(closed)}." if closed else "All of it was closed already."
     output.answer({"closed": closed}, json, lambda console: console.print(said))
@@ -188,7 +166,6 @@ def dream(
     if something is still not covered, and says what.
     """
     from idetic.persona.identity import Identity
-    from idetic.surfaces.cli.sources import with_database
 
     known = Identity.load(identity)
 

@@ -94,6 +94,8 @@ def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> N
     shown = _SHOWN.get(type(value))
     if shown is not None:
         shown(console, value, place)
+    elif said := _SAID.get(type(value)):
+        console.print(output.literal(said(value)), soft_wrap=True)
     elif isinstance(value, Mapping):
         console.print(output.facts({str(key): each for key, each in value.items()}))
     elif is_dataclass(value):
@@ -226,11 +228,6 @@ def _show_text(_: Console, made: Context | Answered, place: Place) -> None:
     output.write(f"{output.visible(made.text)}\n")
 
 
-def _show_embedded(console: Console, done: Embedded, _: Place) -> None:
-    """Print how many entries were given vectors."""
-    console.print(f"{done.embedded} entries embedded.")
-
-
 def _show_verified(console: Console, found: Verified, _: Place) -> None:
     """Print whether the chain is intact, what it was compared with, and the first problems."""
     compared = "no head was given, so a tail that was cut off whole would not show"
@@ -255,15 +252,10 @@ def _show_verified(console: Console, found: Verified, _: Place) -> None:
         console.print(output.literal(f"What to do: {ChainBroken.remedy}"), soft_wrap=True)
 
 
-def _show_explained(console: Console, found: ActionExplanation, _: Place) -> None:
-    """Print what an action rested on, in sentences."""
-    console.print(output.literal(found.explain()), soft_wrap=True)
-
-
-def _show_erased(console: Console, done: Erased, _: Place) -> None:
-    """Print what was erased, and what was kept and why."""
+def _erased(done: Erased) -> str:
+    """What was erased, and what was kept and why, in sentences."""
     kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in done.kept]
-    console.print(output.literal("\n".join([str(done), *kept])), soft_wrap=True)
+    return "\n".join([str(done), *kept])
 
 
 _SHOWN: dict[type, Callable[[Console, Any, Place], None]] = {
@@ -272,10 +264,13 @@ _SHOWN: dict[type, Callable[[Console, Any, Place], None]] = {
     Recall: _show_recall,
     Context: _show_text,
     Answered: _show_text,
-    Embedded: _show_embedded,
     Verified: _show_verified,
-    ActionExplanation: _show_explained,
-    Erased: _show_erased,
+}
+# Answers that are sentences.
+_SAID: dict[type, Callable[[Any], str]] = {
+    Embedded: lambda done: f"{done.embedded} entries embedded.",
+    ActionExplanation: ActionExplanation.explain,
+    Erased: _erased,
 }
 _ROWS: dict[type, Callable[[Any], dict[str, object]]] = {
     Entry: _entry,

@@ -25,6 +25,7 @@ from idetic.surfaces.cli.options import (
     MaybeAs,
     examples,
 )
+from idetic.surfaces.cli.sources import memory_of, principal_of, read_text, with_database
 
 if TYPE_CHECKING:
     from idetic.jobs.worker import Counts
@@ -65,7 +66,6 @@ def serve(
     Callers need an API key: `idetic keys create` makes one. With --demo, the demo world is
     loaded, and keys to it are printed that end with the server.
     """
-    from idetic.surfaces.cli.sources import with_database
 
     async def work(db: Idetic) -> None:
         """Serve until stopped; keys to the demo world hold no longer than that."""
@@ -157,7 +157,6 @@ def worker(
     is 1 if a job failed for good.
     """
     from idetic.jobs.worker import Worker, stopping_on_signals
-    from idetic.surfaces.cli.sources import with_database
 
     async def work(db: Idetic) -> Counts:
         """Work until a signal stops it, or only through what is due."""
@@ -220,8 +219,6 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
     Over stdin and stdout, the scope is an API key's, or --agent, --anchor and --as for a database
     of your own. Over HTTP each request shows its key: `Authorization: Bearer idk_…`.
     """
-    from idetic.surfaces.cli.sources import with_database
-
     _prepare_mcp(max_tokens)
     # Taken out of the environment: no process that we start needs it.
     kept = os.environ.pop(KEY, None)
@@ -279,8 +276,6 @@ def _typed(context: typer.Context, name: str) -> bool:
 
 def _key(key_file: str | None, from_environment: str | None, *, typed: bool) -> str | None:
     """The key of a stdio connection; a scope typed beside it is refused, not weighed."""
-    from idetic.surfaces.cli.sources import read_text
-
     given = read_text(key_file) if key_file is not None else from_environment
     if given is not None and typed:
         raise UsageRefused(
@@ -294,7 +289,6 @@ async def _holder(
     db: Idetic, key: str | None, agent: str | None, anchor: list[str], as_: str | None
 ) -> Any:
     """Whose memory the connection serves: the key's, or that of a scope as typed."""
-    from idetic.surfaces.cli.sources import memory_of, principal_of
     from idetic.surfaces.mcp.callers import Local, OneKey
 
     if key is not None:

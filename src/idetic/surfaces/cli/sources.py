@@ -1,5 +1,6 @@
 """Where a command's input comes from: a database, a scope, a spec, a file, a pair of words."""
 
+# ruff: noqa: PLC0415 - memory is imported when it is opened: `idetic --help` stays quick
 from __future__ import annotations
 
 import os
@@ -8,24 +9,21 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
 from idetic.errors import AnchorRefused, InputError, SpecNotFound
-from idetic.library.handles import Agent, Memory
-from idetic.library.idetic import Idetic
-from idetic.library.persona import is_persona
 from idetic.model import Principal, PrincipalKind
-from idetic.persona.events import Persona, persona_of
-from idetic.spec.loader import load
-from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import KeyType
-from idetic.store.connect import admin_connection
-from idetic.store.database import Connection
-from idetic.store.registry import SpecVersion
 from idetic.surfaces.cli import config, output
 from idetic.verbs.arguments import check_text
+
+if TYPE_CHECKING:
+    from idetic.library.handles import Agent, Memory
+    from idetic.library.idetic import Idetic
+    from idetic.spec.memory_spec import MemorySpec
+    from idetic.store.database import Connection
+    from idetic.store.registry import SpecVersion
 
 T = TypeVar("T")
 
@@ -37,6 +35,8 @@ _FILE_LIMIT = 1 << 20
 
 def with_database(dsn: str | None, work: Callable[[Idetic], Awaitable[T]]) -> T:
     """Open the database, do the work, close it again."""
+    from idetic.library.idetic import Idetic
+
     chosen, admin = _logins(dsn)
 
     async def run() -> T:
@@ -48,6 +48,8 @@ def with_database(dsn: str | None, work: Callable[[Idetic], Awaitable[T]]) -> T:
 
 def with_admin_login(dsn: str | None, work: Callable[[Connection], Awaitable[T]]) -> T:
     """Reach the database with the admin login, of whatever release it is, and do the work."""
+    from idetic.store.connect import admin_connection
+
     chosen, admin = _logins(dsn)
 
     async def run() -> T:
@@ -93,6 +95,10 @@ async def stored_agent(db: Idetic, name: str) -> Agent:
 
     `persona_agent/subconscious` is the memory of its other persona.
     """
+    from idetic.library.persona import is_persona
+    from idetic.persona.events import Persona, persona_of
+    from idetic.spec.loader import load
+
     name, _, persona = name.partition("/")
     versions = await db.spec_versions()
     stored = [each for each in versions if each.agent == name]
@@ -110,6 +116,8 @@ async def stored_agent(db: Idetic, name: str) -> Agent:
 
 def anchor_of(spec: MemorySpec, given: Sequence[str]) -> dict[str, Any]:
     """The anchor in the types that the spec declares; whether it fits is for `bind` to say."""
+    from idetic.spec.primitives import KeyType
+
     kinds = {key.name: key.type for key in spec.anchor.keys}
     values: dict[str, Any] = {}
     for key, value in pairs(given, "--anchor").items():
@@ -146,18 +154,20 @@ def moment_of(text: str, option: str) -> datetime:
 
 def read_specs(sources: Iterable[str], dsn: str | None) -> list[MemorySpec]:
     """Specs by shipped name, by file, or `agent@version`; only the last opens a database."""
+    from idetic.spec.loader import load
+
     wanted = list(sources)
     if not any(_STORED.match(source) for source in wanted):
         return [load(source) for source in wanted]
 
     async def read(db: Idetic) -> list[MemorySpec]:
         stored = await db.spec_versions()
-        return [_stored(source, stored) or load(source) for source in wanted]
+        return [load(_stored(source, stored) or source) for source in wanted]
 
     return with_database(dsn, read)
 
 
-def _stored(source: str, versions: list[SpecVersion]) -> MemorySpec | None:
+def _stored(source: str, versions: list[SpecVersion]) -> Any:
     """The spec that `agent@version` names; None for a source of another form."""
     named = _STORED.match(source)
     if named is None:
@@ -165,7 +175,7 @@ def _stored(source: str, versions: list[SpecVersion]) -> MemorySpec | None:
     agent, number = named[1], int(named[2])
     for each in versions:
         if (each.agent, each.version) == (agent, number):
-            return load(each.spec)
+            return each.spec
     stored = ", ".join(str(each.version) for each in versions if each.agent == agent)
     raise SpecNotFound(
         f"This database holds no version {number} of {agent}.",
@@ -173,8 +183,18 @@ def _stored(source: str, versions: list[SpecVersion]) -> MemorySpec | None:
     )
 
 
-def confirmed(question: str) -> bool:
-    """Whether somebody at the terminal says yes."""
+def agreed(question: str, *, asking: bool, changes: str | None, look: str) -> bool:
+    """Whether somebody at the terminal says yes.
+
+    Where nobody can be asked, what it `changes` is refused; where it changes nothing, it goes on.
+    """
+    if not (asking and sys.stdin.isatty()):
+        if changes is None:
+            return True
+        raise InputError(
+            f"{changes}, and there is no terminal to ask at.",
+            remedy=f"{look}, then give --yes; nothing was changed.",
+        )
     output.console(stderr=True).print(output.literal(f"{question} [y/N] "), end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -3,16 +3,16 @@
 # ruff: noqa: PLC0415 - the work is imported when it is asked for: `idetic --help` stays quick
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from idetic.errors import InputError, PlanRefused, SpecError
+from idetic.errors import PlanRefused
 from idetic.surfaces.cli import failures, output
 from idetic.surfaces.cli.options import Dsn, Json, SpecSource, Yes, examples, group
+from idetic.surfaces.cli.sources import agreed, read_specs, with_database, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,35 +56,14 @@ def check(
     json: Json = False,
 ) -> int:
     """Check specs and list every problem with its place and remedy. Exit code 5 if any."""
-    # One that is not usable does not hide the others.
-    found = [_checked(source) for source in specs]
-
-    def show(console: Console) -> None:
-        for each in found:
-            _show_checked(console, each)
-
-    output.answer({"specs": found}, json, show)
-    return 0 if all(each["valid"] for each in found) else SpecError.exit_code
-
-
-def _checked(source: str) -> dict[str, Any]:
-    """What one spec's check found; an error is data here, so that other specs go on."""
     from idetic.spec.loader import load
 
-    try:
-        spec = load(source)
-    except SpecError as error:
-        return {"source": source, "valid": False, "error": failures.described(error)}
-    return {"source": source, "valid": True, "agent": spec.agent, "digest": spec.digest}
+    def read(source: str) -> tuple[dict[str, Any], str]:
+        found = load(source)
+        known = {"agent": found.agent, "digest": found.digest}
+        return known, f"digest {found.digest[:12]}"
 
-
-def _show_checked(console: Console, found: dict[str, Any]) -> None:
-    """Print a spec as valid with its digest, or its problems."""
-    if found["valid"]:
-        good = output.literal(f"{found['source']}: ", "bold") + output.literal("valid", "green")
-        console.print(good + output.literal(f", digest {found['digest'][:12]}"), soft_wrap=True)
-        return
-    failures.print_error(console, found["error"])
+    return failures.check_each("specs", "source", specs, read, as_json=json)
 
 
 @app.command(
@@ -96,7 +75,6 @@ def _show_checked(console: Console, found: dict[str, Any]) -> None:
 def render(spec: SpecSource, out: Out = None, dsn: Dsn = None, json: Json = False) -> None:
     """Show a spec as a readable Markdown page, with the defaults it accepted."""
     from idetic.spec.render import render as page_of
-    from idetic.surfaces.cli.sources import read_specs, write_text
 
     (found,) = read_specs([spec], dsn)
     page = page_of(found)
@@ -118,7 +96,6 @@ def render(spec: SpecSource, out: Out = None, dsn: Dsn = None, json: Json = Fals
 def diff(old: SpecSource, new: SpecSource, dsn: Dsn = None, json: Json = False) -> None:
     """Show what differs between two specs, primitive by primitive."""
     from idetic.spec.differences import differences
-    from idetic.surfaces.cli.sources import read_specs
 
     before, after = read_specs([old, new], dsn)
     found = differences(before, after)
@@ -147,7 +124,6 @@ def list_(dsn: Dsn = None, json: Json = False) -> None:
     """List the specs that ship with Idetic and every version that the database holds."""
     from idetic.spec.loader import load, shipped
     from idetic.store.embedded import status
-    from idetic.surfaces.cli.sources import with_database
 
     ours = [load(name) for name in shipped()]
     # A look at what is stored should not make an embedded database.
@@ -183,8 +159,6 @@ def list_(dsn: Dsn = None, json: Json = False) -> None:
 )
 def plan(spec: SpecSource, dsn: Dsn = None, json: Json = False) -> None:
     """Show what applying a spec would change in the database. Changes nothing."""
-    from idetic.surfaces.cli.sources import read_specs, with_database
-
     (wanted,) = read_specs([spec], dsn)
     planned = with_database(dsn, lambda db: _planned(db, wanted))
     output.answer(_plan_data(planned), json, lambda console: _show_plan(console, planned))
@@ -201,7 +175,6 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
     holds then needs --yes.
     """
     from idetic.store.registry import check_upgraded
-    from idetic.surfaces.cli.sources import read_specs, with_database
 
     (wanted,) = read_specs([spec], dsn)
 
@@ -212,8 +185,8 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
             _show_plan(output.console(), planned)
         check_upgraded(planned[0])
         _check(planned[0])
-        agreed = yes or planned[0].empty or _agreed(planned[0], asking=not json)
-        return planned, await db.apply(wanted) if agreed and not planned[0].empty else None
+        wants = yes or planned[0].empty or _agreed(planned[0], asking=not json)
+        return planned, await db.apply(wanted) if wants and not planned[0].empty else None
 
     planned, applied = with_database(dsn, work)
     shown = planned[0]
@@ -254,17 +227,11 @@ def _check(plan: Plan) -> None:
 
 def _agreed(plan: Plan, *, asking: bool) -> bool:
     """Whether to apply: somebody agrees, or nobody can be asked and the agent is new."""
-    from idetic.surfaces.cli.sources import confirmed
-
-    if asking and sys.stdin.isatty():
-        return confirmed(f"Apply this to {plan.spec.agent}?")
+    question, changes = f"Apply this to {plan.spec.agent}?", None
     if plan.from_version is not None:
-        raise InputError(
-            f"This changes {plan.spec.agent}, which the database holds in version "
-            f"{plan.from_version}, and there is no terminal to ask at.",
-            remedy="Look at `idetic spec plan`, then give --yes; nothing was changed.",
-        )
-    return True
+        held = f"which the database holds in version {plan.from_version}"
+        changes = f"This changes {plan.spec.agent}, {held}"
+    return agreed(question, asking=asking, changes=changes, look="Look at `idetic spec plan`")
 
 
 def _plan_data(planned: Planned) -> dict[str, Any]:
@@ -340,7 +307,6 @@ def new(
     """
     from idetic.spec.interview import build
     from idetic.spec.loader import parse
-    from idetic.surfaces.cli.sources import write_text
     from idetic.surfaces.cli.spec_interview import answers_given, interview
 
     asked = answers is None and not given

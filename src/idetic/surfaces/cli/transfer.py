@@ -12,6 +12,7 @@ import typer
 from idetic.surfaces.cli import output
 from idetic.surfaces.cli.failures import UsageRefused
 from idetic.surfaces.cli.options import SCOPE, AgentName, Anchor, As, Dsn, Json, examples
+from idetic.surfaces.cli.sources import memory_of, principal_of, with_database, with_memory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,8 +55,6 @@ def export(
 
     The file is as confidential as the memory. Erasing somebody later does not reach it.
     """
-    from idetic.surfaces.cli.sources import with_memory
-
     if file == "-" and json:
         raise UsageRefused("--json and an export to stdout cannot share stdout.")
 
@@ -98,7 +97,6 @@ def import_(
 
     Everything is verified before anything stays.
     """
-    from idetic.surfaces.cli.sources import memory_of, principal_of, with_database
     from idetic.surfaces.cli.verbs import read_head
 
     who = principal_of(as_)
@@ -137,8 +135,6 @@ def adopt(
     json: Json = False,
 ) -> None:
     """Take in what another store exported: each memory passes the gateway, with low trust."""
-    from idetic.surfaces.cli.sources import with_memory
-
     done = with_memory(
         agent, anchor, as_, dsn, lambda memory: memory.adopt(from_, file, dry_run=dry_run)
     )

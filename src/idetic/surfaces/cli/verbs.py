@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from types import GenericAlias, NoneType, UnionType
+from types import GenericAlias, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from uuid import UUID
 
@@ -36,7 +36,7 @@ from idetic.surfaces.cli.failures import UsageRefused
 from idetic.surfaces.cli.options import SCOPE, AgentName, Anchor, As, Dsn, Json, examples
 from idetic.surfaces.cli.renderers import answer
 from idetic.surfaces.cli.sources import moment_of, pairs, read_text, with_memory, write_text
-from idetic.verbs.arguments import Between, check_uuid
+from idetic.verbs.arguments import Between, check_uuid, plain
 from idetic.verbs.declaration import PROGRESS, VERBS, Parameter, Verb
 from idetic.verbs.handle import AsyncHandle
 
@@ -123,9 +123,9 @@ class Input:
         kind = GenericAlias(list, (kind,)) if self.several else kind
         default: Any = inspect.Parameter.empty
         if not parameter.required or self.from_stdin:
-            plain = type(parameter.default) in (int, bool, str)
-            default = parameter.default if plain else None
-            kind = kind if plain else kind | None
+            simple = type(parameter.default) in (int, bool, str)
+            default = parameter.default if simple else None
+            kind = kind if simple else kind | None
         told: dict[str, Any] = {
             "help": self.help,
             "metavar": self.metavar,
@@ -153,7 +153,7 @@ class Input:
         if get_origin(self.kind) in _MAPPINGS or self.kind is Claim:
             given = pairs(typed, self.label)
             return given if spec is None else _listed(spec, given)
-        reader: Reader = _READERS.get(self.kind, _as_typed)
+        reader: Reader = _READERS.get(self.kind, lambda text, _: text)
         check = self.parameter.check
         several = [reader(one, self.label) for one in typed] if self.several else None
         value = reader(typed, self.label) if several is None else several
@@ -312,12 +312,6 @@ def _progress(verb: Verb[..., Any], *, quiet: bool) -> Iterator[dict[str, Any]]:
         yield {PROGRESS: report}
 
 
-def _as_typed(text: Any, label: str) -> Any:
-    """The value as typer read it, for kinds that need no reader of their own."""
-    del label
-    return text
-
-
 def _ref(text: str, label: str) -> Ref:
     """`rule:UUID` or `rule:UUID@3` as a reference."""
     named = _REF.match(text)
@@ -369,13 +363,9 @@ _MAPPINGS = (dict, Mapping)
 
 
 def _plain(hint: Any) -> Any:
-    """An annotation without its notes and without None; None where it allows several types."""
-    if get_origin(hint) is Annotated:
-        return _plain(get_args(hint)[0])
-    if get_origin(hint) in (Union, UnionType):
-        parts = [part for part in get_args(hint) if part is not NoneType]
-        return _plain(parts[0]) if len(parts) == 1 else None
-    return hint
+    """The one type that an annotation allows; None where it allows several."""
+    kind = plain(hint)
+    return None if get_origin(kind) in (Union, UnionType) else kind
 
 
 def _typeable(kind: Any) -> bool:

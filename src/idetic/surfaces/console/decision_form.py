@@ -12,6 +12,7 @@ from nicegui import events
 from idetic.library.handles import Memory
 from idetic.model import Capability, Receipt
 from idetic.surfaces.console import elements as el
+from idetic.surfaces.console.markup import part
 from idetic.surfaces.console.page_context import PageContext
 
 Changed = Callable[[], Awaitable[None]]
@@ -89,12 +90,11 @@ class DecisionForm:
 
 def reason_field(label: str) -> None:
     """Show the field for the reason: every decision has one, and the ledger keeps it."""
-    el.field(
-        "Reason",
-        wide=True,
-        name="reason",
-        required=True,
-        maxlength=str(_LONGEST_REASON),
-        aria_label=label,
-        placeholder="why, for the ledger",
-    )
+    attributes = {
+        "name": "reason",
+        "required": True,
+        "maxlength": _LONGEST_REASON,
+        "aria-label": label,
+        "placeholder": "why, for the ledger",
+    }
+    part("field", "Reason", attributes, wide=True)

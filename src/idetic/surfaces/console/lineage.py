@@ -9,42 +9,33 @@ from idetic.audit.explanation import ActionExplanation, ExplainedEntry
 from idetic.errors import NotFound
 from idetic.library.handles import Memory
 from idetic.model import Entry
-from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import Graph, Node
-from idetic.surfaces.console.wording import tail, titled, words
+from idetic.surfaces.console.wording import minute, tail, titled, words
 
 # As much as an eye can follow; the list of an action and its export have all of it.
-_MOST = 40
+MOST_DRAWN = 40
 _DEEPEST = 3
 
 
-async def entry_lineage(memory: Memory, entry: Entry) -> None:
+async def entry_lineage(memory: Memory, entry: Entry) -> Graph:
     """Draw the sources of an entry, level by level, and the entry that superseded it."""
     graph = Graph(entry.id, {entry.id: Node(0, "this entry", titled(entry))})
-    complete = await _add_sources(memory, graph, entry.id, 1)
+    await _add_sources(memory, graph, entry.id, 1)
     if entry.superseded_by is not None:
         follower = await memory.get(entry.superseded_by)
         graph.nodes[follower.id] = _node(follower.id, 1, "superseded by", follower)
         graph.edges.append((entry.id, follower.id))
-    if len(graph.nodes) == 1:
-        el.empty(
-            "It was made of nothing else.",
-            "Whoever wrote it stated it directly, and nothing came in its place.",
-        )
-        return
-    graph.draw("Lineage, from sources to what followed")
-    if not complete:
-        el.text("p", f"The first {_MOST} sources are drawn.", "quiet small")
+    return graph
 
 
-async def _add_sources(memory: Memory, graph: Graph, target: UUID, depth: int) -> bool:
-    """Add the sources of an entry and theirs; whether there was room for all of them."""
-    complete = True
+async def _add_sources(memory: Memory, graph: Graph, target: UUID, depth: int) -> None:
+    """Add the sources of an entry and theirs, as far as there is room."""
     for source in await memory.lineage(target):
         known = source.source_id in graph.nodes
-        if not known and len(graph.nodes) > _MOST:
-            return False
+        if not known and len(graph.nodes) > MOST_DRAWN:
+            graph.complete = False
+            return
         graph.edges.append((source.source_id, target))
         if known:
             continue
@@ -52,12 +43,10 @@ async def _add_sources(memory: Memory, graph: Graph, target: UUID, depth: int) -
             entry = await memory.get(source.source_id)
         except NotFound:
             entry = None
-        said = f"{words(source.relation)}, {words(source.origin)}"
-        about = f"{said}, {source.observed_at:%Y-%m-%d %H:%M}"
-        graph.nodes[source.source_id] = _node(source.source_id, -depth, about, entry)
+        said = f"{words(source.relation)}, {words(source.origin)}, {minute(source.observed_at)}"
+        graph.nodes[source.source_id] = _node(source.source_id, -depth, said, entry)
         if entry and depth < _DEEPEST:
-            complete &= await _add_sources(memory, graph, source.source_id, depth + 1)
-    return complete
+            await _add_sources(memory, graph, source.source_id, depth + 1)
 
 
 def _node(entry_id: UUID, column: int, about: str, entry: Entry | None) -> Node:
@@ -66,11 +55,11 @@ def _node(entry_id: UUID, column: int, about: str, entry: Entry | None) -> Node:
     return Node(column, about, said, at(f"/entries/{entry_id}"))
 
 
-def action_lineage(found: ActionExplanation) -> None:
+def action_lineage(found: ActionExplanation) -> Graph:
     """Draw an action at the left; to the right its entries, and what they were made of."""
     known = {each.id: each for each in found.everything()}
     columns = _columns(found, known)
-    about = f"the action, {found.at:%Y-%m-%d %H:%M}"
+    about = f"the action, {minute(found.at)}"
     graph = Graph(found.action_id, {found.action_id: Node(0, about, words(found.kind))})
     graph.edges += [(found.action_id, each.id) for each in found.entries]
     for entry_id, column in columns.items():
@@ -79,7 +68,7 @@ def action_lineage(found: ActionExplanation) -> None:
         # Whatever went into a source went into the entry too; only the nearest step is drawn.
         sources = (source.entry_id for source in entry.sources)
         graph.edges += [(entry_id, each) for each in sources if columns.get(each) == column + 1]
-    graph.draw("From the action to what it rested on")
+    return graph
 
 
 def _columns(found: ActionExplanation, known: Mapping[UUID, ExplainedEntry]) -> dict[UUID, int]:
@@ -91,7 +80,7 @@ def _columns(found: ActionExplanation, known: Mapping[UUID, ExplainedEntry]) -> 
         sources = [(s.entry_id, columns[one] + 1) for one in level for s in known[one].sources]
         level = []
         for source, column in sources:
-            new = source in known and (source in columns or len(columns) < _MOST)
+            new = source in known and (source in columns or len(columns) < MOST_DRAWN)
             if new and columns.get(source, 0) < column:
                 columns[source] = column
                 level.append(source)

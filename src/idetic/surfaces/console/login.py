@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
-from jinja2 import Environment, FileSystemLoader
 from starlette.responses import HTMLResponse, RedirectResponse
 
 import idetic
@@ -20,6 +19,7 @@ from idetic.errors import IdeticError, KeyRefused
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 from idetic.surfaces.console.addresses import BASE, LOGIN, inside
+from idetic.surfaces.console.markup import rendered
 from idetic.surfaces.http.problems import described
 
 ASSETS = Path(__file__).parent / "assets"
@@ -108,9 +108,7 @@ def login_routes(logins: Logins) -> APIRouter:
 def _form(following: str, error: IdeticError | None = None) -> Response:
     """Fill in the form, escaped. What it says about an error is never the key."""
     told = None if error is None else described(error)
-    pages = Environment(loader=FileSystemLoader(ASSETS), autoescape=True)
-    page = pages.get_template("login.html").render(
-        base=BASE, version=idetic.__version__, next=following, told=told
-    )
+    version = idetic.__version__
+    page = rendered("login.html", base=BASE, version=version, next=following, told=told)
     status = 200 if error is None else error.http_status
     return HTMLResponse(page, status, {"Cache-Control": "no-store"})

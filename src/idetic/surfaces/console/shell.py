@@ -22,6 +22,7 @@ from idetic.model import Capability
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import BASE, at
 from idetic.surfaces.console.login import ASSETS, Logins, login_routes
+from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.origin_guard import OWNER, OriginGuard
 from idetic.surfaces.console.page_context import PageContext, open_context
 from idetic.surfaces.console.pages import PAGES, ConsolePage
@@ -108,7 +109,7 @@ async def _no_page(context: PageContext) -> Response | None:
     """Answer 404: there is no such page, or none that this login may know of."""
     with _frame(context, "No such page"):
         ui.context.client.status_code = HTTPStatus.NOT_FOUND
-        el.empty("There is no such page.", "Choose one from the menu.")
+        part("empty", "There is no such page.", "Choose one from the menu.")
     return None
 
 
@@ -118,7 +119,8 @@ async def _first_page(context: PageContext) -> Response | None:
         if page.listed and page.open_to(context):
             return RedirectResponse(at(page.path), HTTPStatus.SEE_OTHER)
     with _frame(context, "Nothing to see"):
-        el.empty(
+        part(
+            "empty",
             "This key has no page here.",
             "It may still write through the API. Log in with a key that may read.",
         )
@@ -138,11 +140,10 @@ def _frame(
     # NiceGUI wraps everything in a `main`; the one that counts is ours, below the menu.
     if client.content.parent_slot is not None:
         client.content.parent_slot.parent.tag = "div"
-    el.link("Skip to the page", "#main", "skip")
-    with el.text("header", cls="top"):
-        _header(context)
+    _header(context)
     with el.text("div", cls="below"):
-        _menu(context, page)
+        pages = [each for each in PAGES if each.listed and each.open_to(context)]
+        show("menu.html", pages=pages, current=page)
         with el.text("main", id="main", tabindex="-1"):
             with el.text("div", cls="title"):
                 el.text("h1", title)
@@ -153,36 +154,9 @@ def _frame(
 
 def _header(context: PageContext) -> None:
     """Show the bar above every page: search, who is logged in, the theme, and the logout."""
-    with el.link("", at("/"), "brand", aria_label="Idetic console, first page"):
-        el.text("img", src=f"{BASE}/assets/icon.svg", alt="", width="26", height="26")
-        el.text("span", "Idetic")
-    # It leads to the explorer, which customers and Actors do not have.
-    if context.may(Capability.READ) and not context.customer and not context.actor:
-        with el.address_form(at("/explore"), "search", role="search"):
-            label, hint = "Search memory", "Search memory  ( / )"
-            el.text(
-                "input", id="search", type="search", name="q", placeholder=hint, aria_label=label
-            )
-    with el.text("div", cls="who"):
-        principal = context.scope.principal
-        el.text("span", f"{principal.kind}: {principal.name}", "who-name")
-        # The title of an agent with two personas says that there are two.
-        agent = context.scope.anchor["agent_id"] if context.actor else context.spec.title
-        el.text("span", agent, "who-agent quiet")
-    label = "Change between light and dark"
-    with el.text("button", "", "button plain", type="button", aria_label=label) as theme:
-        theme.on("click", js_handler="() => window.ideticTheme()")
-        el.icon("contrast")
-    with el.text("form", method="post", action=f"{BASE}/logout"):
-        el.submit("Log out", "plain")
-
-
-def _menu(context: PageContext, current: ConsolePage | None) -> None:
-    """Show the pages that this login has, with the current one marked."""
-    with el.text("nav", cls="menu", aria_label="Pages"), el.text("ul"):
-        for page in PAGES:
-            if page.listed and page.open_to(context):
-                here = "page" if page is current else None
-                with el.text("li"), el.link("", at(page.path), aria_current=here):
-                    el.icon(page.icon)
-                    el.text("span", page.title)
+    # The search leads to the explorer, which customers and Actors do not have.
+    searches = context.may(Capability.READ) and not context.customer and not context.actor
+    # The title of an agent with two personas says that there are two.
+    agent = context.scope.anchor["agent_id"] if context.actor else context.spec.title
+    principal = context.scope.principal
+    show("header.html", base=BASE, searches=searches, principal=principal, agent=agent)

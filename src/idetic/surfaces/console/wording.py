@@ -1,17 +1,14 @@
-"""How values of memory appear in a page: short, in plain words, the same everywhere."""
+"""How values of memory read in a page: short, in plain words, the same everywhere."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from typing import Any
-from uuid import UUID
 
 from idetic.model import Entry, EntryState
-from idetic.recall.hits import NotUsed
-from idetic.surfaces.console import elements as el
-from idetic.surfaces.console.addresses import at
 
 _SHORT = 90
 # The kind of badge that shows a state.
@@ -40,9 +37,24 @@ def shortened(said: str, most: int = _SHORT) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def tail(id: UUID | None) -> str:  # noqa: A002 - reads as a noun
+def tail(id: object) -> str:  # noqa: A002 - reads as a noun
     """Return the end of an id, which tells those of one day apart."""
     return "-" if id is None else f"…{str(id)[-8:]}"
+
+
+def minute(at: datetime) -> str:
+    """Write a moment to the minute, in UTC as the ledger keeps it."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def age(seconds: float | None) -> str:
+    """Return an age in the largest unit that fits; a dash for none."""
+    if seconds is None:
+        return "-"
+    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{seconds:.0f} s"
 
 
 def titled(entry: Entry) -> str:
@@ -63,34 +75,3 @@ def as_text(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return {
         f"{prefix}{name}": one_line(value) for name, value in values.items() if value is not None
     }
-
-
-def summary(entry: Entry) -> None:
-    """Show an entry in a list: its text, its kind and its source; the time leads to its page."""
-    el.note(entry.body_text)
-    with el.row("small"):
-        marks(entry)
-        el.text("span", f"{words(entry.origin)}, trust {entry.trust}", "quiet")
-        with el.link("", at(f"/entries/{entry.id}")):
-            el.text("span", "Entry of ")
-            el.moment(entry.created_at)
-
-
-def marks(entry: Entry) -> None:
-    """Show badges for an entry's tier, its typology, and whatever is special about it."""
-    el.badge(f"{words(entry.tier)} · {words(entry.typology)}")
-    if entry.state is not EntryState.CURRENT:
-        el.badge(words(entry.state), KIND_OF_STATE[entry.state])
-    if entry.candidate:
-        el.badge("candidate", "warn")
-    if entry.exempt_at is not None:
-        el.badge("exempt from decay")
-
-
-def not_used(title: str, missing: Sequence[NotUsed]) -> None:
-    """Show which signals a recall went without, folded away with their reasons and remedies."""
-    if missing:
-        with el.aside(f"{title}: {', '.join(words(each.what) for each in missing)}"):
-            for each in missing:
-                said = f"{words(each.what).capitalize()}: {each.why}. {each.remedy}"
-                el.text("p", said, "small")

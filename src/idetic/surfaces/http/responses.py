@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request, Response, Security
@@ -103,55 +103,47 @@ async def progressing(request: Request, work: Work) -> Response:
     """Do long work; if the caller asks for events, say meanwhile how far it is."""
     if EVENTS not in request.headers.get("accept", ""):
         return answer(await work(None))
-    run = _Run(work)
-    first = await run.next()
-    if first[0] == "failed":
-        # Nothing was answered yet, so a refusal can still have its own status.
-        raise first[1]
+    events = _events(work)
+    # Nothing is answered before the first event, so a refusal can still have its own status.
+    first = await anext(events)
     # Proxies end a connection on which nothing is said, hence the ping.
-    return EventSourceResponse(_events(run, first), ping=15, sep="\n")
+    return EventSourceResponse(_written(first, events), ping=15, sep="\n")
 
 
-class _Run:
-    """Work in a task of its own, and the events it leaves."""
+async def _events(work: Work) -> AsyncGenerator[Event]:
+    """Do work in a task of its own, and yield its progress and then its outcome.
 
-    def __init__(self, work: Work):
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._task = asyncio.create_task(self._do(work))
+    What the work raises is raised here. A caller who leaves ends the work.
+    """
+    told: asyncio.Queue[Event | None] = asyncio.Queue()
 
-    async def next(self) -> Event:
-        """The next event; waits until there is one."""
-        return await self._events.get()
+    def tell(done: int, total: int) -> None:
+        told.put_nowait(("progress", {"done": done, "total": total}))
 
-    async def end(self) -> None:
-        """Let the work go: whoever asked for it may have left."""
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
-
-    async def _do(self, work: Work) -> None:
-        """Do the work; its progress and its outcome, good or bad, become events."""
-
-        def tell(done: int, total: int) -> None:
-            self._events.put_nowait(("progress", {"done": done, "total": total}))
-
-        try:
-            self._events.put_nowait(("done", await work(tell)))
-        except IdeticError as error:
-            self._events.put_nowait(("failed", error))
-        except Exception as error:  # noqa: BLE001 - the task's end; nobody else would hear of it
-            self._events.put_nowait(("failed", problems.unexpected(error)))
-
-
-async def _events(run: _Run, event: Event) -> AsyncIterator[ServerSentEvent]:
-    """The events of some work, from the first to its end; a caller who leaves ends the work."""
+    task = asyncio.ensure_future(work(tell))
+    task.add_done_callback(lambda _: told.put_nowait(None))
     try:
-        while True:
-            name, value = event
-            data = problems.described(value) if name == "failed" else value
-            yield ServerSentEvent(wire.as_json(data).decode(), event=name, sep="\n")
-            if name != "progress":
-                return
-            event = await run.next()
+        while (event := await told.get()) is not None:
+            yield event
+        yield "done", await task
     finally:
-        await run.end()
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _written(first: Event, events: AsyncGenerator[Event]) -> AsyncGenerator[ServerSentEvent]:
+    """Write events as they are sent, from the first to the end; an error is the last one."""
+    async with aclosing(events):
+        yield _sent(*first)
+        try:
+            async for name, value in events:
+                yield _sent(name, value)
+        except IdeticError as error:
+            yield _sent("failed", problems.described(error))
+        except Exception as error:  # noqa: BLE001 - the answer's end; nobody else would tell
+            yield _sent("failed", problems.described(problems.unexpected(error)))
+
+
+def _sent(name: str, data: Any) -> ServerSentEvent:
+    """An event as it is sent."""
+    return ServerSentEvent(wire.as_json(data).decode(), event=name, sep="\n")

@@ -24,7 +24,8 @@ from idetic.surfaces.http.responses import (
     routes,
 )
 from idetic.surfaces.http.schemas import page_model, shape
-from idetic.surfaces.request_forms import Id, arguments_of, body_model, carried, plain
+from idetic.surfaces.request_forms import Id, arguments_of, body_model, carried
+from idetic.verbs.arguments import plain
 from idetic.verbs.declaration import KEY, PROGRESS, VERBS, HttpRoute, Parameter, Verb
 
 _HOLE = re.compile(r"{(\w+)}")

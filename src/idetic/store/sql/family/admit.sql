@@ -209,7 +209,7 @@ BEGIN
                 {root_id},
                 -- end
                 tier, typology, session_id, interaction_id, body_text, envelope, claim_subject,
-                claim_attribute, claim_value, lexemes, substance, provenance, origin, trust,
+                claim_attribute, claim_value, lexemes, provenance, origin, trust,
                 valid_at, invalid_at, candidate, spec_version, content_hash, digest_salt,
                 created_at, created_by)
             SELECT p_tenant, p_anchor, item.memory,
@@ -218,7 +218,7 @@ BEGIN
                 -- end
                 item.tier, item.typology, p_session, p_interaction, item.body, item.envelope,
                 item.claim ->> 'subject', item.claim ->> 'attribute', item.claim ->> 'value',
-                to_tsvector('pg_catalog.english', item.body), item.substance, item.provenance,
+                to_tsvector('pg_catalog.english', concat_ws(': ', item.envelope ->> 'speaker', item.body)), item.provenance,
                 item.origin, item.trust, coalesce(item.valid_at, r_at), item.invalid_at,
                 coalesce(item.candidate, false), p_version, decode(item.hash, 'hex'),
                 decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name
@@ -305,7 +305,7 @@ BEGIN
                     {root_id},
                     -- end
                     tier, typology, session_id, interaction_id, body_text, envelope, claim_subject,
-                    claim_attribute, claim_value, lexemes, substance, provenance, origin, trust,
+                    claim_attribute, claim_value, lexemes, provenance, origin, trust,
                     valid_at, invalid_at, candidate, spec_version, content_hash, digest_salt,
                     created_at, created_by)
                 VALUES (p_tenant, p_anchor, item.memory,
@@ -314,7 +314,7 @@ BEGIN
                     -- end
                     item.tier, item.typology, p_session, p_interaction, item.body, item.envelope,
                     item.claim ->> 'subject', item.claim ->> 'attribute', item.claim ->> 'value',
-                    to_tsvector('pg_catalog.english', item.body), item.substance, item.provenance,
+                    to_tsvector('pg_catalog.english', concat_ws(': ', item.envelope ->> 'speaker', item.body)), item.provenance,
                     item.origin, item.trust, coalesce(item.valid_at, r_at), item.invalid_at,
                     coalesce(item.candidate, false), p_version, decode(item.hash, 'hex'),
                     decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name)

@@ -17,7 +17,7 @@ BEGIN
     END IF;
     FOREACH wanted IN ARRAY p_ids LOOP
         EXECUTE format('SET LOCAL idetic.erasing = %L', coalesce(wanted::text, ''));
-        UPDATE {family}_memory m SET body_text = '', lexemes = '', substance = NULL,
+        UPDATE {family}_memory m SET body_text = '', lexemes = '',
             envelope = CASE WHEN p_keep_envelope THEN m.envelope - 'claim' ELSE '{}' END,
             claim_subject = NULL, claim_attribute = NULL, claim_value = NULL,
             digest_salt = NULL, embedding_id = NULL

@@ -58,7 +58,7 @@ BEGIN
                 {root_id},
                 -- end
                 tier, typology, session_id, interaction_id, body_text, envelope, claim_subject,
-                claim_attribute, claim_value, lexemes, substance, provenance, origin, trust,
+                claim_attribute, claim_value, lexemes, provenance, origin, trust,
                 valid_at, invalid_at, candidate,
                 -- if log:
                 event_id, loop_id, importance,
@@ -70,7 +70,7 @@ BEGIN
                 -- end
                 item.tier, item.typology, item.session, item.interaction, item.body, item.envelope,
                 item.claim ->> 'subject', item.claim ->> 'attribute', item.claim ->> 'value',
-                to_tsvector('pg_catalog.english', item.body), item.substance, item.provenance,
+                to_tsvector('pg_catalog.english', concat_ws(': ', item.envelope ->> 'speaker', item.body)), item.provenance,
                 item.origin, item.trust, coalesce(item.valid_at, r_at), item.invalid_at,
                 coalesce(item.candidate, false),
                 -- if log:
@@ -83,11 +83,12 @@ BEGIN
                     item.provenance, root_key, r_at);
             END IF;
             IF item.copy_of IS NOT NULL THEN
-                -- It says exactly what its source said: it has its vector too, in the tenant's profile.
+                -- It says exactly what its source said: it has its vectors too, in the tenant's profile.
                 INSERT INTO {family}_memory_embeddings ({tenant}, anchor_id, embedding_id,
-                    memory_id, profile_id, tier, typology, embedding, embedded_at)
-                SELECT p_tenant, p_anchor, item.embedding, item.memory, e.profile_id, item.tier,
-                    item.typology, e.embedding, r_at
+                    memory_id, profile_id, tier, typology, embedding, embedded_at, piece)
+                SELECT p_tenant, p_anchor,
+                    CASE e.piece WHEN 0 THEN item.embedding ELSE gen_random_uuid() END,
+                    item.memory, e.profile_id, item.tier, item.typology, e.embedding, r_at, e.piece
                 FROM {family}_memory_embeddings e
                 WHERE e.{tenant} = p_tenant AND e.anchor_id = p_anchor
                   AND e.memory_id = item.copy_of AND e.profile_id = (

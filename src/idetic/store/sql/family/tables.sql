@@ -31,9 +31,8 @@ CREATE TABLE {family}_memory (
     claim_subject text,
     claim_attribute text,
     claim_value text,
-    -- What the lexical signal scores, and how much an entry states (questions do not count).
+    -- What the lexical signal scores.
     lexemes tsvector NOT NULL,
-    substance smallint,
     -- What was active when this was written (D5), by name; never a filter.
     provenance jsonb,
     origin idetic.origin NOT NULL,
@@ -141,7 +140,8 @@ CREATE TABLE {family}_memory_actions (
 CREATE INDEX {name}_actions_memory_idx ON {family}_memory_actions ({tenant}, anchor_id, memory_id);
 
 -- object: table {name}_memory_embeddings
--- The retrievable table (D11): insert-only, one row per (entry, profile). Vectors live apart
+-- The retrievable table (D11): insert-only, one row per (entry, profile) and piece: a text longer
+-- than the model reads has a vector for each of its overlapping pieces. Vectors live apart
 -- because updating a row that carries one re-inserts it into HNSW.
 CREATE TABLE {family}_memory_embeddings (
     {tenant} {tenant_type} NOT NULL,
@@ -154,8 +154,9 @@ CREATE TABLE {family}_memory_embeddings (
     -- Half precision: the pinned model's own output is fp16, and a scan reads half the pages.
     embedding {vector}.halfvec(384) NOT NULL,
     embedded_at timestamptz NOT NULL,
+    piece smallint NOT NULL DEFAULT 0,
     CONSTRAINT {name}_embeddings_pkey PRIMARY KEY ({tenant}, anchor_id, embedding_id),
-    CONSTRAINT {name}_embeddings_profile UNIQUE ({tenant}, anchor_id, memory_id, profile_id),
+    CONSTRAINT {name}_embeddings_profile UNIQUE ({tenant}, anchor_id, memory_id, profile_id, piece),
     CONSTRAINT {name}_embeddings_memory FOREIGN KEY ({tenant}, anchor_id, memory_id)
         REFERENCES {family}_memory ({tenant}, anchor_id, memory_id) ON DELETE RESTRICT
 );

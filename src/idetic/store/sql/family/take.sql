@@ -49,7 +49,7 @@ BEGIN
     FOR item IN SELECT e.value FROM jsonb_array_elements(p_rows) AS e (value) LOOP
         made := jsonb_populate_record(NULL::{table}, item - p_without);
         -- if entries:
-        made.lexemes := to_tsvector('pg_catalog.english', made.body_text);
+        made.lexemes := to_tsvector('pg_catalog.english', concat_ws(': ', made.envelope ->> 'speaker', made.body_text));
         made.embed_attempts := 0;
         -- end
         -- if rooted:

@@ -46,7 +46,7 @@ CREATE OR REPLACE TRIGGER immutable
         {root_id},
         -- end
         tier, typology, session_id, interaction_id, body_text, envelope, claim_subject,
-        claim_attribute, claim_value, lexemes, substance, provenance, origin, trust, spec_version,
+        claim_attribute, claim_value, lexemes, provenance, origin, trust, spec_version,
         -- if log:
         event_id, loop_id, importance,
         -- end
@@ -85,12 +85,12 @@ LANGUAGE plpgsql AS $$
 DECLARE
     -- What an entry says, in every form it is kept in; the rest is its identity and its life.
     payload CONSTANT text[] := ARRAY['body_text', 'envelope', 'claim_subject', 'claim_attribute',
-        'claim_value', 'lexemes', 'substance', 'digest_salt', 'embedding_id'];
+        'claim_value', 'lexemes', 'digest_salt', 'embedding_id'];
 BEGIN
     IF OLD.deleted_at IS NULL OR NEW.body_text <> '' OR NEW.lexemes <> ''
         OR NEW.envelope::jsonb NOT IN ('{}', OLD.envelope - 'claim')
-        OR num_nonnulls(NEW.claim_subject, NEW.claim_attribute, NEW.claim_value, NEW.substance,
-                        NEW.digest_salt, NEW.embedding_id) > 0
+        OR num_nonnulls(NEW.claim_subject, NEW.claim_attribute, NEW.claim_value, NEW.digest_salt,
+                        NEW.embedding_id) > 0
         OR to_jsonb(NEW) - payload <> to_jsonb(OLD) - payload THEN
         RAISE EXCEPTION 'idetic.append_only: a tombstone can be emptied, and nothing else'
             USING ERRCODE = 'ID001';

@@ -23,11 +23,11 @@ VALUES (%(tenant)s, %(activation_id)s, %(profile)s, %(at)s, %(by)s)
 -- query: pending
 -- Entries of this scope that have no vector in a profile, oldest first. Each is looked up: as an
 -- anti-join, tables that nobody has analysed yet are compared row by row.
-SELECT m.memory_id, m.tier, m.typology, m.body_text {keys} FROM {family}_memory m
+SELECT m.memory_id, m.tier, m.typology, concat_ws(': ', m.envelope ->> 'speaker', m.body_text) {keys} FROM {family}_memory m
 WHERE {scope m} AND m.deleted_at IS NULL AND m.archived_at IS NULL {embeddable} AND (
     SELECT true FROM {family}_memory_embeddings e
     WHERE {scope e} AND e.anchor_id = m.anchor_id AND e.memory_id = m.memory_id
-      AND e.profile_id = %(profile)s) IS NULL
+      AND e.profile_id = %(profile)s AND e.piece = 0) IS NULL
   AND (%(session_id)s::uuid IS NULL OR m.session_id = %(session_id)s)
   AND (%(after)s::uuid IS NULL OR m.memory_id > %(after)s)
 ORDER BY m.memory_id LIMIT %(limit)s
@@ -42,18 +42,19 @@ WHERE {scope m} AND m.deleted_at IS NULL AND m.archived_at IS NULL {embeddable} 
 -- query: store
 -- Vectors of one profile. Twice is once: a killed run is simply run again.
 INSERT INTO {family}_memory_embeddings ({tenant}, anchor_id, embedding_id, memory_id, profile_id,
-    tier, typology, embedding, embedded_at)
+    tier, typology, embedding, embedded_at, piece)
 VALUES {rows}
-ON CONFLICT ({tenant}, anchor_id, memory_id, profile_id) DO NOTHING
+ON CONFLICT ({tenant}, anchor_id, memory_id, profile_id, piece) DO NOTHING
 
 -- query: store_row
 (%(tenant)s, %(anchor_id_{n})s, %(embedding_id_{n})s, %(memory_id_{n})s, %(profile)s,
- %(tier_{n})s::idetic.tier, %(typology_{n})s::idetic.typology, %(vector_{n})s::{vector}.halfvec, %(at)s)
+ %(tier_{n})s::idetic.tier, %(typology_{n})s::idetic.typology, %(vector_{n})s::{vector}.halfvec, %(at)s,
+ %(piece_{n})s::smallint)
 
 -- query: point
 -- The memory rows point at their vectors of the profile in use.
 UPDATE {family}_memory m SET embedding_id = e.embedding_id, embed_error = NULL FROM {family}_memory_embeddings e
-WHERE {scope m} AND {scope e} AND e.memory_id = m.memory_id AND e.profile_id = %(profile)s
+WHERE {scope m} AND {scope e} AND e.memory_id = m.memory_id AND e.profile_id = %(profile)s AND e.piece = 0
   AND m.memory_id = ANY (%(ids)s::uuid[]) AND m.embedding_id IS DISTINCT FROM e.embedding_id
 
 -- query: failed

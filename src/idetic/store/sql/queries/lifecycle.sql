@@ -40,7 +40,7 @@ ORDER BY s.opened_at LIMIT %(limit)s
 -- rests on them. The vector is looked up for each entry and not joined: in tables that nobody has
 -- analysed yet the planner would compare every entry with every vector of the anchor.
 SELECT (SELECT v.embedding FROM {family}_memory_embeddings v
-        WHERE {scope v} AND v.memory_id = m.memory_id AND v.profile_id = (
+        WHERE {scope v} AND v.memory_id = m.memory_id AND v.piece = 0 AND v.profile_id = (
             SELECT p.profile_id FROM {family}_memory_profiles p WHERE {of_tenant p}
             ORDER BY p.activation_id DESC LIMIT 1))::text, {rests}, {columns}
 FROM {family}_memory m
@@ -105,7 +105,7 @@ ORDER BY l.position
 WITH mine AS MATERIALIZED (
     SELECT e.memory_id, e.embedding FROM {family}_memory_embeddings e JOIN {family}_memory m
         ON {scope m} AND m.memory_id = e.memory_id
-    WHERE {scope e} AND e.profile_id = %(profile)s AND e.tier = {tier} AND e.typology = {typology} AND {live m}
+    WHERE {scope e} AND e.profile_id = %(profile)s AND e.piece = 0 AND e.tier = {tier} AND e.typology = {typology} AND {live m}
 )
 SELECT q.n, found.memory_id, found.similarity
 FROM (SELECT u.n, u.v::{vector}.halfvec AS v
@@ -119,7 +119,7 @@ SELECT q.n, found.memory_id, found.similarity
 FROM (SELECT u.n, u.v::{vector}.halfvec AS v
       FROM unnest(%(numbers)s::integer[], %(vectors)s::text[]) AS u (n, v)) q CROSS JOIN LATERAL (
     SELECT e.memory_id, -(e.embedding OPERATOR({vector}.<#>) q.v) AS similarity FROM {family}_memory_embeddings e
-    WHERE {scope e} AND e.profile_id = %(profile)s AND e.tier = {tier} AND e.typology = {typology}
+    WHERE {scope e} AND e.profile_id = %(profile)s AND e.piece = 0 AND e.tier = {tier} AND e.typology = {typology}
       AND (e.memory_id IN (SELECT m.memory_id FROM {family}_memory m
                            WHERE {scope m} AND m.tier = {tier} AND m.typology = {typology} AND {live m})) IS TRUE
     ORDER BY e.embedding OPERATOR({vector}.<#>) q.v LIMIT %(most)s) found

@@ -24,7 +24,8 @@ SELECT count(*), min(m.created_at) FROM {family}_memory m WHERE {scope m} AND {w
 -- query: without_vector
 m.deleted_at IS NULL AND m.archived_at IS NULL AND (
     SELECT true FROM {family}_memory_embeddings e
-    WHERE {scope e} AND e.anchor_id = m.anchor_id AND e.memory_id = m.memory_id AND e.profile_id = (
+    WHERE {scope e} AND e.anchor_id = m.anchor_id AND e.memory_id = m.memory_id AND e.piece = 0
+      AND e.profile_id = (
         SELECT p.profile_id FROM {family}_memory_profiles p WHERE {of_tenant p}
         ORDER BY p.activation_id DESC LIMIT 1)) IS NULL
 

@@ -9,19 +9,21 @@ WITH facts AS MATERIALIZED (
     {base}
 ){lexical}, scored AS MATERIALIZED (
     SELECT {kept} FROM base b {joined}
-), valued AS MATERIALIZED (
+){spread}, valued AS MATERIALIZED (
     SELECT m.memory_id, m.tier, m.distance{values} FROM scored m WHERE {nominated}
 ), ranked AS (
     SELECT v.*{ranks} FROM valued v
+), fused AS (
+    SELECT r.*, {reach} AS reach, {fusion} AS alone FROM ranked r
 ), top AS MATERIALIZED (
     -- A compared vector is reason enough to be found, however far off it is: whoever asks for k
     -- gets k where k exist, and the distance says how little they may mean.
-    SELECT * FROM (SELECT r.*, {reach} AS reach, {reach} * ({fusion}) AS score FROM ranked r) f
+    SELECT * FROM (SELECT p.*, p.reach * (p.alone{nearby_adds}) AS score FROM {placed} p) s
     WHERE reach > 0 AND (distance IS NOT NULL OR score > 0)
     ORDER BY score DESC, distance, memory_id DESC LIMIT %(limit)s::integer
 )
-SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id,
-       top.score, {outcomes}, {strength}, {columns}
+SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id, {rarity},
+       top.score, {outcomes}, -top.distance, {piece}, {strength}, {columns}
 FROM (SELECT count(*) AS considered, (SELECT count(*) FROM valued) AS candidates,
              -- Beyond the exact comparison only a pool of vectors is seen, so the rest is not counted.
              CASE WHEN (SELECT small FROM facts) THEN count(distance) ELSE count(*) END AS embedded, (SELECT profile_id FROM facts) AS profile_id
@@ -41,6 +43,10 @@ CROSS JOIN LATERAL (
     WHERE {scope l} AND l.memory_id = m.memory_id AND l.at <= %(moment)s::timestamptz AND l.state_to IS NOT NULL
     ORDER BY l.position DESC LIMIT 1) AS past
 
+-- query: semantic
+-- An entry's distance is that of its nearest piece.
+SELECT e.memory_id, min(e.distance) AS distance FROM ({vectors}) e GROUP BY e.memory_id
+
 -- query: semantic_exact
 -- Every vector of the scope, compared exactly, so that nothing is missed.
 SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
@@ -59,6 +65,64 @@ WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND (SELECT profile_id = %(
         WHERE {scope m} AND m.memory_id = e.memory_id AND {visible})
  ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT {pool})
 
+-- query: spread
+-- How near the nearest is, and how near an entry of this anchor is by chance: half of them are
+-- nearer. Of a large anchor only a pool is compared, whose end stands in for the middle.
+, spread AS MATERIALIZED (
+    SELECT min(distance) AS best,
+           CASE WHEN (SELECT small FROM facts) OR count(distance) = count(*)
+                THEN percentile_cont(0.5) WITHIN GROUP (ORDER BY distance)
+                ELSE 2 * max(distance) - min(distance) END AS middle
+    FROM scored
+)
+
+-- query: value_semantic
+-- From 0 for what is as near as half of this anchor to 1 for the nearest. Fixed bounds do not carry
+-- over: unrelated texts have a cosine of 0.4 in one anchor and of 0.6 in another.
+CASE WHEN m.distance IS NOT NULL THEN coalesce(greatest(0, ((SELECT middle FROM spread) - m.distance)
+    / nullif((SELECT middle - best FROM spread), 0)), 1) END
+
+-- query: value_lexical
+-- The share of the best score. A vector knows most of what a long entry says: there words count less.
+m.words / (SELECT max(score) FROM lex) * (SELECT 0.36 + 0.64 * brevity FROM totals)
+
+-- query: value_statement
+-- 0 for a short question, which rarely answers another one. Only of few words is the text read.
+CASE WHEN length(m.lexemes) >= {short_question} THEN 1 ELSE (m.body_text !~ '[?]\s*$')::integer END::float8
+
+-- query: value_speaker
+-- Whether the question names whoever said it.
+coalesce(string_to_array(lower(m.envelope ->> 'speaker'), ' ') && %(names)s::text[], false)::integer::float8
+
+-- query: value_time
+-- How well an entry's own time fits the dates in the question; what is said soon after counts too.
+(SELECT max(w.sure * CASE
+        WHEN m.valid_at >= w.until THEN 0.7 * exp(date_part('epoch', w.until - m.valid_at) / 604800)
+        WHEN m.valid_at < w.since THEN 0.5 * exp(date_part('epoch', m.valid_at - w.since) / 172800)
+        ELSE 1 END)
+ FROM unnest(%(time_since)s::timestamptz[], %(time_until)s::timestamptz[], %(time_sure)s::float8[])
+     AS w (since, until, sure))
+
+-- query: nearby
+-- What was said right before or after a strong hit, in the same scope, gains by it.
+(SELECT f.*, coalesce(CASE WHEN lag(f.turn) OVER w = f.turn - 1 THEN lag(f.alone) OVER w END, 0)
+           + coalesce(CASE WHEN lead(f.turn) OVER w = f.turn + 1 THEN lead(f.alone) OVER w END, 0) AS nearby
+ FROM fused f WINDOW w AS (PARTITION BY f.place ORDER BY f.turn))
+
+-- query: nearby_adds
+{weight} * (SELECT brevity FROM totals) * {row}.nearby
+
+-- query: rarity
+-- How rare each of the question's words is in this anchor.
+(SELECT jsonb_object_agg(i.lexeme, i.idf) FROM idf i)
+
+-- query: piece
+-- Which piece of a long entry the question met.
+(SELECT e.piece FROM {family}_memory_embeddings e
+ WHERE {scope e} AND e.memory_id = top.memory_id AND e.profile_id = %(profile)s::uuid
+   AND e.memory_id = ANY ((SELECT array_agg(memory_id) FROM top)::uuid[])
+ ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT 1)
+
 -- query: words
 -- An entry's length and the query's words in it: they get a weight of their own, so that the rest
 -- can be filtered out before anything is unfolded.
@@ -72,9 +136,15 @@ length(m.lexemes) AS len, ts_filter(setweight(m.lexemes, 'A', {terms}), '{"a"}')
 coalesce(m.interaction_id, m.session_id, m.memory_id) AS place
 
 -- query: base_with_neighbours
--- Each entry's words together with its neighbours'. OFFSET keeps the inner select by itself: the
--- query's words are looked for once in an entry, and not once in each window it is in.
-SELECT {columns}, sum(m.len) OVER w AS len, {around} AS words
+-- Each entry's words, twice, together with its neighbours', unless it is long enough to speak for
+-- itself: twice, so that of entries in one window those come first that say it themselves.
+-- OFFSET keeps the inner select by itself: the query's words are looked for once in an entry, and
+-- not once in each window it is in.
+SELECT {columns}, m.place, m.len AS own, row_number() OVER (PARTITION BY m.place ORDER BY m.memory_id) AS turn,
+       CASE WHEN m.len < {long_entry} AND count(*) OVER w > 1 THEN m.len + sum(m.len) OVER w
+            ELSE m.len END AS len,
+       CASE WHEN m.len < {long_entry} AND count(*) OVER w > 1 THEN m.words || {around}
+            ELSE m.words END AS words
 FROM ({base} OFFSET 0) m
 WINDOW w AS (PARTITION BY m.place ORDER BY m.memory_id
              ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING)
@@ -82,7 +152,9 @@ WINDOW w AS (PARTITION BY m.place ORDER BY m.memory_id
 -- query: lexical
 -- BM25 (k1 1.2, b 0.75) with this scope's statistics.
 , totals AS MATERIALIZED (
-    SELECT count(*) AS entries, 0.9 / greatest(sum(len)::float8 / count(*), 1) AS norm FROM base
+    SELECT count(*) AS entries, 0.9 / greatest(sum(len)::float8 / count(*), 1) AS norm,
+           least(1, {brief_entry} / greatest(sum({own})::float8 / count(*), 1)) AS brevity
+    FROM base
 ), hits AS MATERIALIZED (
     SELECT memory_id, len::float8 AS len, (word).lexeme, cardinality((word).positions)::float8 AS tf
     FROM (SELECT memory_id, len, unnest(words) AS word FROM base WHERE length(words) > 0) unfolded
@@ -106,6 +178,10 @@ m.words >= coalesce((SELECT score FROM lex ORDER BY score DESC OFFSET {pool} - 1
 -- query: nominate_envelope
 m.envelope > 0 AND m.envelope >= coalesce(
     (SELECT envelope FROM scored ORDER BY envelope DESC OFFSET {pool} - 1 LIMIT 1), 0)
+
+-- query: nominate_time
+-- What lies within the dates asked for, unless that is more than a pool of entries.
+m.time >= 1 AND (SELECT count(*) FROM scored WHERE time >= 1) <= {pool}
 
 -- query: nominate_decay
 -- The newest.

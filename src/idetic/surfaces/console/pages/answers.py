@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from uuid import UUID
 
 from nicegui import events, ui
 
 from idetic.errors import InputError, NotFound
-from idetic.library.answers import Answered
 from idetic.library.handles import Interaction, Memory, Session
 from idetic.lifecycle.overview import OpenSession
-from idetic.recall.context import Evicted, Eviction, Included
+from idetic.recall.context import Eviction
 from idetic.surfaces.console import elements as el
-from idetic.surfaces.console.addresses import at
+from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.page_context import PageContext
-from idetic.surfaces.console.wording import not_used, tail, titled, words
+from idetic.surfaces.console.wording import tail, titled
 
 _LIMIT = 20
 _MOST = 50
@@ -40,14 +38,18 @@ async def build_context(context: PageContext) -> None:
     memory = await context.memory()
     opened = await memory.sessions(limit=_OPEN_SESSIONS)
     places = {place: said for session in opened for place, said in _places(session)}
-    _form(context, places)
     query = context.asked("q")
+    show(
+        "context_form.html",
+        query=query,
+        budget=context.asked("budget"),
+        ceiling=context.spec.injection.ceiling,
+        limit=context.asked("limit") or _LIMIT,
+        most=_MOST,
+        places=places,
+        session=context.asked("session"),
+    )
     if not query:
-        el.empty(
-            "Nothing was asked yet.",
-            "Ask what the agent would ask: the block it would be given appears here, word for "
-            "word.",
-        )
         return
     try:
         budget = context.parsed("budget", int, *_WRONG_NUMBER)
@@ -59,24 +61,9 @@ async def build_context(context: PageContext) -> None:
         # The form stays, to be filled in better.
         el.tell_error(error)
         return
-    with el.card("How it fits"):
-        share = found.tokens / found.ceiling if found.ceiling else 0.0
-        el.bar("tokens", share, f"{found.tokens:,} of {found.ceiling:,}")
-        if found.unknown:
-            el.notice("Memory does not know.", found.unknown, "warn")
-        not_used("Recalled without", found.not_used)
-    with el.card("The block"):
-        el.text("pre", found.text, "block", tabindex="0", aria_label="The block of the prompt")
-    included = await _rows(memory, found.included)
-    nothing = ("No entry is in the block.", "Ask otherwise, or give it more room.")
-    head = ("Entry", "Tier", "Tokens")
-    el.table_card("In it", head, included, "Entries in the block", *nothing)
-    with el.card("Left out"):
-        if not found.evicted:
-            el.text("p", "Nothing had to give way.", "quiet")
-            return
-        rows = await _rows(memory, found.evicted)
-        el.table((*head, "Why"), rows, "Entries that gave way")
+    ids = {each.entry_id for each in found.included} | {each.entry_id for each in found.evicted}
+    titles = {entry_id: await _title(memory, entry_id) for entry_id in ids}
+    show("context.html", found=found, titles=titles, why=_WHY)
 
 
 def _places(session: OpenSession) -> Iterator[tuple[str, str]]:
@@ -102,36 +89,12 @@ def _place(memory: Memory, asked: str, places: Mapping[str, str]) -> Memory | Se
     return session.interaction(*interaction) if interaction else session
 
 
-def _form(context: PageContext, places: Mapping[str, str]) -> None:
-    """Show the form: the question, the bounds of the block, and the session it is asked in."""
-    ceiling = context.spec.injection.ceiling
-    with el.card(), el.address_form(at("/context")):
-        query, question = context.asked("q"), "What would the agent ask?"
-        el.field(question, wide=True, name="q", value=query, required=True, id="query")
-        label = f"Budget in tokens, at most {ceiling:,}"
-        budget, limit = context.asked("budget"), context.asked("limit") or str(_LIMIT)
-        number, most = partial(el.field, type="number", min="1"), str(ceiling)
-        number(label, name="budget", value=budget, max=most, placeholder=most)
-        number("Entries at most", name="limit", value=limit, max=str(_MOST))
-        session = {"": "none"} | dict(places)
-        el.choice("session", "In the session", session, context.asked("session"))
-        el.submit("Preview")
-        said = "What is shown is recorded as read by you; to the session, nothing was shown."
-        el.text("p", said, "quiet small full")
-
-
-async def _rows(memory: Memory, found: Sequence[Included | Evicted]) -> list[el.Row]:
-    """Return the cells of entries in the block, or of those left out with the reason."""
-    rows: list[el.Row] = []
-    for each in found:
-        try:
-            said = titled(await memory.get(each.entry_id))
-        except NotFound:
-            said = tail(each.entry_id)
-        entry = partial(el.link, said, at(f"/entries/{each.entry_id}"))
-        why = (_WHY[each.reason],) if isinstance(each, Evicted) else ()
-        rows.append((entry, words(each.tier), each.tokens, *why))
-    return rows
+async def _title(memory: Memory, entry_id: UUID) -> str:
+    """Return an entry's subject in one line; the end of its id if it is gone."""
+    try:
+        return titled(await memory.get(entry_id))
+    except NotFound:
+        return tail(entry_id)
 
 
 async def build_ask(context: PageContext) -> None:
@@ -144,39 +107,22 @@ async def build_ask(context: PageContext) -> None:
             "quiet",
         )
         with el.text("form", cls="asking") as form:
-            label, most = "Question", "2000"
-            el.field(label, wide=True, id="question", autocomplete="off", maxlength=most)
-            el.submit("Ask")
+            attributes = {"id": "question", "autocomplete": "off", "maxlength": 2000}
+            part("field", "Question", attributes, wide=True)
+            part("submit", "Ask")
         place = el.text("div", cls="answer", aria_live="polite")
 
     async def ask(event: events.GenericEventArguments) -> None:
-        """Answer a question below the form, with links for all but customers."""
+        """Answer a question below the form, with links for all but customers.
+
+        A customer is told what is known, and nothing of how it is kept.
+        """
         el.clear_notices()
         place.clear()
         answered = await (await context.memory()).ask(event.args)
         with place:
-            el.text("h2", event.args)
-            _answer(answered, linked=not context.customer)
+            linked = not context.customer
+            show("answer.html", question=event.args, answered=answered, linked=linked)
 
     form.on("submit", ask, js_handler=_SEND_FIELD)
     ui.context.client.run_javascript("document.getElementById('question')?.focus()")
-
-
-def _answer(answered: Answered, *, linked: bool) -> None:
-    """Show what was found. A customer is told what is known, and nothing of how it is kept."""
-    if not answered.known:
-        el.empty("I don't know.", "Nothing that is remembered speaks to this question.")
-        return
-    with el.text("ol", cls="evidence"):
-        for each in answered.evidence:
-            with el.text("li"):
-                if each.hedge:
-                    el.text("p", f"{each.hedge.rstrip(' .:')}:", "hedge")
-                el.note(each.text)
-                with el.row("small quiet"):
-                    el.badge(words(each.strength))
-                    with el.text("span"):
-                        el.text("span", "noted ")
-                        el.moment(each.noted_at)
-                    if linked:
-                        el.link("the entry", at(f"/entries/{each.entry_id}"))

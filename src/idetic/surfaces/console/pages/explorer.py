@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import cycle
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,19 +11,17 @@ from pydantic import BaseModel, BeforeValidator
 
 from idetic.library.handles import Memory
 from idetic.model import Entry, Origin, Tier, Typology
-from idetic.recall.hits import Hit, Recall
 from idetic.spec.retention import RetentionState
-from idetic.surfaces.console import elements as el
-from idetic.surfaces.console.addresses import Days, at, parsed, utc
-from idetic.surfaces.console.drawings import timeline
+from idetic.surfaces.console.addresses import Days, parsed, utc
+from idetic.surfaces.console.drawings import Timeline
+from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
-from idetic.surfaces.console.wording import not_used, options, summary, words
 
 _LISTED = 25
-_COLOURS = ("", "second", "third", "fourth")
 # As a browser sends a box that is ticked, and a moment.
 _Ticked = Annotated[bool, BeforeValidator(lambda value: value == "1")]
 _Moment = Annotated[datetime, BeforeValidator(utc)]
+_CELL = {"tier": Tier, "typology": Typology, "origin": Origin}
 
 
 class Search(BaseModel, frozen=True):
@@ -50,8 +47,7 @@ class Search(BaseModel, frozen=True):
 
     def fits(self, entry: Entry) -> bool:
         """Whether an entry passes the filters that a list by time does not apply."""
-        names = ("tier", "typology", "origin")
-        same = all(getattr(self, name) in (None, getattr(entry, name)) for name in names)
+        same = all(getattr(self, name) in (None, getattr(entry, name)) for name in _CELL)
         return same and entry.trust >= self.trust
 
 
@@ -61,37 +57,16 @@ async def build(context: PageContext) -> None:
     wrong = "This address asks for something that cannot be."
     again = "Begin again from the Explorer in the menu."
     search = parsed(given | {"days": context.days()}, Search.model_validate, wrong, again)
-    _form(search)
     memory = await context.memory()
     if search.q:
-        await _recalled(memory, search)
+        found = await _recalled(memory, search)
     else:
-        await _newest(context, memory, search)
+        found = await _newest(context, memory, search)
+    show("explorer.html", search=search, kinds=_CELL, **found)
 
 
-def _form(search: Search) -> None:
-    """Show the question with its filters, as they were asked last."""
-    with el.card(cls="filters"), el.address_form(at("/explore"), role="search"):
-        label = "What are you looking for?"
-        el.field(label, wide=True, name="q", type="search", value=search.q, id="query")
-        el.choice("tier", "Tier", options(Tier), search.tier)
-        el.choice("typology", "Typology", options(Typology), search.typology)
-        el.choice("origin", "Origin", options(Origin), search.origin)
-        trust = {"": "any", "40": "40 or more", "60": "60 or more", "80": "80 or more"}
-        el.choice("trust", "Trust", trust, str(search.trust or ""))
-        moment = f"{search.as_of:%Y-%m-%dT%H:%M}" if search.as_of else ""
-        el.field("As of (UTC)", name="as_of", value=moment, type="datetime-local")
-        for name, label in (("since", "Written from (UTC)"), ("until", "Written to")):
-            el.field(label, name=name, value=str(getattr(search.days, name) or ""), type="date")
-        el.tick("archived", "with what ended", search.archived)
-        el.tick("candidates", "with candidates", search.candidates)
-        el.submit("Search")
-        if search.narrowed:
-            el.link("Clear", at("/explore"), "button plain")
-
-
-async def _recalled(memory: Memory, search: Search) -> None:
-    """Show what a recall finds, best first, and why each entry was found."""
+async def _recalled(memory: Memory, search: Search) -> dict[str, Any]:
+    """Return what a recall finds, best first, and why each entry was found."""
     found = await memory.recall(
         search.q,
         limit=_LISTED,
@@ -103,73 +78,35 @@ async def _recalled(memory: Memory, search: Search) -> None:
         include_archived=search.archived,
         include_candidates=search.candidates,
     )
-    not_used("This search did without", found.not_used)
-    if search.days or search.vectorless or search.state:
-        el.text("p", "A search looks at all days and states; a list keeps to them.", "quiet")
-    if not found.hits:
-        el.empty(
-            "Nothing was found.",
-            "Take a filter away, or look at what ended and at candidates too.",
-        )
-        return
-    with el.card("Found"):
-        with el.row("quiet"):
-            count = f"{len(found)} of {found.considered:,} entries"
-            el.text("span", f"{count}, fused by {words(found.fusion)}.")
-            el.link("See them on a timeline", "#timeline")
-        with el.text("ol", cls="hits"):
-            for hit in found:
-                with el.text("li", cls="hit"):
-                    summary(hit.entry)
-                    _explained(hit, found)
-    _timeline(found.entries, found.at)
+    remedy = "Take a filter away, or look at what ended and at candidates too."
+    return {
+        "title": "Found",
+        "recall": found,
+        "nothing": None if found.hits else ("Nothing was found.", remedy),
+        "hits": found.hits,
+        "shown": [],
+        "older": None,
+        "lanes": Timeline.of(found.entries, found.at),
+    }
 
 
-def _timeline(entries: Sequence[Entry], now: datetime) -> None:
-    """Show the card that the link above the hits leads to."""
-    with el.card("Timeline of validity and supersession", id="timeline"):
-        timeline(entries, now)
-
-
-def _explained(hit: Hit, found: Recall) -> None:
-    """Show what every signal says of a hit: its value, its rank, and its share of the score."""
-    with el.text("div", cls="explained", role="group", aria_label="Why this was found"):
-        el.text("p", f"Score {hit.score:.4f}", "small quiet")
-        for colour, signal in zip(cycle(_COLOURS), found.weights, strict=False):
-            score = hit.signals.get(signal)
-            if score is None or score.rank is None:
-                el.bar(words(signal), 0, "no word on it")
-                continue
-            share = score.contribution / hit.score if hit.score else 0.0
-            value = "" if score.value is None else f"{score.value:.2f}, "
-            said = f"{value}rank {score.rank}, {share:.0%} of the score"
-            el.bar(words(signal), share if score.value is None else score.value, said, kind=colour)
-        if hit.reranked is not None:
-            el.bar("reranker", hit.reranked, f"{hit.reranked:.2f}")
-
-
-async def _newest(context: PageContext, memory: Memory, search: Search) -> None:
-    """Show a list, newest first: without words there is nothing to rank."""
+async def _newest(context: PageContext, memory: Memory, search: Search) -> dict[str, Any]:
+    """Return a list, newest first: without words there is nothing to rank."""
     now = context.now()
     title, found = await _listed(memory, search, now)
-    if not found:
-        remedy = (
-            "Take a filter away." if search.narrowed else "What the agent observes appears here."
-        )
-        el.empty("There is nothing here.", "These were all of them." if search.before else remedy)
-        return
+    remedy = "Take a filter away." if search.narrowed else "What the agent observes appears here."
+    nothing = ("There is nothing here.", "These were all of them." if search.before else remedy)
     shown = [each for each in found if search.fits(each)]
-    with el.card(title):
-        if not shown:
-            el.empty("Nothing on this page fits.", "Go on to older entries.")
-        with el.text("ol", cls="hits"):
-            for entry in shown:
-                with el.text("li", cls="hit"):
-                    summary(entry)
-    if len(found) == _LISTED:
-        with el.row():
-            el.link("Older", context.again("/explore", before=found[-1].id), "button")
-    _timeline(shown, now)
+    full = len(found) == _LISTED
+    return {
+        "title": title,
+        "recall": None,
+        "nothing": None if found else nothing,
+        "hits": [],
+        "shown": shown,
+        "older": context.again("/explore", before=found[-1].id) if full else None,
+        "lanes": Timeline.of(shown, now),
+    }
 
 
 async def _listed(memory: Memory, search: Search, now: datetime) -> tuple[str, Sequence[Entry]]:
