@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from idetic.model import Claim
 from idetic.recall.hits import Hit
@@ -65,9 +66,9 @@ def newest_first(hits: Sequence[Hit], rarity: Mapping[str, float]) -> tuple[Hit,
     return (*first, *rest)
 
 
-def _since(hit: Hit) -> datetime:
-    """Since when an entry holds."""
-    return hit.entry.valid_at or hit.entry.created_at
+def _since(hit: Hit) -> tuple[datetime, UUID]:
+    """Since when an entry holds; of those of one moment, an id says which came later."""
+    return hit.entry.valid_at or hit.entry.created_at, hit.entry.id
 
 
 def _updates(

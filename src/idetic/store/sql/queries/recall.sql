@@ -67,20 +67,22 @@ WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND (SELECT profile_id = %(
 
 -- query: spread
 -- How near the nearest is, and how near an entry of this anchor is by chance: half of them are
--- nearer. Of a large anchor only a pool is compared, whose end stands in for the middle.
+-- nearer. Of a large anchor only a pool is compared, whose end stands in for the middle. At least
+-- 0.1 lies between the two, and 0.3 among a handful of entries, which say little about chance.
 , spread AS MATERIALIZED (
-    SELECT min(distance) AS best,
+    SELECT min(distance) AS best, greatest(
+           min(distance) + CASE WHEN count(distance) < 20 THEN 0.3 ELSE 0.1 END,
            CASE WHEN (SELECT small FROM facts) OR count(distance) = count(*)
                 THEN percentile_cont(0.5) WITHIN GROUP (ORDER BY distance)
-                ELSE 2 * max(distance) - min(distance) END AS middle
+                ELSE 2 * max(distance) - min(distance) END) AS middle
     FROM scored
 )
 
 -- query: value_semantic
 -- From 0 for what is as near as half of this anchor to 1 for the nearest. Fixed bounds do not carry
 -- over: unrelated texts have a cosine of 0.4 in one anchor and of 0.6 in another.
-CASE WHEN m.distance IS NOT NULL THEN coalesce(greatest(0, ((SELECT middle FROM spread) - m.distance)
-    / nullif((SELECT middle - best FROM spread), 0)), 1) END
+CASE WHEN m.distance IS NOT NULL THEN greatest(0, ((SELECT middle FROM spread) - m.distance)
+    / (SELECT middle - best FROM spread)) END
 
 -- query: value_lexical
 -- The share of the best score. A vector knows most of what a long entry says: there words count less.
