@@ -82,7 +82,7 @@ async def test_a_date_in_the_question_counts_and_hides_nothing(memory: Memory) -
     assert recall.hits[0].entry.body_text == "We went hiking again."
     assert value(recall, "again", Signal.TIME) == 1.0
     assert len(recall) == 2
-    assert "Dates in the question: in august 2023" in explain(recall)
+    assert "Dates in the question: august 2023" in explain(recall)
     without = await memory.recall("Where did we go hiking?")
     assert Signal.TIME not in without.weights
     assert of(without, "again").signals[Signal.TIME].contribution == 0.0

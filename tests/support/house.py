@@ -18,7 +18,7 @@ from typing import TypeGuard
 ROOT = Path(__file__).parents[2] / "src" / "idetic"
 
 # The aim is 36,000 (decision 0033). This is where the house stands, and it only goes down.
-MOST_LINES = 47_100
+MOST_LINES = 46_600
 MOST_FILES = 280
 LEAST_EXPLAINED = 0.18
 MOST_OF_A_MEDIAN_FUNCTION = 8
