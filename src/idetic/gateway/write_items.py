@@ -134,6 +134,8 @@ class ItemMaker:
         form = None if spec.references.documents else record_form(text)
         envelope = check_envelope(spec, seen.envelope, seen.claim, seen.speaker)
         text, envelope, removed = self._gated(text, envelope)
+        # What a gate puts in the place of a name may be longer than the name.
+        check_text(text, spec.backend.body_text_max, "text, after the ingest gate,")
         if removed and seen.verbatim:
             raise GateRefused(
                 f"The ingest gate would remove: {', '.join(sorted(removed))}.",
