@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -60,7 +60,17 @@ class Registry:
         """Every stored version, oldest first, of one agent or of all."""
         async with self.database.reading() as connection:
             rows = await fetch(connection, FILE, "versions", agent=agent)
-        return [SpecVersion(*row) for row in rows]
+        stored = [SpecVersion(*row) for row in rows]
+        return [replace(version, spec=carried_over(version.spec)) for version in stored]
+
+
+def carried_over(spec: dict[str, Any]) -> dict[str, Any]:
+    """A stored spec in this release's terms: `statement` took the place of `substance`."""
+    retrieval = dict(spec["retrieval"])
+    signals = dict(retrieval["signals"])
+    if "substance" in signals:
+        signals["statement"] = signals.pop("substance")
+    return {**spec, "retrieval": {**retrieval, "signals": signals}}
 
 
 async def apply_spec(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from idetic.errors import PlanRefused, SpecError
 from idetic.spec.loader import load
@@ -18,7 +17,7 @@ from idetic.store import family_migration, migrator, queue
 from idetic.store.compiler import compile_spec
 from idetic.store.database import Connection, fetch
 from idetic.store.plan import Plan, ReferenceContext, make_plan
-from idetic.store.registry import apply_spec
+from idetic.store.registry import apply_spec, carried_over
 
 Say = Callable[[str], None]
 
@@ -118,7 +117,7 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
     specs = []
     for agent, spec in await fetch(connection, "queries/upgrade.sql", "agents"):
         try:
-            specs.append(load(_carried_over(spec)))
+            specs.append(load(carried_over(spec)))
         except SpecError as error:
             raise PlanRefused(
                 f"The spec that this database holds for {agent} is none for this release: "
@@ -127,15 +126,6 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
                 "then upgrade.",
             ) from None
     return specs
-
-
-def _carried_over(spec: dict[str, Any]) -> dict[str, Any]:
-    """A stored spec in this release's terms: `statement` took the place of `substance`."""
-    retrieval = dict(spec["retrieval"])
-    signals = dict(retrieval["signals"])
-    if "substance" in signals:
-        signals["statement"] = signals.pop("substance")
-    return {**spec, "retrieval": {**retrieval, "signals": signals}}
 
 
 async def _family_versions(
