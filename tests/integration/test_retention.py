@@ -297,7 +297,7 @@ async def test_who_may(house: House) -> None:
 
 EMPTIED: dict[str, Any] = {
     **dict.fromkeys(("claim_subject", "claim_attribute", "claim_value"), None),
-    **dict.fromkeys(("digest_salt", "embedding_id", "substance"), None),
+    **dict.fromkeys(("digest_salt", "embedding_id"), None),
     "body_text": "",
     "envelope": {},
     "lexemes": "",
@@ -524,7 +524,7 @@ async def test_whoever_says_erasing_can_empty_a_tombstone_and_not_rewrite_it(hou
     dead = await house.entry("Dead.", Claim("a", "b", "c"))
     await house.operator.tombstone(dead, reason="wrong")
     empty = "body_text = '', lexemes = '', envelope = '{}', claim_subject = NULL, "
-    empty += "claim_attribute = NULL, claim_value = NULL, digest_salt = NULL, substance = NULL"
+    empty += "claim_attribute = NULL, claim_value = NULL, digest_salt = NULL"
     changes = {
         "body_text = 'Something else.'": False,
         empty + ", trust = 100": False,
