@@ -80,7 +80,7 @@ async def test_an_answer_explains_itself(memory: PersonaMemory) -> None:
     parts = [word.contribution for word in best.signals.values()]
     assert sum(parts) == pytest.approx(best.score)
     weighed = {signal for signal, word in best.signals.items() if word.rank is not None}
-    assert weighed == {Signal.SEMANTIC, Signal.LEXICAL, Signal.STATEMENT, Signal.VOICE}
+    assert weighed == {Signal.SEMANTIC, Signal.LEXICAL, Signal.STATEMENT}, "the agent said it"
     told = found.explain()
     assert "help-desk__actor__ltm" in told
     assert "lexical" in told
