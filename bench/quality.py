@@ -25,7 +25,7 @@ from bench.place import bench_server
 from bench.rankings import LIMIT, ROOM, Ranking, pieces, refused, run
 from bench.scoring import METRICS, RESAMPLES, SEED, Scores, intervals, mean, scores
 from bench.sets import SETS, Conversation, Question
-from bench.specs import SINGLE, SpecData, measured, single
+from bench.specs import SINGLE, SpecData, measured, selectable, single
 from bench.vectors import CachedEmbedder
 from idetic import Idetic
 from idetic.recall.pieces import pieces as embedded_pieces
@@ -72,7 +72,7 @@ async def main(chosen: Selection) -> int:
     """Measure and report; 1 if a floor of a default recipe does not hold."""
     start = time.perf_counter()
     sets = chosen.read()
-    specs = {name: spec for name, spec in measured().items() if name in chosen.specs}
+    specs = {name: spec for name, spec in selectable().items() if name in chosen.specs}
     embedder = CachedEmbedder()
     warm(embedder, sets)
     with bench_server() as server:
@@ -257,10 +257,10 @@ def _count(text: str) -> int:
 
 
 if __name__ == "__main__":
-    specs = list(measured())
+    specs, known = list(measured()), list(selectable())
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.quality")
     parser.add_argument("--sets", type=_names(list(SETS)), default=list(SETS), metavar="A,B")
-    parser.add_argument("--specs", type=_names(specs), default=specs, metavar="A,B")
+    parser.add_argument("--specs", type=_names(known), default=specs, metavar="A,B")
     parser.add_argument("--conversations", type=_numbers, metavar="1-3", help="of each set")
     parser.add_argument("--limit", type=_count, metavar="N", help="questions of each set")
     told = parser.parse_args()

@@ -12,6 +12,8 @@ from idetic.spec.loader import shipped, shipped_text
 SpecData = dict[str, Any]
 NEW = "spec_new"
 NEW_RRF = f"{NEW} with rrf"
+# Asked for by name alone: it takes most of a second for each question.
+NEW_RERANKED = f"{NEW} with reranker"
 SINGLE = ("semantic", "lexical")
 
 
@@ -27,6 +29,11 @@ def measured() -> dict[str, SpecData]:
     """What a user gets without writing a spec by hand, by name."""
     ours = {NEW: spec_new(), NEW_RRF: spec_new(fusion="rrf")}
     return ours | {name: yaml.safe_load(shipped_text(name)) for name in shipped()}
+
+
+def selectable() -> dict[str, SpecData]:
+    """What can be measured by name."""
+    return measured() | {NEW_RERANKED: spec_new(reranker="cross_encoder")}
 
 
 def single(spec: SpecData, signal: str) -> SpecData:
