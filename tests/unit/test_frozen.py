@@ -29,7 +29,7 @@ def changed(here: Any, *path: str, value: str | None = None) -> Any:
     ("path", "remedy"),
     [
         (("core", "0001_core.sql"), "write a new numbered migration instead, sql/core/"),
-        (("tables", "world_agent", "table world_agent_memory"), "`-- alters: table world_agent_"),
+        (("tables", "world_agent", "table world_agent_memory_actions"), "`-- alters: table world_"),
         (("tables", "world_agent", "index world_agent_memory_claim"), "`-- alters: index world_"),
         (("contexts", "worlds"), "Contexts have no migrations yet"),
     ],

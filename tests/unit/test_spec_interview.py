@@ -100,7 +100,9 @@ def test_procedural_memory_weights_recency_higher() -> None:
         if q.key == "retrieval.signals"
     )  # fmt: skip
     assert signals.default is not None
-    assert "decay=2.0" in signals.default
+    assert "decay=0.2" in signals.default
+    (usual,) = (q for q in questions(LEAST) if q.key == "retrieval.signals")
+    assert "decay=0.05" in (usual.default or "")
 
 
 def test_who_reads_behind_no_gate_reads_nothing_by_default() -> None:

@@ -19,7 +19,7 @@ _JUNCTIONS = (
     "previous_by source_id relation print"
 )
 _EMBEDDINGS = (
-    "profile_id embedding embedded_at activation_id activated_at activated_by "
+    "profile_id embedding embedded_at piece activation_id activated_at activated_by "
     "read_id read_at read_by"
 )
 _SCOPES = "scope_id opened_at opened_by renewed_at closed_at kind marked_at"
