@@ -208,13 +208,13 @@ RECIPES: dict[FusionMethod, dict[Signal, float]] = {
     FusionMethod.RRF: {
         Signal.ENVELOPE: 1.0,
         Signal.SEMANTIC: 1.0,
-        Signal.LEXICAL: 1.0,
+        Signal.LEXICAL: 1.2,
         Signal.DECAY: 1.0,
-        Signal.STATEMENT: 0.15,
+        Signal.STATEMENT: 0.25,
         Signal.VOICE: 0.2,
         Signal.SPEAKER: 0.1,
         Signal.TIME: 0.3,
-        Signal.NEARBY: 0.1,
+        Signal.NEARBY: 0.03,
     },
 }
 
