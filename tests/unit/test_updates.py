@@ -75,6 +75,11 @@ def test_claims_decide_where_both_have_one() -> None:
     assert order(hamburg, berlin, works) == ["Lives here.", "Lives there.", "Works here."]
 
 
+def test_without_a_word_of_the_question_nothing_is_about_it() -> None:
+    hits = (hit(OLD, 1), hit(NEW, 2))
+    assert newest_first(hits, {}) == hits
+
+
 def test_beyond_the_first_hits_the_order_stands() -> None:
     many = [hit(f"Note {n}.", 0) for n in range(10)]
     assert order(hit(OLD, 1), *many, hit(NEW, 2))[0] == OLD

@@ -102,7 +102,7 @@ def _statement(text: str, rarity: Mapping[str, float], about: float) -> _Stateme
         if figures:
             words = _asked_words(sentence, rarity)
             weight = sum(rarity[word] for word in words)
-            if weight >= about and (best is None or weight > best.weight):
+            if weight >= about > 0 and (best is None or weight > best.weight):
                 best = _Statement(words, weight, figures, bool(_CHANGED.search(sentence)))
     return best
 
