@@ -24,7 +24,7 @@ EXACT_BELOW = 80_000
 POOL = 100
 _FILE = "queries/recall.sql"
 _MOMENT = "%(moment)s::timestamptz"
-# In words that count, without stop words. Each was chosen on half of the development sets
+# In words that count, without stop words. Each was chosen on the development sets
 # (bench.quality): a question shorter than the first is no statement; neighbours lend their words to
 # entries shorter than the second; words count fully where entries are shorter than the third.
 SHORT_QUESTION = 12
