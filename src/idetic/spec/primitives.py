@@ -190,9 +190,9 @@ class Fusion(SpecPart):
     k: Annotated[int, Field(ge=1, le=1000)] = 60
 
 
-# The recipe for each way of fusing: the weights that `spec new` offers. Chosen on the
-# three development sets as a whole, so not held out (docs/benchmarks.md). In RRF a weight is worth weight / 61
-# at most, so that what only tells equals apart weighs little there.
+# The recipe for each way of fusing: the weights that `spec new` offers. They were chosen on the
+# three development sets as a whole, so these are not held out (docs/benchmarks.md). In RRF a weight
+# is worth weight / 61 at most, so that what only tells equals apart weighs little there.
 RECIPES: dict[FusionMethod, dict[Signal, float]] = {
     FusionMethod.WEIGHTED: {
         Signal.ENVELOPE: 1.0,
