@@ -50,15 +50,16 @@ class _Statement:
 def newest_first(hits: Sequence[Hit], rarity: Mapping[str, float]) -> tuple[Hit, ...]:
     """The hits in their order, but an update before what it updates."""
     first, rest = list(hits[:COMPARED]), hits[COMPARED:]
-    about = _ABOUT * sum(rarity.values())
-    said = {hit.entry.id: _statement(hit.entry.body_text, rarity, about) for hit in first}
     for place, newer in enumerate(list(first)):
+        # Most hits tell of no change, and are read no further.
+        if not (newer.entry.claim or _CHANGED.search(newer.entry.body_text[:_READ])):
+            continue
         older = (
             hit
             for hit in first[:place]
             if _since(hit) < _since(newer)
             and hit.entry.origin == newer.entry.origin
-            and _updates(newer, hit, said[newer.entry.id], said[hit.entry.id], rarity)
+            and _updates(newer, hit, rarity)
         )
         if (found := next(older, None)) is not None:
             first.remove(newer)
@@ -71,16 +72,12 @@ def _since(hit: Hit) -> tuple[datetime, UUID]:
     return hit.entry.valid_at or hit.entry.created_at, hit.entry.id
 
 
-def _updates(
-    newer: Hit,
-    older: Hit,
-    now: _Statement | None,
-    then: _Statement | None,
-    rarity: Mapping[str, float],
-) -> bool:
+def _updates(newer: Hit, older: Hit, rarity: Mapping[str, float]) -> bool:
     """Whether a hit gives another value to what an older one states."""
     if newer.entry.claim and older.entry.claim:
         return _another_value(newer.entry.claim, older.entry.claim)
+    about = _ABOUT * sum(rarity.values())
+    now, then = (_statement(hit.entry.body_text, rarity, about) for hit in (newer, older))
     if now is None or then is None or not now.changed or then.figures >= now.figures:
         return False
     shared = sum(rarity[word] for word in now.words & then.words)

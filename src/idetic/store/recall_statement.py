@@ -193,6 +193,7 @@ class RecallStatement:
             base=base,
             columns=", ".join(f"m.{name}" for name in ("memory_id", "tier", *columns)),
             around=" || ".join(["m.words", *around]),
+            turn=self._part("turn") if Signal.NEARBY in self._weighted else "",
             before=str(window.before),
             after=str(window.after),
         )

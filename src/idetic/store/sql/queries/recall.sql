@@ -142,14 +142,17 @@ coalesce(m.interaction_id, m.session_id, m.memory_id) AS place
 -- itself: twice, so that of entries in one window those come first that say it themselves.
 -- OFFSET keeps the inner select by itself: the query's words are looked for once in an entry, and
 -- not once in each window it is in.
-SELECT {columns}, m.place, m.len AS own, row_number() OVER (PARTITION BY m.place ORDER BY m.memory_id) AS turn,
-       CASE WHEN m.len < {long_entry} AND count(*) OVER w > 1 THEN m.len + sum(m.len) OVER w
+SELECT {columns}, m.place, m.len AS own{turn},
+       CASE WHEN m.len < {long_entry} AND sum(m.len) OVER w > m.len THEN m.len + sum(m.len) OVER w
             ELSE m.len END AS len,
-       CASE WHEN m.len < {long_entry} AND count(*) OVER w > 1 THEN m.words || {around}
+       CASE WHEN m.len < {long_entry} AND sum(m.len) OVER w > m.len THEN m.words || {around}
             ELSE m.words END AS words
 FROM ({base} OFFSET 0) m
 WINDOW w AS (PARTITION BY m.place ORDER BY m.memory_id
              ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING)
+
+-- query: turn
+, row_number() OVER (PARTITION BY m.place ORDER BY m.memory_id) AS turn
 
 -- query: lexical
 -- BM25 (k1 1.2, b 0.75) with this scope's statistics.
