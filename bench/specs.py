@@ -39,4 +39,4 @@ def selectable() -> dict[str, SpecData]:
 def single(spec: SpecData, signal: str) -> SpecData:
     """The same agent and tables with one signal that counts."""
     signals = dict.fromkeys(spec["retrieval"]["signals"], 0.0) | {signal: 1.0}
-    return spec | {"retrieval": spec["retrieval"] | {"signals": signals}}
+    return spec | {"retrieval": spec["retrieval"] | {"signals": signals, "reranker": "none"}}

@@ -112,7 +112,7 @@ class RecallEngine:
         reranker, first = self.reranker, hits[:RERANKED]
         if reranker is None or not first:
             return hits, None
-        texts = [excerpt(hit.entry.body_text, hit.piece) for hit in first]
+        texts = [_spoken(hit) for hit in first]
         try:
             scores = await to_thread.run_sync(lambda: reranker.rerank(query, texts))
             blended = blend([hit.score for hit in first], scores)
@@ -180,6 +180,13 @@ class RecallEngine:
 def _without(error: IdeticError) -> NotUsed:
     """What is told of a recall that had to do without meaning."""
     return NotUsed("semantic", error.message, error.remedy)
+
+
+def _spoken(hit: Hit) -> str:
+    """What a reranker reads of a hit: who said it, and the piece that the question met."""
+    said = excerpt(hit.entry.body_text, hit.piece)
+    speaker = hit.entry.envelope.get("speaker")
+    return f"{speaker}: {said}" if speaker else said
 
 
 def _told(found: Recall) -> dict[str, Any]:
