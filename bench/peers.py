@@ -30,7 +30,7 @@ from bench.sets import SETS, Conversation, Message
 from bench.specs import spec_new
 from bench.vectors import CachedEmbedder
 from idetic import Idetic
-from idetic.recall.pieces import pieces
+from idetic.pieces import pieces
 
 LIMIT = 10
 OURS = "Idetic"

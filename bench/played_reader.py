@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from bench.answers_scores import answer_words, token_f1
 from idetic.recall.tokens import ConservativeCounter
 
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
 READER, JUDGE = "played-reader", "played-judge"
 _COUNTER = ConservativeCounter()
 _QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)
@@ -34,9 +35,12 @@ class PlayedReader(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, key: str | None = None, statuses: Sequence[int] = ()):
+    def __init__(
+        self, key: str | None = None, statuses: Sequence[int] = (), answer: Answer | None = None
+    ):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.key = key
+        self.answer = answer or completion
         self.asked: list[dict[str, Any]] = []
         self._statuses = list(statuses)
         self._lock = threading.Lock()
@@ -73,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         status = self.server.status(self.path, self.headers["authorization"])
         if status == 200:
             self.server.keep(body)
-        said = completion(body) if status == 200 else {"error": {"message": "played"}}
+        said = self.server.answer(body) if status == 200 else {"error": {"message": "played"}}
         sent = json.dumps(said).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -86,9 +90,14 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def completion(body: dict[str, Any]) -> dict[str, Any]:
-    """The chat completion for a request, its tokens counted cautiously."""
+    """The chat completion for a request."""
     prompts = [str(message["content"]) for message in body["messages"]]
     said = judged(prompts[-1]) if body["model"] == JUDGE else read(prompts[-1])
+    return saying(said, prompts)
+
+
+def saying(said: str, prompts: Sequence[str]) -> dict[str, Any]:
+    """A completion around what is said, its tokens counted cautiously."""
     choice = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
     usage = {
         "prompt_tokens": sum(map(_COUNTER.count, prompts)),
@@ -122,9 +131,11 @@ def judged(prompt: str) -> str:
 
 
 @contextmanager
-def played_reader(key: str | None = None, statuses: Sequence[int] = ()) -> Iterator[PlayedReader]:
+def played_reader(
+    key: str | None = None, statuses: Sequence[int] = (), answer: Answer | None = None
+) -> Iterator[PlayedReader]:
     """A played reader that runs, and is stopped afterwards."""
-    with PlayedReader(key, statuses) as server:
+    with PlayedReader(key, statuses, answer) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:

@@ -28,7 +28,7 @@ from bench.sets import SETS, Conversation, Question
 from bench.specs import SINGLE, SpecData, measured, selectable, single
 from bench.vectors import CachedEmbedder
 from idetic import Idetic
-from idetic.recall.pieces import pieces as embedded_pieces
+from idetic.pieces import pieces as embedded_pieces
 from idetic.spec.primitives import BODY_TEXT_MAX
 
 UNITS = {

@@ -114,15 +114,34 @@ async def _work(
     clock = ConversationClock()
     view = db.under(clock)
     agent = await view.agent(spec)
-    held = _HELD.setdefault(db, {})
     for number, conversation in waiting:
         memory = await _memory(view, agent, conversation)
-        if (spec.agent, conversation.name) not in held:
-            written = await _write(memory, clock, conversation)
-            held[spec.agent, conversation.name] = written
+        written = await hold(db, agent, memory, clock, conversation)
         clock.moment = _moment(len(conversation.messages), conversation.asked_at)
-        places = held[spec.agent, conversation.name].places
+        places = written.places
         found[number] = [await _ask(memory, q.text, places) for q in conversation.questions]
+
+
+async def bound(view: Idetic, agent: Agent, conversation: Conversation) -> Memory:
+    """The anchor of a conversation, of an agent without a log."""
+    memory = await _memory(view, agent, conversation)
+    assert isinstance(memory, NoteMemory), "an agent with a log has no anchor of notes"
+    return memory.memory
+
+
+async def hold(
+    db: Idetic,
+    agent: Agent,
+    memory: ConversationMemory,
+    clock: ConversationClock,
+    conversation: Conversation,
+) -> Written:
+    """What an agent holds of a conversation; it is written where it is not there yet."""
+    held = _HELD.setdefault(db, {})
+    key = agent.spec.agent, conversation.name
+    if key not in held:
+        held[key] = await _write(memory, clock, conversation)
+    return held[key]
 
 
 async def _write(

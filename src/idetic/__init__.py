@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from idetic.keys import ApiKey, CreatedKey
     from idetic.library.answers import AgentRunner, Answered, Mode, runner
     from idetic.library.idetic import Idetic
+    from idetic.library.remember import Found, UserMemory, remember, remember_async
     from idetic.library.sync import open_sync
     from idetic.model import (
         Capability,
@@ -50,6 +51,7 @@ __all__ = [
     "Entry",
     "EntryState",
     "Erased",
+    "Found",
     "Identity",
     "Idetic",
     "IdeticError",
@@ -70,8 +72,11 @@ __all__ = [
     "Tier",
     "Tool",
     "Typology",
+    "UserMemory",
     "explain",
     "open_sync",
+    "remember",
+    "remember_async",
     "runner",
 ]
 
@@ -98,6 +103,10 @@ _ELSEWHERE = {
     "PersonaAgent": "idetic.persona.agent",
     "Tool": "idetic.persona.conversation",
     "open_sync": "idetic.library.sync",
+    "Found": "idetic.library.remember",
+    "UserMemory": "idetic.library.remember",
+    "remember": "idetic.library.remember",
+    "remember_async": "idetic.library.remember",
 }
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from idetic.extract.port import Extractor
 from idetic.gates.gate import Gates
+from idetic.gates.reading import ReadingGate
 from idetic.gateway.gateway import Gateway, IdempotencyKey
-from idetic.ids import Clock
+from idetic.ids import Clock, random_bytes
 from idetic.model import Place, Receipt, Scope
 from idetic.reason.port import Reasoner
 from idetic.recall.embedding import EmbeddingRun
@@ -22,10 +24,13 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.store.anchor_transaction import Anchors, AnchorTransaction
 from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
+from idetic.store.entry_content import key_hash
 from idetic.store.queue import Marks, Queue
-from idetic.store.steps import Step
+from idetic.store.steps import LinkStep, Step
 
+V = TypeVar("V")
 ReasonerFactory = Callable[[], AbstractAsyncContextManager[Reasoner]]
+ExtractorFactory = Callable[[], AbstractAsyncContextManager[Extractor]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Engine:
     queue: Queue
     marks: Marks
     reasoner: ReasonerFactory | None = None
+    # What draws claims out of what was said; the one by rules, if none is chosen.
+    extractor: ExtractorFactory | None = None
     embed_inline: bool = False
 
     @property
@@ -73,6 +80,11 @@ class Binding:
         """The anchor without its lock: to know."""
         return self.engine.anchors.look(self.scope)
 
+    def shown(self, answer: V) -> V:
+        """An answer as the gate before this scope's principal lets it be shown."""
+        gate = ReadingGate.of(self.engine.gates, self.scope)
+        return answer if gate is None else gate.passed(answer)
+
     def gated_reason(self, text: str, what: str = "reason", limit: int = 200) -> str:
         """A reason or a note as the ingest gate lets the ledger keep it."""
         return self.engine.gateway.gated_reason(text, what, limit)
@@ -85,7 +97,7 @@ class Binding:
         self, tx: AnchorTransaction, key: str | None, call: Mapping[str, Any]
     ) -> Receipt | None:
         """The receipt of the first call with this idempotency key; None if this is the first."""
-        once = IdempotencyKey.of(key, call)
+        once = IdempotencyKey.of(self.scope, key, call)
         known = None if once is None else await tx.replay(once.key, once.digest)
         return None if known is None else replace(known, replayed=True)
 
@@ -101,10 +113,17 @@ class Binding:
         The first step is the verb's own, and its receipt is the answer; what it sets in motion
         follows with receipts of its own.
         """
-        receipts = await self.settle(tx, steps)
-        once = IdempotencyKey.of(key, call)
-        if once is not None:
-            await tx.remember(once.key, once.digest, receipts[0].position)
+        once = IdempotencyKey.of(self.scope, key, call)
+        if once is None:
+            return (await self.settle(tx, steps))[0]
+        # The link that the key stands for says so, by a hash with a salt.
+        salt = random_bytes(16)
+        told = {"key_hash": key_hash(salt, once.key, once.digest)}
+        first, *rest = steps
+        if isinstance(first, LinkStep):
+            first = replace(first, detail={**first.detail, **told})
+        receipts = await self.settle(tx, [first, *rest])
+        await tx.remember(once.key, once.digest, receipts[0].position, salt)
         return receipts[0]
 
 

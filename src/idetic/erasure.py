@@ -18,8 +18,8 @@ MAX_IDENTIFIER = 200
 class Subject:
     """Somebody, by everything that names them: e-mail addresses, names, account ids.
 
-    Give every form that may have been written ("Zora Quell" and "Quell, Zora"); case, width and
-    spacing make no difference.
+    Give every form that may have been written ("Zora Quell" and "Quell, Zora"); case, accents,
+    width, spacing, hidden characters and look-alike letters make no difference.
     """
 
     identifiers: tuple[str, ...]
@@ -54,13 +54,15 @@ class Erased:
     """What an erasure removed where, and what it kept and why.
 
     `removed` has, by table, the ids of what was emptied or deleted there. Nothing found is said
-    plainly: then `found` is False and the receipt is a NOOP.
+    plainly: then `found` is False and the receipt is a NOOP. `spared` are entries that were made of
+    a forgotten one among others and hold none of its words: they stay.
     """
 
     receipt: Receipt
     entries: tuple[UUID, ...] = ()
     removed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kept: tuple[Kept, ...] = ()
+    spared: tuple[UUID, ...] = ()
 
     def __post_init__(self) -> None:
         # The ledger keeps no order of keys; a receipt that is read again looks the same.
@@ -84,3 +86,32 @@ class Erased:
         parts = ", ".join(f"{len(ids)} in {table}" for table, ids in self.removed.items())
         still = sum(kept.count for kept in self.kept)
         return f"Removed: {parts}." + (f" Still named in: {still}." if still else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedAnchor:
+    """What the erasure of a whole anchor removed, as numbers by table, and what it kept and why.
+
+    The ids stand in the ledger: every link of one erasure has the receipt's id. A run that was
+    killed and called again has the numbers of both.
+    """
+
+    receipt: Receipt
+    removed: Mapping[str, int] = field(default_factory=dict)
+    kept: tuple[Kept, ...] = ()
+
+    def __post_init__(self) -> None:
+        tables = dict(sorted(self.removed.items()))
+        object.__setattr__(self, "removed", MappingProxyType(tables))
+
+    @property
+    def found(self) -> bool:
+        """Whether there was anything to remove."""
+        return bool(self.removed)
+
+    def __str__(self) -> str:
+        """The receipt in one line."""
+        if not self.found:
+            return "Nothing found: nothing was removed."
+        parts = ", ".join(f"{count} in {table}" for table, count in self.removed.items())
+        return f"Removed: {parts}."

@@ -119,6 +119,15 @@ class TransitionRefused(Refused, code="transition", http_status=409):
     remedy = "Read the entry's history to see what became of it."
 
 
+class SourceRefused(Refused, code="source", http_status=422):
+    """What was given as a source of an entry is none."""
+
+    remedy = (
+        "Name a current entry of this anchor that says so, or observe it first. Without a source, "
+        "an agent's conclusion is kept and does not count; an operator's word does."
+    )
+
+
 class ShadowRefused(Refused, code="shadow", http_status=422):
     """The note restates canonical content; memory carries references, never copies."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -73,17 +74,22 @@ class Lineage:
     session_id: UUID | None = None
     interaction_id: UUID | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Corroboration:
-    """What supports an entry: a source, not only a time."""
+    """What supports an entry: a source, not only a time.
+
+    `by` recorded it; `source_by` is who stands behind the source, and counts.
+    """
 
     id: UUID
     source_type: SourceType
     source_ref: UUID
     at: datetime
     by: str
+    source_by: str
     origin: Origin
     session_id: UUID | None = None
     notes: str | None = None
@@ -91,9 +97,19 @@ class Corroboration:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def source(self) -> tuple[SourceType, UUID]:
-        """What counts once, however often it is said."""
-        return self.source_type, self.source_ref
+    def source(self) -> tuple[SourceType, UUID | str]:
+        """What counts once, however often it is said: a thread, or an operator's word."""
+        word = self.source_type is SourceType.OPERATOR_INPUT
+        return self.source_type, self.voice if word else self.source_ref
+
+    @property
+    def voice(self) -> str:
+        """Who stands behind the source, as links tell voices apart: they never name anybody."""
+        return sha256(self.source_by.encode()).hexdigest()[:16]
+
+
+# The sources that failed to corroborate an entry, by type and id, and whose voice each is.
+Failures = dict[tuple[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)

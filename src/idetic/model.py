@@ -293,6 +293,11 @@ class Entry:
         return Claim(**claim) if claim else None
 
     @property
+    def speaker(self) -> str | None:
+        """The name of whoever said it, if it is known."""
+        return self.envelope.get("speaker")
+
+    @property
     def state(self) -> EntryState:
         """What became of the entry, from its state columns."""
         if self.deleted_at:
@@ -304,6 +309,27 @@ class Entry:
         if self.archived_at:
             return EntryState.ARCHIVED
         return EntryState.CURRENT
+
+
+class Standing(StrEnum):
+    """What an entry is to whoever reads it: words, or what follows from them and how surely."""
+
+    SAID = "said"
+    UNCONFIRMED = "unconfirmed"
+    FACT = "fact"
+    PREFERENCE = "preference"
+    NOTE = "note"
+
+
+def standing(entry: Entry) -> Standing:
+    """What an entry is to its reader. A message of a log was said; other episodes are notes."""
+    if entry.candidate:
+        return Standing.UNCONFIRMED
+    if entry.typology is Typology.SEMANTIC:
+        return Standing.FACT
+    if entry.typology is Typology.PROCEDURAL:
+        return Standing.PREFERENCE
+    return Standing.SAID if entry.provenance.get("derivation") else Standing.NOTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +345,8 @@ class Receipt:
     """The durable answer to a write: what was decided, why, and where the ledger says so.
 
     `replayed` is True when an idempotency key found an earlier write; everything else is
-    then exactly as that write returned it.
+    then exactly as that write returned it. `lifetime` says of an entry just written when it will
+    go, by the spec that holds now.
     """
 
     id: UUID
@@ -331,6 +358,7 @@ class Receipt:
     superseded: UUID | None = None
     detail: Mapping[str, Any] = field(default_factory=dict, repr=False)
     replayed: bool = field(default=False, compare=False)
+    lifetime: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +379,8 @@ class LedgerRecord:
     receipt_id: UUID
     prev_hash: bytes
     hash: bytes
+    # The position of the link by which all before it was taken in from an export.
+    imported_at: int | None = None
 
 
 # --- nouns as plain data: values of JSON's own types --------------------------------------------

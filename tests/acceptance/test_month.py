@@ -215,7 +215,6 @@ def test_what_was_decided_day_by_day(month: Month) -> None:
 
 def test_what_failed_and_what_was_replayed(month: Month) -> None:
     assert month.lines("corroboration_failed", "confirmed", "replayed") == [
-        (10, "replayed", "payroll-25"),  # the same ticket again
         (13, "confirmed", "retries-3"),  # what the tool said on day 12 spoke too weakly to count
         (14, "corroboration_failed", "cutoff-16"),
         (14, "corroboration_failed", "cutoff-16"),

@@ -25,7 +25,7 @@ def remember(org: UUID, domain: UUID) -> list[Entry]:
         with memory.session() as session, session.interaction() as turn:
             receipt: Receipt = turn.observe("It rained.", claim=Claim("rain", "was", "heavy"))
         if receipt.entry_id is not None:
-            memory.corroborate(receipt.entry_id, SourceType.OPERATOR_INPUT, org, holds=True)
+            memory.corroborate(receipt.entry_id, holds=True)
         texts: list[str] = [hit.entry.body_text for hit in memory.recall("rain", limit=3)]
         print(texts, memory.scope.agent, db.keys.list("world_agent"))
         return memory.list(limit=10)

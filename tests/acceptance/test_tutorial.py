@@ -13,16 +13,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from textwrap import indent
 
 import pytest
 
 from idetic.store import embedded
 from tests.support.docs import ROOT, Block, blocks, typed_lines
 from tests.support.following import check_output
+from tests.support.shown import settled
 from tests.support.strangers import LONG, Environment, new_place
 from tests.support.terminal import Terminal
 
 TUTORIAL = "docs/tutorial/first-memory.md"
+CHAT = "docs/tutorial/chat-agent.md"
 README = "README.md"
 PROMPT = "python -m asyncio"
 
@@ -128,7 +131,9 @@ def test_the_readme_ends_where_it_says(clone: Environment, terminal: Opens) -> N
         first.start(f".venv/bin/{PROMPT}")
         printed = ""
         ran = 0
-        for block in page(clone, README):
+        # What stands before is a script, which test_docs_run runs: a prompt would show receipts.
+        begin = said[: said.index(f"Start `.venv/bin/{PROMPT}`")].count("\n")
+        for block in (block for block in page(clone, README) if block.line > begin):
             if block.language == "python":
                 printed, ran = first.paste(block.text), ran + 1
             elif block.language == "text":
@@ -137,8 +142,36 @@ def test_the_readme_ends_where_it_says(clone: Environment, terminal: Opens) -> N
                 for line, shown in typed_lines(block):
                     if line.startswith("idetic "):
                         check_output(block, shown, second.shell(f".venv/bin/{line}"))
-        assert ran >= 4
+        assert ran >= 3
     assert not embedded.status(clone.home).running
+
+
+def test_the_chat_agent_ends_where_it_says_at_a_prompt(clone: Environment, terminal: Opens) -> None:
+    with terminal() as first:
+        first.start(f".venv/bin/{PROMPT}")
+        printed, checked = "", 0
+        for block in page(clone, CHAT):
+            if block.language == "python":
+                printed = first.paste(block.text)
+            else:
+                check_output(block, block.text, printed)
+                checked += 1
+        assert checked >= 5
+    assert not embedded.status(clone.home).running
+
+
+def test_the_chat_agent_ends_where_it_says_as_a_script(clone: Environment, terminal: Opens) -> None:
+    """The blocks, one below the other inside an `async def`, as the page says."""
+    told = page(clone, CHAT)
+    body = "\n".join(block.text for block in told if block.language == "python")
+    clone.path.with_name("chat.py").write_text(
+        f"import asyncio\n\nasync def main():\n{indent(body, '    ')}\n\nasyncio.run(main())\n"
+    )
+    with terminal() as first:
+        printed = first.shell("IDETIC_HOME=$IDETIC_HOME/script .venv/bin/python chat.py")
+    said = "\n".join(settled(printed))
+    shown = [block.text for block in told if block.language == "text"]
+    assert [one for one in shown if "\n".join(settled(one)) not in said] == []
 
 
 def test_control_a_wrong_output_and_a_failing_line_are_seen(terminal: Opens) -> None:

@@ -47,10 +47,10 @@ COUNTS = {
     "versions": (53, 33, 33, 23, 21),
     "sessions": (46, 24, 23, 13, 12),
     "observations": (136, 71, 71, 38, 35),
-    "facts": (15, 12, 12, 5, 6),
+    "facts": (13, 10, 11, 4, 4),
     "habits": (3, 1, 1, 1, 1),
-    "candidates": (13, 2, 3, 2, 2),
-    "corroborations": (103, 58, 55, 29, 29),
+    "candidates": (15, 4, 4, 3, 4),
+    "corroborations": (104, 57, 54, 29, 29),
     "contradictions_open": (1, 2, 2, 1, 0),
     "contradictions_settled": (2, 1, 1, 0, 1),
     "due": (2, 2, 2, 0, 0),
@@ -59,9 +59,9 @@ COUNTS = {
     "tombstoned": (1, 0, 0, 0, 0),
     "kept": (3, 1, 1, 1, 1),
     "quarantined": (0, 2, 0, 1, 0),
-    "erased": (0, 0, 2, 0, 0),
+    "erased": (0, 0, 10, 0, 0),
     "refused": (3, 3, 3, 2, 2),
-    "echoes": (1, 2, 1, 0, 0),
+    "echoes": (1, 3, 2, 0, 0),
     "questions": (8, 9, 8, 5, 4),
     "answered": (8, 8, 7, 5, 4),
     "actions": (4, 4, 4, 2, 2),
@@ -303,7 +303,7 @@ async def test_a_poisoned_source_is_out_of_recall(db: Idetic, loaded: Loaded) ->
     question = "May fraud checks on Meridian Trading be skipped?"
     found = await operator.recall(question, include_candidates=True)
     assert not [hit for hit in found if "may be skipped" in hit.entry.body_text]
-    archived = await operator.recall(question, include_archived=True)
+    archived = await operator.recall(question, include_archived=True, include_candidates=True)
     poison = next(hit.entry for hit in archived if "may be skipped" in hit.entry.body_text)
     assert (poison.state, poison.created_by) == (EntryState.ARCHIVED, "agent:mirror-reader")
     history = await operator.history(poison.id)

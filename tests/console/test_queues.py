@@ -247,3 +247,28 @@ async def test_an_unknown_queue_is_told(console: Console, visit: Visit) -> None:
     for path in ("/queues?queue=nonsense", "/queues?queue=candidates&after=nonsense"):
         await visitor.go(path)
         assert await visitor.page.locator(".notice.bad").count() == 1
+
+
+async def test_an_entry_is_forgotten_and_then_all_of_its_anchor(
+    console: Console, visit: Visit
+) -> None:
+    database = console.house.database
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+        newest = (await db.spec_versions("world_agent"))[-1].spec
+        world = await make_world(db, await db.agent(newest))
+        first = await world.operator.prefer("Peanuts are out.", claim=Claim("p", "are", "out"))
+        await world.operator.prefer("Figs are in.", claim=Claim("f", "are", "in"))
+        visitor = await visit(await console.house.key(world=world))
+        await visitor.go(f"/entries/{first.entry_id}")
+        await decide(visitor, ".item", "Forget", "request 17")
+        await visitor.page.wait_for_selector(".item .done:has-text('forgotten for good')")
+        assert await visitor.page.locator(".item button:text-is('Undo')").count() == 0
+        assert [one.body_text for one in await world.operator.list()] == ["Figs are in."]
+        await visitor.go("/")
+        await visitor.page.click("details summary")
+        await decide(visitor, "details", "Erase everything", "request 18")
+        await visitor.page.wait_for_selector("details .done:has-text('All is erased.')")
+        assert await world.operator.list() == []
+        agents = await visit(await console.house.key(Principal.agent("a"), world=world))
+        await agents.go("/")
+        assert "Erase everything" not in await agents.page.content(), "who may not, sees no form"

@@ -18,11 +18,11 @@ import psycopg
 import pytest
 
 from idetic import Claim, Idetic, Observation, Principal, Subject
-from idetic.evidence import SourceType
 from idetic.library.handles import Memory
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def remembered(world: World, count: int) -> None:
         )  # fmt: skip
         assert receipt.entry_id is not None
         note = f"{name(n).upper()} said so."
-        await operator.corroborate(receipt.entry_id, SourceType.OPERATOR_INPUT, uuid4(), notes=note)
+        await vouch(operator, receipt.entry_id, notes=note)
         if n % 5 == 0:
             await operator.link_action(uuid4(), "published_decision", [receipt.entry_id])
         elif n % 7 == 0:

@@ -1,6 +1,7 @@
 """R6: nothing can be changed unseen. A superuser makes one fault at a time; each is found.
 
-The ordinary run makes 150 faults from a fixed seed; `IDETIC_FAULTS=1` makes 1,000.
+The ordinary run makes 150 faults from a fixed seed; `IDETIC_FAULTS=1` makes 1,500. Most of them are
+drawn from the catalog: any column of any table of the agent, a row gone, a row made up.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from uuid import uuid4
 
 import pytest
 
-from idetic import ChainHead, Claim, Idetic, Observation, Principal
+from idetic import ChainHead, Claim, Idetic, Observation, Principal, Tier
+from idetic.audit import side_rows, verify
+from idetic.evidence import ContradictionStatus
 from idetic.library.handles import Memory
 from tests.conftest import TestDatabase, World, make_world
-from tests.support.tampering import FAULTS, Fault, Tamperer
+from tests.support.tampering import FAULTS, TABLES, Fault, Tamperer, changes, make_change
 
 pytestmark = pytest.mark.anyio
-TIMES = 1_000 if os.environ.get("IDETIC_FAULTS") else 150
+TIMES = 1_500 if os.environ.get("IDETIC_FAULTS") else 150
 SEED = 20_260_301
 
 
@@ -43,6 +46,27 @@ async def write_a_life(world: World) -> None:
     other = await world.operator.prefer("Speak plainly.", envelope={"topic": "a/b"})
     assert other.entry_id
     await world.operator.archive(other.entry_id, reason="said twice")
+    await _weigh(world)
+
+
+async def _weigh(world: World) -> None:
+    """Evidence of every kind: what supports an entry, what speaks against it, who was shown it."""
+    operator = world.operator
+    fact = (await operator.list(tier=Tier.PERSISTENT))[-1]
+    for note in ("Seen twice.", None):
+        given = await operator.corroborate(fact.id, notes=note)
+    await operator.undo(given, reason="said in error")
+    for status in (ContradictionStatus.SURFACED, ContradictionStatus.DISMISSED):
+        async with world.memory.session() as session:
+            said = await session.observe(f"It is otherwise, {status}.")
+            assert said.entry_id
+            await session.context("what is late?")
+        entry = (await operator.list(tier=Tier.PERSISTENT))[0]
+        await operator.contradict(entry.id, world.rule, reason="a rule says no")
+        found = (await operator.contradictions())[0]
+        await operator.resolve(found.id, status, notes="Looked at.", idempotency_key=f"r {status}")
+    async with world.memory.session() as session:
+        await session.context("style", limit=5)
 
 
 @dataclass(frozen=True)
@@ -124,3 +148,45 @@ async def test_a_hidden_cut_shows_only_against_a_head_kept_elsewhere(
     assert all(p.kind != "cut" for p in (await scene.auditor.verify()).problems)
     kinds = [p.kind for p in (await scene.auditor.verify(scene.head)).problems]
     assert "cut" in kinds
+
+
+BESIDE = ("lineage", "corroborations", "rule_refs", "rule_contradictions", "actions", "scopes",
+          "receipts", "reads")  # fmt: skip
+
+
+async def test_every_column_beside_entries_is_witnessed_and_without_the_check_is_not(
+    scene: Scene, hands: Tamperer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each change that the catalog knows of, once; the control is the same with the check off."""
+    rng, made, missed, seen = random.Random(5), 0, [], []  # noqa: S311 - not for secrets
+    checked = side_rows.check_side_rows
+
+    async def unchecked(*_: object) -> int:
+        return 0
+
+    for change in changes(hands):
+        if change.noun not in BESIDE or not change.shown:
+            continue
+        if make_change(hands, change, rng):
+            made += 1
+            if (await scene.auditor.verify()).intact:
+                missed.append(change)
+            monkeypatch.setattr(verify, "check_side_rows", unchecked)
+            if not (await scene.auditor.verify()).intact:
+                seen.append((change.noun, change.column))
+            monkeypatch.setattr(verify, "check_side_rows", checked)
+        hands.restore()
+    assert missed == []
+    assert made >= 60
+    # What was seen before is the origin and trust of sources, against the sources' own links.
+    assert {noun for noun, _ in seen} <= {"lineage"}
+
+
+async def test_the_life_has_rows_in_every_table_that_is_witnessed(
+    scene: Scene, hands: Tamperer
+) -> None:
+    """Else a fault in a table could not be made, and its absence would prove nothing."""
+    rows = {table: hands.one(f"SELECT count(*) FROM {table}") for table in TABLES}  # noqa: S608
+    empty = [table for table, count in rows.items() if not count]
+    assert not [table for table in empty if table.endswith(BESIDE)]
+    assert (await scene.auditor.verify()).unwitnessed == 0

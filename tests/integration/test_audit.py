@@ -18,6 +18,7 @@ from idetic.world.player import MONTH_BEGINS, perform
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
 from tests.support.triggers import without_triggers
+from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
 KIND = "rule_promotion"
@@ -49,15 +50,16 @@ async def acted(database: TestDatabase) -> AsyncIterator[Acted]:
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
         world = await make_world(db, await db.agent("world_agent"))
         notes = []
-        for _ in range(2):
-            async with world.memory.session() as session, session.interaction() as turn:
+        for name in ("explorer", "scout"):
+            memory = world.bind(Principal.agent(name))
+            async with memory.session() as session, session.interaction() as turn:
                 claim = Claim("friday wires", "second check", "late")
                 seen = await turn.observe("It came late.", claim=claim, refs=[world.rule])
                 notes.append(seen.entry_id)
             clock.advance(days=1)
         (fact,) = [e.id for e in await _candidates(world)]
-        await world.memory.corroborate(fact, SourceType.OBSERVATION_EVENT, uuid4())
-        await world.operator.corroborate(fact, SourceType.OPERATOR_INPUT, uuid4(), notes="yes")
+        await vouch(world.memory, fact)
+        await vouch(world.operator, fact, notes="yes")
         async with world.memory.session() as session:
             await session.context("When does the second check come on friday wires?")
             reader = session.id
@@ -73,7 +75,7 @@ async def _candidates(world: World) -> list[Any]:
     return [e for e in await world.memory.list() if e.tier == "persistent"]
 
 
-async def test_an_action_is_explained_down_to_the_notes_that_are_gone(acted: Acted) -> None:
+async def test_an_action_is_explained_down_to_the_words_of_its_notes(acted: Acted) -> None:
     told = await acted.explained()
     assert (told.kind, told.by, told.reason) == (KIND, "operator:ada", "so we act")
     (fact,) = told.entries
@@ -81,15 +83,16 @@ async def test_an_action_is_explained_down_to_the_notes_that_are_gone(acted: Act
     assert fact.then is not None
     assert fact.then.body_text == "It came late."
     assert (fact.then.origin, fact.then.trust, fact.written_by) == ("agent", 60, "agent:explorer")
-    # The notes went with their sessions; what was made of them is in between.
+    # The notes stay as evidence; what was made of them is in between.
     behind = told.made_of
     assert set(acted.notes) <= set(behind)
-    for note in acted.notes:
-        gone = behind[note]
-        assert gone.then is None
-        assert (gone.state_then, gone.written_by) == ("dropped", "agent:explorer")
-        assert [ref.id for ref in gone.references] == [acted.world.rule.id]
-        assert gone.decisions[0].transition == "observed"
+    for note, name in zip(acted.notes, ("explorer", "scout"), strict=True):
+        kept = behind[note]
+        assert kept.then is not None
+        assert kept.then.body_text == "It came late."
+        assert (kept.state_then, kept.written_by) == ("archived", f"agent:{name}")
+        assert [ref.id for ref in kept.references] == [acted.world.rule.id]
+        assert kept.decisions[0].transition == "observed"
     assert fact.sources[0].trust == 60
     kinds = {one.source_type for one in fact.corroborations}
     assert kinds == {SourceType.OBSERVATION_EVENT, SourceType.OPERATOR_INPUT}
@@ -116,7 +119,7 @@ async def test_what_comes_later_changes_nothing_about_then(acted: Acted) -> None
     acted.clock.advance(hours=-1)
     before = await acted.explained()
     world, fact = acted.world, acted.fact
-    later = await world.operator.corroborate(fact, SourceType.OPERATOR_INPUT, uuid4())
+    later = await vouch(world.operator, fact)
     await world.operator.undo(later, reason="a mistake")
     first = before.entries[0].corroborations[-1]
     link = next(
@@ -164,7 +167,7 @@ async def test_the_text_and_the_data_say_the_same(acted: Acted) -> None:
     text, data = told.explain(), told.as_data()
     assert json.loads(json.dumps(data)) == data
     assert data["action_id"] == str(acted.action)
-    for said in ("It rested on 1 entry.", '"It came late."', "what it said went with its scope"):
+    for said in ("It rested on 1 entry.", '"It came late."', "kept (UPDATE) by agent:scout"):
         assert said in text
     for note in acted.notes:
         assert str(note) in text
@@ -241,7 +244,7 @@ async def test_a_broken_chain_can_be_raised(acted: Acted) -> None:
         connection.execute("UPDATE worlds.world_agent_memory_ledger SET actor = 'eve'"
                            " WHERE position = 2")  # fmt: skip
     broken = await acted.auditor.verify()
-    with pytest.raises(errors.ChainBroken, match=r"1 problem\(s\) found.*at position 2: altered"):
+    with pytest.raises(errors.ChainBroken, match=r"problem\(s\) found.*at position 2: altered"):
         broken.raise_if_broken()
 
 

@@ -103,6 +103,64 @@ async def test_an_anchors_own_names_are_identifiers(world: World) -> None:
     assert str(world.domain_id) not in found.patterns[0].text
 
 
+SAID = "Operators of {} override the weekend limit whenever queues grow."
+
+
+def declaring(**identifiers: Any) -> dict[str, Any]:
+    return gate("aggregation", "strip_identifiers") | {"identifiers": identifiers}
+
+
+async def left_of(world: World, *names: str, **told: Any) -> list[str]:
+    """What the patterns say of notes with these names in them."""
+    noted = [await world.operator.prefer(SAID.format(name), **told) for name in names]
+    ids = [receipt.entry_id for receipt in noted if receipt.entry_id]
+    found = await world.operator.patterns(ids, reason="for the board")
+    return [pattern.text for pattern in found.patterns]
+
+
+@pytest.mark.parametrize(
+    ("declared", "names"),
+    [
+        ({"names": ["Borealis", "Zephyr Foods"]}, ("Borealis", "zephyr-foods")),
+        ({"patterns": ["plant ?#", "bau*halle"]}, ("plant x9", "bau-nord-halle")),
+        ({"lookups": [{"envelope": "tags"}]}, ("kiruna", "lulea")),
+    ],
+)
+async def test_what_a_spec_declares_is_stripped_and_the_rest_is_one_pattern(
+    db: Idetic, declared: dict[str, Any], names: tuple[str, str]
+) -> None:
+    world = await gated(db, declaring(**declared), without="aggregation")
+    told = {"envelope": {"tags": [*names]}} if "lookups" in declared else {}
+    assert await left_of(world, *names, **told) == [SAID.format("[identifier]")]
+
+
+async def test_without_the_declaration_the_names_stay(world: World) -> None:
+    """The control: what the test above sees is the declaration's doing."""
+    names = ("Borealis", "kiruna", "bau-nord-halle")
+    assert await left_of(world, *names, envelope={"tags": [*names]}) == [
+        SAID.format(name) for name in names
+    ]
+
+
+async def test_a_canonical_column_is_looked_up_within_its_world(db: Idetic) -> None:
+    lookup = {"noun": "rule", "column": "rule_id"}
+    world = await gated(db, declaring(lookups=[lookup]), without="aggregation")
+    mine, foreign = str(world.rule.id).replace("-", " "), str(uuid4()).replace("-", " ")
+    assert await left_of(world, mine) == [SAID.format("[identifier]")]
+    assert await left_of(world, foreign) != [SAID.format("[identifier]")]
+
+
+async def test_too_many_names_are_refused_and_not_left_out(
+    db: Idetic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("idetic.store.identifier_rows.LIFECYCLE_NAMES", 2)
+    world = await gated(db, declaring(lookups=[{"envelope": "tags"}]), without="aggregation")
+    few = {"tags": ["kiruna", "lulea"]}
+    assert await left_of(world, "kiruna", envelope=few) == [SAID.format("[identifier]")]
+    with pytest.raises(errors.WritePolicyRefused, match="looks up more than"):
+        await left_of(world, "pitea", envelope={"tags": ["pitea"]})
+
+
 async def test_what_left_is_in_the_history(world: World) -> None:
     noted = await world.operator.prefer("Wires over the limit wait for a second approver.")
     assert noted.entry_id is not None

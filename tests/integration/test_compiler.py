@@ -151,6 +151,7 @@ CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
         {
             "table world_agent_memory_corroborations",
             "trigger world_agent_memory_corroborations.removal",
+            "trigger world_agent_memory_corroborations.rule_notes_guard",
             "trigger world_agent_memory_corroborations.written_once",
             "access world_agent_memory_corroborations",
             "access world_agent_memory_corroborations for the keeper",
@@ -573,7 +574,8 @@ def test_each_canonical_body_has_its_trigram_index(
         size = f"cardinality(show_trgm({canonical.body}))"
         assert f"USING gist ({lead}, {size}, {canonical.body} " in index
         assert "siglen='1024'" in index
-    assert bool(guarded) == (name not in ("framework_agent", "persona_agent"))
+    unguarded = ("assistant_agent", "framework_agent", "persona_agent")
+    assert bool(guarded) == (name not in unguarded)
 
 
 # --- the guard's plan ------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import SettableClock
 from tests.support.near_duplicates import COMPATIBLE, CONFLICTS, POSITIVES, Conflict
+from tests.support.voices import another
 
 pytestmark = pytest.mark.anyio
 
@@ -77,7 +78,7 @@ async def opened(
 
 async def hear(memory: Memory, threads: int, said: Sequence[Observation]) -> Closed:
     """One session in which every thread says all of it."""
-    async with memory.session() as session:
+    async with another(memory).session() as session:
         for _ in range(threads):
             async with session.interaction() as thread:
                 await thread.observe_many(said)

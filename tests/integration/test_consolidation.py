@@ -53,6 +53,7 @@ from tests.support.chain import chain_faults
 from tests.support.clock import SettableClock
 from tests.support.consolidating import PRICES, House, Near, changed, hear
 from tests.support.llm_server import Asked, Behaviour, LlmServer, Said, answering, failing, saying
+from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -166,11 +167,10 @@ async def test_of_two_facts_that_say_the_same_the_better_supported_stays(house: 
     less, more = [await house.fact(text) for text in CLOSED[:2]]
     (other,) = await house.facts(REFUNDS[:1])
     await hear(house.agent, Observation(CLOSED[2], refs=(house.world.rule,)))
-    both = uuid4()
     for one in (less, more):
-        await house.operator.corroborate(one, SourceType.OPERATOR_INPUT, both)
-    for kind in (SourceType.RULE_CHANGE, SourceType.AGENT_INFERENCE):
-        await house.operator.corroborate(more, kind, uuid4())
+        await house.operator.corroborate(one)
+    await vouch(house.operator, more)
+    await house.agent.corroborate(more)
     before = house.memories()
     done = await house.consolidate()
     after = house.memories()
@@ -179,8 +179,9 @@ async def test_of_two_facts_that_say_the_same_the_better_supported_stays(house: 
         more: {"supported"},
     }
     assert after[less]["superseded_by"] == more
-    assert after[more]["supported"] == before[less]["supported"] | before[more]["supported"]
-    assert len(after[more]["supported"]) == 3 + 3 + 1 + 2, "the source of both counts once"
+    carried = {one for one in before[less]["supported"] if one[0] == "observation_event"}
+    assert after[more]["supported"] == carried | before[more]["supported"]
+    assert len(after[more]["supported"]) == 3 + 3 + 1 + 2, "the operator of both counts once"
     assert after[other] == before[other]
     assert transitions(done) == ["superseded", *["corroborated"] * 3]
     assert (done.asked, done.usage, done.failures, done.finished) == (0, Usage(), (), True)
@@ -212,7 +213,7 @@ async def test_the_one_that_makes_the_claim_stays(house: House) -> None:
     plain = await house.fact(CLOSED[0])
     claim = Claim("bank", "closed on", "Sunday")
     claimed = await house.fact(Observation(CLOSED[0], claim=claim))
-    await house.operator.corroborate(plain, SEEN, uuid4())
+    await vouch(house.operator, plain)
     await house.consolidate()
     assert (await house.agent.get(plain)).superseded_by == claimed
     assert len(await house.agent.corroborations(claimed)) == 7
@@ -222,7 +223,7 @@ async def test_the_more_trusted_stays_for_trust_is_not_carried(house: House) -> 
     house.near.place(CLOSED[:2], 0.98)
     theirs = await house.fact(CLOSED[0])
     ours = await house.fact(CLOSED[1], memory=house.operator)
-    await house.operator.corroborate(theirs, SEEN, uuid4())
+    await vouch(house.operator, theirs)
     await house.consolidate()
     assert (await house.agent.get(theirs)).superseded_by == ours
     assert (await house.agent.get(ours)).trust == 90
@@ -370,7 +371,7 @@ async def test_a_spec_that_resolves_no_conflicts_keeps_both(chronicle: House) ->
 
 async def test_a_reasoner_may_find_that_two_say_the_same(house: House) -> None:
     less, more = await house.facts(REFUNDS)
-    await house.operator.corroborate(more, SEEN, uuid4())
+    await vouch(house.operator, more)
     before = house.memories()
     done = await house.ask(verdict("same"))
     after = house.memories()
@@ -422,9 +423,8 @@ async def test_an_update_takes_the_place_of_what_it_cites_and_of_nothing_else(
     house: House,
 ) -> None:
     first, second, third = await trio(house)
-    source = uuid4()
     for one in (first, second):
-        await house.operator.corroborate(one, SEEN, source)
+        await house.operator.corroborate(one)
     before = house.memories()
     done = await house.ask(merging("UPDATE", MERGED, 0, 1))
     (made,) = {one.entry_id for one in done.decided if one.transition == "merged"}
@@ -442,8 +442,10 @@ async def test_an_update_takes_the_place_of_what_it_cites_and_of_nothing_else(
     assert (entry.origin, entry.trust, entry.refs) == (Origin.TOOL, 40, (house.world.rule,))
     assert (entry.valid_at, entry.created_by) == (house.clock.now(), "maintenance:keeper")
     assert after[made]["lineage"] == {(one, Relation.MERGED) for one in (first, second)}
-    assert after[made]["supported"] == before[first]["supported"] | before[second]["supported"]
-    assert len(after[made]["supported"]) == 7
+    both = before[first]["supported"] | before[second]["supported"]
+    assert len(both) == 8
+    assert after[made]["supported"] < both
+    assert len(after[made]["supported"]) == 7, "the operator of both counts once"
     assert {e.id for e in await house.agent.list()} == {made, third}
     await undone(house, done, before)
     assert (await house.ask(merging("UPDATE", MERGED))).asked == 0

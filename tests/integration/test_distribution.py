@@ -94,7 +94,7 @@ async def test_every_table_of_every_shipped_agent_has_its_place_and_gets_there(
         done = await db.distribute(name)
         assert in_place(done, TablePlace.DISTRIBUTED) == in_place(plan, TablePlace.DISTRIBUTED)
     groups = {table.split(".")[0]: group for table, key, group in placed(database) if key}
-    assert len(set(groups.values())) == 4
+    assert len(set(groups.values())) == 5
     assert groups["persona_actor"] == groups["persona_subconscious"]
 
 

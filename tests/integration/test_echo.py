@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
 from idetic import Claim, Decision, Entry, Idetic, Observation, Origin, Principal, Receipt, Tier
+from idetic.library import handles
 from idetic.library.handles import Session
 from idetic.lifecycle.echoes import Echoes
+from idetic.spec.loader import load
+from idetic.store.entries import Shown
 from tests.conftest import TestDatabase, World, make_world
+from tests.support import shadows
 from tests.support.clock import SettableClock
 from tests.support.triggers import without_triggers
+from tests.support.voices import another
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +54,7 @@ async def scene(database: TestDatabase) -> AsyncIterator[Scene]:
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
         world = await make_world(db, await db.agent("world_agent"))
         for threads in (2, 1):
-            async with world.memory.session() as session:
+            async with another(world.memory).session() as session:
                 for _ in range(threads):
                     async with session.interaction() as turn:
                         await turn.observe(TEXT, claim=CLAIM)
@@ -245,3 +250,76 @@ async def test_control_without_receipts_of_reads_nothing_is_recognised(scene: Sc
         without_triggers(connection)
         connection.execute("DELETE FROM worlds.world_agent_memory_reads")
     assert (await session.observe(TEXT)).decision is Decision.ADD
+
+
+# --- every read -----------------------------------------------------------------------------------
+
+READS: dict[str, Callable[[World, Session, UUID], Awaitable[object]]] = {
+    "session.recall": lambda world, session, fact: session.recall(QUESTION),
+    "session.context": lambda world, session, fact: session.context(QUESTION),
+    "memory.recall": lambda world, session, fact: world.memory.recall(QUESTION),
+    "memory.list": lambda world, session, fact: world.memory.list(tier=Tier.PERSISTENT),
+    "memory.get": lambda world, session, fact: world.memory.get(fact),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+async def test_whatever_was_read_counts_as_shown(
+    scene: Scene, read: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the door's own note of it off as the control."""
+    async with scene.world.memory.session() as session:
+        assert await READS[read](scene.world, session, scene.fact.id)
+        assert echoes(await session.observe(TEXT), scene.fact.id)
+
+    async def nothing(*_: object) -> None:
+        """The door, without its note of what was shown."""
+
+    monkeypatch.setattr(handles, "record_shown", nothing)
+    async with scene.world.memory.session() as session:
+        assert await READS[read](scene.world, session, scene.fact.id)
+        again = await session.observe(TEXT)
+        assert (again.decision is Decision.ADD) is (read != "session.context")
+
+
+async def test_a_context_made_before_the_session_opened_counts_as_shown(
+    database: TestDatabase,
+) -> None:
+    """For an hour, and for whom it was made; another agent's session is the control."""
+    clock = SettableClock()
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
+        world = await make_world(db, await db.agent("world_agent"))
+        told = await world.operator.prefer(TEXT)
+        other = world.bind(Principal.agent("another"))
+        for minutes, echo in ((59, True), (61, False)):
+            await world.memory.context(QUESTION)
+            clock.advance(minutes=minutes)
+            async with world.memory.session() as mine, other.session() as theirs:
+                said = await mine.observe(TEXT)
+                assert (said.entry_id == told.entry_id) is echo
+                assert (await theirs.observe(TEXT)).decision is Decision.ADD
+
+
+def test_other_forms_of_the_same_words_are_an_echo_and_said_to_be_a_paraphrase() -> None:
+    fact = Shown(uuid4(), "The operators release large payments after both checks passed.", None)
+    known = Echoes(load("world_agent"), [fact])
+    said = known.of("The operator released large payments after both checks passed.", None)
+    assert said is not None
+    assert (said.why, said.echo_of) == ("a paraphrase", (fact.entry_id,))
+    assert 0.85 <= said.trigram < 1
+    for other in (
+        "The operators release large payments after no checks passed.",
+        "The operators release small payments after both checks passed.",
+        "The operators release large payments before both checks passed.",
+        "The auditors release large payments after both checks passed.",
+    ):
+        assert known.of(other, None) is None, other
+
+
+def test_a_disguise_does_not_hide_an_echo() -> None:
+    fact = Shown(uuid4(), TEXT, None)
+    known = Echoes(load("world_agent"), [fact])
+    for disguise in ("camel case", "look-alike letters", "zero width spaces", "full width"):
+        said = known.of(shadows.DISGUISES[disguise](TEXT), None)
+        assert said is not None, disguise
+    assert known.of(TEXT.replace("10,000", "1,000").replace(" ", ""), None) is None

@@ -10,11 +10,13 @@ import pytest
 from psycopg import errors as pg
 
 from idetic import Claim, Decision, EntryState, Principal, Subject, Tier, errors
-from idetic.evidence import ContradictionStatus, SourceType
+from idetic.evidence import ContradictionStatus
+from idetic.store import erasure_rows
 from idetic.store.embeddings import Pending, Piece
 from tests.integration.test_retention import EMPTIED, OWNER, House, entry_of
 from tests.integration.test_retention import house as house  # noqa: PLC0414 - the fixture
 from tests.support.triggers import change_triggers, without_triggers
+from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -40,13 +42,18 @@ def hits(house: House, *words: str) -> dict[str, int]:
     return found
 
 
+async def check_chain(house: House) -> None:
+    """The chain holds: what an erasure emptied in it, it says."""
+    verified = await house.world.bind(Principal.auditor("eve")).verify()
+    assert verified.intact, verified.problems
+
+
 async def test_nothing_of_a_person_is_left_and_the_receipt_says_what_went(house: House) -> None:
     entry_id = await house.entry(envelope={"tags": ["Quell, Zora"]}, idempotency_key="k")
     other = await house.entry("Words are fine too.", Claim("editor", "prefers", "words"))
-    said = SourceType.OPERATOR_INPUT
-    await house.operator.corroborate(entry_id, said, uuid4(), notes="Zora said so.")
-    await house.operator.corroborate(other, said, uuid4(), notes="ZORA  QUELL too.")
-    await house.operator.corroborate(other, said, uuid4(), notes="And an editor.")
+    await vouch(house.operator, entry_id, notes="Zora said so.")
+    await vouch(house.operator, other, notes="ZORA  QUELL too.")
+    await vouch(house.operator, other, notes="And an editor.")
     await house.linked(entry_id, other)
     await house.upkeep.embed()
     await house.operator.context("figures")
@@ -57,7 +64,8 @@ async def test_nothing_of_a_person_is_left_and_the_receipt_says_what_went(house:
     assert {table: len(ids) for table, ids in done.removed.items()} == {
         "memory": 1, "embeddings": 1, "corroborations": 2, "reads": 1, "receipts": 1,
     }  # fmt: skip
-    assert (done.found, done.kept, done.receipt.decision) == (True, (), Decision.DELETE)
+    assert (done.found, done.receipt.decision) == (True, Decision.DELETE)
+    assert [(one.column, one.count) for one in done.kept] == [("indexes", 0)], "nothing to read"
     assert str(done).startswith("Removed: 2 in corroborations")
     assert hits(house, "zora", "quell", "figures") == {}
     after = house.row(entry_id)
@@ -73,7 +81,7 @@ async def test_nothing_of_a_person_is_left_and_the_receipt_says_what_went(house:
     recall = await house.operator.recall("Zora Quell figures first", include_archived=True)
     assert entry_id not in [e.id for e in recall.entries]
     assert str(entry_id) not in str(await house.operator.context("figures"))
-    assert house.faults() == []
+    await check_chain(house)
 
 
 async def test_nothing_found_is_said_and_is_no_success(house: House) -> None:
@@ -104,6 +112,7 @@ async def test_every_tier_and_state_is_looked_at_and_what_was_made_of_it_goes_to
         await turn.observe("They want figures.", claim=claim)
     compounded = [e.id for e in await session.list()]
     assert len(compounded) == 1
+    compounded += [one.source_id for one in await house.operator.lineage(compounded[0])][:1]
 
     done = await house.operator.erase(ZORA, reason="request 19")
     assert set(done.entries) == {archived, buried, superseded, *compounded}
@@ -111,7 +120,7 @@ async def test_every_tier_and_state_is_looked_at_and_what_was_made_of_it_goes_to
     assert await session.list() == []
     closed = await session.close()
     assert closed.count("proposed") == 0
-    assert house.faults() == []
+    await check_chain(house)
 
 
 async def test_a_made_entry_goes_although_it_no_longer_names_anybody(house: House) -> None:
@@ -141,14 +150,16 @@ async def test_what_cannot_change_is_kept_and_named(house: House) -> None:
     assert archived.reason == "Zora Quell asked, [email removed]", "redacted by the ingest gate"
     done = await house.operator.erase(ZORA, reason="request 21")
     assert done.entries == (), "who wrote an entry is not what it says"
-    assert list(done.removed) == ["receipts"], "a key that names her"
+    assert list(done.removed) == ["ledger", "receipts"], "a reason and a key that name her"
     kept = {(k.table, k.column): k for k in done.kept}
     assert kept["memory", "created_by"].count == 1
-    assert kept["ledger", "reason"].positions == (archived.position,)
+    assert done.removed["ledger"] == (str(archived.position),)
+    assert ("ledger", "reason") not in kept, "the reason that names her is emptied"
+    assert [one.reason for one in await house.operator.history(mine)][-1] == "[erased]"
     assert kept["ledger", "actor"].count == 1
     assert all(k.why for k in done.kept)
     assert hits(house, "quell.example") == {}
-    assert house.faults() == []
+    await check_chain(house)
 
 
 async def test_a_retry_replays_and_another_body_is_refused(house: House) -> None:
@@ -295,7 +306,7 @@ async def test_reasons_and_notes_pass_the_ingest_gate(house: House) -> None:
     entry_id = await house.entry("Be brief.", Claim("a", "b", "c"))
     mail, left = "ask zora@quell.example", "ask [email removed]"
     verbs: list[Any] = [
-        await house.operator.corroborate(entry_id, SourceType.OPERATOR_INPUT, uuid4(), notes=mail),
+        await vouch(house.operator, entry_id, notes=mail),
         await house.operator.exempt(entry_id, reason=mail),
         await house.operator.contradict(entry_id, house.world.rule, reason=mail),
         await house.operator.link_action(uuid4(), "published_decision", [entry_id], reason=mail),
@@ -306,3 +317,18 @@ async def test_reasons_and_notes_pass_the_ingest_gate(house: House) -> None:
     (support,) = await house.operator.corroborations(entry_id)
     assert support.notes == left
     assert hits(house, "quell.example") == {}
+
+
+async def test_control_without_it_a_reason_still_names_her(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: object) -> frozenset[int]:
+        return frozenset()
+
+    monkeypatch.setattr(erasure_rows, "unsay_links", nothing)
+    mine = entry_of(await house.operator.prefer("Be brief."))
+    archived = await house.operator.archive(mine, reason="Zora Quell asked.")
+    done = await house.operator.erase(ZORA, reason="request 21")
+    kept = {(k.table, k.column): k for k in done.kept}
+    assert kept["ledger", "reason"].positions == (archived.position,)
+    assert (await house.operator.history(mine))[-1].reason == "Zora Quell asked."

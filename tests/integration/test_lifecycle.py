@@ -45,6 +45,7 @@ from tests.support.chain import chain_faults
 from tests.support.clock import START, SettableClock
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.triggers import change_triggers
+from tests.support.voices import another, vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -115,7 +116,7 @@ class House:
 
 async def hear(memory: Memory, *threads: Sequence[Observation]) -> Closed:
     """One session: a thread for each list, closed one after the other; what its close did."""
-    async with memory.session() as session:
+    async with another(memory).session() as session:
         for said in threads:
             async with session.interaction() as turn:
                 for one in said:
@@ -149,7 +150,7 @@ async def story(memory: Memory, entry_id: UUID) -> list[str]:
 
 async def failing(memory: Memory, entry_id: UUID, number: int = 1) -> None:
     for _ in range(number):
-        await memory.corroborate(entry_id, SEEN, uuid4(), holds=False)
+        await vouch(memory, entry_id, holds=False)
 
 
 @pytest.fixture
@@ -182,9 +183,10 @@ async def test_an_interaction_leaves_each_statement_to_its_session_once(house: H
         assert {one.interaction_id for one in lineage} == {turn.id}
         assert await session.list(tier=Tier.INTERACTION) == []
     assert closed.count("compounded") == 2
-    for gone in (*said, other):
-        with pytest.raises(errors.EntryNotFound):
-            await house.agent.get(gone)
+    for kept in said:
+        assert (await house.agent.get(kept)).state is EntryState.ARCHIVED, "evidence"
+    with pytest.raises(errors.EntryNotFound):
+        await house.agent.get(other)
 
 
 async def test_another_thread_of_the_session_only_adds_itself_to_what_is_there(
@@ -200,7 +202,7 @@ async def test_another_thread_of_the_session_only_adds_itself_to_what_is_there(
     assert len({one.interaction_id for one in lineage}) == 2
 
 
-async def test_what_is_dropped_is_still_named_by_what_it_went_into(house: House) -> None:
+async def test_what_something_was_made_of_stays_as_evidence_and_the_rest_goes(house: House) -> None:
     async with house.agent.session() as session:
         async with session.interaction() as turn:
             said = await observe(turn, cutoff("16:00"))
@@ -208,15 +210,18 @@ async def test_what_is_dropped_is_still_named_by_what_it_went_into(house: House)
         closed = await session.close()
     kept = only(closed, "proposed")
     assert said in {one.source_id for one in await house.agent.lineage(kept)}
-    dropped = (await house.agent.history(said))[-1]
-    assert (dropped.transition, dropped.decision, dropped.state_to) == (
+    stays = (await house.agent.history(said))[-1]
+    assert (stays.transition, stays.decision, stays.state_to) == (
+        *("kept", Decision.UPDATE, "archived"),
+    )
+    into = await house.agent.history(UUID(stays.detail["into"]))
+    assert [link.transition for link in into] == ["compounded", "kept"]
+    assert into[-1].detail["into"] == str(kept)
+    gone = (await house.agent.history(idle))[-1]
+    assert (gone.transition, gone.decision, gone.state_to) == (
         *("dropped", Decision.DELETE, "dropped"),
     )
-    into = await house.agent.history(UUID(dropped.detail["into"]))
-    assert [link.transition for link in into] == ["compounded", "dropped"]
-    assert into[-1].detail == {"into": str(kept)}
-    nowhere = await house.agent.history(UUID((await house.agent.history(idle))[-1].detail["into"]))
-    assert nowhere[-1].detail == {}, "a remark without claim, reference or echo goes nowhere"
+    assert gone.detail == {}, "a remark without claim, reference or echo goes nowhere"
 
 
 async def test_a_derived_entry_has_the_weakest_trust_and_every_reference(house: House) -> None:
@@ -303,14 +308,15 @@ async def test_references_corroborations_vectors_and_lineage_go_with_their_row(
             async with session.interaction() as turn:
                 await turn.observe("Nobody signed twice.", refs=[world.rule])
             (entry,) = await session.list()
-            await house.agent.corroborate(entry.id, SEEN, uuid4())
+            await vouch(house.agent, entry.id)
             await house.agent.context("Who signed?")
             await house.agent.embed()
             assert [house.rows(table, entry.id) for table in tables] == [1, 1, 1, 1]
-        assert [house.rows(table, entry.id) for table in tables] == [0, 0, 0, 0]
+        assert [house.rows(table, entry.id) for table in tables] == [1, 1, 1, 1], "evidence"
         (left,) = await house.agent.list()
         assert [house.rows(table, left.id) for table in tables] == [1, 2, 1, 2]
-        assert {one.source_type for one in await house.agent.corroborations(left.id)} == {SEEN}
+        found = {one.source_type for one in await house.agent.corroborations(left.id)}
+        assert found == {SEEN, SourceType.OPERATOR_INPUT}
 
 
 async def test_a_note_that_became_a_rule_meanwhile_is_refused_at_the_close_and_goes(
@@ -365,7 +371,7 @@ async def test_three_threads_of_two_sessions_make_a_fact(house: House) -> None:
     entry = only(first, "proposed")
     assert await house.persistent() == {said.text: "candidate"}
     (held,) = [one for one in first.decided if one.transition == "held"]
-    assert held.receipt.reason == "2 independent sources, 3 needed; 1 session agree, 2 needed"
+    assert held.receipt.reason == "1 independent source, 3 needed; 1 session agree, 2 needed"
     second = await house.hear([replace(said, text="16:00 it is, for wires.")])
     assert second.entries("promoted") == [entry]
     fact = await house.agent.get(entry)
@@ -385,7 +391,7 @@ async def test_three_threads_of_two_sessions_make_a_fact(house: House) -> None:
 async def test_three_threads_of_one_session_are_not_enough(house: House) -> None:
     closed = await house.hear([cutoff("16:00")], [cutoff("16:00")], [cutoff("16:00")])
     (held,) = [one for one in closed.decided if one.transition == "held"]
-    assert held.receipt.reason == "1 session agree, 2 needed"
+    assert held.receipt.reason == "1 independent source, 3 needed; 1 session agree, 2 needed"
 
 
 async def test_a_replayed_write_is_not_another_source(house: House) -> None:
@@ -404,28 +410,24 @@ async def test_a_replayed_write_is_not_another_source(house: House) -> None:
 async def test_what_an_agent_infers_supports_nothing_by_itself(house: House) -> None:
     entry = await house.candidate(cutoff("16:00"))
     for _ in range(5):
-        await house.agent.corroborate(entry, SourceType.AGENT_INFERENCE, uuid4())
+        await house.agent.corroborate(entry)
     assert (await house.agent.get(entry)).candidate
     gates = {gate.gate: gate for gate in await house.agent.gates(entry)}
     assert gates[PromotionGate.CORROBORATION].have == 1
-    assert len(await house.agent.corroborations(entry)) == 6
+    found = [one.source_type for one in await house.agent.corroborations(entry)]
+    assert found == [SEEN, SourceType.AGENT_INFERENCE], "drawn again, it is the same conclusion"
 
 
-@pytest.mark.parametrize("kind", [s for s in SourceType if s.independent])
-async def test_every_other_kind_of_source_counts_once_and_is_a_context_of_its_own(
-    house: House, kind: SourceType
-) -> None:
+async def test_an_operators_word_counts_once_and_is_a_context_of_its_own(house: House) -> None:
     entry = await house.candidate(cutoff("16:00"))
-    source = uuid4()
-    counted = await house.operator.corroborate(entry, kind, source, notes="ticket 17")
-    again = await house.operator.corroborate(entry, kind, source)
-    assert (counted.decision, again.decision) == (Decision.UPDATE, Decision.NOOP)
+    await house.operator.corroborate(entry, notes="ticket 17")
+    await house.operator.corroborate(entry)
     assert (await house.agent.get(entry)).candidate
-    await house.operator.corroborate(entry, kind, uuid4())
+    await vouch(house.operator, entry)
     assert not (await house.agent.get(entry)).candidate
-    named = [c for c in await house.agent.corroborations(entry) if c.source_ref == source]
-    assert [(c.by, c.notes, c.origin) for c in named] == [
-        ("operator:ada", "ticket 17", Origin.OPERATOR)
+    named = [c for c in await house.agent.corroborations(entry) if c.notes]
+    assert [(c.by, c.source_by, c.notes, c.source_type, c.origin) for c in named] == [
+        ("operator:ada", "operator:ada", "ticket 17", SourceType.OPERATOR_INPUT, Origin.OPERATOR)
     ]
 
 
@@ -528,7 +530,8 @@ async def test_what_would_replace_a_stronger_statement_waits(house: House) -> No
 
 
 async def test_a_preference_supersedes_and_a_pattern_waits_for_eight(house: House) -> None:
-    closed = await house.hear(*[[prefers("screenshots")]] * 7)
+    await house.hear([prefers("screenshots")])
+    closed = await house.hear(*[[prefers("screenshots")]] * 6)
     (held,) = [one for one in closed.decided if one.transition == "held"]
     assert "seen 7 times for and 0 against: confidence 0.89, 0.90 needed" in held.receipt.reason
     closed = await house.hear([prefers("screenshots")])
@@ -576,7 +579,7 @@ async def test_three_sources_in_a_row_that_say_otherwise_archive_a_fact(house: H
     fact = await house.fact(cutoff("16:00"))
     await failing(house.agent, fact, 2)
     assert (await house.agent.get(fact)).state is EntryState.CURRENT
-    receipt = await house.agent.corroborate(fact, SEEN, uuid4(), holds=False)
+    receipt = await vouch(house.agent, fact, holds=False)
     assert receipt.decision is Decision.NOOP
     assert (await house.agent.get(fact)).state is EntryState.ARCHIVED
     archived = (await house.agent.history(fact))[-1]
@@ -587,16 +590,15 @@ async def test_three_sources_in_a_row_that_say_otherwise_archive_a_fact(house: H
 async def test_one_that_confirms_begins_the_row_anew(house: House) -> None:
     fact = await house.fact(cutoff("16:00"))
     await failing(house.agent, fact, 2)
-    await house.agent.corroborate(fact, SEEN, uuid4())
+    await vouch(house.agent, fact)
     await failing(house.agent, fact, 2)
     assert (await house.agent.get(fact)).state is EntryState.CURRENT
 
 
 async def test_a_source_that_fails_twice_fails_once(house: House) -> None:
     fact = await house.fact(cutoff("16:00"))
-    source = uuid4()
     for _ in range(4):
-        await house.agent.corroborate(fact, SEEN, source, holds=False)
+        await house.operator.corroborate(fact, holds=False)
     assert (await house.agent.get(fact)).state is EntryState.CURRENT
     await failing(house.agent, fact, 2)
     assert (await house.agent.get(fact)).state is EntryState.ARCHIVED, "the repeats changed nothing"
@@ -604,9 +606,11 @@ async def test_a_source_that_fails_twice_fails_once(house: House) -> None:
 
 async def test_a_source_that_is_counted_already_does_not_begin_the_row_anew(house: House) -> None:
     fact = await house.fact(cutoff("16:00"))
-    known = (await house.agent.corroborations(fact))[0]
-    await failing(house.agent, fact, 2)
-    again = await house.agent.corroborate(fact, known.source_type, known.source_ref)
+    async with house.agent.session() as session:
+        said = await observe(session, cutoff("16:00"))
+        await house.agent.corroborate(fact, said)
+        await failing(house.agent, fact, 2)
+        again = await house.agent.corroborate(fact, said)
     assert again.decision is Decision.NOOP
     await failing(house.agent, fact)
     assert (await house.agent.get(fact)).state is EntryState.ARCHIVED
@@ -615,7 +619,7 @@ async def test_a_source_that_is_counted_already_does_not_begin_the_row_anew(hous
 async def test_what_an_agent_infers_fails_nothing(house: House) -> None:
     fact = await house.fact(cutoff("16:00"))
     for _ in range(4):
-        await house.agent.corroborate(fact, SourceType.AGENT_INFERENCE, uuid4(), holds=False)
+        await house.agent.corroborate(fact, holds=False)
     assert (await house.agent.get(fact)).state is EntryState.CURRENT
 
 
@@ -630,7 +634,7 @@ async def test_what_is_gone_is_not_promoted_by_late_support(house: House) -> Non
     entry = await house.candidate(cutoff("16:00"))
     await house.operator.archive(entry, reason="a rumour")
     for _ in range(3):
-        await house.agent.corroborate(entry, SEEN, uuid4())
+        await vouch(house.agent, entry)
     found = await house.agent.get(entry)
     assert (found.state, found.candidate) == (EntryState.ARCHIVED, True)
     assert "promoted" not in await story(house.agent, entry)
@@ -725,14 +729,14 @@ async def test_undoing_an_automatic_archive_by_its_position(house: House) -> Non
 
 async def test_an_undone_corroboration_stays_and_no_longer_counts(house: House) -> None:
     entry = await house.candidate(cutoff("16:00"))
-    given = await house.operator.corroborate(entry, SourceType.OPERATOR_INPUT, uuid4())
+    given = await vouch(house.operator, entry)
     await house.operator.undo(given, reason="the wrong ticket")
     found = await house.agent.corroborations(entry)
     assert [one.withdrawn_at is None for one in found] == [True, False]
     assert {g.gate: g.have for g in await house.agent.gates(entry)}[
         PromotionGate.CORROBORATION
     ] == 1
-    await house.operator.corroborate(entry, SourceType.OPERATOR_INPUT, uuid4())
+    await vouch(house.operator, entry)
     assert (await house.agent.get(entry)).candidate
 
 
@@ -747,8 +751,8 @@ async def test_what_something_was_built_on_is_not_undone(house: House) -> None:
 
 async def test_a_corroboration_that_a_promotion_rests_on_is_not_undone(house: House) -> None:
     entry = await house.candidate(cutoff("16:00"))
-    await house.operator.corroborate(entry, SourceType.OPERATOR_INPUT, uuid4())
-    last = await house.operator.corroborate(entry, SourceType.OPERATOR_INPUT, uuid4())
+    await vouch(house.operator, entry)
+    last = await vouch(house.operator, entry)
     assert not (await house.agent.get(entry)).candidate
     with pytest.raises(errors.TransitionRefused):
         await house.operator.undo(last, reason="the wrong ticket")
@@ -766,7 +770,7 @@ async def test_what_went_with_its_scope_cannot_come_back(house: House) -> None:
     async with house.agent.session() as session, session.interaction() as turn:
         said = await observe(turn, cutoff("16:00"))
     history = await house.agent.history(said)
-    with pytest.raises(errors.TransitionRefused, match="its content is not kept"):
+    with pytest.raises(errors.TransitionRefused, match="stays as evidence"):
         await house.operator.undo(history[-1], reason="I want it back")
     with pytest.raises(errors.TransitionRefused):
         await house.operator.undo(history[0], reason="it should never have been written")
@@ -863,7 +867,7 @@ async def test_a_fact_falls_due_when_its_validity_lapses_and_support_extends_it(
     lapsing = await house.fact(cutoff("16:00"))
     renewed = await house.fact(Observation("Rest on Sunday.", claim=Claim("w", "rest", "Sunday")))
     house.days(60)
-    await house.agent.corroborate(renewed, SEEN, uuid4())
+    await vouch(house.agent, renewed)
     house.days(29.9)
     assert await house.operator.disposition() == []
     house.days(0.1)
@@ -1221,8 +1225,8 @@ async def twice(verb: Callable[[], Awaitable[Receipt]]) -> None:
 
 
 async def test_every_new_verb_takes_an_idempotency_key(house: House) -> None:
-    fact, source, rule = await house.fact(cutoff("16:00")), uuid4(), house.world.rule
-    await twice(lambda: house.agent.corroborate(fact, SEEN, source, idempotency_key="a"))
+    fact, rule = await house.fact(cutoff("16:00")), house.world.rule
+    await twice(lambda: house.operator.corroborate(fact, idempotency_key="a"))
     await twice(lambda: house.agent.contradict(fact, rule, reason="no", idempotency_key="b"))
     (row,) = await house.operator.contradictions()
     seen = ContradictionStatus.SURFACED
@@ -1230,7 +1234,7 @@ async def test_every_new_verb_takes_an_idempotency_key(house: House) -> None:
     archived = await house.operator.archive(fact, reason="obsolete")
     await twice(lambda: house.operator.undo(archived, reason="it is not", idempotency_key="d"))
     with pytest.raises(errors.IdempotencyConflict):
-        await house.agent.corroborate(fact, SEEN, uuid4(), idempotency_key="a")
+        await house.operator.corroborate(fact, holds=False, idempotency_key="a")
 
 
 async def test_a_verb_needs_its_capability(house: House) -> None:
@@ -1240,7 +1244,7 @@ async def test_a_verb_needs_its_capability(house: House) -> None:
     customer = house.world.bind(Principal.customer("c"))
     surfaced = ContradictionStatus.SURFACED
     refused: list[Callable[[], Awaitable[Any]]] = [
-        lambda: customer.corroborate(fact, SEEN, uuid4()),
+        lambda: customer.corroborate(fact),
         lambda: customer.contradict(fact, rule, reason="no"),
         lambda: house.agent.resolve(row.id, surfaced, notes="no"),
         lambda: house.agent.undo(1, reason="no"),
@@ -1267,7 +1271,7 @@ async def test_another_tenants_entries_are_not_there(house: House) -> None:
     fact = await house.fact(cutoff("16:00"))
     other = await make_world(house.db, house.world.agent)
     for verb in (
-        lambda: other.operator.corroborate(fact, SEEN, uuid4()),
+        lambda: other.operator.corroborate(fact),
         lambda: other.operator.contradict(fact, other.rule, reason="no"),
         lambda: other.operator.dispose([fact], Outcome.ARCHIVE, reason="no"),
         lambda: other.operator.gates(fact),
@@ -1298,10 +1302,11 @@ Clerk = tuple[House, Memory, Memory]
 
 async def test_the_operations_agent_learns_a_habit_and_no_facts(clerk: Clerk) -> None:
     _, memory, operator = clerk
-    closed = await hear(memory, [cutoff("16:00")], *[[prefers("screenshots")]] * 7)
+    closed = await hear(memory, [cutoff("16:00")], [prefers("screenshots")])
     assert closed.count("proposed") == 1
     assert closed.count("corroborated") == 0
     entry = only(closed, "proposed")
+    await hear(memory, *[[prefers("screenshots")]] * 6)
     counted = next(g for g in await memory.gates(entry) if g.gate is PromotionGate.CORROBORATION)
     assert counted.why == "seen 7 times for and 0 against: confidence 0.89, 0.90 needed"
     closed = await hear(memory, [prefers("screenshots"), prefers("screenshots")])
@@ -1318,7 +1323,7 @@ async def test_what_it_does_not_keep_it_says(clerk: Clerk) -> None:
     closed = await hear(memory, [prefers("screenshots")])
     entry = only(closed, "proposed")
     with pytest.raises((errors.WritePolicyRefused, errors.CapabilityRefused)):
-        await operator.corroborate(entry, SEEN, uuid4())
+        await operator.corroborate(entry)
     with pytest.raises((errors.TransitionRefused, errors.CapabilityRefused)):
         await operator.dispose([entry], Outcome.RECORROBORATE, reason="so it is")
     house.days(31)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -87,3 +88,29 @@ async def test_kinds_of_the_subconscious_are_not_the_actors(memory: PersonaMemor
     async with memory.loop() as loop:
         with pytest.raises(errors.IdeticError):
             await loop.append(EventKind.SUBCONSCIOUS_OUTPUT, "I think so.")
+
+
+async def test_a_whole_log_is_erased_with_what_was_derived_and_goes_on(
+    db: Idetic, memory: PersonaMemory, database: TestDatabase
+) -> None:
+    await task(memory, "Where does Zora Quell live?", "Zora Quell lives in Ghent.")
+    agent = await db.agent(diary_agent())
+    operator = agent.bind(principal=Principal.operator("ada"), **ANCHOR)
+    auditor = agent.bind(principal=Principal.auditor("eve"), **ANCHOR)
+    shown = json.loads(b"".join([chunk async for chunk in operator.disclosure()]))
+    assert "Zora Quell lives in Ghent." in [turn["text"] for turn in shown["turns"]]
+    (listed,) = await auditor.anchors()
+    assert (listed.keys, listed.events) == (ANCHOR, 4)
+
+    done = await operator.erase_anchor(reason="request 17")
+    assert done.removed["log"] == 4
+    with psycopg.connect(database.admin_dsn) as admin:
+        for table in ("log", "memory", "memory_ledger", "memory_embeddings", "memory_receipts"):
+            rows = admin.execute(f"SELECT t::text FROM diaries.diary_agent_{table} t").fetchall()  # noqa: S608
+            assert not [row for row in rows if "Ghent" in row[0] or "ghent" in row[0]], table
+    assert (await auditor.verify()).intact
+    assert (await memory.actor.verify()).whole
+    assert not (await operator.erase_anchor(reason="request 17")).found
+    await task(memory, "Where is the depot?", "The depot is in Bruges.")
+    assert (await memory.dream()).equal
+    assert (await auditor.verify()).intact

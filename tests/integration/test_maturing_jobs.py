@@ -16,6 +16,7 @@ from idetic.store.queue import Queue
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.voices import another
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +37,8 @@ class Life:
 
     async def say(self, value: str, *, times: int = 3) -> None:
         for _ in range(times):
-            async with self.world.memory.session() as session, session.interaction() as turn:
+            memory = another(self.world.memory)
+            async with memory.session() as session, session.interaction() as turn:
                 await turn.observe(
                     f"Wires are released after {value} checks.",
                     claim=Claim("wire", "checks", value),

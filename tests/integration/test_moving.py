@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from idetic import Claim, Idetic, Observation, Principal, Tier, errors
 from idetic.embed import BgeSmall
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.databases import copy_of
+from tests.support.fake_embedder import FakeEmbedder
 from tests.support.moving import (
     Elsewhere,
     copy_canon,
@@ -22,6 +24,7 @@ from tests.support.moving import (
     exported,
     live,
     names_in,
+    rows_of,
     written,
 )
 from tests.support.servers import TestServer
@@ -55,18 +58,21 @@ async def test_export_import_export_is_equal_to_the_byte_and_every_table_moves(
     first = await exported(world.operator)
     there = elsewhere.bind(world)
     done = await there.import_from(written(tmp_path / "a.jsonl", first))
-    assert await exported(there) == first
+    assert rows_of(await exported(there)) == rows_of(first)
     assert await exported(world.operator) == first, "exporting left nothing behind"
 
     here, beyond = every_row(database), every_row(elsewhere.database)
     unmoved = {"world_agent_memory_profiles", "world_agent_memory_embeddings"}
+    beyond["world_agent_memory_ledger"] -= 1  # the link that says who took it in
     assert here == beyond
     assert [table for table, count in here.items() if not count and table not in unmoved] == []
     assert done.entries == here["world_agent_memory"]
-    assert done.links == here["world_agent_memory_ledger"] == done.head.position
+    assert done.links == here["world_agent_memory_ledger"] == done.head.position - 1
     auditor = elsewhere.bind(world, Principal.auditor("ben"))
     assert (await auditor.verify(await world.bind(Principal.auditor("ben")).head())).intact
-    assert await there.history(lived) == await world.operator.history(lived)
+    told = await there.history(lived)
+    assert {link.imported_at for link in told} == {done.head.position}
+    assert [replace(link, imported_at=None) for link in told] == await world.operator.history(lived)
 
 
 async def test_what_was_imported_goes_on_living(
@@ -104,8 +110,8 @@ async def test_vectors_come_along_or_are_made_anew(
     path = written(tmp_path / "v.jsonl", with_vectors)
     there = elsewhere.bind(world)
     assert (await there.import_from(path)).vectors == embedded
-    assert await exported(there, vectors=True) == with_vectors
-    assert await exported(there) == without
+    assert rows_of(await exported(there, vectors=True)) == rows_of(with_vectors)
+    assert rows_of(await exported(there)) == rows_of(without)
     async with Idetic.open(elsewhere.database.dsn, embedder=embedder) as db:
         memory = (await db.agent("world_agent")).bind(
             org_id=world.org_id, domain_id=world.domain_id, principal=Principal.operator("ada")
@@ -114,6 +120,27 @@ async def test_vectors_come_along_or_are_made_anew(
         found = await memory.recall("How should a summary look?")
         assert found.hits[0].entry.id == lived
         assert [each.what for each in found.not_used] == ["envelope"]
+
+
+async def test_vectors_of_an_export_from_before_there_were_pieces_are_taken(
+    world: World, database: TestDatabase, elsewhere: Elsewhere, lived: UUID, tmp_path: Path
+) -> None:
+    async with Idetic.open(database.dsn, embedder=FakeEmbedder()) as db:
+        memory = (await db.agent("world_agent")).bind(
+            org_id=world.org_id, domain_id=world.domain_id, principal=Principal.operator("ada")
+        )
+        embedded = (await memory.embed()).embedded
+    now = await exported(world.operator, vectors=True)
+
+    def older(lines: list[bytes]) -> None:
+        lines[:] = [line.replace(b'"piece": 0, ', b"") for line in lines]
+
+    then = _sealed(now, older)
+    assert then.count(b'"piece"') < now.count(b'"piece"') == embedded
+    there = elsewhere.bind(world)
+    taken = await there.import_from(written(tmp_path / "v.jsonl", then))
+    assert taken.vectors == embedded
+    assert rows_of(await exported(there, vectors=True)) == rows_of(now)
 
 
 async def test_vectors_can_be_left_behind_and_computed_again(
@@ -134,7 +161,7 @@ async def test_vectors_can_be_left_behind_and_computed_again(
         assert (await there.import_from(path, vectors=False)).vectors == 0
         assert (await there.get(lived)).id == lived
         assert (await there.embed()).embedded == count
-        assert await exported(there) == await exported(world.operator)
+        assert rows_of(await exported(there)) == rows_of(await exported(world.operator))
 
 
 async def test_an_export_is_of_one_moment_although_others_write(world: World) -> None:
@@ -325,7 +352,7 @@ async def test_a_tail_that_was_cut_and_sealed_again_shows_against_a_kept_head(
     with pytest.raises(errors.ExportRefused, match="cut"):
         await elsewhere.bind(world).import_from(path, head=head)
     done = await elsewhere.bind(world).import_from(path)
-    assert done.head.position == head.position - 1, "control: without the head it does not show"
+    assert done.links == head.position - 1, "control: without the head it does not show"
 
 
 async def test_other_versions_agents_anchors_and_specs_are_refused(
@@ -443,7 +470,7 @@ async def test_an_erased_person_is_not_in_an_export(
     copy_canon(database, elsewhere.database)
     there = elsewhere.bind(world)
     await there.import_from(written(tmp_path / "e.jsonl", data))
-    assert await exported(there) == data
+    assert rows_of(await exported(there)) == rows_of(data)
     assert len(await there.list(tier=Tier.PERSISTENT)) > 0
 
 

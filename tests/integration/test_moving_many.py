@@ -17,11 +17,11 @@ from uuid import uuid4
 import pytest
 
 from idetic import Claim, Idetic, Observation, Principal, Rule
-from idetic.evidence import SourceType
 from tests.conftest import TestDatabase, World
 from tests.support.databases import copy_of
-from tests.support.moving import copy_canon
+from tests.support.moving import copy_canon, rows_of
 from tests.support.servers import TestServer
+from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -56,8 +56,7 @@ async def history(world: World, count: int) -> None:
         elif n % 3 == 1:
             await operator.link_action(uuid4(), "override_triage", [entry_id])
         else:
-            said = SourceType.OPERATOR_INPUT
-            await operator.corroborate(entry_id, said, uuid4(), notes=f"Note {n}.")
+            await vouch(operator, entry_id, notes=f"Note {n}.")
 
 
 async def test_many_entries_with_history_are_equal_to_the_byte(
@@ -89,4 +88,4 @@ async def test_many_entries_with_history_are_equal_to_the_byte(
 
 
 def digest_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(b"".join(rows_of(path.read_bytes()))).hexdigest()

@@ -57,14 +57,14 @@ async def test_the_overview_counts_by_cell_day_and_queue(house: House) -> None:
     assert [(each.day.date(), each.reason, each.count) for each in found.refused] == [
         (today, "shadow", 1)
     ]
-    assert found.states[RetentionState.REFERENCED] == 1
+    assert found.states[RetentionState.REFERENCED] == 1 + 2, "an action, and two as evidence"
     for state, count in found.states.items():
         assert len(await operator.kept(state)) == count, "each number has its list"
     (refused,) = await operator.refusals()
     assert (refused.transition, refused.reason) == ("refused", "shadow")
     assert refused.detail["noun"] == "rule"
     assert RULE_TEXT not in str(refused)
-    assert sum(found.states.values()) == 3
+    assert sum(found.states.values()) == 3 + 2
     assert (found.due, found.contradictions, found.quarantines) == (0, 0, 0)
     assert (found.unembedded, found.since.date()) == (3, today - timedelta(days=6))
     assert found.unembedded_since is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 
@@ -18,7 +17,6 @@ from idetic import (
     Tier,
     errors,
 )
-from idetic.evidence import SourceType
 from tests.conftest import TestDatabase
 from tests.support.poisoning import (
     ASIDE,
@@ -158,10 +156,11 @@ async def test_what_gave_way_to_several_poisoned_statements_comes_back(house: Ho
 
 async def test_what_was_worn_down_by_a_source_comes_back(house: House) -> None:
     await house.fact(TRUE)
-    mallory = house.world.bind(MALLORY)
     (fact,) = await house.operator.list(tier=Tier.PERSISTENT)
-    for _ in range(6):
-        await mallory.corroborate(fact.id, SourceType.OBSERVATION_EVENT, uuid4(), holds=False)
+    for value in ("21:00", "22:00", "23:00"):
+        claim = Claim("bank", "cut-off", value)
+        said = Observation(f"Wires leave until {value}.", claim=claim)
+        await house.hear(said, by=house.world.bind(MALLORY))
     assert (await house.operator.get(fact.id)).state is EntryState.ARCHIVED
     done = await house.operator.quarantine(created_by=MALLORY, reason="it lied")
     assert done.restored == (fact.id,)

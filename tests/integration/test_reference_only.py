@@ -108,7 +108,8 @@ async def test_a_reference_names_what_exists_and_pins_its_version(world: World) 
     await world.worlds.put_rule(world.org_id, world.world_id, CHANGED, rule_id=world.rule.id)
     async with world.memory.session() as session:
         for ref, version in ((Rule(world.rule.id), 2), (Rule(world.rule.id, 1), 1)):
-            entry = (await session.observe("It was applied.", refs=[ref])).entry_id
+            said = f"It was applied as version {version} has it."
+            entry = (await session.observe(said, refs=[ref])).entry_id
             assert entry is not None
             (pinned,) = (await world.memory.get(entry)).refs
             assert (pinned.id, pinned.version) == (world.rule.id, version)

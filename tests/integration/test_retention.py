@@ -14,7 +14,7 @@ from psycopg import errors as pg
 from psycopg.rows import dict_row
 
 from idetic import Claim, Decision, EntryState, Idetic, Principal, Receipt, Tier, errors
-from idetic.evidence import ContradictionStatus, SourceType
+from idetic.evidence import ContradictionStatus
 from idetic.gateway.gateway import Gateway
 from idetic.library.handles import Memory
 from idetic.lifecycle import tombstones
@@ -27,6 +27,7 @@ from tests.support.clock import SettableClock
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.scoped import bind, set_local
 from tests.support.triggers import without_triggers
+from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -307,9 +308,7 @@ EMPTIED: dict[str, Any] = {
 async def test_when_its_grace_is_over_only_the_shell_of_an_entry_is_left(house: House) -> None:
     entry_id = await house.entry(envelope={"topic": "review"}, refs=[house.world.rule])
     other = await house.entry("Words are fine too.", Claim("editor", "prefers", "words"))
-    await house.operator.corroborate(
-        entry_id, SourceType.OPERATOR_INPUT, uuid4(), notes="Zora Quell said so."
-    )
+    await vouch(house.operator, entry_id, notes="Zora Quell said so.")
     await house.upkeep.embed()
     buried = await house.operator.tombstone(entry_id, reason="wrong")
     before, beside = house.row(entry_id), house.row(other)
@@ -326,7 +325,7 @@ async def test_when_its_grace_is_over_only_the_shell_of_an_entry_is_left(house: 
     assert house.rows("world_agent_memory_embeddings", entry_id) == 0
     assert house.rows("world_agent_memory_rule_refs", entry_id) == 1
     (support,) = await house.operator.corroborations(entry_id)
-    assert (support.notes, support.by) == (None, "operator:ada")
+    assert (support.notes, support.source_type) == (None, "operator_input")
     assert house.row(other) == beside
     assert house.rows("world_agent_memory_embeddings", other) == 1
 
@@ -373,6 +372,13 @@ async def test_a_policy_may_keep_what_describes_an_entry(house: House) -> None:
         },
     )
     entry_id = await house.entry(envelope={"topic": "review", "tags": ["a", "b"]})
+    with psycopg.connect(house.database.admin_dsn) as connection:
+        # As an entry has it that was promoted from what somebody said.
+        without_triggers(connection)
+        spoken = """UPDATE worlds.world_agent_memory SET
+            envelope = envelope || '{"speaker": "Zora Quell"}' WHERE memory_id = %s"""
+        connection.execute(spoken, (entry_id,))
+        connection.commit()
     await house.operator.tombstone(entry_id, reason="wrong")
     (receipt,) = (await house.upkeep.dispose_tombstones()).disposed
     assert receipt.detail == {"disposal": "RETAIN_METADATA"}
@@ -551,9 +557,7 @@ async def test_whoever_says_erasing_can_empty_a_tombstone_and_not_rewrite_it(hou
 
 async def test_of_a_corroboration_only_the_notes_go(house: House) -> None:
     entry_id = await house.entry()
-    await house.operator.corroborate(
-        entry_id, SourceType.OPERATOR_INPUT, uuid4(), notes="Zora Quell said so."
-    )
+    await vouch(house.operator, entry_id, notes="Zora Quell said so.")
     with psycopg.connect(house.database.admin_dsn) as connection:
         table = "worlds.world_agent_memory_corroborations"
         connection.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY".encode())
@@ -561,7 +565,7 @@ async def test_of_a_corroboration_only_the_notes_go(house: House) -> None:
         for change, allowed in {
             "notes = 'Something else.'": False,
             "notes = NULL, corroborated_by = 'somebody'": False,
-            "notes = NULL": True,
+            "notes = NULL, notes_salt = NULL": True,
         }.items():
             for erasing in (entry_id, uuid4()):
                 connection.execute(OWNER)

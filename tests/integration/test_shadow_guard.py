@@ -12,7 +12,7 @@ import pytest
 
 from idetic import Decision, Idetic, Observation, Principal, Ref, errors
 from idetic.context import Runbooks
-from tests.conftest import TestDatabase, World
+from tests.conftest import TestDatabase, World, make_world
 from tests.support import shadows
 from tests.support.clock import SettableClock
 from tests.support.triggers import change_triggers
@@ -104,7 +104,7 @@ async def test_two_notes_that_together_restate_a_rule_are_one_too_many(library: 
             error = await refused(library.world, *texts)
             assert isinstance(error, errors.ShadowRefused)
             assert (error.detail["id"], error.detail["how"]) == (library.id_of(rule), "together")
-            assert "before it in this session" in error.message
+            assert "written before it" in error.message
 
 
 async def test_the_halves_of_a_rule_in_one_batch_are_seen_together(world: World) -> None:
@@ -116,12 +116,30 @@ async def test_the_halves_of_a_rule_in_one_batch_are_seen_together(world: World)
     assert receipts[2].detail["with"] == [str(receipts[0].entry_id)]
 
 
-async def test_halves_by_two_writers_or_in_two_sessions_are_not_put_together(world: World) -> None:
-    first, second = shadows.halves(shadows.RULES[0])
-    other = world.bind(Principal.agent("another"))
-    async with world.memory.session() as one, other.session() as two:
-        await one.observe(first)
-        assert (await two.observe(second)).decision is Decision.ADD
+async def test_halves_by_two_writers_in_two_sessions_are_put_together(
+    database: TestDatabase,
+) -> None:
+    """Within the window that the spec states, and with its end as the control."""
+    clock = SettableClock()
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
+        agent = await db.agent("world_agent")
+        for hours, decision in ((23, "shadow"), (25, "ADD")):
+            world = await make_world(db, agent)
+            first, second = shadows.halves(shadows.RULES[0])
+            other = world.bind(Principal.agent("another"))
+            async with world.memory.session() as one, other.session() as two:
+                await one.observe(first)
+                clock.advance(hours=hours)
+                assert await attempts(two, [second]) == [decision], hours
+
+
+async def test_a_rule_told_in_five_notes_is_one_note_too_many(world: World) -> None:
+    said = shadows.RULES[0].split(" ")
+    parts = [" ".join(said[n : n + 7]) for n in range(0, len(said), 7)]
+    async with world.memory.session() as session:
+        told = await attempts(session, parts)
+    assert told[0] == "ADD"
+    assert "shadow" in told
 
 
 async def test_a_short_rule_copied_word_for_word_is_a_record(world: World) -> None:

@@ -23,7 +23,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from idetic import Claim, Idetic, Observation, Principal, Rule, errors, telemetry
-from idetic.evidence import ContradictionStatus, Outcome, SourceType
+from idetic.evidence import ContradictionStatus, Outcome
 from idetic.jobs.worker import Worker
 from idetic.telemetry import record
 from idetic.telemetry.record import Metric
@@ -31,6 +31,7 @@ from idetic.telemetry.recorders import OpenTelemetry, to_stream
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.clock import SettableClock
 from tests.support.moving import exported
+from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -132,8 +133,7 @@ async def every_verb_of_an_operator(world: World) -> None:
     assert two.entry_id
     action = uuid4()
     await operator.link_action(action, "rule_promotion", [two.entry_id], reason=said)
-    source = SourceType.OPERATOR_INPUT
-    done = await operator.corroborate(two.entry_id, source, uuid4(), notes=said)
+    done = await vouch(operator, two.entry_id, notes=said)
     await operator.undo(done, reason=said)
     await operator.contradict(two.entry_id, Rule(world.rule.id), reason=said)
     (open_one,) = await operator.contradictions()
@@ -229,6 +229,29 @@ async def test_what_is_measured_is_what_happened(world: World, heard: Heard) -> 
     assert total(Metric.OPERATIONS, operation="recall", outcome="ok") == 3
     assert total(Metric.CACHE_LOOKUPS, hit=True) >= 1
     assert total(Metric.WRITES, decision="REJECT") == 1
+
+
+async def test_a_refusal_is_an_event_of_its_own(world: World, heard: Heard) -> None:
+    """Also in a batch, which raises nothing; the control is a batch in which all is well."""
+    async with world.memory.session() as session:
+        await session.observe_many([Observation("All is well."), Observation("It is, too.")])
+        assert not [one for one in heard.lines() if one["event"] == "memory.rejected"]
+        await session.observe_many([Observation("Fine."), Observation(RULE_TEXT)])
+        with pytest.raises(errors.ShadowRefused):
+            await session.observe(RULE_TEXT)
+        with pytest.raises(errors.GateRefused):
+            await session.observe("4111 1111 1111 1111")
+    refused = [one for one in heard.lines() if one["event"] == "memory.rejected"]
+    assert {one["level"] for one in refused} == {"warning"}
+    assert [one["reason"] for one in refused] == ["shadow", "shadow", "gate"]
+    assert refused[0]["similarity"] > 0.85
+    batches = [one["outcome"] for one in heard.lines() if one["event"] == "memory.observe_many"]
+    writes = [
+        one for one in heard.lines() if "rejected" in one and one["event"] != "memory.rejected"
+    ]
+    assert [one["outcome"] for one in writes if one["rejected"]] == ["rejected"], batches
+    spans = [span for span in heard.spans.get_finished_spans() if span.events]
+    assert [span.events[0].name for span in spans] == ["gen_ai.memory.rejected"] * 3
 
 
 async def test_the_backlog_is_measured_at_each_sweep(

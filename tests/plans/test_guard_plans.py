@@ -52,7 +52,7 @@ def test_every_look_up_of_the_guard_is_by_index(server: TestServer, template: st
                 (org, world, json.dumps([{"body": "An ordinary note."}, {"body": note}])),
             ).fetchone()
             found = connection.execute(
-                "SELECT worlds.world_agent_rule_restated_v1(%s, %s, %s, %s, 'agent:a', NULL, NULL)",
+                "SELECT worlds.world_agent_rule_restated_v1(%s, %s, %s, ARRAY[%s], now(), NULL)",
                 (org, anchor_id([org, domain]), world, note),
             ).fetchone()
     assert suspects == ([2],)

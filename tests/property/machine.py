@@ -1,6 +1,6 @@
 """The state machine's ground: databases, handles, and how the model and memory are compared.
 
-Three anchors, two of them in one tenant; an agent and an operator in each, and the upkeep. Every
+Three anchors, two of them in one tenant; agents and operators in each, and the upkeep. Every
 rule asks the model and then memory, or the other way round where ids come from memory.
 """
 
@@ -27,7 +27,6 @@ from idetic import Idetic, IdeticError, Principal, Receipt, Tier, Typology, erro
 from idetic.context import Worlds
 from idetic.embed.port import Embedder
 from idetic.library.sync import SyncIdetic
-from idetic.model import PrincipalKind
 from tests.conftest import RULE_TEXT, TestDatabase
 from tests.property import promises
 from tests.property.closing_model import ClosingTenant
@@ -38,14 +37,19 @@ from tests.support.clock import SettableClock
 from tests.support.memory_model import Expected, Link, Noted, Outcome, Refusal, Scoped
 
 ANCHORS = (0, 1, 2)
-BOUND = (PrincipalKind.AGENT, PrincipalKind.OPERATOR, PrincipalKind.MAINTENANCE)
+ADA, BOB, CLEO = map(Principal.operator, ("ada", "bob", "cleo"))
+SCOUT, CLERK = map(Principal.agent, ("scout", "clerk"))
+UPKEEP = Principal.maintenance("upkeep")
+OPERATORS, AGENTS = (ADA, BOB, CLEO), (SCOUT, CLERK)
+BOUND = (*OPERATORS, *AGENTS, UPKEEP)
 FAMILY = ("worlds", "world_agent")
+WORN = "failed_corroborations"
 
 # One key in three repeats soon, so that replays and conflicts are common and not rare.
 keys = st.sampled_from([None, None, None, "k1", "k2", "k3"])
 # Most of it happens in one anchor, so that it gets far; the others must not notice.
 anchors = st.sampled_from([0, 0, 0, 0, 0, 1, 2])
-kinds = st.sampled_from([PrincipalKind.OPERATOR] * 4 + [PrincipalKind.AGENT])
+people = st.sampled_from([ADA, ADA, BOB, CLEO, SCOUT, CLERK])
 # Which entry: a live candidate, a live persistent one, a persistent one, or any; the newest first.
 picks = st.integers(0, 39)
 # Now and then an entry is asked for in another anchor.
@@ -57,7 +61,7 @@ class Handle:
     """A session or interaction handle and what the test knows about it."""
 
     anchor: int
-    kind: PrincipalKind
+    who: Principal
     target: Any
     scoped: Scoped
     opening: int
@@ -89,6 +93,7 @@ class Ground(RuleBasedStateMachine):
         orgs = (tenant, tenant, other)
         self.anchors = [{"org_id": org, "domain_id": uuid4()} for org in orgs]
         self.canon: list[UUID] = []
+        self.gone_by: set[tuple[int, UUID | None]] = set()
         self.links: list[Row] = []
         self.touched: list[tuple[int, Noted]] = []
 
@@ -101,6 +106,10 @@ class Ground(RuleBasedStateMachine):
         set_json_loads(partial(json.loads, parse_float=Decimal), self.admin)
         for anchor in self.anchors:
             self.canon.append(self.portal.call(self._register, anchor))
+        for number, model in enumerate(self.models):
+            known = zip(self.canon, self.anchors, strict=True)
+            tenant = self.anchors[number]["org_id"]
+            model.canon = [rule for rule, anchor in known if anchor["org_id"] == tenant]
         named = [".".join(FAMILY)] * 3
         self.tails = [
             Tail(0, genesis_hash(name, list(anchor.values())))
@@ -109,7 +118,7 @@ class Ground(RuleBasedStateMachine):
         self.seen = Snapshot.take(self.admin, self.anchors)
         for memory in self.memories.values():
             self.refused(errors.WritePolicyRefused, partial(memory.observe, "Outside a session."))
-        return multiple(*(self.session(number, PrincipalKind.OPERATOR) for number in ANCHORS))
+        return multiple(*(self.session(number, ADA) for number in ANCHORS))
 
     async def _register(self, anchor: dict[str, UUID]) -> UUID:
         worlds = Worlds(self.db.target)
@@ -124,24 +133,24 @@ class Ground(RuleBasedStateMachine):
         self.db = SyncIdetic(opened, self.portal).__enter__()
         agent = self.db.agent("world_agent")
         self.memories = {
-            (number, kind): agent.bind(principal=Principal(kind, kind.value), **anchor)
+            (number, who): agent.bind(principal=who, **anchor)
             for number, anchor in enumerate(self.anchors)
-            for kind in BOUND
+            for who in BOUND
         }
 
     def reopen(self) -> None:
         """Every handle dies with the database, and its scopes stay open."""
         self.db.close()
         with pytest.raises(errors.DatabaseClosed):
-            self.memories[0, PrincipalKind.AGENT].list()
+            self.memories[0, SCOUT].list()
         self.opening += 1
         self._open()
 
-    def session(self, number: int, kind: PrincipalKind, known: UUID | None = None) -> Handle:
-        session = self.memories[number, kind].session(known).__enter__()
+    def session(self, number: int, who: Principal, known: UUID | None = None) -> Handle:
+        session = self.memories[number, who].session(known).__enter__()
         assert self.models[number].open(session.id, session.id) is None
         scoped = self.models[number].scopes[session.id]
-        return Handle(number, kind, session, scoped, self.opening)
+        return Handle(number, who, session, scoped, self.opening)
 
     # --- asking and comparing -------------------------------------------------------------
 
@@ -181,8 +190,7 @@ class Ground(RuleBasedStateMachine):
             receipt = call()
         else:
             receipt = self.refused(outcome.raises, call).detail["receipt"]
-        rows = self.follow(number)
-        self.met.update(row["transition"] for row in rows)
+        self.follow(number)
         self.compare(outcome, receipt)
         self.models[number].learn(outcome, receipt)
         return receipt
@@ -205,7 +213,7 @@ class Ground(RuleBasedStateMachine):
         assert caught.type is refusal or spent, f"{caught.value!r} instead of {refusal.__name__}"
         return caught.value
 
-    def follow(self, number: int) -> list[Row]:
+    def follow(self, number: int) -> None:
         """Read what the ledger got; it must be what the model wrote down, link by link."""
         tail, model = self.tails[number], self.models[number]
         expected = model.links[tail.position :]
@@ -216,7 +224,8 @@ class Ground(RuleBasedStateMachine):
         for link, row in zip(expected, rows, strict=True):
             _name(link, row)
         self.touched += [(number, link.entry) for link in expected if link.entry]
-        return rows
+        self.met.update(row["transition"] for row in rows)
+        self.met["worn down"] += sum(r["detail"].get("cause") == WORN for r in rows)
 
     # --- what must hold after every step --------------------------------------------------
 
@@ -246,7 +255,7 @@ class Ground(RuleBasedStateMachine):
             row.id: (
                 row.text, row.tier, row.typology, row.session_id, row.interaction_id,
                 row.claim_value, row.trust, row.candidate, row.exempt, row.state, row.rests,
-                len(row.sources),
+                sorted(row.sources), sorted(row.lineage),
             )
             for row in after.rows.values()
         }  # fmt: skip
@@ -257,13 +266,13 @@ class Ground(RuleBasedStateMachine):
         for number, noted in dict.fromkeys(self.touched):
             if noted.tier is not Tier.PERSISTENT or noted.gone:
                 continue
-            gates = self.memories[number, PrincipalKind.AGENT].gates(noted.id)
+            gates = self.memories[number, SCOUT].gates(noted.id)
             found = counted(noted)
             if noted.typology is Typology.SEMANTIC:
                 assert gates[1].have == len(found)
             else:
                 assert gates[1].have == round(self.models[number].confidence(noted), 4)
-            assert gates[3].have == len({noted.sources[source].context for source in found})
+            assert gates[3].have == len({voice.context for voice in found})
 
     # --- the end --------------------------------------------------------------------------
 
@@ -280,7 +289,7 @@ class Ground(RuleBasedStateMachine):
         for number, model in enumerate(self.models):
             chain = read_chain(self.admin, *FAMILY, self.anchors[number])
             assert chain.faults() == []
-            memory = self.memories[number, PrincipalKind.OPERATOR]
+            memory = self.memories[number, ADA]
             for noted in model.entries:
                 history = [link.transition for link in memory.history(noted.id)]
                 assert history == noted.history
@@ -298,9 +307,14 @@ def _name(link: Link, row: Row) -> None:
 
 
 def _shape(noted: Noted) -> Sequence[object]:
-    counting = [voice for voice in noted.sources.values() if not voice.withdrawn]
+    """An entry as `Snapshot` shows it, with every source that counts and all it came of."""
+    sources = [
+        f"{v.kind} {v.ref or ''} {v.by} {v.session or ''}" for v in noted.voices if not v.withdrawn
+    ]
+    lineage = [f"{relation} {one.id} {one.trust}" for one, relation in noted.lineage.items()]
     return (
         noted.text, noted.tier.value, noted.typology.value, noted.session, noted.interaction,
         noted.claim and noted.claim.value, noted.trust, noted.candidate,
-        bool(noted.columns.get("exempt_at")), noted.state.value, noted.rests, len(counting),
+        bool(noted.columns.get("exempt_at")), noted.state.value,
+        noted.rests or bool(noted.bears), sorted(sources), sorted(lineage),
     )  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID, uuid5
 
-from idetic import Decision, Tier, Typology, errors
-from idetic.evidence import TRANSITIONS, ContradictionStatus, SourceType
+from idetic import Decision, Principal, Tier, Typology, errors
+from idetic.evidence import TRANSITIONS, ContradictionStatus, Relation, SourceType
 from idetic.evidence import Outcome as Disposed
 from idetic.model import PrincipalKind
 from tests.support.memory_model import (
@@ -20,9 +20,9 @@ from tests.support.memory_model import (
     Noted,
     Outcome,
     Refusal,
-    Source,
     Standing,
     Voice,
+    actor,
 )
 
 NEEDED, CONTEXTS, FAILURES, CONFIDENCE = 3, 2, 3, 0.9
@@ -31,26 +31,82 @@ MAY_DISPOSE = {PrincipalKind.OPERATOR: set(Disposed), PrincipalKind.AGENT: {Disp
 
 
 class Refused(Exception):
-    """In the middle of a decision that is then not made at all."""
+    """In the middle of a decision that is then not made at all, with the error of it."""
+
+    def __init__(self, error: Refusal) -> None:
+        super().__init__()
+        self.error = error
 
 
-def independent(sources: Iterable[Source]) -> list[Source]:
+def distinct(voices: Iterable[Voice]) -> list[Voice]:
+    """Each source once, as it spoke first."""
+    found: dict[object, Voice] = {}
+    for voice in voices:
+        found.setdefault(voice.source, voice)
+    return list(found.values())
+
+
+def often(behind: Sequence[str]) -> int:
+    """How many sources count, by who stands behind each: one principal alone is one."""
+    return 1 if len(set(behind)) == 1 else len(behind)
+
+
+def independent(voice: Voice) -> bool:
     """What an agent infers supports nothing."""
-    return [source for source in sources if source[0] is not SourceType.AGENT_INFERENCE]
+    return voice.kind is not SourceType.AGENT_INFERENCE
 
 
-def counted(noted: Noted) -> list[Source]:
-    """The sources of an entry that count: each once, none withdrawn."""
-    return independent(s for s, voice in noted.sources.items() if not voice.withdrawn)
+def counted(noted: Noted) -> list[Voice]:
+    """The sources of an entry that count: each once, none withdrawn, more than one principal's."""
+    found = distinct(v for v in noted.voices if independent(v) and not v.withdrawn)
+    return found[: often([voice.by for voice in found])]
+
+
+def behind(noted: Noted) -> list[Noted]:
+    """What an entry was made of or confirmed by, oldest first."""
+    return sorted(noted.lineage, key=lambda one: one.number)
+
+
+def observed(noted: Noted) -> list[Voice]:
+    """Whoever said what an entry says: what it was made of, or else itself; and its echoes."""
+    heard = [one for one in behind(noted) if not one.gone and not made(one)]
+    return [spoken(one) for one in ([] if made(noted) else [noted]) + heard]
+
+
+def made(noted: Noted) -> bool:
+    """Whether it is a copy: made of what others said, and no voice of its own."""
+    return any(relation is not Relation.RECURRED for relation in noted.lineage.values())
+
+
+def spoken(noted: Noted) -> Voice:
+    """An observation as a source. Who made it stands in the entry, and went if that is gone."""
+    who = "" if noted.gone else noted.by
+    return Voice(SourceType.OBSERVATION_EVENT, noted.place, who, noted.trust, noted.session)
+
+
+def same(one: Noted, other: Noted) -> bool:
+    """Whether two say the same: one claim, or the same words where one of them has none."""
+    if one.claim and other.claim:
+        return one.claim == other.claim
+    return one.text == other.text
+
+
+def otherwise(one: Noted, other: Noted) -> bool:
+    """Whether two claim different values of the same."""
+    if one.claim is None or other.claim is None:
+        return False
+    return one.claim.key == other.claim.key and one.claim != other.claim
 
 
 class Maturing(ModelTenant):
-    """One anchor whose entries gather evidence."""
+    """One anchor whose entries gather evidence; it knows the canonical rows of its tenant."""
+
+    canon: Sequence[UUID] = ()
 
     # --- evidence -------------------------------------------------------------------------
 
     def corroborate(
-        self, kind: PrincipalKind, entry: UUID, source: Source, holds: bool, key: str | None
+        self, who: Principal, entry: UUID, source: UUID | None, holds: bool, key: str | None
     ) -> Outcome:
         body = ("corroborate", entry, source, holds)
         if replay := self.replay(key, body):
@@ -58,31 +114,71 @@ class Maturing(ModelTenant):
         noted = self.find(entry)
         if noted is None:
             return errors.EntryNotFound
-        first, voice = len(self.links), Voice(source[1], TRUST[OWN[kind]])
-        if not holds:
-            self.fail(noted, source, voice)
-        elif source not in noted.sources:
-            self.support(noted, {source: voice})
-            self.weigh(noted)
+        try:
+            voices, lineage = self._source(who, noted, source, holds)
+        except Refused as refused:
+            return refused.error
+        first = len(self.links)
+        if holds:
+            self._confirm(noted, voices, lineage)
+        else:
+            for voice in voices:
+                self.fail(noted, voice)
         if len(self.links) == first:
             self.link("replayed", Decision.NOOP, noted)
         return self.answer(self.links[first], key, body)
 
-    def support(self, noted: Noted, new: dict[Source, Voice]) -> None:
-        """Sources that had not spoken for an entry yet; one that counts ends a row of failures."""
-        for source, voice in new.items():
-            noted.sources[source] = voice
-            self.link("corroborated", Decision.UPDATE, noted, source=source)
-        if independent(new):
+    def _source(
+        self, who: Principal, noted: Noted, source: UUID | None, holds: bool
+    ) -> tuple[list[Voice], list[Noted]]:
+        """Who speaks, by who calls and what the source turns out to be; and who is named."""
+        found = self.find(source)
+        if who.kind is PrincipalKind.OPERATOR:
+            if source is not None and found is None and source not in self.canon:
+                raise Refused(errors.SourceRefused)
+            return [self._word(who)], []
+        if source is None:
+            assert noted.id is not None
+            drawn = uuid5(noted.id, actor(who))
+            trust = TRUST[OWN[who.kind]]
+            return [Voice(SourceType.AGENT_INFERENCE, drawn, actor(who), trust)], []
+        if found is None or not found.live or noted in (found, *found.lineage):
+            raise Refused(errors.SourceRefused)
+        if not (same if holds else otherwise)(found, noted):
+            raise Refused(errors.SourceRefused)
+        return distinct(observed(found)), [found, *behind(found)]
+
+    def _word(self, who: Principal) -> Voice:
+        return Voice(SourceType.OPERATOR_INPUT, None, actor(who), TRUST[OWN[who.kind]])
+
+    def _confirm(self, noted: Noted, voices: Sequence[Voice], lineage: Sequence[Noted]) -> None:
+        """What has not spoken for it yet does now; an operator's word is one each time."""
+        known = noted.known()
+        word = SourceType.OPERATOR_INPUT
+        if new := [v for v in voices if v.kind is word or v.source not in known]:
+            self.support(noted, new, lineage)
+            if noted.tier is Tier.PERSISTENT:
+                self.weigh(noted)
+
+    def support(self, noted: Noted, new: Sequence[Voice], lineage: Sequence[Noted] = ()) -> None:
+        """Sources that speak for an entry, once named; one that counts ends a row of failures."""
+        for voice in new:
+            noted.voices.append(voice)
+            self.link("corroborated", Decision.UPDATE, noted, voice=voice)
+        if new:
+            noted.came_of(lineage, Relation.RECURRED)
+        if any(map(independent, new)):
             noted.failed.clear()
 
-    def fail(self, noted: Noted, source: Source, voice: Voice) -> None:
+    def fail(self, noted: Noted, voice: Voice) -> None:
         """A source that should have confirmed an entry and did not; a weaker one says nothing."""
-        if source in noted.failed or not independent([source]) or voice.trust < noted.trust:
+        told = voice.source in noted.failed
+        if told or not independent(voice) or voice.trust < noted.trust:
             return
-        noted.failed.add(source)
+        noted.failed[voice.source] = voice.by
         self.link("corroboration_failed", Decision.NOOP, noted)
-        if noted.live and noted.typology is Typology.SEMANTIC and len(noted.failed) >= FAILURES:
+        enough = often(list(noted.failed.values())) >= FAILURES
+        if noted.live and noted.typology is Typology.SEMANTIC and enough:
             self.turn(noted, "archived", {"archived_at": object()})
 
     # --- gates ----------------------------------------------------------------------------
@@ -114,7 +210,7 @@ class Maturing(ModelTenant):
             enough = self.confidence(noted) >= CONFIDENCE
         else:
             enough = len(found) >= NEEDED
-        contexts = {noted.sources[source].context for source in found}
+        contexts = {voice.context for voice in found}
         weaker = any(
             o.trust > noted.trust and o.claim != noted.claim for o in self._standing_beside(noted)
         )
@@ -161,9 +257,9 @@ class Maturing(ModelTenant):
         return self.answer(self.link("contradicted", Decision.ADD, noted), key, body)
 
     def resolve(
-        self, kind: PrincipalKind, dispute: UUID, status: ContradictionStatus, key: str | None
+        self, who: Principal, dispute: UUID, status: ContradictionStatus, key: str | None
     ) -> Outcome:
-        if kind is not PrincipalKind.OPERATOR:
+        if who.kind is not PrincipalKind.OPERATOR:
             return errors.CapabilityRefused
         body = ("resolve", dispute, status)
         if replay := self.replay(key, body):
@@ -189,10 +285,10 @@ class Maturing(ModelTenant):
     # --- disposition ----------------------------------------------------------------------
 
     def dispose(
-        self, kind: PrincipalKind, entries: Sequence[UUID], outcome: Disposed
+        self, who: Principal, entries: Sequence[UUID], outcome: Disposed
     ) -> list[Noted] | Refusal:
         """All of them or none; gives the entries decided about."""
-        if outcome not in MAY_DISPOSE[kind]:
+        if outcome not in MAY_DISPOSE[who.kind]:
             return errors.CapabilityRefused
         found = [self.find(entry) for entry in dict.fromkeys(entries)]
         chosen = [noted for noted in found if noted is not None]
@@ -201,17 +297,17 @@ class Maturing(ModelTenant):
         before = copy(self.links), [(n, _kept(n)) for n in self.entries]
         try:
             for noted in chosen:
-                self._dispose(kind, noted, outcome)
-        except Refused:
+                self._dispose(who, noted, outcome)
+        except Refused as refused:
             self.links = before[0]
             for noted, kept in before[1]:
                 vars(noted).update(kept)
-            return errors.TransitionRefused
+            return refused.error
         return chosen
 
-    def _dispose(self, kind: PrincipalKind, noted: Noted, outcome: Disposed) -> None:
+    def _dispose(self, who: Principal, noted: Noted, outcome: Disposed) -> None:
         if not noted.live or noted.tier is not Tier.PERSISTENT:
-            raise Refused
+            raise Refused(errors.TransitionRefused)
         if outcome is Disposed.ARCHIVE:
             self.turn(noted, "archived", {"archived_at": object()})
         elif outcome is Disposed.EXEMPT:
@@ -219,15 +315,16 @@ class Maturing(ModelTenant):
         else:
             if outcome is Disposed.PROMOTE:
                 if not noted.candidate or self.twins(noted):
-                    raise Refused
+                    raise Refused(errors.TransitionRefused)
                 self.weigh(noted, forced=True)
-            word = uuid4()  # an operator's word has no id that anybody could repeat
-            self.support(noted, {(SourceType.OPERATOR_INPUT, word): Voice(word, TRUST[OWN[kind]])})
+            if who.kind is not PrincipalKind.OPERATOR:
+                raise Refused(errors.CapabilityRefused)
+            self.support(noted, [self._word(who)])
 
     # --- undo -----------------------------------------------------------------------------
 
-    def undo(self, kind: PrincipalKind, position: int, key: str | None) -> Outcome:
-        if kind is not PrincipalKind.OPERATOR:
+    def undo(self, who: Principal, position: int, key: str | None) -> Outcome:
+        if who.kind is not PrincipalKind.OPERATOR:
             return errors.CapabilityRefused
         body = ("undo", position)
         if replay := self.replay(key, body):
@@ -255,8 +352,8 @@ class Maturing(ModelTenant):
             self._move(noted, link.dispute, link.moved[0], "undone", deed)
             return
         noted.failed.clear()
-        if link.source is not None:
-            noted.sources[link.source].withdrawn = True
+        if link.voice is not None:
+            link.voice.withdrawn = True
             self.link("undone", Decision.UPDATE, noted, deed=deed)
         else:
             self.turn(noted, "undone", _changes(link), deed)
@@ -265,7 +362,7 @@ class Maturing(ModelTenant):
         """Whether two statements of one claim would stand beside each other afterwards."""
         touched = {link.entry: dict(link.entry.columns) for link in links if link.entry}
         for link in links:
-            if link.entry and link.source is None and link.dispute is None:
+            if link.entry and link.voice is None and link.dispute is None:
                 link.entry.columns.update(_changes(link))
         clash = any(
             noted.live
@@ -285,16 +382,16 @@ def _changes(link: Link) -> dict[str, object]:
 
 def undoable(link: Link) -> bool:
     """Whether an entry still stands as a decision left it, and the decision is of a kind that
-    changes states or evidence; what went with its scope never comes back.
+    changes states or evidence; what went or stayed with its scope never comes back.
     """
     noted = link.entry
     assert noted is not None
-    if noted.gone or noted.standing != link.state_to:
+    if noted.gone or noted.standing != link.state_to or link.transition == "kept":
         return False
     if link.moved is not None:
         return _movable(link, noted.disputes)
-    if link.source is not None:
-        return not noted.sources[link.source].withdrawn
+    if link.voice is not None:
+        return not link.voice.withdrawn
     if link.was is None:
         return link.transition in ADDED
     return all(noted.columns.get(column) == value for column, value in link.put.items())
@@ -327,5 +424,5 @@ def contradiction(status: ContradictionStatus) -> str:
 
 def _kept(noted: Noted) -> dict[str, Any]:
     """What a decision may change of an entry, as it is now."""
-    names = ("columns", "sources", "failed", "history")
+    names = ("columns", "voices", "failed", "history")
     return {name: copy(getattr(noted, name)) for name in names}

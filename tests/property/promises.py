@@ -27,10 +27,16 @@ SELECT m.memory_id AS id, m.anchor_id AS anchor, m.tier::text, m.typology::text,
         WHEN m.invalidated_at IS NOT NULL THEN 'invalidated'
         WHEN m.archived_at IS NOT NULL THEN 'archived' ELSE 'current' END AS state,
     EXISTS (SELECT FROM worlds.world_agent_memory_actions x WHERE {of_m})
-        OR EXISTS (SELECT FROM worlds.world_agent_rule_contradictions x WHERE {of_m}) AS rests,
-    ARRAY(SELECT x.trust::int FROM worlds.world_agent_memory_lineage x
-          WHERE {of_m} AND x.relation <> 'recurred') AS lineage,
-    ARRAY(SELECT x.source_type || ' ' || x.source_ref
+        OR EXISTS (SELECT FROM worlds.world_agent_rule_contradictions x WHERE {of_m})
+        OR EXISTS (SELECT FROM worlds.world_agent_memory_lineage x JOIN worlds.world_agent_memory d
+            ON (x.org_id, x.anchor_id, x.memory_id) = (d.org_id, d.anchor_id, d.memory_id)
+            WHERE (x.org_id, x.anchor_id, x.source_id) = (m.org_id, m.anchor_id, m.memory_id)
+              AND d.tier = 'persistent') AS rests,
+    ARRAY(SELECT concat_ws(' ', x.relation, x.source_id, x.trust)
+          FROM worlds.world_agent_memory_lineage x WHERE {of_m}) AS lineage,
+    ARRAY(SELECT concat_ws(' ', x.source_type,
+              CASE WHEN x.source_type <> 'operator_input' THEN x.source_ref::text ELSE '' END,
+              x.source_by, coalesce(x.session_id::text, ''))
           FROM worlds.world_agent_memory_corroborations x
           WHERE {of_m} AND x.withdrawn_at IS NULL) AS sources
 FROM worlds.world_agent_memory m WHERE m.org_id = ANY (%s) AND m.anchor_id = ANY (%s)
@@ -69,7 +75,8 @@ class Row(NamedTuple):
     exempt: bool
     state: str
     rests: bool
-    lineage: list[int]
+    # Each as "relation id trust"; and "type id who session", of an operator's word without its id.
+    lineage: list[str]
     sources: list[str]
 
     @property
@@ -154,14 +161,17 @@ def a_candidate_stands_only_by_a_decision(
 
 
 def no_source_counts_twice(after: Snapshot) -> None:
+    """A thread speaks once for an entry; an operator may repeat himself, and counts once."""
     for row in after.rows.values():
-        assert len(set(row.sources)) == len(row.sources)
+        threads = [one.split()[1] for one in row.sources if not one.startswith("operator_input")]
+        assert len(set(threads)) == len(threads)
 
 
 def a_derived_entry_has_the_weakest_trust_of_its_lineage(after: Snapshot) -> None:
     for row in after.rows.values():
-        if row.lineage:
-            assert row.trust == min(row.lineage)
+        made = [one.split() for one in row.lineage if not one.startswith("recurred")]
+        if made:
+            assert row.trust == min(int(trust) for *_, trust in made)
 
 
 def one_entry_stands_for_a_claim(after: Snapshot) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
 from idetic import Claim, Entry, EntryState, Idetic, Principal, Receipt, Typology, errors
-from idetic.evidence import Outcome, SourceType
+from idetic.evidence import Outcome
 from idetic.library.handles import Memory
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.voices import as_principal, vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -47,8 +48,7 @@ async def support(
     memory: Memory, entry: UUID | None, times: int = 3, *, holds: bool = True
 ) -> list[Receipt]:
     assert entry is not None
-    source = SourceType.OPERATOR_INPUT
-    return [await memory.corroborate(entry, source, uuid4(), holds=holds) for _ in range(times)]
+    return [await vouch(memory, entry, holds=holds) for _ in range(times)]
 
 
 async def fact(memory: Memory, text: str, claim: Claim) -> UUID:
@@ -151,9 +151,9 @@ async def test_a_statement_of_the_session_counts_beside_its_echo(memory: Memory)
 
 async def test_a_failure_that_is_told_again_does_not_end_the_row(memory: Memory) -> None:
     known = await fact(memory, "It is five.", FIVE)
-    refs = [uuid4() for _ in range(3)]
     for number in (0, 1, 0, 2):
-        await memory.corroborate(known, SourceType.OPERATOR_INPUT, refs[number], holds=False)
+        operator = as_principal(memory, Principal.operator(f"auditor-{number}"))
+        await operator.corroborate(known, holds=False)
     assert (await memory.get(known)).state is EntryState.ARCHIVED
 
 
@@ -169,6 +169,75 @@ async def test_what_failed_is_archived_once_and_was_so_ever_since(
     await support(memory, known, 2, holds=False)
     assert (await story(memory, known)).count("archived") == 1
     assert known not in {entry.id for entry in await memory.as_of(clock.advance(minutes=1))}
+
+
+# --- what counts, and does not yet ----------------------------------------------------------------
+
+alone = Principal.agent("alone")
+
+
+async def test_one_agent_is_one_source_when_its_notes_are_gone(world: World) -> None:
+    """Who made a note stood in the note: once that is dropped, nobody's voice is another's."""
+    agent = world.bind(alone)
+    sessions = [await agent.session().__aenter__() for _ in range(3)]
+    said = [(await one.observe("Fridays are short.")).entry_id for one in sessions]
+    assert said[2] is not None
+    for other in said[:2]:
+        await agent.corroborate(said[2], other)
+    for session in sessions:
+        await session.close()
+    assert await standing(agent) == []
+
+
+async def test_one_agent_is_one_source_whoever_closes_its_sessions(
+    world: World, clock: SettableClock
+) -> None:
+    """The copies that a sweeper makes at a close are named in the lineage, and are no voices."""
+    agent, sweeper = world.bind(alone), world.bind(Principal.maintenance("sweeper"))
+    thread = await (await agent.session().__aenter__()).interaction().__aenter__()
+    await thread.observe("It is five.", claim=FIVE)
+    clock.advance(minutes=61)
+    await sweeper.recover()
+    (candidate,) = await agent.list()
+    session = await agent.session().__aenter__()
+    again = (await session.observe("It is five.", claim=FIVE)).entry_id
+    assert again is not None
+    await agent.corroborate(again, candidate.id)
+    clock.advance(minutes=61)
+    await sweeper.recover()
+    assert await standing(agent) == []
+
+
+async def test_a_source_that_was_pointed_to_goes_with_its_session(world: World) -> None:
+    agent = world.bind(alone)
+    candidate = await say(agent, "It is five.", FIVE)
+    assert candidate is not None
+    async with agent.session() as session:
+        source = (await session.observe("It is five.", claim=FIVE)).entry_id
+        await agent.corroborate(candidate, source)
+    assert source is not None
+    assert (await agent.get(source)).state is EntryState.ARCHIVED
+
+
+async def test_two_operators_may_go_by_the_same_rule(world: World, memory: Memory) -> None:
+    candidate = await say(memory, "It is five.", FIVE)
+    assert candidate is not None
+    for name in ("ada", "bob"):
+        operator = as_principal(memory, Principal.operator(name))
+        await operator.corroborate(candidate, world.rule.id)
+    assert len(await memory.corroborations(candidate)) == 3
+
+
+async def test_a_session_closes_whatever_operators_went_by(world: World, memory: Memory) -> None:
+    candidate = await say(memory, "It is five.", FIVE)
+    assert candidate is not None
+    ada, bob = (as_principal(memory, Principal.operator(name)) for name in ("ada", "bob"))
+    await ada.corroborate(candidate, world.rule.id)
+    session = await memory.session().__aenter__()
+    again = (await session.observe("It is five.", claim=FIVE)).entry_id
+    assert again is not None
+    await bob.corroborate(again, world.rule.id)
+    assert (await session.close()).count("corroborated") == 2
 
 
 # --- undo -----------------------------------------------------------------------------------------

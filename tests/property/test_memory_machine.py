@@ -1,6 +1,6 @@
 """Whatever is done in whatever order, memory does what a plain Python model says it does.
 
-Three anchors, two tenants; an agent, an operator and the upkeep in each; every verb; idempotency
+Three anchors, two tenants; agents, operators and the upkeep in each; every verb; idempotency
 keys used again with the same and with another body; scopes closed, closed twice, abandoned and
 recovered; decisions taken back and back again. After every step all anchors must hold exactly what
 the model holds, their ledgers must show exactly the links it wrote down, and every promise of
@@ -24,8 +24,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from idetic.embed.port import Embedder
 from idetic.evidence import ContradictionStatus
-from idetic.model import PrincipalKind
 from tests.conftest import TestDatabase
+from tests.property.machine import ADA, AGENTS, SCOUT
 from tests.property.maturing_rules import MaturingRules
 from tests.property.writing_rules import SAID
 from tests.support.chain import jsonb_text
@@ -38,6 +38,7 @@ EVERY_OUTCOME = {"ADD", "UPDATE", "NOOP", "REJECT", "replay", "IdempotencyConfli
     "ScopeClosed", "CapabilityRefused", "TransitionRefused", "EntryNotFound", "NotFound",
     "ReferenceNotFound", "recovered", "compounded", "recurred", "proposed", "held", "promoted",
     "invalidated", "superseded", "dropped", "undone", "corroboration_failed", "archived",
+    "corroborated", "replayed", "kept", "worn down", "SourceRefused",
 }  # fmt: skip
 
 
@@ -98,13 +99,16 @@ def by_hand(machine: MemoryMachine) -> Iterator[object]:
     """One rule after the other; entry 1 is the newest persistent one that lives, 2 the newest."""
     opened: Any = machine.open_database()
     ours, theirs, _ = opened.values
-    ada, agent = PrincipalKind.OPERATOR, PrincipalKind.AGENT
+    ada, agent = ADA, SCOUT
     five, six, brief, full, restated = (SAID[n] for n in (2, 5, 6, 7, 8))
-    yield machine.agree(0, ada, five, 2)
-    yield machine.agree(0, ada, six, 2)
+    yield machine.agree(0, [five], 2, 0, AGENTS)
+    yield machine.agree(0, [six], 2, 0, AGENTS)
     yield machine.archive_or_exempt(2, ada, 0, "archive", "obsolete", None)
     yield machine.undo(0, 0, ada, possible=True, key=None)
-    yield machine.corroborate_well(1, 10, 3, holds=False)
+    yield machine.corroborate(1, agent, 0, None, holds=True, key=None)
+    yield machine.corroborate(1, agent, 0, None, holds=True, key=None)
+    yield machine.corroborate(1, agent, 0, 2, holds=True, key=None)
+    yield machine.corroborate_well(1, 0, 3, holds=False)
     yield machine.prefer(None, 0, ada, brief, "k1")
     yield machine.prefer(None, 0, ada, full, None)
     yield machine.prefer(None, 0, agent, full, None)
@@ -121,6 +125,7 @@ def by_hand(machine: MemoryMachine) -> Iterator[object]:
     for back in (0, 0, 0):
         yield machine.undo(0, back, ada, possible=True, key=None)
         yield machine.look_at_the_queue()
+    yield machine.observe(ours, SAID[0], None)
     yield machine.close(ours)
     yield machine.observe(ours, five, None)
     yield machine.time_passes_and_the_abandoned_are_closed(theirs.anchor, 61)

@@ -11,11 +11,23 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import multiple, precondition, rule
 
-from idetic import Claim, Observation, Origin, Rule, errors
+from idetic import Claim, Observation, Origin, Principal, Rule, errors
 from idetic.evidence import Closed
 from idetic.model import PrincipalKind
 from tests.conftest import RULE_TEXT
-from tests.property.machine import Ground, Handle, abroad, anchors, keys, kinds, picks
+from tests.property.machine import (
+    ADA,
+    AGENTS,
+    OPERATORS,
+    UPKEEP,
+    Ground,
+    Handle,
+    abroad,
+    anchors,
+    keys,
+    people,
+    picks,
+)
 from tests.support.memory_model import Expected, Said
 
 
@@ -44,7 +56,9 @@ FROM = [None, None, None, Origin.TOOL, Origin.EXTERNAL]
 said = st.sampled_from([replace(one, heard_from=origin) for one in SAID for origin in FROM])
 stated = st.sampled_from([Said("Ask twice."), SAID[2], *SAID[5:]])
 threads = st.lists(st.lists(said, min_size=1, max_size=3), min_size=1, max_size=3)
-claimed = st.sampled_from([one for one in SAID if one.claim])
+FIVE, SIX, BRIEF, FULL = SAID[2], SAID[5], SAID[6], SAID[7]
+# What people agree on, one after the other: one thing, or first one value and then the other.
+agreed = st.sampled_from([*([one] for one in SAID if one.claim), [FIVE, SIX], [SIX, FIVE]])
 turns = st.sampled_from(["archive", "exempt"])
 reasons = st.sampled_from(["obsolete", "house rule"])
 # Fixed, so that the same one is named again and shrinking is stable.
@@ -64,12 +78,12 @@ class WritingRules(Ground):
         self.steps = 0
         self.reopen()
 
-    @rule(target=sessions, number=anchors, kind=kinds, known=st.none() | sessions)
-    def open_session(self, number: int, kind: PrincipalKind, known: Handle | None) -> Handle:
+    @rule(target=sessions, number=anchors, who=people, known=st.none() | sessions)
+    def open_session(self, number: int, who: Principal, known: Handle | None) -> Handle:
         """A new one, or a known one by its id: perhaps another's, perhaps after its end."""
         if known is None:
-            return self.session(number, kind)
-        return self.session(known.anchor, kind, known.scoped.id)
+            return self.session(number, who)
+        return self.session(known.anchor, who, known.scoped.id)
 
     @rule(target=interactions, within=sessions)
     def open_interaction(self, within: Handle) -> Any:
@@ -85,7 +99,7 @@ class WritingRules(Ground):
             self.refused(refusal, interaction.__enter__)
         else:
             opened = interaction.__enter__()
-            return Handle(within.anchor, within.kind, opened, model.scopes[scope], self.opening)
+            return Handle(within.anchor, within.who, opened, model.scopes[scope], self.opening)
         return None
 
     @rule(handle=places)
@@ -98,7 +112,7 @@ class WritingRules(Ground):
 
     def _close(self, handle: Handle) -> None:
         first = len(self.models[handle.anchor].links)
-        self.models[handle.anchor].close(handle.scoped.id)
+        self.models[handle.anchor].close(handle.who, handle.scoped.id)
         closed = handle.target.close()
         handle.closed = True
         self.follow(handle.anchor)
@@ -109,19 +123,18 @@ class WritingRules(Ground):
         """Whatever was silent for an hour is closed, once, and nothing else is."""
         self.clock.advance(minutes=minutes)
         first = len(self.models[number].links)
-        ended = self.models[number].recover()
-        closed = self.memories[number, PrincipalKind.MAINTENANCE].recover()
+        ended = self.models[number].recover(UPKEEP)
+        closed = self.memories[number, UPKEEP].recover()
         assert len(closed) == len(ended)
         self.met["recovered"] += len(ended)
         self.follow(number)
         self._closed(number, first, closed)
-        asked = self.memories[number, PrincipalKind.OPERATOR].recover
+        asked = self.memories[number, ADA].recover
         self.refused(errors.CapabilityRefused, asked)
 
     def _closed(self, number: int, first: int, closed: list[Closed]) -> None:
         """The answer tells every decision that the ledger does, but for the ends themselves."""
         links = self.models[number].links[first:]
-        self.met.update(link.transition for link in links)
         ends = {link.position for link in links if link.transition.endswith("_closed")}
         told = [one.transition for each in closed for one in each.decided]
         assert told == [link.transition for link in links if link.position not in ends]
@@ -135,12 +148,12 @@ class WritingRules(Ground):
         else:
             place.target.renew()
 
-    @rule(number=anchors, kind=kinds, threads=threads, proper=st.sampled_from([True, True, False]))
+    @rule(number=anchors, who=people, threads=threads, proper=st.sampled_from([True, True, False]))
     def converse(
-        self, number: int, kind: PrincipalKind, threads: list[list[Said]], proper: bool
+        self, number: int, who: Principal, threads: list[list[Said]], proper: bool
     ) -> None:
         """A session from its beginning to its end; not proper is one that leaves threads open."""
-        session = self.session(number, kind)
+        session = self.session(number, who)
         for batch in threads:
             thread = self.interaction(session)
             assert thread is not None
@@ -149,16 +162,24 @@ class WritingRules(Ground):
                 self._close(thread)
         self._close(session)
 
-    @rule(number=anchors, kind=kinds, said=claimed, again=st.sampled_from([1, 2, 2, 4]))
-    def agree(self, number: int, kind: PrincipalKind, said: Said, again: int) -> None:
-        """One claim from two threads a session: in two sessions a fact, in four a pattern."""
-        for _ in range(again):
-            session = self.session(number, kind)
-            for _ in range(2):
-                thread = self.interaction(session)
-                assert thread is not None
-                self._observe_many(thread, [said], None)
-            self._close(session)
+    @rule(
+        number=anchors, values=agreed, again=st.sampled_from([1, 2, 2, 4]), first=st.integers(0, 4),
+        team=st.sampled_from([AGENTS, AGENTS, OPERATORS, AGENTS[:1]]),
+    )  # fmt: skip
+    def agree(
+        self, number: int, values: Sequence[Said], again: int, first: int, team: Sequence[Principal]
+    ) -> None:
+        """Each claim from two threads a session, by a team in turn: in two sessions a fact, in four
+        a pattern; by one principal alone neither.
+        """
+        for said in values:
+            for turn in range(first, first + again):
+                session = self.session(number, team[turn % len(team)])
+                for _ in range(2):
+                    thread = self.interaction(session)
+                    assert thread is not None
+                    self._observe_many(thread, [said], None)
+                self._close(session)
 
     # --- writing --------------------------------------------------------------------------
 
@@ -168,7 +189,7 @@ class WritingRules(Ground):
         self.write(
             place.anchor,
             key,
-            lambda: self.dead(place) or model.observe(place.kind, place.scoped, said, key),
+            lambda: self.dead(place) or model.observe(place.who, place.scoped, said, key),
             lambda: place.target.observe(
                 seen.text, claim=seen.claim, refs=seen.refs, heard_from=seen.heard_from,
                 idempotency_key=key,
@@ -187,12 +208,12 @@ class WritingRules(Ground):
             place.target.observe_many, [self._observation(place.anchor, *one) for one in each]
         )
         # What refuses the call at all refuses its first item.
-        first = self.dead(place) or model.observe(place.kind, place.scoped, *each[0])
+        first = self.dead(place) or model.observe(place.who, place.scoped, *each[0])
         if not isinstance(first, Expected):
             self.met[first.__name__] += 1
             self.refused(first, call)
             return
-        outcomes = [first, *(model.observe(place.kind, place.scoped, *one) for one in each[1:])]
+        outcomes = [first, *(model.observe(place.who, place.scoped, *one) for one in each[1:])]
         receipts = call()
         self.follow(place.anchor)
         for outcome, receipt in zip(outcomes, receipts, strict=True):
@@ -200,25 +221,36 @@ class WritingRules(Ground):
             self.compare(outcome, receipt)
             model.learn(outcome, receipt)
 
-    @rule(place=st.none() | places, number=anchors, kind=kinds, said=stated, key=keys)
+    @rule(place=st.none() | places, number=anchors, who=people, said=stated, key=keys)
     def prefer(
-        self, place: Handle | None, number: int, kind: PrincipalKind, said: Said, key: str | None
+        self, place: Handle | None, number: int, who: Principal, said: Said, key: str | None
     ) -> None:
         """Inside a session or outside of any."""
-        number, kind = (place.anchor, place.kind) if place else (number, kind)
-        policy = errors.CapabilityRefused if kind is PrincipalKind.AGENT else None
+        self._prefer(place, number, who, said, key)
+
+    def _prefer(
+        self, place: Handle | None, number: int, who: Principal, said: Said, key: str | None
+    ) -> None:
+        number, who = (place.anchor, place.who) if place else (number, who)
+        policy = errors.CapabilityRefused if who.kind is PrincipalKind.AGENT else None
         scoped, model = place.scoped if place else None, self.models[number]
         self.write(
             number,
             key,
             lambda: (
                 (self.dead(place, policy) if place else None)
-                or model.prefer(kind, scoped, said, key)
+                or model.prefer(who, scoped, said, key)
             ),
-            lambda: (place.target if place else self.memories[number, kind]).prefer(
+            lambda: (place.target if place else self.memories[number, who]).prefer(
                 said.text, claim=said.claim, idempotency_key=key
             ),
         )
+
+    @rule(number=anchors, who=people, order=st.permutations([BRIEF, FULL]))
+    def change_a_preference(self, number: int, who: Principal, order: Sequence[Said]) -> None:
+        """Whatever stood before, one of them replaces the other."""
+        for one in order:
+            self._prefer(None, number, who, one, None)
 
     @precondition(lambda self: self.sent)
     @rule(which=st.integers(0, 50))
@@ -235,9 +267,9 @@ class WritingRules(Ground):
     # --- reading --------------------------------------------------------------------------
 
     @precondition(lambda self: self.models[0].entries)
-    @rule(which=picks, kind=kinds, abroad=abroad)
-    def read_one(self, which: int, kind: PrincipalKind, abroad: int) -> None:
-        noted, memory = self.pick(0, which), self.memories[abroad, kind]
+    @rule(which=picks, who=people, abroad=abroad)
+    def read_one(self, which: int, who: Principal, abroad: int) -> None:
+        noted, memory = self.pick(0, which), self.memories[abroad, who]
         if abroad:
             for read in (memory.get, memory.history, memory.gates, memory.lineage):
                 self.refused(errors.EntryNotFound, partial(read, noted.id))
@@ -249,10 +281,11 @@ class WritingRules(Ground):
         entry = memory.get(noted.id)
         shown = (entry.body_text, entry.state, entry.claim, entry.candidate)
         assert shown == (noted.text, noted.state, noted.claim, noted.candidate)
-        told = {c.source: c.withdrawn_at is not None for c in memory.corroborations(noted.id)}
-        assert len(told) == len(noted.sources)
-        known = {s: v.withdrawn for s, v in noted.sources.items() if s in told}
-        assert {source: told[source] for source in known} == known
+        told = [
+            (c.source_type, c.source_by, c.withdrawn_at is not None)
+            for c in memory.corroborations(noted.id)
+        ]
+        assert sorted(told) == sorted((v.kind, v.by, v.withdrawn) for v in noted.voices)
 
     @rule(place=places)
     def list_a_place(self, place: Handle) -> None:
@@ -263,10 +296,10 @@ class WritingRules(Ground):
         wanted = self.models[place.anchor].current(place.scoped.session, of_turn)
         assert [entry.id for entry in place.target.list(limit=1000)] == [n.id for n in wanted]
 
-    @rule(number=anchors, kind=kinds, said=said, waiting=st.booleans())
-    def list_and_recall(self, number: int, kind: PrincipalKind, said: Said, waiting: bool) -> None:
+    @rule(number=anchors, who=people, said=said, waiting=st.booleans())
+    def list_and_recall(self, number: int, who: Principal, said: Said, waiting: bool) -> None:
         """`list` shows what is current, candidates too; a recall leaves them out."""
-        memory, current = self.memories[number, kind], self.models[number].current()
+        memory, current = self.memories[number, who], self.models[number].current()
         assert [entry.id for entry in memory.list(limit=1000)] == [n.id for n in current]
         found = memory.recall(said.text, limit=200, include_candidates=waiting)
         hits = {hit.entry.id for hit in found.hits}

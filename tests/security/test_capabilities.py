@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from idetic import Principal, Rule, errors
+from idetic import Claim, Principal, Rule, errors
 from idetic.embed import ModelMissing
 from idetic.evidence import ContradictionStatus, Outcome, SourceType
 from idetic.library.handles import Interaction, Memory, Session
@@ -27,6 +27,8 @@ pytestmark = pytest.mark.anyio
 
 # What a verb is given for what it asks for; the rest have defaults.
 GIVEN: dict[str, Any] = {
+    "messages": "Hello.",
+    "claim": Claim("it", "is", "so"),
     "text": "Said.",
     "query": "what",
     "question": "what",

@@ -81,7 +81,7 @@ async def walk(client: Client, planted: Planted) -> str:
     words = [*planted.words, "Their note", "Their preference", "preference", "note"]
     for word in words:
         said.append(await told(client, "recall", query=word))
-        said.append(await told(client, "build_context", query=word))
+        said.append(await told(client, "context", query=word))
         said.append(await told(client, "ask", question=word))
         said.append(await told(client, "recall", query=word, limit=200, tiers=["persistent"]))
     for entry in (planted.note, planted.preference):
@@ -91,7 +91,7 @@ async def walk(client: Client, planted: Planted) -> str:
     said.append(await told(client, "explain", action_id=str(planted.action)))
     said.append(await told(client, "list_contradictions"))
     theirs = str(planted.session)
-    said.append(await told(client, "build_context", query="note", session_id=theirs))
+    said.append(await told(client, "context", query="note", session_id=theirs))
     said.append(await told(client, "close_session", session_id=theirs))
     said.append(await told(client, "observe", text="I was here.", session_id=theirs))
     page = await client.list_resources()
@@ -174,7 +174,7 @@ async def test_one_client_after_another_on_one_server_and_one_pool(planted: Plan
                 own = await told(theirs, "recall", query="Their note Their preference")
                 assert seen(own, planted) != []
                 other = await told(mine, "recall", query="Their note Their preference")
-                other += await told(mine, "build_context", query="Their note")
+                other += await told(mine, "context", query="Their note")
                 assert seen(other, planted) == []
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from idetic import Idetic, errors
+from idetic import Idetic, Principal, errors
 from idetic.persona.events import EventKind, Persona
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.store import scope as scoping
@@ -123,6 +123,22 @@ async def test_the_reason_is_kept_and_may_not_name_anybody(memory: PersonaMemory
     with pytest.raises(errors.InputError, match="names the subject"):
         await memory.erase(WHO, reason="Zora Quell asked for it")
     assert (await memory.actor.verify()).whole
+
+
+async def test_both_families_are_erased_as_a_whole_each_by_its_steward(
+    memory: PersonaMemory, database: TestDatabase
+) -> None:
+    async with Idetic.open(database.dsn, embedder=FakeEmbedder()) as db:
+        for persona in Persona:
+            agent = await db.agent("persona_agent", persona=persona)
+            who = Principal.maintenance("erasure")
+            steward = agent.bind(tenant_id="acme", agent_id="help-desk", principal=who)
+            done = await steward.erase_anchor(reason="request 17")
+            assert done.removed["log"] > 0
+            assert (await steward.verify()).intact
+    assert hits(database, "quell") == {}
+    assert hits(database, "depot") == {}
+    assert (await memory.dream()).equal
 
 
 # --- controls -------------------------------------------------------------------------------------

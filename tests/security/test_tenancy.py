@@ -22,7 +22,7 @@ from psycopg import sql
 
 from idetic import Entry, IdeticError, LedgerRecord, Principal, Ref, Scope, errors
 from idetic.audit.explanation import ExplainedEntry
-from idetic.audit.findings import ChainProblem
+from idetic.audit.findings import ChainProblem, Verified
 from idetic.model import Capability, PrincipalKind
 from idetic.spec.loader import load
 from idetic.spec.retention import RetentionState
@@ -165,14 +165,20 @@ async def _verify(mine: Tenant, theirs: Tenant) -> Found:
     except ValueError:
         return [theirs.transient]  # More than one chain has an end here.
     assert verified.links > 3, "one's own are always there"
-    return list(verified.problems)
+    return of_the_chain(verified)
+
+
+def of_the_chain(verified: Verified) -> Found:
+    """What is wrong but for the rows that were planted beside the chain, which no link tells of."""
+    planted = {"lineage", "corroboration", "reference", "contradiction", "read", "scope"}
+    return [one for one in verified.problems if one.what not in planted]
 
 
 async def _head(mine: Tenant, theirs: Tenant) -> Found:
     """The end of a chain is its anchor's alone: a verification against it says so."""
     auditor = mine.holder(Capability.AUDIT)
     try:
-        return list((await auditor.verify(await auditor.head())).problems)
+        return of_the_chain(await auditor.verify(await auditor.head()))
     except ValueError:
         return [theirs.transient]
 

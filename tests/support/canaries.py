@@ -31,8 +31,9 @@ from idetic import (
     runner,
 )
 from idetic.context import Worlds
-from idetic.evidence import Outcome, SourceType
+from idetic.evidence import Outcome
 from idetic.library.handles import Agent, Memory, Session
+from tests.support.voices import vouch
 
 CANARY = re.compile(r"kanarie[a-z]{12}")
 UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -361,8 +362,7 @@ async def testify(fleet: Fleet, tenant: Tenant) -> Any:
     memory, entry = tenant.bind(fleet.agent, "operator"), fleet.rng.choice(tenant.entries)
     if fleet.rng.random() < 0.3:
         return await memory.contradict(entry, tenant.rule, reason=f"{tenant.canary} says so")
-    kind = SourceType.OPERATOR_INPUT
-    return await memory.corroborate(entry, kind, uuid4(), notes=f"{tenant.canary} says so")
+    return await vouch(memory, entry, notes=f"{tenant.canary} says so")
 
 
 @operation(2)
@@ -424,7 +424,7 @@ async def probe(fleet: Fleet, tenant: Tenant) -> Any:
         lambda: memory.history(entry),
         lambda: memory.archive(entry, reason="curious"),
         lambda: memory.link_action(uuid4(), "rule_promotion", [entry]),
-        lambda: memory.corroborate(entry, SourceType.OPERATOR_INPUT, uuid4()),
+        lambda: vouch(memory, entry),
         lambda: memory.session(session).list(limit=30),
         lambda: memory.quarantine(session_id=session, reason="curious"),
         lambda: memory.erase(other.canary[:-1], reason="curious"),

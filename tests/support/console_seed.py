@@ -8,10 +8,11 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from idetic import Claim, Observation, errors
-from idetic.evidence import Closed, SourceType
+from idetic.evidence import Closed
 from idetic.library.handles import Memory
 from idetic.model import Receipt
 from tests.conftest import RULE_TEXT, World
+from tests.support.voices import another, vouch
 
 # What an attacker would store; shown letter by letter, or not at all.
 MARKUP = (
@@ -51,7 +52,7 @@ async def seed(world: World, mark: str) -> Seeded:
     markup = _entry(await operator.prefer(MARKUP))
     await operator.prefer(f"Feed the {mark}.", claim=Claim("bird", "name", mark))
     timetable = f"The bank's own timetable says so, and the {mark}."
-    await operator.corroborate(fact, SourceType.OPERATOR_INPUT, uuid4(), notes=timetable)
+    await vouch(operator, fact, notes=timetable)
     await agent.contradict(fact, world.rule, reason=f"The rule has no cut-off, says the {mark}.")
     action = uuid4()
     await operator.link_action(action, "published_decision", [fact, preference])
@@ -81,7 +82,7 @@ async def _fact(agent: Memory, world: World, until: str, mark: str) -> UUID:
 
 
 async def _hear(agent: Memory, *threads: list[Observation]) -> Closed:
-    async with agent.session() as session:
+    async with another(agent).session() as session:
         for said in threads:
             async with session.interaction() as turn:
                 await turn.observe_many(said)

@@ -23,6 +23,7 @@ from idetic.reason import Caps, Endpoint, Meter, OpenAICompatible, Prices
 from tests.conftest import TestDatabase, World
 from tests.support.clock import SettableClock
 from tests.support.llm_server import Behaviour, LlmServer
+from tests.support.voices import another
 
 PRICES = Prices(Decimal("0.15"), Decimal("0.60"))
 
@@ -126,8 +127,9 @@ class House:
         return [{k: v for k, v in row.items() if k not in but} for row in found]
 
     def memories(self) -> dict[UUID, dict[str, Any]]:
-        """Every entry in full, with what supports it and what it refers to and was made of."""
-        found = {row["memory_id"]: row for row in self.rows("memory", but=["embedding_id"])}
+        """Every persistent entry, with what supports it and what it refers to and was made of."""
+        rows = self.rows("memory", but=["embedding_id"])
+        found = {row["memory_id"]: row for row in rows if row["tier"] == "persistent"}
         for row in found.values():
             row |= {"supported": set(), "lineage": set(), "refs": set()}
         for row in self.rows("memory_corroborations"):
@@ -135,8 +137,12 @@ class House:
                 source = (row["source_type"], row["source_ref"])
                 found[row["memory_id"]]["supported"].add(source)
         for row in self.rows("memory_lineage"):
+            if row["memory_id"] not in found:
+                continue
             found[row["memory_id"]]["lineage"].add((row["source_id"], row["relation"]))
         for row in self.rows("memory_rule_refs"):
+            if row["memory_id"] not in found:
+                continue
             found[row["memory_id"]]["refs"].add((row["rule_id"], row["rule_version"]))
         return found
 
@@ -151,7 +157,7 @@ class House:
 
 async def hear(memory: Memory, *threads: Observation) -> list[UUID]:
     """One session with a thread for each statement; the facts that its close promoted."""
-    async with memory.session() as session:
+    async with another(memory).session() as session:
         for said in threads:
             async with session.interaction() as turn:
                 await turn.observe_many([said])

@@ -52,11 +52,7 @@ def serving(database: TestDatabase, *options: str, module: str = "idetic") -> It
         stderr=subprocess.PIPE,
         env={**os.environ, "IDETIC_DSN": database.dsn, **admin},
     ) as running:
-        assert running.stdout
-        with within(running):
-            line = running.stdout.readline()
-        assert line, running.communicate(timeout=WAIT)[1]
-        told = json.loads(line)
+        told = served_line(running)
         process = Process(told["address"], running, told["keys"], told)
         try:
             yield process
@@ -65,6 +61,16 @@ def serving(database: TestDatabase, *options: str, module: str = "idetic") -> It
                 code, said = process.stop()
                 assert code == 0, said
                 assert "Traceback" not in said
+
+
+def served_line(running: subprocess.Popen[str]) -> dict[str, Any]:
+    """What a server says once it serves: where, and the keys that it made."""
+    assert running.stdout
+    with within(running):
+        line = running.stdout.readline()
+    assert line, running.communicate(timeout=WAIT)[1]
+    told: dict[str, Any] = json.loads(line)
+    return told
 
 
 class House:

@@ -8,19 +8,30 @@ Idetic but its nouns and errors. What matures is in `tests/property/maturing_mod
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic import Claim, Decision, EntryState, IdeticError, Origin, Receipt, Tier, Typology, errors
-from idetic.evidence import ContradictionStatus, SourceType
+from idetic import (
+    Claim,
+    Decision,
+    EntryState,
+    IdeticError,
+    Origin,
+    Principal,
+    Receipt,
+    Tier,
+    Typology,
+    errors,
+)
+from idetic.evidence import ContradictionStatus, Relation, SourceType
 from idetic.model import PrincipalKind
 from tests.support.clock import SettableClock
 
 Refusal = type[IdeticError]
-Source = tuple[SourceType, UUID]
+Source = tuple[SourceType, UUID | str]
 Standing = tuple[ContradictionStatus, object | None]
 
 TRUST = {Origin.OPERATOR: 90, Origin.AGENT: 60, Origin.TOOL: 40, Origin.EXTERNAL: 20}
@@ -38,13 +49,33 @@ class Said:
     restates: bool = False
 
 
-@dataclass
-class Voice:
-    """A source that spoke: the context it stood in, how far it is trusted, if it still counts."""
+def actor(who: Principal) -> str:
+    """A principal as rows name it."""
+    return f"{who.kind}:{who.name}"
 
-    context: UUID
+
+@dataclass(eq=False)
+class Voice:
+    """A source that spoke: who stands behind it, where it stood, how far it is trusted.
+
+    `ref` names a thread; an operator's word has none, for it is he who counts, and once.
+    """
+
+    kind: SourceType
+    ref: UUID | None
+    by: str
     trust: int
+    session: UUID | None = None
     withdrawn: bool = False
+
+    @property
+    def source(self) -> Source:
+        return self.kind, self.ref or self.by
+
+    @property
+    def context(self) -> UUID | str:
+        """Where it stood: a session, or outside of any, whoever speaks."""
+        return self.session or self.by
 
 
 @dataclass(eq=False)
@@ -82,18 +113,23 @@ class Noted:
     claim: Claim | None
     trust: int
     created: datetime
+    by: str
     referring: bool = False
     id: UUID | None = None
+    # Which one of its anchor it is: ids are in the order of making.
+    number: int = 0
     gone: bool = False
     # The state columns that may be set, each to the moment that set it: never the same twice.
     columns: dict[str, Any] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
     actions: set[UUID] = field(default_factory=set)
     disputes: list[Dispute] = field(default_factory=list)
-    sources: dict[Source, Voice] = field(default_factory=dict)
-    failed: set[Source] = field(default_factory=set)
-    made_of: list[Noted] = field(default_factory=list)
-    echoes: list[Noted] = field(default_factory=list)
+    voices: list[Voice] = field(default_factory=list)
+    # The sources that spoke against it, and who stands behind each.
+    failed: dict[Source, str] = field(default_factory=dict)
+    # What it was made of or confirmed by; and the persistent entries of which that is said of it.
+    lineage: dict[Noted, Relation] = field(default_factory=dict)
+    bears: list[Noted] = field(default_factory=list)
 
     @property
     def candidate(self) -> bool:
@@ -121,15 +157,26 @@ class Noted:
 
     @property
     def rests(self) -> bool:
-        """Whether something rests on it, so that it outlives its scope."""
+        """Whether an action or a dispute is about it, so that it outlives its scope as it is."""
         return bool(self.actions or self.disputes)
 
     @property
     def place(self) -> UUID:
-        """What counts as one source: the thread it was said in, or else the session."""
-        found = self.interaction or self.session
-        assert found is not None, "only what was said somewhere is a source"
+        """What counts as one source: the thread it was said in, the session, or itself."""
+        found = self.interaction or self.session or self.id
+        assert found is not None, "a source was written before it is asked for"
         return found
+
+    def known(self) -> set[Source]:
+        """The sources that spoke for it, also those that were withdrawn."""
+        return {voice.source for voice in self.voices}
+
+    def came_of(self, sources: Iterable[Noted], relation: Relation) -> None:
+        """More entries that went into it; how each first did stays."""
+        for one in sources:
+            if one not in self.lineage and self.tier is Tier.PERSISTENT:
+                one.bears.append(self)
+            self.lineage.setdefault(one, relation)
 
 
 @dataclass(eq=False)
@@ -144,7 +191,7 @@ class Link:
     state_to: str | None = None
     was: dict[str, Any] | None = None
     put: dict[str, Any] = field(default_factory=dict)
-    source: Source | None = None
+    voice: Voice | None = None
     # A contradiction that it moved, from where and to where.
     dispute: Dispute | None = None
     moved: tuple[Standing, Standing] | None = None
@@ -213,10 +260,10 @@ class ModelTenant:
 
     # --- verbs --------------------------------------------------------------------------
 
-    def observe(self, kind: PrincipalKind, place: Scoped, said: Said, key: str | None) -> Outcome:
+    def observe(self, who: Principal, place: Scoped, said: Said, key: str | None) -> Outcome:
         if not self.is_open(place):
             return errors.ScopeClosed
-        origin = said.heard_from or OWN[kind]
+        origin = said.heard_from or OWN[who.kind]
         body = ("observe", said.text, said.claim, said.referring, place.tier, origin)
         if replay := self.replay(key, body):
             return replay
@@ -225,14 +272,12 @@ class ModelTenant:
         noted = Noted(
             said.text, place.tier, Typology.EPISODIC, place.session,
             place.id if place.tier is Tier.INTERACTION else None, said.claim, TRUST[origin],
-            self.clock.now(), said.referring,
+            self.clock.now(), actor(who), said.referring,
         )  # fmt: skip
         return self.answer(self.enter(noted, "observed"), key, body)
 
-    def prefer(
-        self, kind: PrincipalKind, place: Scoped | None, said: Said, key: str | None
-    ) -> Outcome:
-        if kind is not PrincipalKind.OPERATOR:
+    def prefer(self, who: Principal, place: Scoped | None, said: Said, key: str | None) -> Outcome:
+        if who.kind is not PrincipalKind.OPERATOR:
             return errors.CapabilityRefused
         if place is not None and not self.is_open(place):
             return errors.ScopeClosed
@@ -244,15 +289,13 @@ class ModelTenant:
             return self.answer(self.link("preferred", Decision.NOOP, prior), key, body)
         if said.restates:
             return self._refuse(key, body)
-        return self._state(said, place.session if place else None, prior, key, body)
-
-    def _state(
-        self, said: Said, session: UUID | None, prior: Noted | None, key: str | None, body: Hashable
-    ) -> Outcome:
         noted = Noted(
-            said.text, Tier.PERSISTENT, Typology.PROCEDURAL, session, None, said.claim,
-            TRUST[Origin.OPERATOR], self.clock.now(),
+            said.text, Tier.PERSISTENT, Typology.PROCEDURAL, place.session if place else None, None,
+            said.claim, TRUST[Origin.OPERATOR], self.clock.now(), actor(who),
         )  # fmt: skip
+        return self._state(noted, prior, key, body)
+
+    def _state(self, noted: Noted, prior: Noted | None, key: str | None, body: Hashable) -> Outcome:
         deed, decision = self.deed(), Decision.UPDATE if prior else Decision.ADD
         if prior:
             replaced = {"superseded_at": object(), "superseded_by": noted}
@@ -260,11 +303,11 @@ class ModelTenant:
         link = self.enter(noted, "preferred", deed=deed, decision=decision)
         return self.answer(link, key, body, superseded=prior)
 
-    def archive(self, kind: PrincipalKind, entry: UUID, reason: str, key: str | None) -> Outcome:
-        return self._turned("archived", "archived_at", kind, entry, reason, key)
+    def archive(self, who: Principal, entry: UUID, reason: str, key: str | None) -> Outcome:
+        return self._turned("archived", "archived_at", who, entry, reason, key)
 
-    def exempt(self, kind: PrincipalKind, entry: UUID, reason: str, key: str | None) -> Outcome:
-        return self._turned("exempted", "exempt_at", kind, entry, reason, key)
+    def exempt(self, who: Principal, entry: UUID, reason: str, key: str | None) -> Outcome:
+        return self._turned("exempted", "exempt_at", who, entry, reason, key)
 
     def link_action(
         self, action: UUID, kind: str, entries: Sequence[UUID], key: str | None
@@ -311,12 +354,12 @@ class ModelTenant:
         entry: Noted | None = None,
         *,
         deed: int | None = None,
-        source: Source | None = None,
+        voice: Voice | None = None,
     ) -> Link:
         """One more link; it names the state that its entry is in by now."""
         deed = self.deed() if deed is None else deed
         state = None if entry is None else "dropped" if entry.gone else entry.standing
-        link = Link(len(self.links) + 1, deed, transition, decision, entry, state, source=source)
+        link = Link(len(self.links) + 1, deed, transition, decision, entry, state, voice=voice)
         self.links.append(link)
         if entry is not None:
             entry.history.append(transition)
@@ -331,6 +374,7 @@ class ModelTenant:
         decision: Decision = Decision.ADD,
     ) -> Link:
         """A new entry."""
+        noted.number = len(self.entries)
         self.entries.append(noted)
         return self.link(transition, decision, noted, deed=deed)
 
@@ -386,9 +430,9 @@ class ModelTenant:
         return None
 
     def _turned(
-        self, name: str, column: str, kind: PrincipalKind, entry: UUID, reason: str, key: str | None
+        self, name: str, column: str, who: Principal, entry: UUID, reason: str, key: str | None
     ) -> Outcome:
-        if kind is not PrincipalKind.OPERATOR:
+        if who.kind is not PrincipalKind.OPERATOR:
             return errors.CapabilityRefused
         body = (name, entry, reason)
         if replay := self.replay(key, body):

@@ -10,10 +10,11 @@ import psycopg
 from psycopg import sql
 
 from idetic import Claim, Idetic, Observation, Principal, Rule
-from idetic.evidence import ContradictionStatus, SourceType
+from idetic.evidence import ContradictionStatus
 from idetic.library.handles import Agent, Memory
 from tests.conftest import TestDatabase, World
 from tests.support.triggers import without_triggers
+from tests.support.voices import vouch
 
 CANON = ("worlds.worlds", "worlds.rules", "worlds.rule_versions")
 
@@ -68,9 +69,8 @@ async def live(world: World, *, count: int = 3) -> UUID:
     assert kept.entry_id
     assert stated.entry_id
     await operator.link_action(uuid4(), "rule_promotion", [kept.entry_id])
-    said = SourceType.OPERATOR_INPUT
-    done = await operator.corroborate(kept.entry_id, said, uuid4(), notes="Seen it.")
-    await operator.corroborate(kept.entry_id, said, uuid4())
+    done = await vouch(operator, kept.entry_id, notes="Seen it.")
+    await vouch(operator, kept.entry_id)
     await operator.undo(done, reason="a mistake")
     found = await operator.contradict(kept.entry_id, Rule(world.rule.id), reason="says otherwise")
     (one,) = await operator.contradictions()
@@ -97,6 +97,12 @@ async def _mark(world: World) -> None:
 
 async def exported(memory: Memory, *, vectors: bool = False) -> bytes:
     return b"".join([chunk async for chunk in memory.export(vectors=vectors)])
+
+
+def rows_of(data: bytes) -> list[bytes]:
+    """The rows of an export, but for the link by which an import took them in."""
+    lines = data.splitlines(keepends=True)[1:-1]
+    return [line for line in lines if b'"transition": "anchor_imported"' not in line]
 
 
 def written(path: Path, data: bytes) -> Path:

@@ -836,9 +836,9 @@ I prefer the aisle seat.
 dog | name | Rex | Bruno
 Our dog is called Rex.
 Our dog is called Bruno.
-user | birthday | 3 March | 3 May
-My birthday is on 3 March.
-My birthday is on 3 May.
+inventory | day | 3 March | 3 May
+The inventory is on 3 March.
+The inventory is on 3 May.
 user | drinks alcohol | yes | no
 I enjoy a glass of wine.
 I do not drink alcohol.

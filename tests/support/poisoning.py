@@ -12,10 +12,12 @@ from uuid import UUID
 from idetic import Claim, Idetic, Observation, Origin, Principal, Tier
 from idetic.evidence import Relation
 from idetic.library.handles import Memory
+from idetic.spec.loader import load
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import START, SettableClock
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.voices import another
 
 TRUE = Observation("Wires leave until 17:00.", claim=Claim("bank", "cut-off", "17:00"))
 FALSE = Observation("Wires leave until 23:00.", claim=Claim("bank", "cut-off", "23:00"))
@@ -41,7 +43,7 @@ class House:
     async def hear(self, *threads: Observation, by: Memory | None = None) -> UUID:
         """One session with a thread for each statement; its id."""
         self.clock.advance(minutes=1)
-        async with (by or self.world.memory).session() as session:
+        async with (by or another(self.world.memory)).session() as session:
             for said in threads:
                 async with session.interaction() as turn:
                     await turn.observe(
@@ -96,7 +98,17 @@ async def make_house(database: TestDatabase) -> AsyncIterator[House]:
         database.dsn, admin_dsn=database.admin_dsn, clock=clock, embedder=FakeEmbedder()
     )
     async with opened as db:
-        yield House(await make_world(db, await db.agent("world_agent")), clock, database)
+        yield House(await make_world(db, await db.agent(gullible(), apply=True)), clock, database)
+
+
+def gullible() -> dict[str, Any]:
+    """The World Agent that lets one principal alone make a fact: what there is to roll back."""
+    data: dict[str, Any] = load("world_agent").as_data()
+    data["promotion"] = {"deviations": [{
+        "cell": "episodic_transient", "set": {"independence": "sessions"},
+        "justification": "So that poison gets in, and its removal can be tried.",
+    }]}  # fmt: skip
+    return data
 
 
 def by_tool(said: Observation, text: str | None = None) -> Observation:

@@ -4,6 +4,8 @@ The notes are written by hand: what an agent would honestly conclude about, ment
 paraphrase from the rule they stand under. None restates it; each must be admitted.
 """
 
+# ruff: noqa: RUF001 - letters that look like others are the disguise
+
 from __future__ import annotations
 
 import re
@@ -125,6 +127,17 @@ def _mixed(word: str) -> str:
     return "".join(c.upper() if n % 2 else c.lower() for n, c in enumerate(word))
 
 
+def _pairs(text: str) -> str:
+    words = text.split(" ")
+    return " ".join("".join(words[at : at + 2]) for at in range(0, len(words), 2))
+
+
+_SMALL_CAPITALS = str.maketrans("abcdeghijklmnoprtuvwyz", "ᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢ")
+_SQUARED = {ord("a") + n: 0x1F170 + n for n in range(26)}
+_CHEROKEE = str.maketrans("adehilmprstwyz", "ᎪᎠᎬᏂᎥᏞᎷᏢᎡᏕᎢᎳᎩᏃ")
+_FIVE_SCRIPTS = str.maketrans("aeonupst", "аεօոսⲣꓢ𐌕")
+
+
 # A copy that says the same to a reader, and something else to a comparison of characters.
 DISGUISES: Mapping[str, Callable[[str], str]] = {
     "upper case": str.upper,
@@ -147,6 +160,16 @@ DISGUISES: Mapping[str, Callable[[str], str]] = {
     "full width": lambda text: text.translate(_FULL_WIDTH),
     "mathematical bold": lambda text: text.translate(_BOLD),
     "look-alike letters": lambda text: text.translate(_HOMOGLYPHS),
+    "no spaces": lambda text: text.replace(" ", ""),
+    "camel case": lambda text: text.title().replace(" ", ""),
+    "every second space gone": _pairs,
+    "underscores": lambda text: text.replace(" ", "_"),
+    "pictures between words": lambda text: text.replace(" ", " \U0001f525 "),
+    "control characters": _each_word(lambda word: word[:1] + "\x02" + word[1:]),
+    "small capitals": lambda text: text.lower().translate(_SMALL_CAPITALS),
+    "squared letters": lambda text: text.lower().translate(_SQUARED),
+    "Cherokee letters": lambda text: text.translate(_CHEROKEE),
+    "letters of five scripts": lambda text: text.lower().translate(_FIVE_SCRIPTS),
     "letters apart": _each_word(lambda word: " ".join(word) + "  "),
     "letters dotted": _each_word(lambda word: ".".join(word) + "  "),
 }

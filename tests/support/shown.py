@@ -12,6 +12,7 @@ from collections.abc import Iterator
 _CHANGING = {
     "UUID": re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
     "TIME": re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?"),
+    "DAY": re.compile(r"\b20\d\d-\d\d-\d\d(?: \d\d:\d\d(?!:))?"),
     "KEY": re.compile(r"\bidk_[\w…-]+"),
     "HASH": re.compile(r"\b[0-9a-f]{12,64}\b"),
     "ADDRESS": re.compile(r"http://127\.0\.0\.1:\d+"),

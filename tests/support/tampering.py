@@ -16,6 +16,8 @@ from typing import Any
 import psycopg
 
 from idetic.audit.findings import ProblemKind
+from idetic.spec.loader import load
+from idetic.store.family import families, noun
 from tests.support.chain import narrow_key
 
 LEDGER = "worlds.world_agent_memory_ledger"
@@ -24,7 +26,19 @@ MEMORY = "worlds.world_agent_memory"
 RECEIPTS = "worlds.world_agent_memory_receipts"
 ACTIONS = "worlds.world_agent_memory_actions"
 LINEAGE = "worlds.world_agent_memory_lineage"
-TABLES = (LEDGER, ANCHORS, MEMORY, RECEIPTS, ACTIONS, LINEAGE)
+FAMILY = families(load("world_agent"))[0]
+# Every table of the agent, as the catalog has them: what is new is tampered with by itself.
+TABLES = tuple(f"worlds.{table}" for table in FAMILY.tables())
+# What a verification cannot show, by table: all of it, or some columns. docs/explanation/audit.md
+# has the same list.
+UNSHOWN: dict[str, frozenset[str] | None] = {
+    "embeddings": None,
+    "profiles": None,
+    "marks": None,
+    "rule_prints": None,
+    "scopes": frozenset({"renewed_at"}),
+    "memory": frozenset({"lexemes", "embedding_id", "embed_attempts", "embed_error"}),
+}
 
 ALTERED, MISSING, REORDERED = ProblemKind.ALTERED, ProblemKind.MISSING, ProblemKind.REORDERED
 INSERTED, CUT, FORKED = ProblemKind.INSERTED, ProblemKind.CUT, ProblemKind.FORKED
@@ -122,7 +136,7 @@ class Tamperer:
         values = f"t.{tenant} = '{value}' AND t.anchor_id = '{narrow}'"
         self.here = values
         for table in TABLES:
-            self.run(f"CREATE TEMP TABLE {_copy(table)} AS SELECT * FROM {table} t WHERE {values}")
+            self.run(f"CREATE TEMP TABLE {_copy(table)} AS SELECT * FROM {table}")
         self.length: int = self.one(f"SELECT max(position) FROM {LEDGER} t WHERE {values}")
 
     def run(self, statement: str, **values: Any) -> psycopg.Cursor[Any]:
@@ -150,7 +164,7 @@ class Tamperer:
 
 
 def _copy(table: str) -> str:
-    return "kept_" + table.rsplit("_", 1)[1]
+    return "kept_" + table.removeprefix("worlds.")
 
 
 Make = Callable[[Tamperer, random.Random], Fault | None]
@@ -278,7 +292,131 @@ def loosen(hands: Tamperer, rng: random.Random) -> Fault:
     return Fault(which, frozenset({MISSING, INSERTED}))
 
 
+# --- any column of any table, from the catalog --------------------------------------------------
+
+_COLUMNS = """
+SELECT a.attname::text, t.typname::text, t.typtype::text, NOT a.attnotnull, b.typname::text,
+       format_type(a.atttypid, NULL)
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_type b ON b.oid = t.typbasetype
+WHERE a.attrelid = %(table)s::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
+_OTHERS = {
+    "uuid": "gen_random_uuid()",
+    "text": "coalesce(t.{0}, '') || 'x'",
+    "int2": "coalesce(t.{0}, 0) - 1",
+    "int4": "coalesce(t.{0}, 0) + 1",
+    "int8": "coalesce(t.{0}, 0) + 1",
+    "float4": "coalesce(t.{0}, 0) + 0.5",
+    "bool": "NOT t.{0}",
+    "timestamptz": "coalesce(t.{0}, now()) - interval '1 minute'",
+    "jsonb": """coalesce(t.{0}, '{{}}') || '{{"made_up": "x"}}'""",
+    "bytea": "coalesce(t.{0}, '') || '\\x01'::bytea",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One way to change a row: a column set to something else, the row gone, or a new one."""
+
+    table: str
+    column: str
+    value: str
+
+    @property
+    def noun(self) -> str:
+        return noun(FAMILY, self.table.removeprefix("worlds."))
+
+    @property
+    def shown(self) -> bool:
+        """Whether a verification can show it, by the list of what cannot be."""
+        hidden = UNSHOWN.get(self.noun, frozenset())
+        return hidden is not None and self.column not in hidden
+
+
+def changes(hands: Tamperer) -> list[Change]:
+    """Every single change of a row that the catalog knows of."""
+    made: list[Change] = []
+    for table in TABLES:
+        made += [Change(table, "*", "gone"), Change(table, "*", "new")]
+        for column, name, kind, nullable, base, whole in hands.run(
+            _COLUMNS, table=table
+        ).fetchall():
+            if kind == "e":
+                other = (f"(SELECT e FROM unnest(enum_range(NULL::{whole})) e WHERE "
+                         f"e IS DISTINCT FROM t.{column} ORDER BY random() LIMIT 1)")  # fmt: skip
+                made.append(Change(table, column, other))
+            elif (base or name) in _OTHERS:
+                made.append(Change(table, column, _OTHERS[base or name].format(column)))
+            if nullable:
+                made.append(Change(table, column, "NULL"))
+    return made
+
+
+def make_change(hands: Tamperer, change: Change, rng: random.Random) -> bool:
+    """Make one change to one row; False where no row of the anchor allows it."""
+    table, column, value = change.table, change.column, change.value
+    told = " AND t.witness IS NOT NULL" if table.endswith("_reads") else ""
+    if (change.noun, column, value) == ("memory", "provenance", "NULL"):
+        told = " AND t.provenance <> '{}'"  # no provenance is written in both ways
+    rows = hands.run(f"SELECT t.ctid::text FROM {table} t WHERE {_where(hands, table)}{told} "
+                     "ORDER BY 1").fetchall()  # fmt: skip
+    rng.shuffle(rows)
+    for (row,) in rows[:5]:
+        try:
+            if value == "gone":
+                done = hands.run(f"DELETE FROM {table} t WHERE ctid = '{row}'").rowcount
+            elif value == "new":
+                done = _copied(hands, table, row)
+            else:
+                done = hands.run(f"UPDATE {table} t SET {column} = {value} WHERE t.ctid = '{row}' "
+                                 f"AND t.{column} IS DISTINCT FROM ({value})").rowcount  # fmt: skip
+        except psycopg.Error:
+            continue  # a constraint that holds without triggers too
+        if done:
+            return True
+    return False
+
+
+def _where(hands: Tamperer, table: str) -> str:
+    return "true" if table.endswith(("_profiles", "_prints")) else hands.here
+
+
+# What makes a copied row another one, by table; of the others a copy has a new id of its own.
+_NEW_IDS = {"lineage": "source_id", "actions": "action_id", "receipts": "idempotency_key",
+            "ledger": "position", "scopes": "scope_id"}  # fmt: skip
+
+
+def _copied(hands: Tamperer, table: str, row: str) -> int:
+    """The row once more, under another id."""
+    columns = [(name, base or kind) for name, kind, _, _, base, _ in
+               hands.run(_COLUMNS, table=table).fetchall()]  # fmt: skip
+    called = noun(FAMILY, table.removeprefix("worlds."))
+    own = _NEW_IDS.get(called, next((c for c, k in columns if k == "uuid" and c not in (
+        "org_id", "anchor_id")), "kind"))  # fmt: skip
+    kinds = dict(columns)
+    given = {own: _OTHERS[kinds[own]].format(own)}
+    if called == "scopes":
+        given["session_id"] = "t.session_id"
+    if called.endswith("_refs"):
+        given["memory_id"] = "gen_random_uuid()"
+    if called == "corroborations":
+        given["source_ref"] = "gen_random_uuid()"
+    values = ", ".join(given.get(name, f"t.{name}") for name, _ in columns)
+    names = ", ".join(name for name, _ in columns)
+    return hands.run(f"INSERT INTO {table} ({names}) SELECT {values} FROM {table} t "
+                     f"WHERE t.ctid = '{row}'").rowcount  # fmt: skip
+
+
+def change_row(hands: Tamperer, rng: random.Random) -> Fault | None:
+    """Any change that the catalog knows of and a verification can show."""
+    change = rng.choice([one for one in changes(hands) if one.shown])
+    if not make_change(hands, change, rng):
+        return None
+    return Fault(f"{change.noun}.{change.column} = {change.value}", frozenset(ProblemKind))
+
+
 FAULTS: tuple[tuple[Make, int], ...] = (
     (flip_link, 40), (rewrite_link, 8), (delete_link, 10), (swap_links, 10), (insert_link, 8),
     (cut_tail, 10), (flip_anchor, 5), (change_entry, 16), (forge_lineage, 3), (loosen, 3),
+    (change_row, 150),
 )  # fmt: skip

@@ -139,12 +139,16 @@ async def _canon(
 
 
 async def _log(db: Idetic, tenant: Tenant) -> None:
-    """An event, and a note of the other persona: a row that is made up breaks the log's chain."""
+    """An event, and a note of the other persona if there is one.
+
+    A row that is made up would break the log's chain.
+    """
     whose, agent_id = tenant.anchor.values()
     persona = await db.persona(Identity(agent_id), tenant=whose, spec=tenant.spec)
     async with persona.loop() as loop:
         await loop.append(EventKind.USER_INPUT, "What happened here?")
-    await persona.note("Be brief.")
+    if not tenant.spec.backend.conversation:
+        await persona.note("Be brief.")
 
 
 async def _persistent(tenant: Tenant) -> UUID | None:

@@ -72,7 +72,7 @@ def test_an_intact_chain_is_verified_and_its_head_kept(audited: Audited, tmp_pat
     assert (again.code, again.err) == (0, "")
     assert again.json() == {
         "intact": True, "links": 5, "entries": 2, "head": kept, "compared": kept, "problems": [],
-        "more": 0,
+        "more": 0, "unwitnessed": 0,
     }  # fmt: skip
 
 

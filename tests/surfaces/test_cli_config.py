@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from typer.main import get_command
 
+from idetic.library.settings import keys, variable
 from idetic.surfaces.cli.app import app
 from idetic.surfaces.cli.config import SETTINGS, Config, masked
 from tests.surfaces.cli_runner import Ran, called
@@ -30,7 +31,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory of its own, and nothing set anywhere else."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in (*SETTINGS.values(), "IDETIC_CONFIG"):
+    for name in (*SETTINGS.values(), *map(variable, keys()), "IDETIC_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -42,7 +43,9 @@ def shown(*words: str) -> dict[str, Any]:
 
 
 def test_without_anything_nothing_is_set(here: Path) -> None:
-    assert {each["source"] for each in shown().values()} == {"not set"}
+    found = shown()
+    assert list(found) == [*SETTINGS, *keys()]
+    assert {each["source"] for each in found.values()} == {"not set", "the default"}
     assert "the embedded server" in called("config", "show").out
 
 
@@ -66,6 +69,37 @@ def test_a_file_is_weaker_than_the_environment_and_that_than_an_option(
     assert (found["agent"]["value"], found["agent"]["source"]) == ("typed", "the option --agent")
     assert found["anchor"]["value"] == ["c=3"], "the whole of the weaker one is replaced"
     assert found["as"]["source"] == "the file idetic.toml"
+
+
+def test_the_running_system_is_set_by_file_environment_and_option(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "idetic.toml").write_text(
+        'log = "info"\n[reasoner]\nmodel = "a"\ncalls_per_run = 7\nkey = "sk-hush"\n'
+    )
+    monkeypatch.setenv("IDETIC_REASONER_CALLS_PER_RUN", "8")
+    found = shown("--set", "reasoner.model=c")
+    assert found["log"] == {"name": "log", "value": "info", "source": "the file idetic.toml"}
+    assert found["reasoner.calls_per_run"]["value"] == 8
+    assert found["reasoner.model"]["source"] == "the option --set reasoner.model"
+    assert found["reasoner.key"]["value"] == "***"
+    assert "hush" not in called("config", "show").out
+    refused_key = called("config", "show", "--set", "reasoner.key=x")
+    assert refused_key.code == 2
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "mcp"])
+def test_what_runs_on_takes_settings_and_starts_with_none_that_is_wrong(
+    here: Path, command: str
+) -> None:
+    away = ("--dsn", "postgresql://127.0.0.1:9/x", "--json")
+    ran = called(command, "--set", "reasoner.modle=a", *away)
+    assert ran.code == 2
+    assert "reasoner.model" in ran.error()["remedy"], "the known ones are listed"
+    lost = ("--set", "reasoner.model=m", "--set", f"reasoner.key_file={here / 'none'}")
+    ran = called(command, *lost, *away)
+    assert (ran.code, "cannot be read" in ran.error()["message"]) == (2, True)
+    assert called(command, "--set", "log=debug", *away).code == 6, "control: this one is right"
 
 
 def test_no_password_is_shown(here: Path) -> None:
@@ -151,6 +185,8 @@ def test_only_options_that_the_environment_can_set_can_be_set_by_a_file() -> Non
 BROKEN = {
     "no TOML": "agent = ",
     "an unknown setting": 'password = "x"\n',
+    "an unknown setting of a part": '[reasoner]\nmodle = "x"\n',
+    "a part that is none": 'reasoner = "x"\n',
     "a number for a text": "agent = 7\n",
     "a list for a text": 'as = ["a"]\n',
     "a text for the anchor": 'anchor = "org_id=x"\n',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +19,8 @@ from idetic.spec.loader import load
 from idetic.store.catalog import ServerFacts
 from idetic.store.queue import Queue
 from tests.conftest import TestDatabase
+from tests.support import llm_server
+from tests.support.llm_server import Behaviour, LlmServer
 from tests.surfaces.cli_runner import administered, called
 
 pytestmark = pytest.mark.anyio
@@ -50,6 +53,78 @@ def test_the_reranker_is_looked_for_where_a_spec_asks_for_one(
     found = checks(database)[1]["reranker"]
     assert found["verdict"] == "warning"
     assert "idetic model install reranker" in found["remedy"]
+
+
+@pytest.fixture
+def llm(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
+    """A server that plays a model, and the settings that lead to it."""
+    with llm_server.running() as server:
+        monkeypatch.setenv("IDETIC_REASONER_MODEL", "small-model")
+        monkeypatch.setenv("IDETIC_REASONER_BASE_URL", server.url)
+        monkeypatch.setenv("IDETIC_REASONER_KEY", "sk-hush")
+        yield server
+
+
+def test_a_reasoner_that_is_set_is_asked_once(database: TestDatabase, llm: LlmServer) -> None:
+    code, found = checks(database)
+    assert (code, found["reasoner"]["verdict"]) == (0, "good")
+    assert "small-model at 127.0.0.1" in found["reasoner"]["found"]
+    (asked,) = llm.requests
+    assert asked.headers["authorization"] == "Bearer sk-hush"
+    assert "hush" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "verdict", "remedy"),
+    [
+        (llm_server.failing(401), "bad", "Check the reasoner's key"),
+        (llm_server.failing(404), "bad", "Check the model's name"),
+        (llm_server.failing(503), "bad", "Try again later"),
+        (llm_server.refusing, "bad", ""),
+        (llm_server.truncated, "warning", "answer_tokens"),
+    ],
+)
+def test_a_reasoner_that_does_not_answer_has_a_remedy(
+    database: TestDatabase, llm: LlmServer, behaviour: Behaviour, verdict: str, remedy: str
+) -> None:
+    llm.script(behaviour)
+    code, found = checks(database)
+    assert (code, found["reasoner"]["verdict"]) == (int(verdict == "bad"), verdict)
+    assert remedy in found["reasoner"]["remedy"]
+    assert found["reasoner"]["remedy"]
+
+
+def test_settings_that_cannot_be_used_are_findings_and_hide_nothing(
+    database: TestDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IDETIC_CONFIG", str(tmp_path / "none.toml"))
+    code, found = checks(database)
+    assert (code, found["settings"]["verdict"]) == (1, "bad")
+    assert "none.toml" in found["settings"]["found"]
+    assert found["database"]["verdict"] == "good"
+    (tmp_path / "none.toml").write_text("[reasoner]\nmodle = 'x'\n")
+    assert "reasoner.model" in checks(database)[1]["settings"]["remedy"], "the known ones"
+    (tmp_path / "none.toml").write_text(f"[reasoner]\nmodel = 'x'\nkey_file = '{tmp_path}/k'\n")
+    code, found = checks(database)
+    assert (found["settings"]["verdict"], found["reasoner"]["verdict"]) == ("good", "bad")
+    assert "reasoner.key_file" in found["reasoner"]["remedy"]
+    monkeypatch.setenv("IDETIC_REASONER_KEY_FILE", "")
+    monkeypatch.setenv("IDETIC_LOG", "loud")
+    assert "IDETIC_LOG" in checks(database)[1]["settings"]["remedy"]
+
+
+def test_a_reranker_that_is_off_is_not_missed(
+    database: TestDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spec.yaml").write_text(
+        "agent: tutor\nanchor.keys: school_id\nretrieval: {reranker: cross_encoder}\n"
+    )
+    assert administered(database, "spec", "apply", str(tmp_path / "spec.yaml"), "--yes").code == 0
+    monkeypatch.setenv("IDETIC_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("IDETIC_MODEL_DIR", raising=False)
+    assert checks(database)[1]["reranker"]["verdict"] == "warning", "control: it is not here"
+    monkeypatch.setenv("IDETIC_RERANKER", "off")
+    assert checks(database)[1]["reranker"]["verdict"] == "good"
 
 
 def test_a_table_without_forced_security_is_bad(database: TestDatabase) -> None:

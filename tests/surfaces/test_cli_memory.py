@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -194,3 +195,34 @@ def test_erase_says_what_went_and_what_did_not(written: Written) -> None:
     assert done.json()["found"] is True
     assert done.json()["entries"] == [str(written.first.entry_id)]
     assert list(done.json()["removed"]) == ["memory"]
+
+
+def test_one_entry_is_forgotten_and_then_all_of_the_anchor(written: Written) -> None:
+    entry_id = str(written.first.entry_id)
+    refused = written.ask("forget", entry_id, "--reason", "request 1")
+    assert (refused.code, "--yes" in refused.err) == (2, True)
+    done = written.ask("forget", entry_id, "--reason", "request 1", "--yes", "--json")
+    assert done.json()["entries"] == [entry_id]
+    for words, said in (
+        ((), "--yes"),
+        (("Zora Quell", "--yes"), "neither names"),
+    ):
+        refused = written.ask("erase", "--all", "--reason", "request 2", *words)
+        assert (refused.code, said in refused.err) == (2, True)
+    assert written.ask("list", "--json").json()["entries"]
+    done = written.ask("erase", "--all", "--reason", "request 2", "--yes", "--json")
+    assert (done.code, done.json()["found"]) == (0, True)
+    assert written.ask("list", "--json").json()["entries"] == []
+    none = written.ask("erase", "--all", "--reason", "request 3", "--yes")
+    assert none.out.startswith("Nothing found: nothing was removed.\n")
+
+
+def test_a_user_gets_a_document(written: Written, tmp_path: Path) -> None:
+    page = tmp_path / "ada.md"
+    done = written.ask("export", str(page), "--for-user", "--form", "markdown", "--json")
+    assert (done.code, done.json()["size"]) == (0, page.stat().st_size)
+    assert "> Be full" in page.read_text("utf-8")
+    refused = written.ask("export", str(tmp_path / "x"), "--form", "markdown")
+    assert (refused.code, "--for-user" in refused.err) == (2, True)
+    wrong = written.ask("export", str(tmp_path / "x"), "--for-user", "--form", "pdf")
+    assert (wrong.code, (tmp_path / "x").exists()) == (2, False)

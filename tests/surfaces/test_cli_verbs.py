@@ -103,7 +103,8 @@ def test_what_only_looks_answers_people_and_programs(shell: Shell) -> None:
     shell.json("prefer", "Be brief.")
     assert len(LOOKING) > 15
     for command in LOOKING:
-        who = "auditor:ben" if command in ("actions", "head", "verify") else "operator:ada"
+        audits = command in ("actions", "anchors", "head", "verify")
+        who = "auditor:ben" if audits else "operator:ada"
         if command in ("embed", "reembed", "reconcile"):
             who = "maintenance:m"
         for words in ((command,), (command, "--json")):

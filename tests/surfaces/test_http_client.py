@@ -18,7 +18,6 @@ from idetic import (
     Origin,
     Outcome,
     Principal,
-    SourceType,
     Tier,
     errors,
     explain,
@@ -65,7 +64,12 @@ async def keeper(house: House) -> AsyncIterator[Memory]:
 async def test_it_is_the_library_s_own_handle(operator: Memory) -> None:
     assert type(operator) is Memory
     for name, verb in VERBS.items():
-        assert verb.http is not None or name in ("open_scope", "export_to", "import_from"), name
+        assert verb.http is not None or name in (
+            "open_scope",
+            "export_to",
+            "import_from",
+            "disclose_to",
+        ), name
 
 
 async def test_what_is_done_beside_the_database_says_so(operator: Memory) -> None:
@@ -186,8 +190,7 @@ async def test_maturing(house: House, operator: Memory, keeper: Memory) -> None:
     local = house.world.operator
     made = await operator.prefer("Check twice on Fridays.")
     assert made.entry_id
-    source = uuid4()
-    await operator.corroborate(made.entry_id, SourceType.OPERATOR_INPUT, source, notes="Seen.")
+    await operator.corroborate(made.entry_id, notes="Seen.")
     assert await operator.corroborations(made.entry_id) == await local.corroborations(made.entry_id)
     assert await operator.lineage(made.entry_id) == await local.lineage(made.entry_id)
     assert await operator.gates(made.entry_id) == await local.gates(made.entry_id)

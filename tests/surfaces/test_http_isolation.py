@@ -14,12 +14,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from idetic import Claim, Principal, SourceType
+from idetic import Claim, Principal
 from idetic.model import PrincipalKind
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
 from tests.support.http_house import House, housed
 from tests.support.servers import TestServer
+from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
 CANARY = "canary-7f3a9c"
@@ -53,9 +54,7 @@ async def plant(house: House) -> Planted:
     assert heard.entry_id
     assert liked.entry_id
     done.entries = [str(each.entry_id) for each in (seen, heard, liked)]
-    await operator.corroborate(
-        liked.entry_id, SourceType.OPERATOR_INPUT, uuid4(), notes=f"The {CANARY} confirms."
-    )
+    await vouch(operator, liked.entry_id, notes=f"The {CANARY} confirms.")
     await operator.contradict(liked.entry_id, house.other.rule, reason=f"says the {CANARY}")
     (found,) = await operator.contradictions()
     done.contradiction, done.position = str(found.id), liked.position
@@ -82,21 +81,24 @@ def bodies(planted: Planted) -> dict[str, Any]:
         "recall": {"query": "What sings and is fed?", "limit": 200, "include_archived": True,
                    "include_candidates": True},
         "context": {"query": "What sings and is fed?", **place},
-        "corroborate": {"source_type": "operator_input", "source_ref": str(uuid4())},
+        "corroborate": {"source": None},
         "contradict": {"ref": ref, **why},
-        "archive": why, "exempt": why, "tombstone": why, "release": why,
+        "archive": why, "exempt": why, "tombstone": why, "release": why, "forget": why,
         "resolve": {"status": "dismissed", "notes": "curious"},
         "dispose": {"entries": planted.entries, "outcome": "archive", **why},
         "undo": {"position": planted.position, **why},
         "ask": {"question": "What sings and is fed?"},
         "patterns": {"entries": planted.entries, **why},
-        "erase": {"identifiers": ["Nobody Atall"], **why},
+        "erase": {"identifiers": ["Nobody Atall"], **why}, "erase_anchor": why,
         "quarantine": {"created_by": "operator:ada", **why},
         "verify": {}, "rescan": {},
         "prefer_many": {"preferences": [{"text": "Look here.", "claim": {
             "subject": "bird", "attribute": "name", "value": "some"}}]},
         "about": {"subjects": ["bird", CANARY]}, "tally": {"key": "topic"},
         "note_read": {"entries": planted.entries}, "last_read": {"entries": planted.entries},
+        "add": {"messages": "Hello there."}, "extract": {}, "why": {"entries": planted.entries},
+        "fact": {"text": "It sings.", "claim": {"subject": "bird", "attribute": "name",
+                                                "value": "none"}, "evidence": planted.entries},
         "adopt": {"source": "mem0", "data": [{"id": "m", "memory": "A memory."}]},
     }  # fmt: skip
 

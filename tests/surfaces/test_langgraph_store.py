@@ -7,6 +7,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from langgraph.store.base import (
     GetOp,
@@ -22,6 +23,7 @@ from idetic.embed import BgeSmall
 from idetic.store import entry_sql
 from idetic.surfaces.langgraph import IdeticStore
 from tests.conftest import TestDatabase
+from tests.support.fake_embedder import FakeEmbedder
 from tests.surfaces.conftest import Frameworks
 
 pytestmark = pytest.mark.anyio
@@ -365,10 +367,42 @@ async def test_a_query_finds_by_meaning(
         found = await store.asearch(("notes",), query="what can one eat at the start of the week?")
         assert found[0].key == "food"
         assert {item.key for item in found} == {"food", "deploy", "pet"}
+        # Shares of 1, which mean the same for every question: a program can set a bound.
         scores = [item.score or 0.0 for item in found]
-        assert scores == sorted(scores, reverse=True)
-        assert all(scores)
+        assert scores[0] == max(scores)
+        assert all(0 < score < 1 for score in scores)
+        plain = await store.asearch(("notes",), query="When does the canteen serve soup?")
+        assert plain[0].key == "food"
+        assert (plain[0].score or 0.0) > 0.25
+        far = await store.asearch(("notes",), query="which planet has rings?")
+        assert max(item.score or 0.0 for item in far) < 0.1
         assert (await store.asearch(("notes",), query="an animal"))[0].key == "pet"
+
+
+async def test_what_asks_not_to_be_indexed_gets_no_vector(
+    framework_database: TestDatabase,
+) -> None:
+    database, model = framework_database, FakeEmbedder()
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=model)
+    for inline in (True, False):
+        async with opened if inline else Idetic.open(database.dsn, embedder=model) as db:
+            agent = await db.agent("framework_agent", embed_inline=inline)
+            space = f"inline {inline}"
+            memory = agent.bind(tenant_id="acme", space=space, principal=Principal.agent("app"))
+            store = IdeticStore(memory)
+            await store.aput(("notes",), "hidden", {"text": "green tea " * 400}, index=False)
+            await store.aput(("notes",), "shown", {"text": "green tea"})
+            await memory.embed()
+            assert await memory.unembedded() == []
+            recalled = await memory.recall("green tea")
+            assert [hit.entry.envelope["key"] for hit in recalled] == ["shown"]
+            assert recalled.pending == 0
+    with psycopg.connect(database.admin_dsn) as admin:
+        rows = admin.execute(
+            "SELECT m.envelope ->> 'key' FROM frameworks.framework_agent_memory_embeddings e "
+            "JOIN frameworks.framework_agent_memory m USING (memory_id)"
+        ).fetchall()
+    assert rows == [("shown",), ("shown",)]
 
 
 async def test_what_asks_not_to_be_indexed_is_not_ranked(store: IdeticStore) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import anyio
 import pytest
 from langgraph.store.base import GetOp, TTLConfig
 
-from idetic import EntryState, errors
+from idetic import EntryState, Principal, errors, open_sync
 from idetic.surfaces.langgraph import IdeticStore
+from tests.conftest import TestDatabase
+from tests.support.clock import SettableClock
 from tests.surfaces.conftest import Frameworks
 
 pytestmark = pytest.mark.anyio
@@ -150,3 +153,25 @@ async def test_a_sweeper_sweeps_until_it_is_stopped(frameworks: Frameworks) -> N
     assert await store.stop_ttl_sweeper()
     assert task.cancelled()
     assert await store.stop_ttl_sweeper(), "stopping twice is fine"
+
+
+def test_blocking_code_sweeps_too(framework_database: TestDatabase) -> None:
+    clock = SettableClock()
+    database = framework_database
+    with open_sync(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
+        agent = db.agent("framework_agent")
+        store = IdeticStore(
+            agent.bind(tenant_id="acme", space="x", principal=Principal.agent("app"))
+        )
+        store.put(NS, "x", {"n": 1}, ttl=10)
+        assert store.sweep_ttl() == 0
+        clock.advance(minutes=11)
+        sweeping = store.start_ttl_sweeper()
+        assert store.start_ttl_sweeper() is sweeping, "one is enough"
+        until = time.monotonic() + 30
+        while store.get(NS, "x", refresh_ttl=False) is not None:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert store.stop_ttl_sweeper(timeout=30) is True
+        assert sweeping.cancelled()
+        assert store.stop_ttl_sweeper() is True, "stopping twice is fine"

@@ -65,7 +65,7 @@ async def test_nothing_is_longer_than_the_bound_and_pages_lose_nothing(house: Ho
         assert numbers == [str(n) for n in range(1, 31)]
         queue = await walk(client, "list_contradictions", bound)
         assert len(re.findall(r"^contradiction ", queue, re.MULTILINE)) == 40
-        block = await call(client, "build_context", query="filler1", budget=100_000)
+        block = await call(client, "context", query="filler1", budget=100_000)
         assert count(block) <= bound
         long = named(await call(client, "prefer", text="龍" * 1_990), "entry")
         whole = await walk(client, "explain", bound, entry_id=str(long), query="filler1")

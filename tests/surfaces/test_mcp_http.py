@@ -141,8 +141,10 @@ SCOPE = ("--agent", "world_agent", "--anchor", "org_id=x", "--as", "operator:ada
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("mcp",), "Whose memory is it?"),
+        (("mcp", "--as", "agent:explorer"), "Whose memory is it?"),
         (("mcp", "--agent", "world_agent"), "Whose memory is it?"),
+        (("mcp", "--user", ""), "user_id"),
+        (("mcp", "--http", "--user", "ada"), "each request shows its own key"),
         (("mcp", *SCOPE), "not a UUID"),
         (("mcp", "--http", *SCOPE), "each request shows its own key"),
         (("mcp", "--http", "--key-file", "x"), "each request shows its own key"),
@@ -178,7 +180,7 @@ async def test_a_key_from_a_file_wins_over_settings(house: House, tmp_path: Path
     async with over_stdio(house, "--key-file", str(kept), IDETIC_AS="agent:x") as (client, _):
         told = await call(client, "observe", text="The file's key wrote this.")
         shown = await call(client, "explain", entry_id=str(named(told, "entry")))
-        assert "observed by operator ada" in shown
+        assert "observed by operator\n> ada" in shown
 
 
 STARTED = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {

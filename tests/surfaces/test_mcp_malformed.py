@@ -77,10 +77,11 @@ BASE: dict[str, dict[str, Any]] = {
     "prefer": {"text": "A preference."},
     "recall": {"query": "a question"},
     "ask": {"question": "a question"},
-    "build_context": {"query": "a question"},
+    "context": {"query": "a question"},
     "explain": {},
     "list_contradictions": {},
     "close_session": {},
+    "forget": {},
 }
 WRONG: dict[str, dict[str, list[Any]]] = {
     "observe": {
@@ -99,12 +100,16 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "tiers": BAD_ENUMS, "as_of": BAD_TIME, "cursor": BAD_CURSOR,
     },
     "ask": {"question": BAD_TEXT},
-    "build_context": {
+    "context": {
         "query": BAD_TEXT, "budget": ["1", 1.5, True, [], -1, 0], "session_id": BAD_UUID,
     },
     "explain": {"entry_id": BAD_UUID, "action_id": BAD_UUID},
     "list_contradictions": {"status": BAD_ENUMS, "cursor": BAD_CURSOR},
     "close_session": {"session_id": BAD_UUID, "reason": ["", 1, "x" * 500, "a\x00b"]},
+    "forget": {
+        "entry": BAD_UUID, "everything": [1, "yes", True, [], {}], "confirm": ["", 1, "yes"],
+        "sources": [1, "x", []],
+    },
 }  # fmt: skip
 
 

@@ -83,8 +83,8 @@ async def test_in_the_openapi(db: Idetic) -> None:
 
 
 @pytest.mark.usefixtures("toy")
-async def test_over_mcp(world: World) -> None:
-    async with Client(make_server(Local(world.operator))) as client:
+async def test_over_mcp(db: Idetic, world: World) -> None:
+    async with Client(make_server(Local(db, world.operator))) as client:
         (tool,) = [one for one in (await client.list_tools()).tools if one.name == "echo_toy"]
         assert tool.title == "Echo a toy"
         assert tool.annotations is not None
@@ -102,5 +102,5 @@ async def test_control_without_its_declaration_there_is_none(db: Idetic, world: 
     with pytest.raises(AttributeError):
         _ = memory.echo_toy
     assert "/v1/toys/{name}" not in create_api(db).openapi()["paths"]
-    async with Client(make_server(Local(world.operator))) as client:
+    async with Client(make_server(Local(db, world.operator))) as client:
         assert "echo_toy" not in {one.name for one in (await client.list_tools()).tools}

@@ -101,10 +101,8 @@ def test_the_blocks_stand_in_order_of_their_stability() -> None:
         "# interaction",
     ]
     assert [line for line in lines if line.startswith(">")] == [
-        "> note 02",
-        "> note 01",
-        "> note 03",
-        "> note 04",
+        *('> by "explorer":', "> note 02", '> by "explorer":', "> note 01"),
+        *('> by "explorer":', "> note 03", '> by "explorer":', "> note 04"),
     ]
     assert lines[-1] == FOOTER
     assert (made.unknown, made.evicted) == (None, ())
@@ -122,7 +120,9 @@ def test_a_newer_entry_is_only_appended() -> None:
     after = context([entry(3), entry(2), entry(1)], hits)
     stable = before.text.removesuffix(FOOTER)
     assert after.text.startswith(stable)
-    assert after.text.removeprefix(stable).splitlines()[1:] == ["> note 03", FOOTER]
+    assert after.text.removeprefix(stable).splitlines()[1:] == [
+        *('> by "explorer":', "> note 03", FOOTER)
+    ]
 
 
 def test_the_whole_text_is_what_is_counted() -> None:

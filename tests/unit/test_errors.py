@@ -99,7 +99,7 @@ DRIVER = [
     (pg.LockNotAvailable, errors.Busy),
     (pg.QueryCanceled, errors.Busy),
     (pg.TooManyConnections, errors.Busy),
-    (pg.DiskFull, errors.Busy),
+    (pg.DiskFull, errors.DatabaseUnavailable),
     (pg.UndefinedTable, errors.SpecChanged),
     (pg.UndefinedFunction, errors.SpecChanged),
     (pg.AdminShutdown, errors.DatabaseUnavailable),

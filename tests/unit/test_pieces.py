@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idetic.recall.pieces import OVERLAP, PIECE, WHOLE, excerpt, pieces
+from idetic.pieces import OVERLAP, PIECE, WHOLE, excerpt, pieces
 
 
 def test_a_short_text_is_its_only_piece() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from idetic.recall.dates import RELATIVE, date_windows
+from idetic.dates import RELATIVE, date_windows
 
 # A Friday.
 NOW = datetime(2023, 10, 13, 15, 30, tzinfo=UTC)
@@ -20,6 +20,10 @@ NOW = datetime(2023, 10, 13, 15, 30, tzinfo=UTC)
         ("Who called on May 3rd?", "2023-05-03", "2023-05-04", 1.0),
         ("Who called on the 3rd of December?", "2022-12-03", "2022-12-04", 1.0),
         ("What did we buy in May 2021?", "2021-05-01", "2021-06-01", 1.0),
+        ("What have we bought since May?", "2023-05-01", "2023-10-13", 1.0),
+        ("What have we bought since May 2021?", "2021-05-01", "2023-10-13", 1.0),
+        ("What has he done since 2019?", "2019-01-01", "2023-10-13", 1.0),
+        ("Who called since May 3rd?", "2023-05-03", "2023-05-04", 1.0),
         ("What did we buy in December?", "2022-12-01", "2023-01-01", 1.0),
         ("Where was he in 2019?", "2019-01-01", "2020-01-01", 1.0),
         ("What did they do in the summer of 2022?", "2022-06-01", "2022-09-01", 1.0),

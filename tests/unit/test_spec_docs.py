@@ -18,7 +18,7 @@ REFERENCE = DOCS / "reference" / "spec.md"
 
 
 def test_the_blocks_of_the_how_to_are_one_spec_in_the_documents_order() -> None:
-    parts = [block.text for block in blocks(HOW_TO) if block.language == "yaml"]
+    parts = [block.text for block in blocks(HOW_TO) if block.title == "clerk.yaml"]
     assert parse("".join(parts)).agent == "clerk"
     told = [key for text in parts for key in yaml.safe_load(text)]
     assert told == [key for key in MemorySpec.model_fields if key in told]

@@ -19,8 +19,9 @@ from idetic.spec.problems import SpecInvalid
 from idetic.spec.typology import ConsolidationMethod, DecayModel, WriteMode
 
 
-def test_four_specs_are_shipped() -> None:
-    assert shipped() == ("framework_agent", "operator_agent", "persona_agent", "world_agent")
+def test_five_specs_are_shipped() -> None:
+    conversing = ("assistant_agent", "framework_agent")
+    assert shipped() == (*conversing, "operator_agent", "persona_agent", "world_agent")
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -119,6 +119,27 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
         "Did you mean `lexical`?",
     ),
     (
+        "neighbours without words",
+        put("retrieval.signals", {"semantic": 1.0, "nearby": 0.1}),
+        RETRIEVAL,
+        "retrieval.signals.nearby",
+        "Give `lexical` a weight too",
+    ),
+    (
+        "a floor without grounds",
+        put("retrieval", {"signals": {"decay": 1.0}, "floors": {"question": 0.5}}),
+        RETRIEVAL,
+        "retrieval.floors.question",
+        "Give `semantic` or `lexical` a weight too",
+    ),
+    (
+        "a floor above all",
+        put("retrieval.floors", {"hit": 1.5}),
+        RETRIEVAL,
+        "retrieval.floors.hit",
+        "1",
+    ),
+    (
         "other embedding",
         put("retrieval.embedding", "ada-002"),
         RETRIEVAL,

@@ -87,6 +87,18 @@ def test_an_error_of_ours_is_an_answer_and_not_reported() -> None:
     assert kept.sent == []
 
 
+def test_sentry_is_warned_of_a_refusal_by_its_reason_alone() -> None:
+    kept = Kept()
+    telemetry.use(start_sentry("http://key@localhost/1", transport=kept))
+    with pytest.raises(errors.ShadowRefused), telemetry.span("observe", text=CANARY):
+        raise errors.ShadowRefused(CANARY)
+    told = "".join(kept.sent)
+    assert CANARY not in told
+    assert '"message":"memory.rejected"' in told
+    assert '"level":"warning"' in told
+    assert '"reason":"shadow"' in told
+
+
 def test_a_log_line_is_json_with_a_level_by_how_it_ended() -> None:
     stream = io.StringIO()
     telemetry.use(to_stream(logging.DEBUG, stream))
@@ -114,15 +126,15 @@ def test_a_log_line_is_json_with_a_level_by_how_it_ended() -> None:
     assert CANARY not in stream.getvalue()
 
 
-def test_the_environment_says_where_to(capsys: pytest.CaptureFixture[str]) -> None:
-    telemetry.configure_from_environment({})
+def test_what_is_configured_records(capsys: pytest.CaptureFixture[str]) -> None:
+    telemetry.configure()
     assert not telemetry.recording()
-    telemetry.configure_from_environment({"IDETIC_LOG": "info", "IDETIC_OTEL": "0"})
+    telemetry.configure(logs="info")
     assert telemetry.recording()
     with pytest.raises(errors.InputError, match="debug, info"):
-        telemetry.configure_from_environment({"IDETIC_LOG": "loud"})
+        telemetry.configure(logs="loud")
     with pytest.raises(errors.InputError, match="DSN of Sentry"):
-        telemetry.configure_from_environment({"SENTRY_DSN": "no dsn"})
+        telemetry.configure(sentry_dsn="no dsn")
     telemetry.configure(otel=True)
     assert telemetry.recording()
     assert capsys.readouterr().out == ""

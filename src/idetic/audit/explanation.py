@@ -30,9 +30,8 @@ _SUPERSEDED = {"superseded_at": None, "superseded_by": None}
 _GONE = "what it said went with its scope"
 _EMPTIED = "its content was disposed of"
 _THEN = "envelope tier typology origin trust valid_at invalid_at session_id".split()
-_FIELDS = (
-    "written_by written_at state_then state_now sources references corroborations reads decisions"
-).split()
+_FIELDS = "written_by written_at state_then state_now sources references corroborations".split()
+_FIELDS += ["reads", "decisions", "imported"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +103,11 @@ class ExplainedEntry:
     reads: tuple[ReadReceipt, ...] = ()
     decisions: tuple[LedgerRecord, ...] = ()
 
+    @property
+    def imported(self) -> bool:
+        """Whether its beginning was written elsewhere, and taken in from an export."""
+        return bool(self.decisions) and self.decisions[0].imported_at is not None
+
     def as_data(self) -> dict[str, Any]:
         """Plain data for JSON: of the entry as it stood, and of what is known about it."""
         then = self.then
@@ -173,10 +177,10 @@ def _entry(each: ExplainedEntry) -> Iterator[str]:
     """The lines about one entry: what it said, where it came from, who saw it, what was decided."""
     then = each.then
     yield _GONE if then is None else f'"{then.body_text}"' if then.body_text else _EMPTIED
-    place = (
-        f"{then.tier} {then.typology}, origin {then.origin}, trust {then.trust}, " if then else ""
-    )
-    yield f"{place}written {_time(each.written_at)} by {each.written_by}"
+    place = f"{then.tier} {then.typology}, origin {then.origin}, " if then else ""
+    place += f"trust {then.trust}, " if then else ""
+    taken = ", as an import says" if each.imported else ""
+    yield f"{place}written {_time(each.written_at)} by {each.written_by}{taken}"
     now = "" if each.state_now == each.state_then else f", {each.state_now} now"
     yield f"{each.state_then} then{now}"
     for source in each.sources:
@@ -196,7 +200,8 @@ def _entry(each: ExplainedEntry) -> Iterator[str]:
     for link in each.decisions:
         who = f"{link.actor_kind}:{link.actor}"
         said = f"{link.transition} ({link.decision}) by {who}: {link.reason}"
-        yield f"decided at {link.position}, {_time(link.at)}: {said}"
+        taken = "" if link.imported_at is None else f" (imported at {link.imported_at})"
+        yield f"decided at {link.position}, {_time(link.at)}: {said}{taken}"
 
 
 def _time(at: datetime | None) -> str:
@@ -295,7 +300,7 @@ class _Ground:
         self.went |= await went_into(tx, ids)
         self.lineage |= await tx.lineage(ids)
         self.corroborations |= await tx.corroborations(ids)
-        reads = await tx.ask(AUDIT, "reads", ids=list(ids), moment=last, limit=MOST)
+        reads = await tx.ask(AUDIT, "shown", ids=list(ids), moment=last, limit=MOST)
         for entry_id, *receipt in reads:
             self.reads.setdefault(entry_id, []).append(ReadReceipt(*receipt))
         by_noun: dict[str, set[UUID]] = {}
@@ -349,9 +354,8 @@ def _source(source_id: UUID, row: Lineage | None) -> EntrySource:
     """A source of an entry, with what its lineage says if that is still there."""
     if row is None:
         return EntrySource(source_id)
-    return EntrySource(
-        source_id, row.relation, row.origin, row.trust, row.observed_at, row.session_id
-    )
+    place = (row.observed_at, row.session_id)
+    return EntrySource(source_id, row.relation, row.origin, row.trust, *place)
 
 
 def _told_refs(history: Sequence[LedgerRecord]) -> tuple[Ref, ...]:
@@ -373,9 +377,8 @@ def entry_at(entry: Entry, history: Sequence[LedgerRecord], position: int) -> En
             was = link.detail.get("was")
             if was is None:
                 was = _SUPERSEDED if link.transition == "superseded" else {}
-            entry = replace(
-                entry, **{column: column_value(column, old) for column, old in was.items()}
-            )
+            then = {column: column_value(column, old) for column, old in was.items()}
+            entry = replace(entry, **then)
     return entry
 
 
@@ -391,8 +394,5 @@ def corroborations_at(
             given.add(named)
         elif link.transition == "undone":
             withdrawn[named] = link.at
-    return tuple(
-        replace(one, withdrawn_at=withdrawn.get(str(one.id)))
-        for one in found
-        if str(one.id) in given
-    )
+    stood = (one for one in found if str(one.id) in given)
+    return tuple(replace(one, withdrawn_at=withdrawn.get(str(one.id))) for one in stood)

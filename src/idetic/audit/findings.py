@@ -5,13 +5,14 @@ The walk is pure, and of bounded size however long the chain is.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.chain import ChainHead, Link, link_hash
+from idetic.audit.chain import EMPTIED, ChainHead, Link, link_hash
 from idetic.errors import ChainBroken
 from idetic.model import PlainData, plain
 
@@ -55,6 +56,8 @@ class Verified:
     compared: ChainHead | None
     problems: tuple[ChainProblem, ...]
     more: int = 0
+    # Reads that no link tells of yet: they could be changed unseen until one does.
+    unwitnessed: int = 0
 
     @property
     def intact(self) -> bool:
@@ -73,7 +76,7 @@ class Verified:
 
     def as_data(self) -> dict[str, Any]:
         """Plain data for JSON, always with the same keys."""
-        names = ("intact", "links", "entries", "head", "compared", "problems", "more")
+        names = "intact links entries head compared problems more unwitnessed".split()
         return {name: plain(getattr(self, name)) for name in names}
 
 
@@ -126,6 +129,10 @@ class ChainWalk:
     # Whether the last link is itself a problem: then nothing can be said of what follows it.
     doubtful: bool = False
     strays: list[Link] = field(default_factory=list)
+    # Links whose reason an erasure emptied: how many, the first, and a hash over what is left.
+    unsaid: int = 0
+    first_unsaid: int | None = None
+    remains: Any = field(default_factory=hashlib.sha256)
     _due: int = 1
     _stood: int = 0
     _shift: int = 0
@@ -149,6 +156,8 @@ class ChainWalk:
         own = link_hash(link.prev_hash, link)
         if own == link.hash:
             self._sound(link)
+        elif link.reason == EMPTIED:
+            self._unsaid(link, own)
         else:
             self._unsound(link, own)
         self.last = link
@@ -162,6 +171,24 @@ class ChainWalk:
         self.ends = (link.hash,)
         self.doubtful = False
         self._stood, self._shift = link.position, 0
+
+    def _unsaid(self, link: Link, own: bytes) -> None:
+        """A link without its reason: its hash is older than that, and it must follow all the same.
+
+        What is left of it is compared in the end with what the erasure said.
+        """
+        self.unsaid += 1
+        self.first_unsaid = self.first_unsaid or link.position
+        self.remains.update(own)
+        self._sound(link)
+
+    def settle_unsaid(self, links: int, digest: str) -> None:
+        """Compare the links without a reason with what the last erasure says of them."""
+        if (self.unsaid, self.remains.hexdigest()) == (links, digest):
+            return
+        at = self.first_unsaid or 0
+        why = "reasons were emptied, and no erasure says so of just these links as they are"
+        self._problem(ProblemKind.ALTERED, at, why)
 
     def _unsound(self, link: Link, own: bytes) -> None:
         """A link whose hash is not that of its content, here and after what it says it follows."""

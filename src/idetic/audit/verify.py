@@ -12,6 +12,7 @@ from uuid import UUID
 
 from idetic.audit.chain import ChainHead, Link, genesis_hash, moment_of, walk_log
 from idetic.audit.findings import KEPT, ChainWalk, Findings, ProblemKind, Verified
+from idetic.audit.side_rows import check_side_rows
 from idetic.engine import Binding
 from idetic.errors import InputError
 from idetic.model import Capability, Claim
@@ -37,8 +38,13 @@ _WHOLE = 2**63
 async def head(binding: Binding) -> ChainHead:
     """Say where the chain of this anchor ends now: keep it elsewhere, for `verify`."""
     async with binding.look() as tx:
-        position, digest, at, _ = await chain_end(tx)
-        return _head(tx, position, digest, at)
+        return await chain_head(tx)
+
+
+async def chain_head(tx: AnchorTransaction) -> ChainHead:
+    """Where the chain of an anchor that is being looked at ends now."""
+    position, digest, at, _ = await chain_end(tx)
+    return _head(tx, position, digest, at)
 
 
 @verb(
@@ -67,6 +73,8 @@ async def examine(
     walk = ChainWalk(_genesis(tx), findings, head.position if head else None)
     position, digest, at, last = await chain_end(tx)
     await _walk(tx, walk, last or 0, progress)
+    if not await _compare_unsaid(tx, walk, last or 0):
+        return await examine(tx, head, progress)
     _compare_end(walk, position, digest, at)
     if head is not None:
         _compare_head(walk, head)
@@ -76,6 +84,7 @@ async def examine(
             check_content(Content(*row), findings)
         entries, after = entries + len(rows), rows[-1][0]
     await _loose_ends(tx, findings)
+    unwitnessed = await check_side_rows(tx, findings)
     return Verified(
         scope.agent,
         scope.anchor,
@@ -85,6 +94,7 @@ async def examine(
         head,
         tuple(findings.problems),
         findings.more,
+        unwitnessed,
     )
 
 
@@ -146,6 +156,19 @@ def _compare_end(
         walk.findings.add(found[0], found[1], "anchor", found[2])
 
 
+async def _compare_unsaid(tx: AnchorTransaction, walk: ChainWalk, last: int) -> bool:
+    """Compare links without a reason with what erasures said; False if one came meanwhile.
+
+    What it emptied was walked over in part, so that nothing can be said of it.
+    """
+    rows = await tx.ask(AUDIT, "unsaid")
+    position, links, digest = rows[0] if rows else (0, 0, hashlib.sha256().hexdigest())
+    if position > last:
+        return False
+    walk.settle_unsaid(links, digest)
+    return True
+
+
 def _compare_head(walk: ChainWalk, head: ChainHead) -> None:
     """What was kept elsewhere against what is here."""
     ends = 0 if walk.last is None else walk.last.position
@@ -158,23 +181,13 @@ def _compare_head(walk: ChainWalk, head: ChainHead) -> None:
 
 
 async def _loose_ends(tx: AnchorTransaction, findings: Findings) -> None:
-    """Note what points at nothing: entries, lineage, idempotency receipts, actions, mirrors."""
+    """Note what points at nothing, or elsewhere: entries, the origins of sources, mirrors."""
     for entry_id, at in await tx.ask(AUDIT, "vanished", limit=KEPT):
         why = "the chain added it, and nothing says where it went"
         findings.add(ProblemKind.MISSING, at, "entry", why, entry_id)
     for entry_id, source_id in await tx.ask(AUDIT, "forged_lineage", limit=KEPT):
         why = f"its source {source_id} was added with another origin or trust"
         findings.add(ProblemKind.ALTERED, None, "lineage", why, entry_id)
-    for (at,) in await tx.ask(AUDIT, "lost_receipts", limit=KEPT):
-        why = "an idempotency key stands for a link that is not there"
-        findings.add(ProblemKind.MISSING, at, "receipt", why)
-    for entry_id, action_id in await tx.ask(AUDIT, "unrecorded_actions", limit=KEPT):
-        why = f"no link says that action {action_id} rested on it"
-        findings.add(ProblemKind.INSERTED, None, "action", why, entry_id)
-    for found, action_id, at in await tx.ask(AUDIT, "lost_actions", limit=KEPT):
-        why = f"action {action_id} rested on it, and no row says so any more"
-        entry_id = found if isinstance(found, UUID) else None
-        findings.add(ProblemKind.MISSING, at, "action", why, entry_id)
     if tx.family.log_table:
         genesis = genesis_hash(f"{chain_name(tx.family)}_log", tx.scope.anchor.values())
         for problem in (await walk_log(partial(tx.ask, "log"), genesis)).problems:
@@ -211,6 +224,8 @@ class Content(NamedTuple):
     dated: bool | None
     provenance: Mapping[str, Any]
     told: Mapping[str, Any] | None
+    placed: Mapping[str, Any]
+    added_at: str | None
 
 
 def check_content(found: Content, findings: Findings) -> None:
@@ -276,6 +291,8 @@ def _witness_faults(found: Content) -> Iterator[str]:
     stands = {"origin": found.origin, "trust": found.trust, "cell": found.cell}
     if wrong := [name for name, value in stands.items() if told.get(name, value) != value]:
         yield f"its history says that it was added with another {', '.join(wrong)}"
+    if "spec" in told and any(told.get(name) != found.placed[name] for name in found.placed):
+        yield "its history says that it was added in another place, or under another spec"
     if not found.dated:
         yield "its history says that it was added at another time"
     if found.salt is not None and "trust" in told:
@@ -294,8 +311,12 @@ def _state_faults(found: Content) -> Iterator[str]:
         yield f"it is {found.state}; its history says {found.told_state}"
         return
     told: dict[str, Any] = dict.fromkeys(found.columns) | {"candidate": bool(found.proposed)}
-    # From when and until when it holds is said by whoever writes; the chain only tells of changes.
-    told |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
+    added = found.told or {}
+    if "spec" in added:
+        told["valid_at"] = added.get("valid_at", found.added_at)
+    else:
+        # Of a link from before it said so, only the changes since are known.
+        told |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
     for turn in found.turns or ():
         told |= turn
     values = found.columns.items()

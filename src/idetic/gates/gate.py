@@ -10,6 +10,7 @@ from typing import Any
 
 from idetic.gates.redaction import PLACEHOLDER, Detection, Recogniser, folded, redact
 from idetic.model import Claim
+from idetic.spec.identifiers import DeclaredIdentifiers, IdentifierLookup
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, GateKind
 
@@ -68,8 +69,15 @@ class Pipeline:
     tell the caller that this boundary wants them.
     """
 
-    def __init__(self, kinds: Iterable[GateKind], recognisers: Iterable[Recogniser]) -> None:
+    def __init__(
+        self,
+        kinds: Iterable[GateKind],
+        recognisers: Iterable[Recogniser],
+        lookups: Iterable[IdentifierLookup] = (),
+    ) -> None:
+        """`lookups` say where the caller finds names to give to `apply` as identifiers."""
         self.kinds = frozenset(kinds)
+        self.lookups = tuple(lookups)
         self._recognisers = tuple(recognisers)
 
     @property
@@ -223,6 +231,7 @@ class Gates:
     ) -> None:
         """`recognisers` are asked for personal data besides our own, such as Presidio's."""
         self._kinds = {gate.boundary: frozenset(gate.apply) for gate in spec.gates}
+        self._declared = {g.boundary: g.identifiers for g in spec.gates if g.identifiers}
         self._regions = regions
         self._more = tuple(recognisers)
         self._pipelines: dict[tuple[Boundary, ...], Pipeline] = {}
@@ -234,10 +243,15 @@ class Gates:
         """
         if boundaries not in self._pipelines:
             kinds = frozenset(k for b in boundaries for k in self._kinds.get(b, ()))
-            self._pipelines[boundaries] = Pipeline(kinds, self._recognisers(kinds))
+            declared = [self._declared[b] for b in boundaries if b in self._declared]
+            lookups = (one for each in declared for one in each.lookups)
+            recognisers = self._recognisers(kinds, declared)
+            self._pipelines[boundaries] = Pipeline(kinds, recognisers, lookups)
         return self._pipelines[boundaries]
 
-    def _recognisers(self, kinds: frozenset[GateKind]) -> tuple[Recogniser, ...]:
+    def _recognisers(
+        self, kinds: frozenset[GateKind], declared: Sequence[DeclaredIdentifiers]
+    ) -> tuple[Recogniser, ...]:
         """The recognisers of some kinds of gate, loaded only where they are needed."""
         # Together the detectors take 0.2 s to load; an agent without gates never pays it.
         found: tuple[Recogniser, ...] = ()
@@ -250,7 +264,9 @@ class Gates:
 
             found += (*personal_data(self._regions), *self._more)
         if GateKind.STRIP_IDENTIFIERS in kinds:
-            from idetic.gates.identifiers import IDENTIFIERS  # noqa: PLC0415
+            from idetic.gates.identifiers import IDENTIFIERS, named, shaped  # noqa: PLC0415
 
             found += IDENTIFIERS
+            found += named(name for each in declared for name in each.names)
+            found += shaped(glob for each in declared for glob in each.patterns)
         return found

@@ -1,7 +1,8 @@
 """The `strip_identifiers` gate: what happened stays, where and to whom it happened goes.
 
 Identifiers are the places where a deployment lives (addresses, hosts, files), what it numbers
-(rows, tickets, orders, accounts), and the names that the caller gives.
+(rows, tickets, orders, accounts), what its parts and people are called (`deployment_names`), and
+the names and patterns that the spec and the caller give.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from idetic.gates.deployment_names import accounts_of_people, environments, labelled_names
 from idetic.gates.personal_data import addresses, emails
 from idetic.gates.redaction import Detection, Recogniser, each, folded, when
 
@@ -56,6 +58,10 @@ _STANDARDS = (
 )
 _PREFIXES = "acct?|cust?|usr|user|org|ord|inv|sub|pi|ch|txn?|req|ten(?:ant)?|ws|proj|team"
 _MACHINES = "ip|host|node|srv|server|web|db|app|vm|pod|i"
+_NUMBERED_PARTS = (
+    "deployment|tenant|customer|client|org|cluster|node|host|server|instance|shard|site|store|env|"
+    "workspace|project|account|acct|user|worker|replica|bucket|queue|job|device|member|vendor|partner"
+)
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"(?<![A-Za-z0-9_])(?:{pattern})(?![A-Za-z0-9_])"))
     for kind, pattern in (
@@ -64,6 +70,10 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("account", r"[a-z]{2,12}_(?=[A-Za-z0-9]*\d[A-Za-z0-9]*\d)[A-Za-z0-9]{6,}"),
         ("account", rf"(?:{_PREFIXES})_(?=[A-Za-z0-9]*\d)[A-Za-z0-9]{{3,}}"),
         ("account", r"(?![0-9A-Fa-f]+\b)(?=(?:[A-Za-z]*\d){3})(?=\d*[A-Za-z])[A-Za-z0-9]{16,}"),
+        ("account", rf"(?i:{_NUMBERED_PARTS})[_\-]\d+"),
+        ("account", r"(?:vpc|sg|subnet|ami|vol|snap|eni|rtb|igw|nat|acl|asg)-[0-9a-f]{8,17}"),
+        # What Kubernetes calls a pod.
+        ("hostname", r"(?:[a-z][a-z0-9]{0,20}-){1,5}[0-9a-f]{8,10}-[a-z0-9]{5}"),
         # `db-prod-01`, `ip-10-0-0-12`: names that machines get.
         ("hostname", r"(?:[a-z][a-z0-9]{0,20}-){1,6}[a-z]{0,12}\d{2,}"),
         (
@@ -137,8 +147,12 @@ def _as_identifier(recogniser: Recogniser) -> Recogniser:
 _urls = when(("://", "www.", "WWW."), each(_URL, "url"))
 _paths = when(("/", "\\"), each(_PATH, "path"))
 IDENTIFIERS: tuple[Recogniser, ...] = tuple(
-    map(_as_identifier, (_urls, _hosts, _paths, emails, addresses, codes, numbered))
-)
+    map(
+        _as_identifier,
+        (_urls, _hosts, _paths, emails, addresses, codes, numbered, environments, labelled_names,
+         accounts_of_people),
+    )
+)  # fmt: skip
 
 
 def named(identifiers: Iterable[str]) -> tuple[Recogniser, ...]:
@@ -160,3 +174,23 @@ def _names(identifiers: tuple[str, ...]) -> re.Pattern[str] | None:
         return None
     longest_first = "|".join(sorted(spelt, key=len, reverse=True))
     return re.compile(rf"(?<![^\W_])(?:{longest_first})(?![^\W_])", re.IGNORECASE)
+
+
+# What the signs of a declared pattern stand for, each with a bound.
+_SIGNS = {"*": r"[\w.\-]{0,32}", "#": r"[0-9]{1,18}", "?": "[A-Za-z0-9]", " ": r"[ _\-]"}
+
+
+def shaped(globs: Iterable[str]) -> tuple[Recogniser, ...]:
+    """A recogniser of what the patterns of a spec describe; none for no patterns."""
+    pattern = _globs(tuple(sorted(set(globs))))
+    return () if pattern is None else (_as_identifier(each(pattern, "name")),)
+
+
+@lru_cache(maxsize=256)
+def _globs(globs: tuple[str, ...]) -> re.Pattern[str] | None:
+    """One expression for all patterns, found as whole words."""
+    if not globs:
+        return None
+    forms = ("".join(_SIGNS.get(sign, re.escape(sign)) for sign in glob) for glob in globs)
+    either = "|".join(sorted(forms, key=len, reverse=True))
+    return re.compile(rf"(?<![^\W_])(?:{either})(?![^\W_])", re.IGNORECASE)

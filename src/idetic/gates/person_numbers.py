@@ -120,14 +120,19 @@ _IBAN_START = re.compile(
 _NOT_ALNUM = re.compile(r"[^A-Za-z0-9]")
 _SHORTEST, _LONGEST = 15, 34
 
+# What follows a digit and a point or comma is the rest of another number, but not behind four
+# digits: of cards in a row with points between them each would be found only when the one before
+# it was gone, and so many looks at the rest take the square of its length.
+_NO_FRACTION = r"(?<!(?<!\d{3})\d[.,])"
 _GAP = r"[ .\-_/]{1,3}"
 _WRITTEN = tuple(
-    re.compile(rf"(?<!\d)(?<!\d[.,])(?=({form})(?!\d))\d")
+    re.compile(rf"(?<!\d){_NO_FRACTION}(?=({form})(?!\d))\d")
     for form in (
-        r"\d{13,19}",
+        r"\d{12,19}",
         rf"(?:\d{{4}}{_GAP}){{3}}\d{{4}}",
         rf"(?:\d{{4}}{_GAP}){{4}}\d{{1,3}}",
         rf"(?:\d{{4}}{_GAP}){{3}}\d{{1,3}}",
+        rf"(?:\d{{4}}{_GAP}){{2}}\d{{4}}",
         rf"\d{{4}}{_GAP}\d{{6}}{_GAP}\d{{4,5}}",
         rf"\d{{8}}{_GAP}\d{{8}}",
         rf"\d(?:{_GAP}\d){{12,18}}",
@@ -139,9 +144,17 @@ _WRITTEN = tuple(
 _ISSUED = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01])\d{13}|3[47]\d{13}"
     r"|6(?:011|4[4-9]\d|5\d\d)\d{12,15}|35(?:2[89]|[3-8]\d)\d{12,15}|3(?:0[0-5]|[689]\d)\d{11}"
-    r"|62\d{14,17}|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{8,15}"
+    r"|62\d{14,17}|(?:5018|5020|5038|56\d\d|57\d\d|58\d\d|6304|6390|6759|676[1-3]|0604)\d{8,15}"
+    r"|(?:2131|1800)\d{11}"
+)
+# Where the words before call it a card, any number with the check digit is one.
+_CARD_LABEL = re.compile(
+    r"(?:card|karte|carte|carta|tarjeta|cartao|visa|master ?card|maestro|amex|american express|"
+    r"discover|diners|jcb|\bcc\b|\bpan\b|信用卡|カード|카드)[^\d\n]{0,24}\Z",
+    re.IGNORECASE,
 )
 _SAME = re.compile(r"(\d)\1+")
+_NOT_DIGIT = re.compile(r"\D")
 
 
 def ibans(text: str) -> Iterator[Detection]:
@@ -165,12 +178,14 @@ def _iban_end(text: str, found: re.Match[str]) -> int | None:
 
 def cards(text: str, run: DigitRun) -> Iterator[Detection]:
     """Payment card numbers in one run of digits."""
-    if run.digits < 13:
+    if run.digits < 12:
         return
+    named = said_before(text, run.start, _CARD_LABEL)
     for form in _WRITTEN:
         for found in form.finditer(text, run.start, run.end):
-            number = re.sub(r"\D", "", found[1])
-            if _ISSUED.fullmatch(number) and luhn.is_valid(number) and not _SAME.fullmatch(number):
+            number = _NOT_DIGIT.sub("", found[1])
+            known = _ISSUED.fullmatch(number) or (named and found.start() == run.start)
+            if known and luhn.is_valid(number) and not _SAME.fullmatch(number):
                 yield Detection(*found.span(1), "card")
 
 
@@ -188,8 +203,7 @@ def _alone(pattern: str) -> str:
 
 def _edged(pattern: str, flags: int = 0, before: str = "") -> re.Pattern[str]:
     """An expression that finds a number only by itself, not within a word or another number."""
-    # What follows a digit and a point or comma is the rest of another number.
-    edges = rf"(?<![A-Za-z0-9{before}])(?<!\d[.,])", r"(?![A-Za-z0-9_])"
+    edges = rf"(?<![A-Za-z0-9{before}]){_NO_FRACTION}", r"(?![A-Za-z0-9_])"
     return re.compile(rf"{edges[0]}(?:{pattern}){edges[1]}", flags)
 
 
@@ -221,10 +235,12 @@ def _kind(
 
 def _compact(number: str) -> str:
     """Without separators; the sign before the last four digits of Nordic numbers has a meaning."""
-    nordic = re.fullmatch(r"\d{6,8}[-+Aa]\w{4}", number)
-    return number.upper() if nordic else re.sub(r"[ .\-/_]", "", number).upper()
+    nordic = _NORDIC.fullmatch(number)
+    return number.upper() if nordic else _SEPARATORS.sub("", number).upper()
 
 
+_NORDIC = re.compile(r"\d{6,8}[-+Aa]\w{4}")
+_SEPARATORS = re.compile(r"[ .\-/_]")
 _S = r"[ .\-/_]{0,2}"
 _NINO_NEVER = frozenset("BG GB KN NK NT TN ZZ".split())
 

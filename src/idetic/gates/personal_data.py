@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_network
+from itertools import count
 
-from phonenumbers import Leniency, PhoneNumberMatch, PhoneNumberMatcher
-
+from idetic.gates.birth_dates import birth_dates
 from idetic.gates.person_numbers import (
-    DigitRun,
     cards,
     ibans,
     national_ids,
@@ -17,6 +16,8 @@ from idetic.gates.person_numbers import (
     said_before,
     tax_codes,
 )
+from idetic.gates.phones import phones
+from idetic.gates.postal_addresses import labelled_addresses, written_addresses
 from idetic.gates.redaction import Detection, Recogniser, each
 
 # --- e-mail -------------------------------------------------------------------------------
@@ -44,55 +45,6 @@ def emails(text: str) -> Iterator[Detection]:
                 yield Detection(*found.span(), "email")
     if _AT.search(text):
         yield from each(_SPELT_OUT, "email")(text)
-
-
-# --- telephone ----------------------------------------------------------------------------
-
-# What is called a telephone, and how people say that they used one.
-_PHONE = (
-    r"(?:tel(?:efono?|ephone|efoon|efone)?|phone|mobile?|cell(?:phone)?|handy(?:nummer)?|fax|"
-    r"whats ?app|sms|movil|celular|rufnummer|电话|電話|手机|携帯|전화|тел)"
-)
-_USED = r"(?:call(?:ed|ing)?|dial(?:led)?|texted|reach\w*|ring|rang)"
-_PLAIN = r"(?:[ .\-]{0,2}(?:me|him|her|us|them|back|at|on|under))*"
-_MARK = r"(?:[ .\-]{0,2}(?:no|nr|num(?:ber|mer|ero)?|is|was|at))*[ .]{0,2}"
-_MARKED = re.compile(rf"(?<![a-z]){_PHONE}{_MARK}[\s.:=#(+\-]{{0,6}}\Z(?<![a-z] )", re.IGNORECASE)
-_SAID = re.compile(rf"(?<![a-z])(?:{_PHONE}{_MARK}|{_USED}{_PLAIN})[\s.:=#(+\-]{{0,6}}\Z", re.I)
-_PHONE_SHAPED = re.compile(r"\+?\(?\d(?:[ .()\-/]{0,3}\d){6,14}\Z")
-
-
-def phones(text: str, run: DigitRun, regions: tuple[str, ...]) -> Iterator[Detection]:
-    """Telephone numbers in one run of digits, by the numbering plans that `phonenumbers` knows.
-
-    With a `+` a number says its country. Without, it is tried in the given regions, and must be
-    written as a number is written there: ten digits in a row are an order number more often
-    than a telephone. Where the words before say that it is one, any plausible number is.
-    """
-    if run.digits < 7 or run.is_date:
-        return
-    said = said_before(text, run.start, _SAID)
-    if said:
-        # `called 1200000 times` is none, `tel: 1200000` is.
-        marked = run.digits > 8 or run.is_grouped or said_before(text, run.start, _MARKED)
-        if marked and _PHONE_SHAPED.match(text, run.start, run.end):
-            yield Detection(run.start, run.end, "phone")
-            return
-    written_so = run.digits > 8 and not run.is_ordinary and run.is_grouped and run.is_alone(text)
-    if said or "+" in run.text or written_so:
-        # Three characters more on each side: the matcher looks at what a number touches.
-        shift = max(0, run.start - 3)
-        window = text[shift : run.end + 3]
-        for found in _phone_matches(window, (None,) if "+" in run.text else regions):
-            yield Detection(shift + found.start, shift + found.end, "phone")
-
-
-def _phone_matches(window: str, regions: tuple[str | None, ...]) -> Iterator[PhoneNumberMatch]:
-    """Valid telephone numbers; a region's own need a leading `0` or `(`, or the usual groups."""
-    for region in regions:
-        usual = PhoneNumberMatcher(window, region, leniency=Leniency.STRICT_GROUPING)
-        for found in PhoneNumberMatcher(window, region, leniency=Leniency.VALID):
-            if region is None or found.raw_string[0] in "0(" or usual.has_next():
-                yield found
 
 
 # --- internet addresses: they lead to a household -----------------------------------------
@@ -151,96 +103,16 @@ def _is_v6(candidate: str) -> bool:
     return not (address.is_loopback or address.is_unspecified)
 
 
-# --- date of birth ------------------------------------------------------------------------
-
-_MONTH = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez|mrz|ene|ago|dic|fev|avr|"
-    r"juin|juil|aout)[a-z]{0,8}\.?"
-)
-_DATE = (
-    r"(?:\d{4}[-/. ]\d{1,2}[-/. ]\d{1,2}|\d{1,2}[-/. ]{1,2}\d{1,2}[-/. ]{1,2}\d{2,4}|(?:19|20)\d{6}"
-    rf"|\d{{1,2}}(?:st|nd|rd|th)?\.? ?(?:of |de )?{_MONTH},? ?(?:de )?\d{{2,4}}"
-    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|\d{{4}} ?年 ?\d{{1,2}} ?月 ?\d{{1,2}} ?日?)"
-)
-_BIRTH = re.compile(
-    r"(?:date of birth|birth ?date|birth ?day|d\.?o\.?b\.?|(?<![a-z])born|geburtsdatum|"
-    r"geb(?:oren|\.)|date de naissance|(?<![a-z])nee? le|fecha de nacimiento|nacid[oa]|"
-    r"data di nascita|nat[oa] il|data de nascimento|geboortedatum|出生日期|生年月日|생년월일)"
-    rf"[\s:=(\-]{{0,4}}(?:(?:is|was|on|am|el|le|em) ){{0,2}}(?P<date>{_DATE})(?!\d)",
-    re.IGNORECASE,
-)
-_BIRTH_PIECES = (
-    *("birth", "born", "dob", "d.o.b", "geb", "naissance", "ne le", "nee le", "nacim", "nacid"),
-    *("nascita", "nato", "nata", "nascimento", "geboorte", "出生", "生年", "생년"),
-)
-
-# --- postal address -----------------------------------------------------------------------
-
-_ADDRESS_LABEL = re.compile(
-    r"(?P<sure>(?:home|postal|mailing|billing|shipping|delivery|street|residential|private) "
-    r"addr(?:ess|\.)|anschrift|lives? at|living at|resid(?:es|ing) at|wohnhaft(?: in)?|wohnt in)"
-    r"|(?<!\w)(?:address|addr\.|adresse|direccion|indirizzo|endereco|adres)",
-    re.IGNORECASE,
-)
-_BETWEEN = re.compile(r"(?: (?:is|was|changed to))?[ \t]*[:=]?[ \t]*(?:\n[ \t]*)?", re.IGNORECASE)
-_NAME = r"[^\W\d_][\w'\-]*"
-_STREET = re.compile(
-    r"\d{1,5}[a-z]?,? (?:[\w'\-]+\.? ){0,4}(?:street|str?|road|rd|avenue|ave|lane|ln|drive|dr|"
-    r"court|ct|boulevard|blvd|way|place|pl|square|sq|terrace|close|crescent|parkway|pkwy|highway|"
-    r"hwy|circle|row|mews)\b\.?"
-    r"|(?:[\w\-]+ ){0,2}[\w\-]*(?:stra(?:ss|ß)e|str\.|weg|platz|allee|gasse|ring|laan|straat|"
-    r"plein|gatan|vagen|gade|vej)[ ,]{1,2}\d{1,4}[a-z]?\b"
-    rf"|(?:\d{{1,4}}(?: bis| ter)?,? )?(?:rue|avenue|boulevard|chemin|quai|via|viale|piazza|corso|"
-    rf"calle|avenida|plaza|rua|ul\.)(?: {_NAME}){{1,5}}(?:,? ?\d{{1,5}})?"
-    r"|p\.? ?o\.? box \d+|apartado \d+|postfach \d+",
-    re.IGNORECASE,
-)
-# How an address goes on: towns, codes and countries begin with a capital or a digit.
-_ON = re.compile(
-    r"(?:[, \t]{0,3}\n?[ \t]?(?<![A-Za-z0-9])(?:(?:St|Apt|No|Ste|Mt|Flat|Unit)\. )?"
-    r"(?:(?:de|la|le|du|des|der|am|an|im|of|upon|sur|bei) )?[A-Z0-9#][\w'\-/]*)*"
-)
-_SOMEWHERE = re.compile(r"(?=[^\n]{0,60}\d)(?=[^\n]{0,60}[A-Z][a-z])[A-Z0-9]")
-_ADDRESS_PIECES = tuple(
-    "addr anschrift adres direcc indirizzo endereco live living resid wohn".split()
-)
-
-
-def labelled(text: str) -> Iterator[Detection]:
-    """Dates of birth and postal addresses that are called so."""
-    low = text.lower()
-    if any(piece in low for piece in _BIRTH_PIECES):
-        for found in _BIRTH.finditer(text):
-            yield Detection(*found.span("date"), "birth_date")
-    if any(piece in low for piece in _ADDRESS_PIECES):
-        for label in _ADDRESS_LABEL.finditer(text):
-            if span := _address(text, label):
-                yield span
-
-
-def _address(text: str, label: re.Match[str]) -> Detection | None:
-    """The address after a label: a street and how it goes on, or capitals and a number."""
-    between = _BETWEEN.match(text, label.end())
-    start = between.end() if between else label.end()
-    street = _STREET.search(text, start, start + 80)
-    if street is not None and "\n" not in text[start : street.start()]:
-        on = _ON.match(text, street.end())
-        return Detection(start, on.end() if on else street.end(), "address")
-    if label["sure"] and _SOMEWHERE.match(text, start):
-        on = _ON.match(text, start)
-        if on and any(map(str.isdigit, on[0])) and " " in on[0].strip():
-            return Detection(start, on.end(), "address")
-    return None
-
-
 def personal_data(regions: tuple[str, ...]) -> tuple[Recogniser, ...]:
     """The recognisers of personal data; telephone numbers without a `+` are of these regions."""
 
     def numbers(text: str) -> Iterator[Detection]:
         """Detect cards, national ids and telephones in one walk over the digits."""
+        looked_up = count()
         for run in runs(text):
             yield from cards(text, run)
             yield from national_ids(text, run)
-            yield from phones(text, run, regions)
+            yield from phones(text, run, regions, looked_up)
 
-    return (emails, ibans, numbers, tax_codes, addresses, labelled)
+    found = (emails, ibans, numbers, tax_codes, addresses)
+    return (*found, birth_dates, written_addresses, labelled_addresses)

@@ -18,7 +18,9 @@ from idetic.errors import (
     ShadowRefused,
     WritePolicyRefused,
 )
+from idetic.gates.crossing import check_amount, cross
 from idetic.gates.gate import Gates
+from idetic.gateway.own_keys import own_key
 from idetic.gateway.write_items import ItemMaker, WriteItem
 from idetic.ids import Clock, uuid7_text
 from idetic.model import Decision, Observation, Place, Receipt, Scope, Tier, Typology
@@ -29,7 +31,7 @@ from idetic.store import scope as scoping
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.database import Database
 from idetic.store.driver import Rows
-from idetic.store.entry_content import call_digest, plain_json
+from idetic.store.entry_content import call_digest, placed, plain_json
 from idetic.store.family import Family
 from idetic.store.steps import LinkStep, Step
 from idetic.store.templates import BoundStatement, Statement, Values
@@ -71,11 +73,11 @@ class IdempotencyKey:
     digest: str
 
     @classmethod
-    def of(cls, key: str | None, call: Mapping[str, Any]) -> IdempotencyKey | None:
+    def of(cls, scope: Scope, key: str | None, call: Mapping[str, Any]) -> IdempotencyKey | None:
         """The key of a call; None where the caller gave none."""
         if key is None:
             return None
-        return cls(check_text(key, SHORT, "idempotency_key"), call_digest(call))
+        return cls(own_key(scope.principal, key), call_digest(call))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,20 @@ class Gateway:
         mode = WriteMode.EXPLICIT if transition == "preferred" else WriteMode.AUTOMATIC
         make = self.maker(scope, tier, typology, transition, mode).make
         return [make(one) for one in seen]
+
+    async def prepared(
+        self,
+        scope: Scope,
+        tier: Tier,
+        typology: Typology,
+        seen: Sequence[Observation],
+        transition: str = "observed",
+    ) -> list[WriteItem]:
+        """The same, beside the event loop where there is much to read: others are not held up."""
+        # A text beyond its own bound is refused by that, so that the error names it.
+        most = self.spec.backend.body_text_max
+        amount = check_amount(sum(min(_length(one), most) for one in seen), "The observations")
+        return await cross(amount, lambda: self.items(scope, tier, typology, seen, transition))
 
     def maker(
         self, scope: Scope, tier: Tier, typology: Typology, transition: str, mode: WriteMode
@@ -148,7 +164,7 @@ class Gateway:
                 if careful:
                     raise
                 careful = True
-        count_receipts(scope.agent, receipts)
+        count_receipts(scope, receipts)
         return receipts
 
     async def _admit_chunks(
@@ -180,12 +196,16 @@ class Gateway:
         """
         cell = (place.tier, Typology.EPISODIC)
         make = self.maker(scope, *cell, "imported", WriteMode.AUTOMATIC).make
-        made: list[WriteItem | IdeticError] = []
-        for one in seen:
+
+        def tried(one: Observation) -> WriteItem | IdeticError:
+            """The item of an observation, or why it is none."""
             try:
-                made.append(make(one))
+                return make(one)
             except IdeticError as error:
-                made.append(error)
+                return error
+
+        amount = sum(map(_length, seen))
+        made = await cross(amount, lambda: [tried(one) for one in seen])
         items = [item for item in made if isinstance(item, WriteItem)]
         answers = iter(await self._admit_separately(scope, place, items) if write else ())
         return [item if isinstance(item, IdeticError) else next(answers, None) for item in made]
@@ -217,7 +237,7 @@ class Gateway:
         self, scope: Scope, function: str, call: Mapping[str, Any], key: str | None = None
     ) -> Receipt:
         """BoundStatement another writing function of the family: one call, one receipt."""
-        once, receipt_id = IdempotencyKey.of(key, call), uuid7_text()
+        once, receipt_id = IdempotencyKey.of(scope, key, call), uuid7_text()
         actor = {"kind": scope.principal.kind.value, "name": scope.principal.name}
         asked = {**call, "actor": actor, "at": self.clock.now().isoformat(), "receipt": receipt_id}
         if once is not None:
@@ -226,7 +246,7 @@ class Gateway:
         written = BoundStatement(self._statement(scope, function), values)
         (row,) = await self.database.run_all(scope, [written])
         receipt = _receipt(row, receipt_id)
-        count_receipts(scope.agent, [receipt])
+        count_receipts(scope, [receipt])
         return receipt
 
     def _statement(self, scope: Scope, function: str) -> Statement:
@@ -250,9 +270,15 @@ class Gateway:
                     transition = Name(step.transition)
                     measure(Metric.PROMOTIONS, agent=Name(agent), transition=transition)
             receipts = await tx.settle(self.version, steps)
-            count_receipts(agent, receipts)
+            count_receipts(tx.scope, receipts)
             told.tell(**receipt_facts(receipts))
             return receipts
+
+
+def _length(seen: Observation) -> int:
+    """How much there is to read of an observation; what is none is told so where it is checked."""
+    text = getattr(seen, "text", None)
+    return len(text) if isinstance(text, str) else 0
 
 
 def raise_if_rejected(receipt: Receipt) -> Receipt:
@@ -265,7 +291,7 @@ def raise_if_rejected(receipt: Receipt) -> Receipt:
 _RESTATED = {
     "decorated": "Under its decoration the note restates",
     "quoted": "The note quotes",
-    "together": "With what was written before it in this session, the note restates",
+    "together": "With what was written before it, the note restates",
 }
 _FORMS = {
     "json": "as JSON",
@@ -317,6 +343,9 @@ class _Chunk:
         ids = [(uuid7_text(), uuid7_text()) for _ in items]
         plain = len(items) > 1 and not asked["careful"] and all(item.plain for item in items)
         encoded = [item.encoded(*own) for item, own in zip(items, ids, strict=True)]
+        told = placed(asked["version"], asked["session"], asked["interaction"])
+        for one in encoded:
+            one["detail"] |= told
         return cls(items, ids, {**asked, "plain": plain, "items": plain_json(encoded)})
 
     def receipts(self, rows: Rows) -> list[Receipt]:

@@ -9,13 +9,14 @@ from typing import Any
 from idetic.errors import CapabilityRefused, GateRefused, InputError
 from idetic.gates.gate import Pipeline
 from idetic.gateway.content import check_envelope, check_provenance, check_refs
+from idetic.gateway.own_keys import own_key
 from idetic.gateway.records import record_form
 from idetic.model import Claim, Observation, Origin, Ref, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConflictRule
 from idetic.store.entry_content import call_digest, content_hash, link_detail
 from idetic.store.steps import reference
-from idetic.verbs.arguments import SHORT, check_moment, check_text
+from idetic.verbs.arguments import check_moment, check_text
 from idetic.verbs.authorization import article
 
 
@@ -68,6 +69,8 @@ class WriteItem:
         detail = link_detail(self.origin, self.trust, cell, self.provenance, salt, digest)
         if self.removed:
             detail["removed"] = self.removed
+        if self.valid_at:
+            detail["valid_at"] = self.valid_at
         if self.refs:
             made["refs"] = detail["refs"] = [reference(ref) for ref in self.refs]
         if self.judged:
@@ -118,7 +121,7 @@ class ItemMaker:
     ):
         self._spec = spec
         self._ingest = ingest
-        self._own = scope.principal.origin
+        self._principal, self._own = scope.principal, scope.principal.origin
         supersede = spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
         self._cell = WriteCell(transition, tier, typology, supersede)
 
@@ -133,7 +136,8 @@ class ItemMaker:
         # Asked of what was said: the gate may take away the very ids that make it a record.
         form = None if spec.references.documents else record_form(text)
         envelope = check_envelope(spec, seen.envelope, seen.claim, seen.speaker)
-        text, envelope, removed = self._gated(text, envelope)
+        provenance = check_provenance(spec, seen.provenance)
+        text, envelope, provenance, removed = self._gated(text, envelope, provenance)
         # What a gate puts in the place of a name may be longer than the name.
         check_text(text, spec.backend.body_text_max, "text, after the ingest gate,")
         if removed and seen.verbatim:
@@ -144,37 +148,44 @@ class ItemMaker:
             )
         origin, trust = self._origin(seen.heard_from)
         since = check_moment(seen.valid_at, "valid_at")
-        if seen.idempotency_key is not None:
-            check_text(seen.idempotency_key, SHORT, "idempotency_key")
+        key = seen.idempotency_key
         return WriteItem(
             self._cell,
             text,
             envelope,
             origin,
             trust,
-            check_provenance(spec, seen.provenance),
+            provenance,
             None if since is None else since.isoformat(),
             check_refs(spec, seen.refs),
             form,
             removed,
-            seen.idempotency_key,
+            None if key is None else own_key(self._principal, key),
         )
 
     def _gated(
-        self, text: str, envelope: dict[str, Any]
-    ) -> tuple[str, dict[str, Any], dict[str, int]]:
-        """What crosses the ingest boundary, and how much of what kind did not."""
+        self, text: str, envelope: dict[str, Any], provenance: dict[str, str]
+    ) -> tuple[str, dict[str, Any], dict[str, str], dict[str, int]]:
+        """What crosses the ingest boundary of every text, and how much of what kind did not."""
         if not self._ingest.transforms:
-            return text, envelope, {}
+            return text, envelope, provenance, {}
         passed = self._ingest.apply(text)
         kept, changes, refused = self._ingest.apply_envelope(envelope)
-        why = passed.refused or refused
+        told, more, _ = self._ingest.apply_envelope(provenance)
+        why = passed.refused or refused or self._split(kept)
         if why is not None:
             raise GateRefused(why)
         removed: dict[str, int] = {}
-        for change in (*passed.changes, *changes):
+        for change in (*passed.changes, *changes, *more):
             removed[change.kind] = removed.get(change.kind, 0) + change.count
-        return passed.text, dict(kept), removed
+        return passed.text, dict(kept), dict(told), removed
+
+    def _split(self, envelope: Mapping[str, Any]) -> str | None:
+        """Why a claim cannot cross whose parts only together say what the gate removes."""
+        parts = envelope.get("claim")
+        if parts is None or not self._ingest.apply(" ".join(parts.values())).changes:
+            return None
+        return "The parts of the claim together hold what the ingest gate removes."
 
     def _origin(self, heard_from: Origin | None) -> tuple[Origin, int]:
         """The origin of what was heard and its trust, which is never above the principal's own."""

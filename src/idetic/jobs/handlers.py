@@ -92,6 +92,21 @@ async def consolidate(db: Idetic, agent: str, anchor: Anchor) -> Result:
     }
 
 
+async def extract(db: Idetic, agent: str, anchor: Anchor) -> Result:
+    """Draw claims out of what was said in one anchor since the last run."""
+    memory = await _bound(db, agent, anchor)
+    if not memory.agent.spec.backend.conversation:
+        return {"skipped": "no log of a conversation"}
+    done = await memory.extract()
+    return {
+        "turns": done.turns,
+        "claims": done.claims,
+        "refused": len(done.refused),
+        "cost": None if done.usage.cost is None else str(done.usage.cost),
+        "stopped": done.stopped,
+    }
+
+
 async def rescan(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Bring one anchor in line with the canonical content it refers to."""
     async with _marked(db, agent, anchor, "rescan") as memory:
@@ -123,6 +138,7 @@ HANDLERS: dict[str, Handler] = {
     "disposition": disposition,
     "reconcile": reconcile,
     "consolidate": consolidate,
+    "extract": extract,
     "rescan": rescan,
     "canon": canon,
 }
@@ -180,6 +196,13 @@ async def unmerged_facts(db: Idetic) -> int:
     return await _moved(db, "consolidate")
 
 
+async def unread_turns(db: Idetic) -> int:
+    """Enqueue the anchors in which something was said since claims were last drawn."""
+    queue = Queue(db.database)
+    specs = [one for one in await _applied_specs(db) if one.backend.conversation]
+    return sum([await queue.sweep_moved(spec, "extract") for spec in specs])
+
+
 async def daily(db: Idetic) -> int:
     """Enqueue what time alone makes due, once a day in every anchor."""
     queue, before = Queue(db.database), db.clock.now() - timedelta(days=1)
@@ -190,7 +213,7 @@ async def daily(db: Idetic) -> int:
     return found
 
 
-SWEEPS: list[Sweep] = [pending_embeddings, silent_scopes, unmerged_facts, daily]
+SWEEPS: list[Sweep] = [pending_embeddings, silent_scopes, unread_turns, unmerged_facts, daily]
 
 
 async def _moved(db: Idetic, task: str) -> int:

@@ -55,14 +55,18 @@ class Backoff:
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether time may mend it: the database was busy, away or restarting.
+    """Whether time may mend it: the database was busy, away or restarting, or a job broke off.
 
     Everything else (a spec that is not there, arguments that do not fit, a missing model, a bug)
     fails the same way next time.
     """
     if isinstance(error, DatabaseUnsupported):
         return False
-    return isinstance(error, DatabaseError | OSError)
+    return isinstance(error, DatabaseError | OSError | JobBroken)
+
+
+class JobBroken(Exception):
+    """A job ended itself in a way that only its worker may: it is tried again, not for ever."""
 
 
 class JobFailed(Exception):

@@ -21,7 +21,7 @@ from procrastinate.worker import Worker as Inner
 
 from idetic.errors import DatabaseUnavailable, IdeticError, InputError
 from idetic.jobs.handlers import HANDLERS, SWEEPS, Handler, Result, Sweep
-from idetic.jobs.leases import AsDecided, Backoff, JobFailed, Leases, connector
+from idetic.jobs.leases import AsDecided, Backoff, JobBroken, JobFailed, Leases, connector
 from idetic.library.idetic import Idetic
 from idetic.store import queue
 from idetic.store.driver import translated
@@ -182,7 +182,7 @@ class Worker:
                 _check(handler, args)
                 result = await handler(self._db, **args)
             except BaseException as raised:
-                error = raised
+                error = _own_failure(raised)
                 raise
             finally:
                 seconds = time.monotonic() - started
@@ -264,6 +264,16 @@ class Worker:
                 age = task.oldest_seconds or 0.0 if task else 0.0
                 measure(Metric.BACKLOG_AGE, age, task=Name(name))
                 measure(Metric.BACKLOG_JOBS, task.waiting if task else 0, task=Name(name))
+
+
+def _own_failure(raised: BaseException) -> BaseException:
+    """What a handler raised. A cancellation that nobody asked for is its failure, and counts.
+
+    Taken for the worker's own it would run again at once, for ever.
+    """
+    task = asyncio.current_task()
+    asked = task is not None and task.cancelling()
+    return raised if asked or isinstance(raised, Exception) else JobBroken()
 
 
 def _check(handler: Handler, args: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from idetic.errors import CapabilityRefused, InputError
 from idetic.gates.gate import Pipeline
 from idetic.model import Capability, Entry, PrincipalKind, Ref, Scope, Tier
 from idetic.recall.evidence import QUOTE, hedge_for, visible
+from idetic.recall.floors import above_floors
 from idetic.recall.hits import Hit
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Signal, SourceStrength
@@ -74,6 +75,8 @@ class Answered:
 @verb(
     placed=True,
     whole_anchor=True,
+    # It passes the gate piece by piece, and leaves out what means nothing behind it.
+    gated=False,
     http=post("/ask", "asking"),
     tool=McpTool(
         "Ask for an answer that may be passed on",
@@ -94,11 +97,12 @@ async def ask(binding: Binding, question: str) -> Answered:
     if not allows(spec, scope, Capability.READ):
         refuse(spec, scope, Capability.READ)
     check_text(question, MAX_QUERY, "question")
-    recall = await engine.recall.recall(
+    found = await engine.recall.recall(
         scope, question, limit=LOOKED_AT, envelope={}, filters=Filters(tiers=[Tier.PERSISTENT])
     )
+    recall, _ = above_floors(spec.retrieval.floors, found)
     gate = engine.gates.at(Boundary(mode.value))
-    crossed = (_crossed(spec, scope, gate, hit) for hit in recall if _speaks_to_it(hit))
+    crossed = (_crossed(spec, scope, gate, hit) for hit in recall or () if _speaks_to_it(hit))
     evidence = tuple(each for each in crossed if each is not None)[:MOST_EVIDENCE]
     if not evidence:
         return Answered(DONT_KNOW, (), mode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from idetic.engine import Engine, ReasonerFactory
+from idetic.engine import Engine, ExtractorFactory, ReasonerFactory
 from idetic.gates.gate import Gates
 from idetic.gateway.gateway import Gateway
 from idetic.ids import Clock
@@ -32,6 +32,7 @@ def compose(  # noqa: PLR0913 - each part by its own name
     reranker: Reranker | None,
     reasoner: ReasonerFactory | None,
     *,
+    extractor: ExtractorFactory | None = None,
     persona: Persona | None = None,
     jobs: Database | None = None,
     embed_inline: bool = False,
@@ -60,5 +61,6 @@ def compose(  # noqa: PLR0913 - each part by its own name
         queue=Queue(jobs or database),
         marks=Marks(database, family),
         reasoner=reasoner,
+        extractor=extractor,
         embed_inline=embed_inline,
     )

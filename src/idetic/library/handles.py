@@ -6,11 +6,15 @@ here by being named in `PlaceVerbs` or `MemoryVerbs`, for the sync handles too.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 from uuid import UUID
 
+from idetic.assistant import extraction, facts, intake
+from idetic.assistant import profile as profile_verbs
+from idetic.assistant import why as why_verbs
 from idetic.audit import explanation as action_verbs
 from idetic.audit import verify as chain_verbs
 from idetic.engine import Binding, Engine
@@ -18,17 +22,21 @@ from idetic.errors import CapabilityRefused, InputError, ScopeClosed
 from idetic.evidence import Closed
 from idetic.ids import uuid7
 from idetic.library import answers, questions
+from idetic.library.showing import record_shown
 from idetic.lifecycle import (
     aggregation,
+    anchor_erasure,
     canonical_rescan,
     close_scope,
     consolidation,
     dispositions,
     entry_evidence,
     erasure,
+    forgetting,
     observations,
     tombstones,
 )
+from idetic.lifecycle import anchors as anchors_verbs
 from idetic.lifecycle import contradictions as contradictions_verbs
 from idetic.lifecycle import corroborations as corroborations_verbs
 from idetic.lifecycle import overview as overview_verbs
@@ -37,6 +45,7 @@ from idetic.lifecycle import undo as undo_verbs
 from idetic.model import Capability, Observation, Place, Principal, Scope, Tier, Typology
 from idetic.telemetry import receipt_facts, recording, span
 from idetic.transfer import adoption, exports, imports
+from idetic.transfer import disclosure as disclosure_verbs
 from idetic.verbs.arguments import check_uuid, member_of
 from idetic.verbs.authorization import allows, bind, check_authorized
 from idetic.verbs.declaration import Verb
@@ -99,6 +108,9 @@ class InProcess:
             values = verb.values(args, kwargs)
             binding = Binding(self.agent.engine, self.scope, handle.place)
             answer = await verb.function(binding, **values)
+            await record_shown(binding, verb, answer)
+            if verb.gated:
+                answer = binding.shown(answer)
             if verb.operation and recording():
                 told.tell(**receipt_facts(answer))
             return answer
@@ -110,8 +122,10 @@ class InProcess:
         check_authorized(self.agent.spec, self.scope, verb)
         values = verb.values(args, kwargs)
         bound = Binding(self.agent.engine, self.scope, handle.place)
-        async for chunk in verb.function(bound, **values):
-            yield chunk
+        # Closed with its reader: what nobody reads on would keep its connection.
+        async with aclosing(cast("AsyncGenerator[Any]", verb.function(bound, **values))) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def close(self) -> None:
         """The database is its opener's to close."""
@@ -132,6 +146,11 @@ class PlaceVerbs:
 class MemoryVerbs(PlaceVerbs):
     """The verbs of a whole memory."""
 
+    add = intake.add
+    fact = facts.fact
+    extract = extraction.extract
+    profile = profile_verbs.profile
+    why = why_verbs.why
     ask = answers.ask
     key_scope = questions.key_scope
     spec = questions.spec
@@ -153,6 +172,7 @@ class MemoryVerbs(PlaceVerbs):
     gates = entry_evidence.gates
     candidates = entry_evidence.candidates
 
+    anchors = anchors_verbs.anchors
     overview = overview_verbs.overview
     kept = overview_verbs.kept
     written = overview_verbs.written
@@ -179,6 +199,8 @@ class MemoryVerbs(PlaceVerbs):
     embed = observations.embed
     reembed = observations.reembed
     erase = erasure.erase
+    erase_anchor = anchor_erasure.erase_anchor
+    forget = forgetting.forget
     patterns = aggregation.patterns
     quarantine = quarantine_verbs.quarantine
     quarantines = quarantine_verbs.quarantines
@@ -191,6 +213,8 @@ class MemoryVerbs(PlaceVerbs):
     readers = action_verbs.readers
     export = exports.export
     export_to = exports.export_to
+    disclosure = disclosure_verbs.disclosure
+    disclose_to = disclosure_verbs.disclose_to
     import_from = imports.import_from
     adopt = adoption.adopt
 

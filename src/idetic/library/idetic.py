@@ -13,7 +13,7 @@ from anyio import Lock, to_thread
 
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
-from idetic.engine import Engine, ReasonerFactory
+from idetic.engine import Engine, ExtractorFactory, ReasonerFactory
 from idetic.errors import DatabaseClosed, ExportRefused, InputError, SpecChanged, SpecNotFound
 from idetic.ids import Clock, SystemClock
 from idetic.library.composition import compose
@@ -65,9 +65,11 @@ class Idetic:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         reasoner: ReasonerFactory | None = None,
+        extractor: ExtractorFactory | None = None,
     ):
         self.reranker = reranker
         self.reasoner = reasoner
+        self.extractor = extractor
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
         self.model = Model(embedder)
@@ -90,6 +92,7 @@ class Idetic:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         reasoner: ReasonerFactory | None = None,
+        extractor: ExtractorFactory | None = None,
     ) -> Self:
         """Say which database; nothing is touched until `async with` or `start()`.
 
@@ -97,7 +100,8 @@ class Idetic:
         `admin_dsn` one that may create roles and schemas, for whatever administers;
         `home` is where the embedded server lives; `keep` leaves that server running; `embedder`
         replaces the pinned model; `reranker` serves specs that put one on top; `reasoner` makes the
-        reasoner that `memory.consolidate()` may ask, one for each run.
+        reasoner that `memory.consolidate()` may ask, one for each run; `extractor` makes what draws
+        claims out of what was said, in the place of the rules.
         """
         if dsn is not None and (not isinstance(dsn, str) or not dsn.strip()):
             raise InputError("The DSN is a text such as 'postgresql://user@host/database'.")
@@ -107,7 +111,15 @@ class Idetic:
             raise InputError("home is a directory, as a text or a Path.")
         place = Path(home) if home else None
         return cls(
-            dsn, admin_dsn, place, clock or SystemClock(), keep, embedder, reranker, reasoner
+            dsn,
+            admin_dsn,
+            place,
+            clock or SystemClock(),
+            keep,
+            embedder,
+            reranker,
+            reasoner,
+            extractor,
         )
 
     async def start(self) -> Self:
@@ -123,7 +135,8 @@ class Idetic:
         It is open as long as this one is, and closing it does nothing.
         """
         dsn, admin_dsn, home, keep = self._arguments
-        other = Idetic(dsn, admin_dsn, home, clock, keep, None, self.reranker, self.reasoner)
+        parts = (None, self.reranker, self.reasoner, self.extractor)
+        other = Idetic(dsn, admin_dsn, home, clock, keep, *parts)
         other.model, other._opened = self.model, self._opened
         other._lent = self._persona_pools
         return other
@@ -325,6 +338,7 @@ class Idetic:
             spec, plan.to_version, database, plan.extensions, self.model, self.clock,
             self.reranker,
             self.reasoner,
+            extractor=self.extractor,
             persona=persona,
             jobs=None if alone else self.database,
             embed_inline=embed_inline,

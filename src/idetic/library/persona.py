@@ -31,7 +31,13 @@ from idetic.spec.primitives import Boundary
 from idetic.store.database import Database
 from idetic.store.plan import Plan
 from idetic.verbs.arguments import SHORT, check_text
-from idetic.verbs.authorization import allows, check_authorized, reads_spec, require
+from idetic.verbs.authorization import (
+    allows,
+    check_authorized,
+    reads_spec,
+    require,
+    require_ungated,
+)
 
 if TYPE_CHECKING:
     from idetic.library.handles import Memory
@@ -161,6 +167,8 @@ async def persona_access(db: Idetic, memory: Memory) -> PersonaAccess:
     """
     spec, scope = memory.agent.spec, memory.scope
     require(spec, scope, Capability.READ)
+    # A log is read as it was written: views pass no gate.
+    require_ungated(spec, scope)
     if not is_persona(spec):
         raise AnchorRefused(
             "This key stands for no persona memory.",

@@ -45,13 +45,14 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
     min_trust: Annotated[int, Between(0, 100)] = 0,
     as_of: datetime | None = None,
     include_archived: bool = False,
-    include_candidates: bool = False,
+    include_candidates: bool | None = None,
     where: Mapping[str, Any] | None = None,
 ) -> Recall:
     """Find the best entries for a question. Each carries its explanation; see `explain`.
 
     `envelope` ranks: the more of it an entry matches, the better. `where` excludes: only entries
-    that match every key of it are looked at.
+    that match every key of it are looked at. `include_candidates` is the spec's own answer
+    (`retrieval.unconfirmed`) unless it is given.
     """
     check_text(query, MAX_QUERY, "query")
     filters = Filters(
@@ -61,7 +62,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
         min_trust,
         as_of,
         include_archived,
-        include_candidates,
+        _unconfirmed(binding, include_candidates),
         question_envelope(binding.spec, where),
     )
     about = question_envelope(binding.spec, envelope)
@@ -73,12 +74,13 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
 @verb(
     capability=Capability.READ,
     placed=True,
+    # Before the text is made: a placeholder is counted, and no id in the frame is taken for one.
+    gated=False,
     http=post("/context", "asking"),
     tool=McpTool(
         "Get the memory for the next answer",
-        "One block of evidence for a prompt, within a token budget: what this session holds and "
-        "what persistent memory recalls. What is shown is recorded as read.",
-        name="build_context",
+        "What memory knows about a question, as one block of quoted evidence for a prompt, within "
+        "a budget of tokens. It is recorded as read.",
         hidden=("limit", "preview"),
     ),
     examples=(
@@ -107,14 +109,15 @@ async def context(
     check_text(query, MAX_QUERY, "query")
     engine, scope = binding.engine, binding.scope
     about = question_envelope(binding.spec, envelope)
+    persistent = Filters(tiers=[Tier.PERSISTENT], include_candidates=_unconfirmed(binding, None))
     found = await engine.recall.recall(
-        scope, query, limit=limit, envelope=about, filters=Filters(tiers=[Tier.PERSISTENT])
+        scope, query, limit=limit, envelope=about, filters=persistent
     )
     made = assemble(
         binding.spec,
         query=query,
-        transient=await _transient(binding),
-        recall=found,
+        transient=binding.shown(await _transient(binding)),
+        recall=binding.shown(found),
         counter=counter or ConservativeCounter(),
         budget=budget,
     )
@@ -123,6 +126,11 @@ async def context(
         place = Place() if preview else binding.place
         await engine.embeddings.read(scope, place, read, engine.clock.now())
     return made
+
+
+def _unconfirmed(binding: Binding, asked: bool | None) -> bool:
+    """Whether a recall shows what nobody has confirmed: as it was asked, or as the spec says."""
+    return binding.spec.retrieval.unconfirmed if asked is None else asked
 
 
 async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
@@ -165,7 +173,7 @@ async def key_scope(binding: Binding) -> KeyScope:
     return KeyScope(scope.agent, binding.engine.version, scope.anchor, scope.principal, may)
 
 
-@verb(http=get("/spec", "about"), command=None)
+@verb(gated=False, http=get("/spec", "about"), command=None)
 async def spec(binding: Binding) -> dict[str, Any]:
     """Give the agent's spec as data."""
     return readable_spec(binding.spec, binding.scope).as_data()

@@ -16,7 +16,7 @@ from uuid import UUID
 from anyio.from_thread import start_blocking_portal
 
 from idetic.embed.port import Embedder
-from idetic.engine import ReasonerFactory
+from idetic.engine import ExtractorFactory, ReasonerFactory
 from idetic.ids import Clock
 from idetic.library.handles import Agent, Memory, MemoryVerbs, PlaceVerbs, Session
 from idetic.library.idetic import Idetic
@@ -268,6 +268,7 @@ def open_sync(
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     reasoner: ReasonerFactory | None = None,
+    extractor: ExtractorFactory | None = None,
 ) -> Iterator[SyncIdetic]:
     """`with open_sync() as db`: as `Idetic.open`, for code without an event loop."""
     target = Idetic.open(
@@ -279,6 +280,7 @@ def open_sync(
         embedder=embedder,
         reranker=reranker,
         reasoner=reasoner,
+        extractor=extractor,
     )
     with start_blocking_portal() as portal, SyncIdetic(target, portal) as db:
         yield db

@@ -17,6 +17,8 @@ from idetic.gates.gate import Passed, Pipeline
 from idetic.ids import uuid7
 from idetic.model import Capability, Decision, Entry, EntryState, Tier
 from idetic.spec.primitives import Boundary, GateKind
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.identifier_rows import LIFECYCLE_NAMES, looked_up_names
 from idetic.store.steps import LinkStep
 from idetic.verbs.declaration import post, verb
 
@@ -43,7 +45,6 @@ async def patterns(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
     if not 0 < len(wanted) <= MOST:
         raise InputError(f"Give 1 to {MOST} entries.")
     reason = binding.gated_reason(reason)
-    identifiers = [str(value) for value in binding.scope.anchor.values()]
     receipt = uuid7()
     links: list[LinkStep] = []
     refused: dict[UUID, str] = {}
@@ -52,6 +53,7 @@ async def patterns(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
         known = {one.id: one.entry for one in await tx.stored(wanted)}
         if missing := [one for one in wanted if one not in known]:
             raise EntryNotFound(f"{len(missing)} of {len(wanted)} entries are not here.")
+        identifiers = await _identifiers(binding, tx, gate)
         for entry in (known[one] for one in wanted):
             passed = _crossed(gate, entry, identifiers)
             if isinstance(passed, str):
@@ -69,6 +71,17 @@ async def patterns(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
         receipts = await binding.settle(tx, [first, *links])
     # Those that say the same are one pattern, in the order of their first.
     return Aggregated(receipts[0], tuple(map(_pattern, alike.values())), refused)
+
+
+async def _identifiers(binding: Binding, tx: AnchorTransaction, gate: Pipeline) -> list[str]:
+    """The anchor's own names, and those that stand where the spec says."""
+    found = await looked_up_names(tx, gate.lookups)
+    if found is None:
+        raise WritePolicyRefused(
+            f"The aggregation gate looks up more than {LIFECYCLE_NAMES} names of this anchor.",
+            remedy="Declare `patterns` that the names have in common, or fewer lookups.",
+        )
+    return [*(str(value) for value in binding.scope.anchor.values()), *found]
 
 
 def _crossed(gate: Pipeline, entry: Entry, identifiers: Sequence[str]) -> Passed | str:

@@ -8,13 +8,13 @@ or read in it renews it, and so does `renew`. Nobody has to write a heartbeat.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from idetic.engine import Binding
-from idetic.errors import ScopeClosed
+from idetic.errors import CapabilityRefused, ScopeClosed
 from idetic.evidence import Closed, Decided, Relation
 from idetic.gates.gate import Pipeline
 from idetic.lifecycle.promotion import PromotionPass, decisions, target
@@ -27,12 +27,28 @@ from idetic.lifecycle.promotion_inputs import (
     policy_of,
     session_statements,
 )
-from idetic.model import Capability, Decision, Entry, EntryState, Place, Tier, Typology
+from idetic.model import (
+    Capability,
+    Decision,
+    EntryState,
+    Place,
+    PrincipalKind,
+    Tier,
+    Typology,
+)
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import PromotionPath, ScopeEnd
 from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction, ScopeRow, StoredEntry
-from idetic.store.steps import AddStep, CloseStep, LinkStep, RecurStep, Step, drop_steps
+from idetic.store.steps import (
+    AddStep,
+    CloseStep,
+    LinkStep,
+    RecurStep,
+    Step,
+    drop_steps,
+    evidence_steps,
+)
 from idetic.telemetry import span
 from idetic.verbs.authorization import require
 from idetic.verbs.declaration import McpTool, post, verb
@@ -60,13 +76,22 @@ BATCH = 100
 async def close_scope(binding: Binding, reason: str = "closed") -> Closed:
     """End the scope: what it holds is compounded or promoted, the rest goes.
 
-    It takes no more writes. Closing twice is fine: the second finds nothing to do.
+    It takes no more writes. Closing twice is fine: the second finds nothing to do. An agent
+    closes what it opened; operators and maintenance close anything.
     """
-    return await close_at(binding, binding.gated_reason(reason))
+    return await close_at(binding, binding.gated_reason(reason), own=_closes_own_alone(binding))
 
 
-async def close_at(binding: Binding, reason: str) -> Closed:
-    """End the scope of a place; a second close finds nothing to do and says so."""
+def _closes_own_alone(binding: Binding) -> bool:
+    """Whether the principal may end only what it began: others' work goes with their scope."""
+    return binding.scope.principal.kind is PrincipalKind.AGENT
+
+
+async def close_at(binding: Binding, reason: str, *, own: bool = False) -> Closed:
+    """End the scope of a place; a second close finds nothing to do and says so.
+
+    With `own` it must be the principal's own, or within a session that is.
+    """
     require(binding.spec, binding.scope, Capability.OBSERVE)
     place = binding.place
     wanted = place.interaction_id or place.session_id
@@ -75,7 +100,22 @@ async def close_at(binding: Binding, reason: str) -> Closed:
     # The model runs before the anchor is held: other writers wait for the lock, not for it.
     profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
     async with binding.hold() as tx:
+        if own:
+            await _check_opened(tx, wanted)
         return await _close(binding, tx, wanted, reason, profile_id)
+
+
+async def _check_opened(tx: AnchorTransaction, wanted: UUID) -> None:
+    """Refuse an agent that opened neither a scope nor its session; an unknown one is told later."""
+    own = [row for row in await tx.scopes(wanted) if row.id == wanted]
+    # The session that the row names: the caller's place may name another.
+    around = [row for one in own for row in await tx.scopes(one.session_id)]
+    openers = {row.opened_by for row in around if row.id in (wanted, own[0].session_id)}
+    if openers and tx.actor not in openers:
+        raise CapabilityRefused(
+            "An agent closes the sessions that it opened, and this one is another's.",
+            remedy="Whoever opened it closes it, or an operator or maintenance.",
+        )
 
 
 async def _close(
@@ -103,7 +143,9 @@ async def _close_interaction(
     own = await tx.stored_where("in_interaction", **place)
     session = await tx.stored_where("in_session", session_id=row.session_id)
     gate = binding.engine.gates.at(Boundary.INTERACTION_END)
-    steps = compound(tx.spec, gate, own, session, row.session_id)
+    steps, into = compound(tx.spec, gate, own, session, row.session_id)
+    kept = {one.id for one in own if one.rests or one.built_on} | into.keys()
+    steps += parting_steps(tx, own, kept, "its interaction ended", into)
     return await _closed(binding, tx, row, reason, steps)
 
 
@@ -145,8 +187,12 @@ async def _promotion_steps(
         # What matches an entry by its words speaks of that entry's claim.
         claim = heard.claim if match is None else match.entry.claim
         work.settle(heard, [] if claim is None else about.setdefault(claim.key, []), match)
-    left = leaving(tx.spec, await tx.stored_where("transient", session_id=session_id))
-    return work.steps + drop_steps(left, "its session ended", work.into)
+    left = await tx.stored_where("transient", session_id=session_id)
+    kept = {one.id for one in left if one.rests or one.built_on} | work.into.keys()
+    # What stays keeps what it was made of.
+    for sources in (await tx.lineage(kept & {one.id for one in left})).values():
+        kept |= {one.source_id for one in sources}
+    return work.steps + parting_steps(tx, left, kept, "its session ended", work.into)
 
 
 async def _closed(
@@ -211,8 +257,8 @@ def compound(
     own: Sequence[StoredEntry],
     session: Sequence[StoredEntry],
     session_id: UUID,
-) -> list[Step]:
-    """The steps that carry an interaction's entries into its session and let the rest go."""
+) -> tuple[list[Step], dict[UUID, UUID]]:
+    """The steps that carry an interaction's entries into its session, and what went into what."""
     made: list[Step] = []
     into: dict[UUID, UUID] = {}
     for typology in spec.typology.at(Tier.INTERACTION):
@@ -234,7 +280,7 @@ def compound(
             made.append(step)
             if step.decision is not Decision.REJECT and step.entry_id is not None:
                 into |= dict.fromkeys((k.id for k in new), step.entry_id)
-    return made + drop_steps(leaving(spec, own), "its interaction ended", into)
+    return made, into
 
 
 def _again(there: StoredEntry, new: Sequence[StoredEntry]) -> LinkStep:
@@ -266,14 +312,27 @@ def _carry(
     )
 
 
-def leaving(spec: MemorySpec, stored: Iterable[StoredEntry]) -> list[Entry]:
-    """The entries that go with their scope: transient, and nothing rests on them."""
-    return [
-        k.entry
+def parting_steps(
+    tx: AnchorTransaction,
+    stored: Iterable[StoredEntry],
+    kept: Container[UUID],
+    reason: str,
+    into: Mapping[UUID, UUID],
+) -> list[Step]:
+    """The steps at the end of a scope: what something rests on stays as evidence, the rest goes.
+
+    What an action or a contradiction is about stays as it is.
+    """
+    left = [
+        k
         for k in stored
         if not k.rests
-        and spec.lifecycle_of(k.entry.tier, k.entry.typology).at_scope_end is ScopeEnd.DROP
+        and tx.spec.lifecycle_of(k.entry.tier, k.entry.typology).at_scope_end is ScopeEnd.DROP
     ]
+    gone = [k.entry for k in left if k.id not in kept]
+    stays = [k.entry for k in left if k.id in kept and _is_live(k)]
+    why = f"{reason}; it stays as evidence"
+    return drop_steps(gone, reason, into) + evidence_steps(stays, why, into, tx.at)
 
 
 def _is_live(stored: StoredEntry) -> bool:

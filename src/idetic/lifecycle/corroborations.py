@@ -12,10 +12,9 @@ from uuid import UUID
 from idetic.engine import Binding
 from idetic.errors import WritePolicyRefused
 from idetic.evidence import Corroboration, Decided, SourceType
-from idetic.gateway.content import check_provenance
-from idetic.ids import uuid7
 from idetic.lifecycle.promotion import PromotionPass, decisions
-from idetic.lifecycle.promotion_inputs import beside, supported_entries
+from idetic.lifecycle.promotion_inputs import SupportedEntry, beside, supported_entries
+from idetic.lifecycle.verified_source import VerifiedSource, verified_source
 from idetic.model import Capability, Receipt, Tier
 from idetic.spec.primitives import Boundary
 from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction
@@ -30,66 +29,85 @@ BATCH = 200
     capability=Capability.CORROBORATE,
     writes=True,
     http=post("/entries/{entry_id}/corroborations", "maturing"),
-    examples=("idetic corroborate ENTRY_ID observation SOURCE_ID {scope}",),
+    examples=("idetic corroborate ENTRY_ID --source OBSERVATION_ID {scope}",),
+    describes={
+        "source": "An entry of this anchor that says the same; an operator may also name a "
+        "canonical row, or nothing.",
+        "holds": "False for a source that should have confirmed the entry and says otherwise.",
+    },
 )
 async def corroborate(
     binding: Binding,
     entry_id: UUID,
-    source_type: SourceType,
-    source_ref: UUID,
+    source: UUID | None = None,
     *,
     holds: bool = True,
     notes: str | None = None,
-    provenance: dict[str, str] | None = None,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Add a source that confirms an entry or, with `holds=False`, fails to; each counts once."""
+    """Add a source that confirms an entry or, with `holds=False`, says otherwise.
+
+    What kind of source it is follows from who calls: an operator gives his word, an agent points
+    to an observation, and without one only infers, which never counts. Each source counts once.
+    """
     if not binding.spec.references.corroborations:
         raise WritePolicyRefused(
             f"{binding.spec.title} keeps no corroborations.",
             remedy="Declare `references.corroborations: true` in the spec, and apply it.",
         )
-    principal = binding.scope.principal
-    found = Corroboration(
-        uuid7(),
-        source_type,
-        source_ref,
-        binding.engine.clock.now(),
-        str(principal.name),
-        principal.origin,
-        binding.place.session_id,
-        None if notes is None else binding.gated_reason(notes, "notes", MAX_NOTES),
-        provenance=check_provenance(binding.spec, provenance),
-    )
+    said = None if notes is None else binding.gated_reason(notes, "notes", MAX_NOTES)
     call: dict[str, Any] = {
         "verb": "corroborate",
         "memory": str(entry_id),
-        "source": [source_type.value, str(source_ref)],
+        "source": None if source is None else str(source),
         "holds": holds,
-        "notes": found.notes,
+        "notes": said,
     }
     async with binding.hold() as tx:
         if known := await binding.replayed(tx, idempotency_key, call):
             return known
-        steps = await _weighed(binding, tx, entry_id, found, holds=holds)
+        (supported,) = await supported_entries(tx, [await tx.entry(entry_id)])
+        found = await verified_source(tx, supported, source, holds=holds, notes=said)
+        steps = await _weighed(binding, tx, supported, found, holds=holds)
         return await binding.settle_once(tx, steps, idempotency_key, call)
 
 
 async def _weighed(
-    binding: Binding, tx: AnchorTransaction, entry_id: UUID, found: Corroboration, *, holds: bool
+    binding: Binding,
+    tx: AnchorTransaction,
+    supported: SupportedEntry,
+    found: VerifiedSource,
+    *,
+    holds: bool,
 ) -> list[Step]:
-    """The corroboration, whose link is the receipt, and then what it sets in motion."""
-    (supported,) = await supported_entries(tx, [await tx.entry(entry_id)])
+    """The corroborations, whose first link is the receipt, and then what they set in motion."""
     entry = supported.entry
     work = PromotionPass(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
     if not holds:
-        work.fail(supported, found)
-    elif found.source not in {one.source for one in supported.sources}:
-        supported.sources.append(found)
-        work.steps.append(CorroborateStep("corroborated", "it was confirmed", found, entry=entry))
+        for one in found.voices:
+            work.fail(supported, one)
+    elif new := [one for one in found.voices if _is_new(one, supported)]:
+        supported.sources += new
+        why, sources = "it was confirmed", found.lineage
+        for one in new:
+            work.steps.append(CorroborateStep("corroborated", why, one, sources, entry=entry))
+            # Once names them all.
+            sources = ()
         if entry.tier is Tier.PERSISTENT:
             work.weigh(supported, await beside(tx, supported))
     return work.steps or [LinkStep("replayed", "this source was already counted", entry=entry)]
+
+
+def _is_new(found: Corroboration, supported: SupportedEntry) -> bool:
+    """Whether a source adds something: an operator's word does each time, for it is a new day's.
+
+    Not with the same thing to go by: that was told.
+    """
+    if found.source_type is not SourceType.OPERATOR_INPUT:
+        return found.source not in {one.source for one in supported.sources}
+    return (found.source_ref, found.source_by) not in {
+        (one.source_ref, one.source_by) for one in supported.sources
+    }
 
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/candidates/promote", "upkeep"))

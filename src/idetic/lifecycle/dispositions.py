@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from idetic.engine import Binding
-from idetic.errors import EntryNotFound, InputError, TransitionRefused
-from idetic.evidence import Corroboration, Disposition, Outcome, SourceType
-from idetic.ids import uuid7
+from idetic.errors import CapabilityRefused, EntryNotFound, InputError, TransitionRefused
+from idetic.evidence import Disposition, Outcome
+from idetic.lifecycle.observations import check_pinnable
 from idetic.lifecycle.promotion import PromotionPass
 from idetic.lifecycle.promotion_inputs import SupportedEntry, beside, supported_entries
-from idetic.model import Capability, EntryState, Receipt, Tier, Typology
+from idetic.lifecycle.verified_source import operator_word
+from idetic.model import Capability, EntryState, PrincipalKind, Receipt, Tier, Typology
 from idetic.spec.primitives import Boundary
 from idetic.store.anchor_scans import due_entries, due_part
 from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction
@@ -100,6 +101,7 @@ async def _disposed(
         told = {"cause": "disposition"}
         return [TurnStep("archived", reason, {"archived_at": tx.at}, entry=entry, detail=told)]
     if outcome is Outcome.EXEMPT:
+        check_pinnable(tx.scope, [entry])
         return [TurnStep("exempted", reason, {"exempt_at": tx.at}, entry=entry)]
     if outcome is Outcome.RECORROBORATE:
         return [_confirmed(tx, supported, reason)]
@@ -112,10 +114,12 @@ def _confirmed(tx: AnchorTransaction, supported: SupportedEntry, reason: str) ->
         raise TransitionRefused(
             f"{tx.spec.title} keeps no corroborations.", remedy="Exempt the entry, or archive it."
         )
-    origin, word = tx.scope.principal.origin, SourceType.OPERATOR_INPUT
-    # No row stands behind an operator's word, so its source is a new id.
-    found = Corroboration(uuid7(), word, uuid7(), tx.at, tx.actor, origin, notes=reason)
-    return CorroborateStep("corroborated", reason, found, entry=supported.entry)
+    if tx.scope.principal.kind is not PrincipalKind.OPERATOR:
+        raise CapabilityRefused(
+            "Only an operator's word confirms an entry that is due.",
+            remedy="Let an operator decide, or corroborate it with an observation.",
+        )
+    return CorroborateStep("corroborated", reason, operator_word(tx, reason), entry=supported.entry)
 
 
 async def _promoted(

@@ -1,8 +1,9 @@
 """When an observation only repeats what its session was shown, decided by its words alone.
 
 An agent that writes down what it has just read has seen nothing. The rule is that of `duplicates`,
-without vectors: equal words, or the same claim in nearly the same words. So a correction, which
-differs in one number or one "not", is never taken for an echo.
+without vectors: equal words, or the same claim in nearly the same words; and, told apart as such,
+a paraphrase that only puts some of them into another form. So a correction, which differs in one
+number, one "not" or one noun, is never taken for an echo.
 """
 
 from __future__ import annotations
@@ -10,40 +11,29 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-from uuid import UUID
+from dataclasses import replace
 
+from idetic.folding import characters, letters
 from idetic.gateway.gateway import EchoCheck
 from idetic.gateway.write_items import WriteItem
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, read
+from idetic.lifecycle.paraphrases import Echo, Paraphrases
 from idetic.lifecycle.promotion_inputs import policy_of
 from idetic.model import Claim, Place, Scope
 from idetic.recall.evidence import QUOTE, seen, visible
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.entries import Entries, Shown
 
-# The line of provenance and the headings that stand around quoted evidence in a context.
-_FRAME = re.compile(r"\[[0-9a-f]{8} \w+/\w+;.*\].*:|# (?:interaction|session|persistent)")
+# What stands around the words of an entry in a context: its line of provenance, that of its
+# attribution, and the headings.
+_FRAME = re.compile(
+    r"\[[0-9a-f]{8} \w+/\w+;.*\].*:|# (?:interaction|session|persistent)"
+    r'|(?:> ?)?by "(?:[^"\\]|\\.)*"(?:; (?:said by|claim) .*)?:'
+)
+
+_NUMBER = re.compile(r"[-+<>=~]*\d[\d.,:/%]*")
 
 Words = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Echo:
-    """An observation that repeats entries: which, how alike the words are, and why it counts."""
-
-    echo_of: tuple[UUID, ...]
-    trigram: float
-    why: str
-
-    def as_data(self) -> dict[str, Any]:
-        """For the ledger: ids, a number and a reason, never content."""
-        return {
-            "echo_of": [str(entry_id) for entry_id in self.echo_of],
-            "trigram": round(self.trigram, 4),
-            "why": self.why,
-        }
 
 
 def echo_check(spec: MemorySpec, entries: Entries) -> EchoCheck:
@@ -70,11 +60,15 @@ class Echoes:
         self._policy = policy_of(spec)
         self._by_words: defaultdict[Words, list[Shown]] = defaultdict(list)
         self._by_claim: defaultdict[Claim, list[Shown]] = defaultdict(list)
+        self._by_letters: dict[tuple[str, Words], Shown] = {}
+        self._paraphrases = Paraphrases(self._policy)
         for one in shown:
             # Also as it was rendered, with what hides in it spelled out.
             for text in dict.fromkeys((one.text, visible(one.text))):
                 known = Shown(one.entry_id, bare(text), one.claim)
                 self._by_words[_words(known.text)].append(known)
+                self._by_letters.setdefault(_letters(known.text), known)
+                self._paraphrases.add(known)
                 if one.claim is not None:
                     self._by_claim[one.claim.normalised()].append(known)
 
@@ -101,7 +95,13 @@ class Echoes:
         if claim is not None:
             near += self._by_claim.get(claim.normalised(), ())
         echoes = (self._compared(text, claim, one) for one in near)
-        return next((echo for echo in echoes if echo is not None), None)
+        found = next((echo for echo in echoes if echo is not None), None)
+        if found is not None or claim is not None:
+            return found
+        same = self._by_letters.get(_letters(text))
+        if same is not None:
+            return Echo((same.entry_id,), 1.0, "the same letters")
+        return self._paraphrases.of(text)
 
     def _compared(self, text: str, claim: Claim | None, one: Shown) -> Echo | None:
         """The echo that a text is of one shown entry, or None if it says something of its own."""
@@ -121,11 +121,16 @@ class Echoes:
 
 
 def bare(text: str) -> str:
-    """A text without the marks of a quotation, and without what nobody can see."""
-    lines = (line.strip() for line in seen(text).split("\n"))
+    """A text in plain characters, without the marks of a quotation and what nobody can see."""
+    lines = (line.strip() for line in characters(seen(text)).split("\n"))
     return "\n".join(
         line.removeprefix(QUOTE.strip()).strip() for line in lines if not _FRAME.fullmatch(line)
     )
+
+
+def _letters(text: str) -> tuple[str, Words]:
+    """The letters, wherever the spaces are; with the numbers as they stand, 1.5 being no 15."""
+    return letters(text), tuple(_NUMBER.findall(text))
 
 
 def _words(text: str) -> Words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -126,7 +127,11 @@ async def tally(
         )
     narrowed, asked = within(binding.spec, question_envelope(binding.spec, where))
     parts, entries = {"where": narrowed}, binding.engine.entries
-    return dict(await entries.rows(binding.scope, "tally", parts, key=key, **asked))
+    counts: Counter[str] = Counter()
+    # Here the values of an envelope are keys of the answer; those that lost the same are one.
+    for value, count in await entries.rows(binding.scope, "tally", parts, key=key, **asked):
+        counts[binding.shown({key: value})[key]] += count
+    return dict(counts)
 
 
 @verb(

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.erasure import MAX_IDENTIFIER, Erased, Kept, Subject
 from idetic.errors import InputError
+from idetic.folding import characters
 from idetic.ids import uuid7
 from idetic.model import Capability, Decision, Entry, Receipt, Scope
 from idetic.store import erasure_rows
 from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.audit_rows import links_telling_reads, reads_left
 from idetic.store.erasure_rows import ErasureTargets
 from idetic.store.steps import LinkStep, Step, TurnStep
+from idetic.store.threads import erase_threads
 from idetic.verbs.arguments import SHORT, Wire, check_text
 from idetic.verbs.declaration import post, verb
 
@@ -30,6 +32,11 @@ _CHAINED = "the chain is over it: changing it would break every link after it"
 _ACTED = "it says who acted; it is no content, and the ledger vouches for it"
 _PROVIDED = "it is declared provenance, a label and no content"
 _ANCHOR = "it is the key of the anchor itself; every row carries it"
+_QUEUED = "a job names its anchor and ids of it, and no content; it goes when it is done"
+_DEAD = "the trigram, word and vector indexes lead to dead rows until the next vacuum"
+_MOST_JOBS = 1_000
+# No row that can be read, so it counts none.
+DEAD_ROWS = [Kept("memory", "indexes", 0, _DEAD)]
 _ACTOR_ENDS = "_by"
 SHORTEST = 3
 # Scripts that put no space between words, or join particles to a name: there a neighbour says
@@ -63,6 +70,7 @@ ErasedSubject = Annotated[
     examples=(
         'idetic erase --reason "request 17" --yes {scope} < identifiers.txt',
         'idetic erase "Zora Quell" zora@quell.example --reason "request 17" --yes {scope}',
+        'idetic erase --all --reason "request 17" {scope}',
     ),
 )
 async def erase(
@@ -86,25 +94,31 @@ async def erase(
     call = {"verb": "erase", "reason": reason, "subject": names}
     async with binding.hold() as tx:
         if known := await binding.replayed(tx, idempotency_key, call):
-            return _erased(known)
+            return erased_of(known)
         targets = await _targets(tx, mentions)
-        kept = await _kept(tx, mentions)
+        columns, links = await _kept_columns(tx, mentions), await _naming_links(tx, mentions)
         receipt = uuid7()
-        stored = await tx.stored(targets.entries)
-        await binding.settle(tx, [_erased_link(tx, one.entry, reason, receipt) for one in stored])
-        removed: dict[str, list[str]] = {}
-        if targets.found:
-            entries = {"memory": [str(one) for one in targets.entries]} if targets.entries else {}
-            removed = entries | await erasure_rows.empty(tx, targets)
+        removed = await emptied(binding, tx, targets, reason, receipt)
+        # Somebody may have given a name as the reason, of these entries or of any other link.
+        named = await erasure_rows.unsay_links(tx, links.get("reason", ()))
+        about, witness = await erasure_rows.unsay(tx, targets.entries)
+        threads = await erase_threads(tx, mentions.anywhere)
+        removed |= {"ledger": [str(position) for position in sorted(named)]} if named else {}
+        removed |= {"checkpoints": list(threads.removed)} if threads.removed else {}
+        keys = _kept_keys(tx, mentions)
+        kept = [*columns, *_kept_links(links, named), *threads.kept, *keys]
+        kept += await kept_jobs(binding) if keys else []
+        kept += DEAD_ROWS if targets.entries else []
         told = {
             "entries": [str(one) for one in targets.entries],
             "removed": removed,
             "kept": [one.as_data() for one in kept],
+            **(witness if named or about else {}),
         }
         decision = Decision.DELETE if removed else Decision.NOOP
         why = reason if removed else "nothing found"
         last = LinkStep("erasure", why, decision=decision, receipt=receipt, detail=told)
-        return _erased(await binding.settle_once(tx, [last], idempotency_key, call))
+        return erased_of(await binding.settle_once(tx, [last], idempotency_key, call))
 
 
 async def _targets(tx: AnchorTransaction, mentions: Mentions) -> ErasureTargets:
@@ -131,6 +145,27 @@ async def _naming(tx: AnchorTransaction, what: str, mentions: Mentions) -> list[
     return [one for one, *texts in rows if mentions.within(*texts)]
 
 
+async def emptied(
+    binding: Binding, tx: AnchorTransaction, targets: ErasureTargets, reason: str, receipt: UUID
+) -> dict[str, list[str]]:
+    """Empty some targets for good, each entry with a link of its own; the ids by table."""
+    stored = await tx.stored(targets.entries)
+    await binding.settle(tx, [_erased_link(tx, one.entry, reason, receipt) for one in stored])
+    if not targets.found:
+        return {}
+    entries = {"memory": [str(one) for one in targets.entries]} if targets.entries else {}
+    told = await links_telling_reads(tx, targets.entries)
+    removed = await erasure_rows.empty(tx, targets)
+    if told:
+        # Those links count reads that are gone now: this one says what is left of them.
+        left = {"reads_left": await reads_left(tx, told)}
+        went = LinkStep(
+            "reads_erased", reason, decision=Decision.DELETE, receipt=receipt, detail=left
+        )
+        await binding.settle(tx, [went])
+    return entries | removed
+
+
 def _erased_link(tx: AnchorTransaction, entry: Entry, reason: str, receipt: UUID) -> Step:
     """The link of one entry: that it was erased, by whom and why, and nothing of what it said."""
     gone = Decision.DELETE
@@ -140,30 +175,49 @@ def _erased_link(tx: AnchorTransaction, entry: Entry, reason: str, receipt: UUID
     return TurnStep("erased", reason, changes, entry=entry, decision=gone, receipt=receipt)
 
 
-async def _kept(tx: AnchorTransaction, mentions: Mentions) -> list[Kept]:
-    """What names the subject and stays: links of the chain, who acted, labels, the anchor."""
+async def _kept_columns(tx: AnchorTransaction, mentions: Mentions) -> list[Kept]:
+    """Columns that name the subject and stay: who acted, and labels."""
     found: dict[tuple[str, str], int] = {}
     for table, column, value, count in await erasure_rows.kept_columns(tx, mentions.runs):
         if mentions.within(value):
             found[table, column] = found.get((table, column), 0) + count
-    kept = [
+    return [
         Kept(table, column, count, _ACTED if column.endswith(_ACTOR_ENDS) else _PROVIDED)
         for (table, column), count in found.items()
     ]
+
+
+async def _naming_links(tx: AnchorTransaction, mentions: Mentions) -> dict[str, list[int]]:
+    """The links of the chain that name the subject, by the column that does."""
     links: dict[str, list[int]] = {}
     for position, *parts in await erasure_rows.naming(tx, "told", mentions.runs):
         for column, part in zip(("reason", "actor", "detail"), parts, strict=True):
             if mentions.within(part):
                 links.setdefault(column, []).append(position)
-    kept += [
-        Kept("ledger", column, len(at), _CHAINED, tuple(sorted(at))) for column, at in links.items()
-    ]
-    kept += [
+    return links
+
+
+def _kept_links(links: Mapping[str, Sequence[int]], unsaid: Collection[int]) -> Iterator[Kept]:
+    """What the chain still says of the subject: who acted, details, and why it was erased."""
+    for column, positions in links.items():
+        left = set(positions) - (set(unsaid) if column == "reason" else set())
+        if left:
+            yield Kept("ledger", column, len(left), _CHAINED, tuple(sorted(left)))
+
+
+def _kept_keys(tx: AnchorTransaction, mentions: Mentions) -> list[Kept]:
+    """The keys of the anchor that name the subject."""
+    return [
         Kept("anchors", name, 1, _ANCHOR)
         for name, value in tx.scope.anchor.items()
         if mentions.within(value)
     ]
-    return kept
+
+
+async def kept_jobs(binding: Binding) -> list[Kept]:
+    """The jobs of this anchor that wait, run or failed: their arguments have the anchor's keys."""
+    found = await binding.engine.queue.jobs(binding.scope, None, None, _MOST_JOBS, None)
+    return [Kept("jobs", "args", len(found), _QUEUED)] if found else []
 
 
 def _digest(mentions: Mentions, scope: Scope, key: str | None) -> str | None:
@@ -175,23 +229,19 @@ def _digest(mentions: Mentions, scope: Scope, key: str | None) -> str | None:
     return hashlib.scrypt(names.encode(), salt=salt.encode(), n=2**14, r=8, p=1).hex()
 
 
-def _erased(receipt: Receipt) -> Erased:
+def erased_of(receipt: Receipt) -> Erased:
     """What an erasure removed and kept, read off its receipt; a repeated call gets the same."""
     detail = receipt.detail
     removed = {table: tuple(ids) for table, ids in detail["removed"].items()}
     kept = [Kept(**(one | {"positions": tuple(one["positions"])})) for one in detail["kept"]]
     entries: Sequence[str] = detail["entries"]
-    return Erased(receipt, tuple(map(UUID, entries)), removed, tuple(kept))
+    spared = tuple(map(UUID, detail.get("spared", ())))
+    return Erased(receipt, tuple(map(UUID, entries)), removed, tuple(kept), spared)
 
 
 def folded(text: str) -> str:
-    """A text as it is compared."""
-    if not text.isascii():
-        shown = (c for c in text if unicodedata.category(c) != "Cf")
-        text = unicodedata.normalize("NFKC", "".join(shown))
-        text = unicodedata.normalize("NFKC", text.casefold())
-        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
-    return " ".join(text.casefold().split())
+    """A text as it is compared: its characters folded as everywhere, and its case."""
+    return " ".join(characters(text).casefold().split())
 
 
 class Mentions:
@@ -213,6 +263,14 @@ class Mentions:
         """
         longest = (max(_RUN.findall(name), key=len, default="") for name in self.names)
         return sorted({run for run in longest if run})
+
+    def anywhere(self, text: str) -> bool:
+        """Whether a text holds an identifier at all, also as part of a longer word.
+
+        For packed values, in which a length may stand before a text like a letter of it.
+        """
+        shown = folded(text)
+        return any(name in shown for name in self.names)
 
     def within(self, *values: object) -> bool:
         """Whether any of some texts, or of the values of a document, names the subject."""
@@ -252,4 +310,6 @@ def _whole(name: str) -> str:
     if strict:
         before += f"(?<!{_WORD}{_JOINERS})"
         after += f"(?!{_JOINERS}{_WORD})"
-    return f"{before}{re.escape(name)}{after}"
+        return f"{before}{re.escape(name)}{after}"
+    # Between the words of a name may stand what somebody put there, or nothing.
+    return before + r"[\W_]{0,3}".join(map(re.escape, name.split(" "))) + after

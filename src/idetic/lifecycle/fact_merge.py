@@ -55,7 +55,8 @@ class FactMerge:
     def _rank(self, known: StoredEntry) -> tuple[Any, ...]:
         """Sources are carried to the fact that stays; its claim, trust and exemption are not."""
         entry = known.entry
-        support = len(self.supported[known.id].independent())
+        rule = policy_of(self.spec).independence
+        support = len(self.supported[known.id].independent(rule))
         return (entry.claim is None, -entry.trust, entry.exempt_at is None, -support, known.id)
 
     def judged(self, known: Sequence[StoredEntry], answer: ConflictAnswered) -> None:

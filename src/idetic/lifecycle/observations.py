@@ -9,17 +9,21 @@ from typing import Any
 from uuid import UUID
 
 from idetic.engine import Binding
-from idetic.errors import InputError
+from idetic.errors import CapabilityRefused, InputError
 from idetic.gateway.gateway import raise_if_rejected
+from idetic.lifecycle.lifetimes import with_lifetimes
 from idetic.model import (
     Capability,
     Claim,
     Decision,
+    Entry,
     Observation,
     Origin,
     Place,
+    PrincipalKind,
     Receipt,
     Ref,
+    Scope,
     Tier,
     Typology,
 )
@@ -70,12 +74,12 @@ async def observe(  # noqa: PLR0913 - all that may be said of an observation
     told = (envelope, tuple(refs), claim, provenance, valid_at, heard_from, speaker)
     seen = Observation(text, *told, idempotency_key)
     place, gateway = binding.place, binding.engine.gateway
-    items = gateway.items(binding.scope, place.tier, typology, [seen])
+    items = await gateway.prepared(binding.scope, place.tier, typology, [seen])
     receipts = await gateway.admit(binding.scope, place, items)
     raise_if_rejected(receipts[0])
     if binding.engine.embed_inline:
         await _embed_inline(binding, receipts, [seen], place.tier, typology)
-    return receipts[0]
+    return with_lifetimes(binding.spec, place.tier, typology, [seen], receipts)[0]
 
 
 @verb(
@@ -101,11 +105,11 @@ async def observe_many(
     """
     seen = _numbered(observations, idempotency_key)
     place, gateway = binding.place, binding.engine.gateway
-    items = gateway.items(binding.scope, place.tier, typology, seen)
+    items = await gateway.prepared(binding.scope, place.tier, typology, seen)
     receipts = await gateway.admit(binding.scope, place, items)
     if binding.engine.embed_inline:
         await _embed_inline(binding, receipts, seen, place.tier, typology)
-    return receipts
+    return with_lifetimes(binding.spec, place.tier, typology, seen, receipts)
 
 
 @verb(
@@ -165,11 +169,11 @@ async def _preferred(binding: Binding, stated: Sequence[Observation]) -> list[Re
     """Admit preferences to persistent procedural memory; embed them now where that is set."""
     cell = (Tier.PERSISTENT, Typology.PROCEDURAL)
     place, gateway = Place(binding.place.session_id), binding.engine.gateway
-    items = gateway.items(binding.scope, *cell, stated, "preferred")
+    items = await gateway.prepared(binding.scope, *cell, stated, "preferred")
     receipts = await gateway.admit(binding.scope, place, items)
     if binding.engine.embed_inline:
         await _embed_inline(binding, receipts, stated, *cell)
-    return receipts
+    return with_lifetimes(binding.spec, *cell, stated, receipts)
 
 
 def _numbered(many: Sequence[Observation], key: str | None) -> list[Observation]:
@@ -182,6 +186,12 @@ def _numbered(many: Sequence[Observation], key: str | None) -> list[Observation]
     ]
 
 
+def _is_kept_from_questions(one: Observation) -> bool:
+    """Whether it is part of a document that asked for no vector; as `Family.searched` has it."""
+    told = one.envelope or {}
+    return "version" in told and told.get("ranked") == "no"
+
+
 async def _embed_inline(
     binding: Binding,
     receipts: Sequence[Receipt],
@@ -191,7 +201,11 @@ async def _embed_inline(
 ) -> None:
     """Embed what was just written. The write stands either way."""
     pairs = zip(receipts, seen, strict=True)
-    new = [(receipt.entry_id, one.text) for receipt, one in pairs if receipt.decision in _WROTE]
+    new = [
+        (receipt.entry_id, one.text)
+        for receipt, one in pairs
+        if receipt.decision in _WROTE and not _is_kept_from_questions(one)
+    ]
     await binding.engine.embedding.written(binding.scope, new, tier, typology)
 
 
@@ -241,6 +255,17 @@ async def archive(
     return await binding.engine.gateway.call(binding.scope, "turn", call, idempotency_key)
 
 
+def check_pinnable(scope: Scope, entries: Iterable[Entry]) -> None:
+    """Refuse an agent that would keep an operator's word from ageing: it is the operator's."""
+    if scope.principal.kind is not PrincipalKind.AGENT:
+        return
+    if any(entry.origin is Origin.OPERATOR for entry in entries):
+        raise CapabilityRefused(
+            "An agent does not exempt what an operator stated.",
+            remedy="An operator decides how long it holds.",
+        )
+
+
 @verb(
     capability=Capability.EXEMPT,
     writes=True,
@@ -253,6 +278,10 @@ async def exempt(
 ) -> Receipt:
     """Mark an entry exempt from decay and disposition."""
     call = {"verb": "exempt", "memory": str(entry_id), "reason": binding.gated_reason(reason)}
+    if binding.scope.principal.kind is PrincipalKind.AGENT:
+        # Where an entry came from never changes, so it may be read before.
+        found = await binding.engine.entries.entries(binding.scope, "get", memory_id=entry_id)
+        check_pinnable(binding.scope, found)
     return await binding.engine.gateway.call(binding.scope, "turn", call, idempotency_key)
 
 

@@ -54,6 +54,8 @@ class PromotionPass:
     spec: MemorySpec
     sanitize: Pipeline
     at: datetime
+    # Whether an entry holds since its own time, and not since it was promoted: people say when.
+    dated: bool = False
     steps: list[Step] = field(default_factory=list)
     into: dict[UUID, UUID] = field(default_factory=dict)
 
@@ -82,12 +84,12 @@ class PromotionPass:
         self, supported: SupportedEntry, about: Sequence[SupportedEntry] = ()
     ) -> list[GateResult]:
         """What each of the four gates says about an entry now."""
-        found = supported.independent()
         policy = policy_of(self.spec)
+        found = supported.independent(policy.independence)
         if supported.entry.typology is Typology.PROCEDURAL:
             need = self.spec.writes_of(Tier.PERSISTENT, Typology.PROCEDURAL).min_confidence
             others = (s for s in about if s.live and s.value != supported.value)
-            against = sum(len(other.independent()) for other in others)
+            against = sum(len(other.independent(policy.independence)) for other in others)
             counted = confidence(len(found), against, need)
         else:
             counted = corroboration(found, policy.min_corroborations)
@@ -125,9 +127,11 @@ class PromotionPass:
             return
         replaced = [s for s in about if s.is_conflict(supported)]
         changes: dict[str, Any] = {"candidate": False}
+        since = self.at
         if replaced:
-            # Until now, what it replaces has held.
-            changes["valid_at"] = self.at
+            # Until then, what it replaces has held.
+            since = (supported.entry.valid_at if self.dated else None) or self.at
+            changes["valid_at"] = since
             detail["replaces"] = [str(s.id) for s in replaced]
         why = forced or "every gate passed"
         step = TurnStep("promoted", why, changes, entry=supported.entry, detail=detail)
@@ -135,7 +139,8 @@ class PromotionPass:
         supported.entry = replace(supported.entry, candidate=False)
         rule = self.spec.conflict_of(Tier.PERSISTENT, supported.entry.typology).rule
         for other in replaced:
-            self.steps += resolve_conflict(rule, other, supported, self.at, step.receipt)
+            ended = since if self.dated else None
+            self.steps += resolve_conflict(rule, other, supported, self.at, step.receipt, ended)
         if supported.entry.typology is Typology.SEMANTIC:
             self._to_meta(supported)
 
@@ -183,7 +188,7 @@ class PromotionPass:
         entry = supported.entry
         if policy.path is not PromotionPath.META_SEMANTIC or entry.meta_at is not None:
             return
-        found = supported.independent()
+        found = supported.independent(policy.independence)
         versions = _versions(found, self.spec.anchor.provenance)
         enough = len(versions) >= policy.min_versions and len(found) >= policy.min_corroborations
         if not enough or not entry.refs:
@@ -200,23 +205,26 @@ class PromotionPass:
         A weaker origin than the entry's own says nothing against it: repeating a poisoned tool
         output must not wear a stronger fact down.
         """
-        key = (one.source_type.value, str(one.source_ref))
+        key = (one.source_type.value, str(one.source[1]))
         if key in supported.failures or not one.source_type.independent:
             return
         if self.spec.trust_of(one.origin) < supported.entry.trust:
             return
-        supported.failures.add(key)
+        supported.failures[key] = one.voice
         # Where it came from, so that a roll-back of that source finds what it wore down.
         told = {"source_type": key[0], "source_ref": key[1], "origin": one.origin.value}
+        told["voice"] = one.voice
         if one.session_id is not None:
             told["session"] = str(one.session_id)
         entry, why = supported.entry, "a source says otherwise"
         self.steps.append(LinkStep("corroboration_failed", why, entry=entry, detail=told))
         policy = self.spec.lifecycle_of(Tier.PERSISTENT, entry.typology)
         cause = ArchiveCause.FAILED_CORROBORATIONS
-        often = len(supported.failures) >= policy.failed_corroborations
-        if supported.live and cause in policy.archive_on and often:
-            why = f"{len(supported.failures)} sources in a row said otherwise"
+        rule = policy_of(self.spec).independence
+        often = rule.counted(list(supported.failures.values()))
+        enough = often >= policy.failed_corroborations
+        if supported.live and cause in policy.archive_on and enough:
+            why = f"{often} sources in a row said otherwise"
             archived, because = {"archived_at": self.at}, {"cause": cause.value}
             step = TurnStep("archived", why, archived, entry=entry, detail=because)
             self.steps.append(step)
@@ -238,7 +246,8 @@ class PromotionPass:
         else:
             self._support(match, heard)
         if match is not None:
-            self.into |= dict.fromkeys((member.id for member in heard.members), match.id)
+            behind = (one.source_id for one in heard.lineage)
+            self.into |= dict.fromkeys((*behind, *(m.id for m in heard.members)), match.id)
             self.weigh(match, about)
         self._speak_against(heard, about)
 
@@ -248,8 +257,8 @@ class PromotionPass:
         known = {one.source for one in supported.sources}
         new = [one for one in heard.sources if one.source not in known]
         supported.sources += new
+        lineage = [replace(one, relation=Relation.RECURRED) for one in heard.lineage]
         if not self.spec.references.corroborations:
-            lineage = [replace(one, relation=Relation.RECURRED) for one in heard.lineage]
             why = "said again in another session"
             self.steps.append(RecurStep("recurred", why, lineage, entry=entry))
             return
@@ -257,7 +266,9 @@ class PromotionPass:
             supported.failures.clear()
         for one in new:
             why = "the same statement again"
-            self.steps.append(CorroborateStep("corroborated", why, one, entry=entry))
+            self.steps.append(CorroborateStep("corroborated", why, one, lineage, entry=entry))
+            # Once names them all.
+            lineage = []
         if not new:
             told = {"sources": [str(member.id) for member in heard.members]}
             why = "a source that was already counted"
@@ -320,13 +331,22 @@ class PromotionPass:
 
 
 def resolve_conflict(
-    rule: ConflictRule, other: SupportedEntry, by: SupportedEntry, at: datetime, receipt: UUID
+    rule: ConflictRule,
+    other: SupportedEntry,
+    by: SupportedEntry,
+    at: datetime,
+    receipt: UUID,
+    until: datetime | None = None,
 ) -> list[Step]:
-    """The steps that settle a conflict with what stood. Both stay, with the time each held."""
+    """The steps that settle a conflict with what stood. Both stay, with the time each held.
+
+    `until` is when the other one ceased to hold, if that is not now; never before it began to.
+    """
     if rule is ConflictRule.NOOP:
         return []
     transition, why = "invalidated", "another value of the same claim holds now"
-    changes: dict[str, Any] = {"invalid_at": at, "invalidated_at": at}
+    ended = at if until is None else max(until, other.entry.valid_at or until)
+    changes: dict[str, Any] = {"invalid_at": ended, "invalidated_at": at}
     if rule is ConflictRule.SUPERSEDE:
         transition, why = "superseded", "a later statement of the same claim"
         changes = {"superseded_at": at, "superseded_by": by.id}

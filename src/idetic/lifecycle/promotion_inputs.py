@@ -8,13 +8,21 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.evidence import Corroboration, GateResult, Lineage, PromotionGate, Relation, SourceType
+from idetic.evidence import (
+    Corroboration,
+    Failures,
+    GateResult,
+    Lineage,
+    PromotionGate,
+    Relation,
+    SourceType,
+)
 from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, group
 from idetic.model import Claim, Entry, EntryState, Origin, Ref, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.typology import ConsolidationMethod, PromotionPolicy
+from idetic.spec.typology import ConsolidationMethod, Independence, PromotionPolicy
 from idetic.store.anchor_scans import Near, alike, nearest
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 
@@ -42,6 +50,7 @@ def as_source(entry: Entry, relation: Relation) -> Lineage:
         entry.session_id,
         entry.interaction_id,
         {k: v for k, v in entry.provenance.items() if v is not None},
+        entry.created_by,
     )
 
 
@@ -60,9 +69,11 @@ def flattened(
 def observed(entry: Entry, lineage: LineageOf) -> Sequence[Lineage]:
     """The observations behind a session's entry: those it was made of, or itself; and echoes."""
     behind = lineage.get(entry.id, [])
+    # Nobody speaks by a copy, nor by what is gone: who said that was counted when it was brought.
+    heard = [one for one in behind if one.by]
     if any(one.relation is not Relation.RECURRED for one in behind):
-        return behind
-    return [as_source(entry, Relation.PROMOTED), *behind]
+        return heard
+    return [as_source(entry, Relation.PROMOTED), *heard]
 
 
 def source_ref(one: Lineage) -> UUID:
@@ -73,10 +84,10 @@ def source_ref(one: Lineage) -> UUID:
     return one.interaction_id or one.session_id or one.source_id
 
 
-def voice(one: Lineage, at: datetime, by: str) -> Corroboration:
+def voice(one: Lineage, at: datetime, by: str, notes: str | None = None) -> Corroboration:
     """An observation as a source that speaks for what was made of it."""
     kind, told = SourceType.OBSERVATION_EVENT, dict(one.provenance)
-    who = (at, by, one.origin, one.session_id)
+    who = (at, by, one.by, one.origin, one.session_id, notes)
     return Corroboration(uuid7(), kind, source_ref(one), *who, provenance=told)
 
 
@@ -139,7 +150,7 @@ class SupportedEntry:
 
     entry: Entry
     sources: list[Corroboration] = field(default_factory=list)
-    failures: set[tuple[str, str]] = field(default_factory=set)
+    failures: Failures = field(default_factory=dict)
     vector: Any = None
     live: bool = True
 
@@ -154,10 +165,11 @@ class SupportedEntry:
         claim = self.entry.claim
         return None if claim is None else claim.normalised().value
 
-    def independent(self) -> list[Corroboration]:
+    def independent(self, rule: Independence) -> list[Corroboration]:
         """The sources that count: each once, none withdrawn, nothing an agent only inferred."""
         left = (one for one in self.sources if one.withdrawn_at is None)
-        return distinct(one for one in left if one.source_type.independent)
+        found = distinct(one for one in left if one.source_type.independent)
+        return found[: rule.counted([one.source_by for one in found])]
 
     def is_conflict(self, other: SupportedEntry) -> bool:
         """Whether this entry stands, and claims another value of what the other one claims."""
@@ -234,8 +246,8 @@ def sanitization(pipeline: Pipeline, text: str) -> GateResult:
 
 def cross_context(sources: Sequence[Corroboration], need: int) -> GateResult:
     """More than one session says so."""
-    # A source outside any session is a context of its own.
-    have = len({one.session_id or one.source_ref for one in sources})
+    # Whoever speaks outside any session is one context, however often.
+    have = len({one.session_id or one.source_by for one in sources})
     why = f"{have} session{'' if have == 1 else 's'} agree, {need} needed"
     return GateResult(PromotionGate.CROSS_CONTEXT, have >= need, have, need, why)
 
@@ -283,7 +295,7 @@ async def supported_entries(
         SupportedEntry(
             one.entry,
             supported.get(one.id, []),
-            failures.get(one.id, set()),
+            failures.get(one.id, {}),
             one.vector,
             live=one.entry.state is EntryState.CURRENT,
         )

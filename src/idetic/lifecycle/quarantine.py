@@ -17,7 +17,12 @@ from idetic.evidence import PromotionGate
 from idetic.gates.gate import Gates
 from idetic.ids import uuid7
 from idetic.lifecycle.promotion import PromotionPass
-from idetic.lifecycle.promotion_inputs import SupportedEntry, beside, supported_entries
+from idetic.lifecycle.promotion_inputs import (
+    SupportedEntry,
+    beside,
+    policy_of,
+    supported_entries,
+)
 from idetic.lifecycle.undo import (
     QUARANTINED,
     WITHDRAWN,
@@ -307,8 +312,9 @@ class QuarantineEffects:
         for entry_id, link in worn.items():
             typology = self.now[entry_id].typology
             policy = self.tx.spec.lifecycle_of(Tier.PERSISTENT, typology)
-            left = failures.get(entry_id, set()) - against[entry_id]
-            if len(left) < policy.failed_corroborations:
+            said = failures.get(entry_id, {}).items()
+            left = [voice for one, voice in said if one not in against[entry_id]]
+            if policy_of(self.tx.spec).independence.counted(left) < policy.failed_corroborations:
                 await self._reverse(link, own, "restored")
 
     async def _reverse(self, link: LedgerRecord, own: set[UUID], part: str) -> None:

@@ -15,7 +15,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import MEMORY, Disposal, RetentionPolicy, RetentionState
 from idetic.store import retention_rows
 from idetic.store.anchor_transaction import AnchorTransaction
-from idetic.store.steps import LinkStep, Step, TurnStep
+from idetic.store.steps import LinkStep, Step, TurnStep, drop_steps
 from idetic.verbs.declaration import post, verb
 
 BATCH = 500
@@ -24,10 +24,14 @@ LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Disposed:
-    """What a disposal run did: what outlived its TTL, and which tombstones lost their payload."""
+    """What a disposal run did: what outlived its TTL, and which tombstones lost their payload.
+
+    `evidence` is what went because nothing rests on it any more.
+    """
 
     expired: tuple[Receipt, ...] = ()
     disposed: tuple[Receipt, ...] = ()
+    evidence: tuple[Receipt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,19 @@ async def tombstone(
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/tombstones/dispose", "upkeep"))
 async def dispose_tombstones(binding: Binding) -> Disposed:
-    """Tombstone what outlived its TTL, and empty the tombstones whose grace is over."""
+    """Tombstone what outlived its TTL, and empty the tombstones whose grace is over.
+
+    Evidence goes with the last entry that rested on it.
+    """
     expired: list[Receipt] = []
     disposed: list[Receipt] = []
     for typology in MEMORY:
         expired += await in_batches(binding, partial(_expired, typology), BATCH)
         disposed += await in_batches(binding, partial(_stripped, typology), BATCH)
-    return Disposed(tuple(expired), tuple(disposed))
+    evidence: list[Receipt] = []
+    while gone := await _drop_loose_evidence(binding):
+        evidence += gone
+    return Disposed(tuple(expired), tuple(disposed), tuple(evidence))
 
 
 @verb(
@@ -138,6 +148,19 @@ async def _stripped(typology: Typology, tx: AnchorTransaction) -> list[Step]:
                  detail={"disposal": told})
         for one in stored
     ]  # fmt: skip
+
+
+async def _drop_loose_evidence(binding: Binding) -> list[Receipt]:
+    """Drop the evidence of one session on which nothing rests any more; none when all is gone."""
+    async with binding.hold() as tx:
+        rows = await tx.ask("retention", "loose_evidence", limit=BATCH)
+        if not rows:
+            return []
+        session_id = rows[0][0]
+        await tx.let_transient_go(session_id)
+        entries = [one.entry for one in await tx.stored(r[1] for r in rows if r[0] == session_id)]
+        steps = drop_steps(entries, "nothing rests on it any more", {})
+        return await binding.settle(tx, steps)
 
 
 def _buried(tx: AnchorTransaction, entry: Entry, reason: str, cause: str) -> Step:

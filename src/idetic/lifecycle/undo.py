@@ -16,6 +16,7 @@ from idetic.model import Capability, Decision, Entry, EntryState, LedgerRecord, 
 from idetic.store.anchor_transaction import AnchorTransaction, Resolution, StoredEntry
 from idetic.store.entries import column_value
 from idetic.store.steps import (
+    KEPT,
     LinkStep,
     ReinstateStep,
     TurnStep,
@@ -136,6 +137,11 @@ async def _undo_step(
     tx: AnchorTransaction, link: LedgerRecord, entry: Entry, reason: str, told: dict[str, Any]
 ) -> LinkStep:
     """One link's opposite."""
+    if link.transition == KEPT:
+        raise TransitionRefused(
+            "Its scope is closed; it stays as evidence and comes back to no session.",
+            remedy="Undo the decision about what was made of it.",
+        )
     if "contradiction" in link.detail:
         return await undo_resolution(tx, link, entry, reason, told)
     if link.transition in ("corroborated", WITHDRAWN):

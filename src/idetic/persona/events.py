@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
+from idetic.gates.crossing import check_amount, cross
 from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
 from idetic.persona.persona_errors import EventRefused, KindUnknown, MetadataReserved
@@ -222,6 +223,14 @@ class EventValidation:
             agent_id=self.agent_id,
             persona=self.persona,
         )
+
+    async def events(
+        self, drafts: Sequence[EventDraft], loop_id: Callable[[], UUID], now: datetime
+    ) -> list[Event]:
+        """The events of several drafts, beside the event loop where there is much to read."""
+        texts = (getattr(draft, "content", "") for draft in drafts)
+        amount = check_amount(sum(len(text) for text in texts if isinstance(text, str)), "Events")
+        return await cross(amount, lambda: [self.event(draft, loop_id(), now) for draft in drafts])
 
     def _gated(self, content: str, metadata: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Content and metadata past the ingest gate. It redacts and counts; it never refuses."""

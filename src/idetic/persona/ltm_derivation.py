@@ -6,6 +6,7 @@ next dream; the event itself is never lost.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +26,11 @@ _ORIGINS = {
     EventKind.FEEDBACK: Origin.USER,
     EventKind.TOOL_RESULT: Origin.TOOL,
 }
+
+
+log = logging.getLogger("idetic.persona")
+# Ends the name of a derivation that failed, where the shipped one stands in for it.
+INSTEAD = "+instead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +69,11 @@ class Deriver:
         try:
             summary = self.derivation.compact(event) if reasoned is None else reasoned
             grade = float(self.derivation.grade(event))
-        except Exception:  # noqa: BLE001 - a compactor is anybody's code, and the log goes on
+        except Exception as error:  # noqa: BLE001 - a compactor is anybody's code; the log goes on
+            self._leave(event, type(error).__name__)
             return None
         if not self._storable(summary) or not 0.0 <= grade <= 1.0:
+            self._leave(event, "nothing that can be kept")
             return None
         origin = _ORIGINS.get(event.kind, Origin.AGENT)
         return AddStep(
@@ -77,7 +85,7 @@ class Deriver:
             tier=Tier.PERSISTENT,
             typology=Typology.EPISODIC,
             text=summary,
-            envelope={"kind": event.kind.value, "visibility": event.visibility.value},
+            envelope=_envelope(event),
             origin=origin,
             trust=self.spec.trust_of(origin),
             valid_at=event.ts,
@@ -85,16 +93,34 @@ class Deriver:
             session_id=event.loop_id,
         )
 
-    def summary(self, events: Sequence[Event]) -> str:
-        """The summary of a loop; the shipped compactor's where the derivation's own fails."""
+    def _leave(self, event: Event, why: str) -> None:
+        """Say that an event has no entry: coverage counts it, and the next dream tries again."""
+        said = {"event": str(event.id), "derivation": self.name, "error": why}
+        log.warning("an event could not be derived", extra=said)
+
+    def summary(self, events: Sequence[Event]) -> tuple[str, str]:
+        """The summary of a loop, and how it was made.
+
+        Where the derivation's own fails it is the shipped compactor's, under a name by which
+        coverage tells it and the next dream makes it again.
+        """
         try:
             made = self.derivation.summarise(events)
-        except Exception:  # noqa: BLE001 - as above: a loop always gets its entry
+        except Exception as error:  # noqa: BLE001 - as above: a loop always gets its entry
+            said = {"derivation": self.name, "error": type(error).__name__}
+            log.warning("a loop could not be summarised", extra=said)
             made = ""
-        return made if self._storable(made) else summarise_loop(events)
+        if self._storable(made):
+            return made, self.name
+        return summarise_loop(events), f"{self.name}{INSTEAD}"
 
     def loop(
-        self, loop_id: UUID, ended: datetime, text: str, lineage: Sequence[Lineage]
+        self,
+        loop_id: UUID,
+        ended: datetime,
+        text: str,
+        lineage: Sequence[Lineage],
+        made_by: str | None = None,
     ) -> AddStep:
         """The step that adds a loop's short-term entry; `lineage` are its long-term entries."""
         own = self.spec.trust_of(Origin.AGENT)
@@ -111,7 +137,7 @@ class Deriver:
             trust=min([own, *(one.trust for one in lineage)]),
             valid_at=ended,
             lineage=lineage,
-            provenance={DERIVATION: self.name},
+            provenance={DERIVATION: made_by or self.name},
             session_id=loop_id,
         )
 
@@ -120,3 +146,10 @@ class Deriver:
         if not isinstance(text, str) or not text.strip() or unstorable(text):
             return False
         return len(text) <= self.spec.backend.body_text_max
+
+
+def _envelope(event: Event) -> dict[str, str]:
+    """What an event's entry is about: its kind, who may see it, and who said it, if known."""
+    about = {"kind": event.kind.value, "visibility": event.visibility.value}
+    speaker = event.metadata.get("speaker")
+    return about | {"speaker": speaker} if isinstance(speaker, str) and speaker.strip() else about

@@ -134,7 +134,7 @@ class PersonaStores:
         if len(asked) > APPEND_MAX:
             raise InputError(f"At most {APPEND_MAX:,} events are written at once.")
         now = self.common.clock.now()
-        events = [self.validation.event(draft, loop_id, now) for draft in asked]
+        events = await self.validation.events(asked, lambda: loop_id, now)
         written: list[Event] = []
         for first in range(0, len(events), TRANSACTION_MAX):
             written += await self.record(events[first : first + TRANSACTION_MAX])
@@ -142,13 +142,17 @@ class PersonaStores:
 
     async def record(self, events: Sequence[Event]) -> list[Event]:
         """Write events in one transaction, each with the long-term entry that can be derived."""
-        entry = self.common.deriver.entry if self.common.derive else lambda _: None
-        items = [_record_item(event, entry(event)) for event in events]
+        items = self.items(events)
         recorded = await self.store.record(self.common.clock.now(), self.common.version, items)
         return [
             replace(event, position=where.position, digest=where.digest, ts=where.ts)
             for event, where in zip(events, recorded, strict=True)
         ]
+
+    def items(self, events: Sequence[Event]) -> list[dict[str, Any]]:
+        """Events as the database's record function takes them, each with its long-term entry."""
+        entry = self.common.deriver.entry if self.common.derive else lambda _: None
+        return [_record_item(event, entry(event)) for event in events]
 
     async def put_entries(self, made: Sequence[AddStep]) -> int:
         """Write long-term entries of events that are in the log; how many were written.
@@ -180,7 +184,8 @@ class PersonaStores:
             if not events:
                 return
             mirrors = await held.mirrors([event.id for event in events])
-            summary, ended = deriver.summary(events), max(event.ts for event in events)
+            summary, made_by = deriver.summary(events)
+            ended = max(event.ts for event in events)
             sources = {mirror.entry_id for mirror in mirrors.values()}
             known = await held.loop_summary(loop_id)
             if known and (known.ts, known.text, set(known.sources)) == (ended, summary, sources):
@@ -191,7 +196,7 @@ class PersonaStores:
                 for e in events
                 if (m := mirrors.get(e.id)) is not None
             ]
-            step = deriver.loop(loop_id, ended, summary, parts)
+            step = deriver.loop(loop_id, ended, summary, parts, made_by)
             await held.settle(self.common.version, [*archived, step])
 
     async def coverage(self) -> Coverage:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import anyio
 
 from .caps import Meter
+from .drawing import claims_question, read_claims
 from .endpoint import (
     ChatReply,
     Dialect,
@@ -31,10 +32,13 @@ from .endpoint import (
     prompt_of,
 )
 from .port import (
+    ClaimsAnswered,
+    ClaimsAsked,
     ConflictAnswered,
     ConflictAsked,
     MergeAnswered,
     MergeAsked,
+    ReasonerError,
     ReasonerMalformed,
     ReasonerRefused,
     ReasonerUnavailable,
@@ -64,7 +68,7 @@ _MAX_BYTES = 1 << 20
 _LATER = "Try again later, or raise `seconds_per_call` in `Caps`."
 _REACH = "Check that the server runs and that `base_url` is right, then try again."
 
-_A = TypeVar("_A", MergeAnswered, SummaryAnswered, ConflictAnswered)
+_A = TypeVar("_A", MergeAnswered, SummaryAnswered, ConflictAnswered, ClaimsAnswered)
 
 
 class ChatServer:
@@ -124,7 +128,9 @@ class ChatServer:
             if got.turned_away and dialect.concede(got.parameter, form=question is not None):
                 continue
             if not got.again or failures >= self._endpoint.retries:
-                raise got.error(got.message, remedy=got.remedy)
+                failed = got.error(got.message, remedy=got.remedy)
+                failed.usage = usage
+                raise failed
             await anyio.sleep(_pause(got, failures))
             failures += 1
 
@@ -183,16 +189,25 @@ class OpenAICompatible(ChatServer):
         """Whether two statements conflict, are compatible, or say the same."""
         return await self._ask(question_of(asked), read_conflict)
 
+    async def draw(self, asked: ClaimsAsked) -> ClaimsAnswered:
+        """The claims that entries make, each checked against what it cites."""
+        return await self._ask(claims_question(asked), lambda said: read_claims(said, asked))
+
     async def _ask(self, question: ReasonerQuestion, read: Callable[[str], _A]) -> _A:
         """The answer, with what it took. A malformed one may be repaired once."""
-        messages = question.messages()
-        reply, usage = await self._reply(messages, question)
+        messages, usage = question.messages(), Usage()
         try:
-            return replace(read(content_of(reply)), usage=usage)
-        except ReasonerMalformed as error:
-            wrong = error.message
-        again, more = await self._reply(repaired(messages, reply.content, wrong), question)
-        return replace(read(content_of(again)), usage=usage + more)
+            reply, usage = await self._reply(messages, question)
+            try:
+                return replace(read(content_of(reply)), usage=usage)
+            except ReasonerMalformed as error:
+                wrong = error.message
+            again, more = await self._reply(repaired(messages, reply.content, wrong), question)
+            usage += more
+            return replace(read(content_of(again)), usage=usage)
+        except ReasonerError as error:
+            error.usage = usage + (error.usage or Usage())
+            raise
 
 
 class Chat(ChatServer):

@@ -6,7 +6,7 @@ because either may repeat what it was given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -25,6 +25,8 @@ _NOTHING = Decimal(0)
 class ReasonerError(IdeticError):
     """The reasoner did not do its part."""
 
+    usage: Usage | None = None
+    """What was spent on an answer that nobody could use."""
     code = "reasoner"
     remedy = "Try again later, or go on without a reasoner: memory works without one."
     http_status = 502
@@ -195,6 +197,50 @@ class ConflictAnswered:
     verdict: ConflictVerdict
     why: str = field(repr=False)
     usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsAsked:
+    """What do these turns, shown as entries, say of people? Only of these kinds."""
+
+    entries: tuple[ShownEntry, ...]
+    kinds: Mapping[str, str]
+    """The attributes that may be named, and what each means."""
+
+    def __post_init__(self) -> None:
+        _distinct(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonedClaim:
+    """One claim as a reasoner stated it, true to the entries that it cites."""
+
+    subject: str = field(repr=False)
+    attribute: str
+    detail: str = field(repr=False)
+    value: str = field(repr=False)
+    negated: bool
+    when: str | None = field(repr=False)
+    """The words that name a time, as they stand in an entry."""
+    quote: str = field(repr=False)
+    cites: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsAnswered:
+    """The claims that are true to their entries, and why others were refused."""
+
+    claims: tuple[ReasonedClaim, ...]
+    refused: tuple[str, ...]
+    usage: Usage = Usage()
+
+
+class ClaimReasoner(Protocol):
+    """Draws claims out of entries. A reasoner need not be able to."""
+
+    async def draw(self, asked: ClaimsAsked) -> ClaimsAnswered:
+        """What the entries say of people, in so many words."""
+        ...
 
 
 class Reasoner(Protocol):

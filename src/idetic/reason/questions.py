@@ -42,7 +42,7 @@ WHY_MAX = 1000
 # What is said back of a broken answer: enough to see the fault, not enough to fill a prompt.
 _SHOWN_BACK = 4_000
 
-_RULES = """\
+RULES = """\
 You help to keep an agent's memory. The user message is one JSON document that holds entries: \
 notes left by people, tools and agents.
 
@@ -57,7 +57,7 @@ after it. `why` is your reason, in one sentence.
 
 """
 
-_CITES = """\
+CITES = """\
 `cites` lists the `id` of every entry that your answer rests on: at least one, and only ids that \
 stand in the document.
 """
@@ -103,8 +103,8 @@ def _bounded(limit: int) -> AfterValidator:
     return AfterValidator(check)
 
 
-_Text = Annotated[str, _bounded(BODY_TEXT_MAX)]
-_ClaimPart = Annotated[str, _bounded(CLAIM_PART_MAX)]
+StatedText = Annotated[str, _bounded(BODY_TEXT_MAX)]
+ClaimPart = Annotated[str, _bounded(CLAIM_PART_MAX)]
 _Why = Annotated[str, _bounded(WHY_MAX)]
 
 
@@ -117,16 +117,16 @@ class Form(BaseModel):
 class ClaimForm(Form):
     """A claim as it is asked for."""
 
-    subject: _ClaimPart
-    attribute: _ClaimPart
-    value: _ClaimPart
+    subject: ClaimPart
+    attribute: ClaimPart
+    value: ClaimPart
 
 
 class MergeForm(Form):
     """The answer to `MergeAsked` as it is asked for."""
 
     decision: Literal["ADD", "UPDATE", "DELETE", "NOOP"]
-    text: _Text | None
+    text: StatedText | None
     claim: ClaimForm | None
     cites: list[str]
     why: _Why
@@ -145,7 +145,7 @@ class MergeForm(Form):
 class SummaryForm(Form):
     """The answer to `SummaryAsked` as it is asked for."""
 
-    text: _Text
+    text: StatedText
     cites: list[str]
     why: _Why
 
@@ -203,7 +203,7 @@ class ReasonerQuestion:
         """The opening of the conversation."""
         shown = {"question": self.name, "entries": [_shown(entry) for entry in self.entries]}
         return [
-            {"role": "system", "content": _RULES + self.instructions},
+            {"role": "system", "content": RULES + self.instructions},
             {"role": "user", "content": json.dumps(shown, ensure_ascii=False)},
         ]
 
@@ -221,9 +221,9 @@ def _shown(entry: ShownEntry) -> dict[str, Any]:
 def question_of(asked: MergeAsked | SummaryAsked | ConflictAsked) -> ReasonerQuestion:
     """What a model is told for one of the port's three questions."""
     if isinstance(asked, MergeAsked):
-        return ReasonerQuestion("merge", _MERGE + _CITES, asked.entries, MergeForm)
+        return ReasonerQuestion("merge", _MERGE + CITES, asked.entries, MergeForm)
     if isinstance(asked, SummaryAsked):
-        told = _SUMMARY.format(max_chars=asked.max_chars) + _CITES
+        told = _SUMMARY.format(max_chars=asked.max_chars) + CITES
         return ReasonerQuestion("summary", told, asked.entries, SummaryForm)
     return ReasonerQuestion("conflict", _CONFLICT, (asked.first, asked.second), ConflictForm)
 
@@ -250,9 +250,9 @@ def repaired(messages: list[Message], answer: str, wrong: str) -> list[Message]:
 def read_merge(content: str, asked: MergeAsked) -> MergeAnswered:
     """The answer, if it has the form and is true to the entries."""
     form = fitted(MergeForm, content)
-    cited = _cited(form.cites, asked.entries)
+    cited = cited_of(form.cites, asked.entries)
     claim = _true_claim(form.claim, cited)
-    _no_invented_figures([form.text or "", claim.value if claim else ""], cited)
+    no_invented_figures([form.text or "", claim.value if claim else ""], cited)
     decision = Decision(form.decision)
     return MergeAnswered(decision, form.text, claim, tuple(e.id for e in cited), form.why)
 
@@ -262,8 +262,8 @@ def read_summary(content: str, asked: SummaryAsked) -> SummaryAnswered:
     form = fitted(SummaryForm, content)
     if len(form.text) > asked.max_chars:
         raise ReasonerMalformed(f"`text` is longer than {asked.max_chars:,} characters.")
-    cited = _cited(form.cites, asked.entries)
-    _no_invented_figures([form.text], cited)
+    cited = cited_of(form.cites, asked.entries)
+    no_invented_figures([form.text], cited)
     return SummaryAnswered(form.text, tuple(entry.id for entry in cited), form.why)
 
 
@@ -273,7 +273,7 @@ def read_conflict(content: str) -> ConflictAnswered:
     return ConflictAnswered(ConflictVerdict(form.verdict), form.why)
 
 
-def _cited(cites: Iterable[str], given: Sequence[ShownEntry]) -> tuple[ShownEntry, ...]:
+def cited_of(cites: Iterable[str], given: Sequence[ShownEntry]) -> tuple[ShownEntry, ...]:
     """The entries that an answer cites: at least one, and none that was not given."""
     known = {str(entry.id): entry for entry in given}
     asked = list(dict.fromkeys(cite.strip().lower() for cite in cites))
@@ -288,7 +288,7 @@ def _cited(cites: Iterable[str], given: Sequence[ShownEntry]) -> tuple[ShownEntr
     return tuple(known[cite] for cite in asked)
 
 
-def _no_invented_figures(texts: Iterable[str], cited: Sequence[ShownEntry]) -> None:
+def no_invented_figures(texts: Iterable[str], cited: Sequence[ShownEntry]) -> None:
     """Refuse texts that state a figure which no cited entry holds."""
     evidence = frozenset[str]().union(*map(_evidence_figures, cited))
     invented = frozenset[str]().union(*map(stated, texts)) - evidence

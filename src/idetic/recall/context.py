@@ -14,9 +14,10 @@ from uuid import UUID
 
 from idetic.errors import InputError
 from idetic.model import Entry, Tier
+from idetic.pieces import excerpt
 from idetic.recall.evidence import closing_lines, compose, frame, heading, render, unanswered
+from idetic.recall.floors import above_floors
 from idetic.recall.hits import NotUsed, Recall
-from idetic.recall.pieces import excerpt
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Injection, Presence
@@ -31,6 +32,7 @@ class Eviction(StrEnum):
     BLOCK_BUDGET = "block_budget"
     CEILING = "ceiling"
     NOT_RECALLED = "not_recalled"
+    BELOW_FLOOR = "below_floor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +95,23 @@ def assemble(
     own tier: newer where it is always present, better where it was recalled.
     """
     ceiling = _ceiling(spec, query, budget)
-    ranked = _ranked(spec, transient, recall, counter)
+    found, ranked = recall, _ranked(spec, transient, recall, counter)
+    recall, unknown = above_floors(spec.retrieval.floors, recall)
     recalled = {hit.entry.id for hit in recall or ()}
+    dropped = {hit.entry.id for hit in found or ()} - recalled - _present(transient)
+    low = [(c, Eviction.BELOW_FLOOR) for c in ranked if c.entry.id in dropped]
+    ranked = [c for c in ranked if c.entry.id not in dropped]
     always = {tier for tier in Tier if spec.injection.at(tier).presence is Presence.ALWAYS}
     offered = [c for c in ranked if c.entry.tier in always or c.entry.id in recalled]
-    unknown = None
-    if recall is not None and not recall.hits:
-        # What is always present answers no question by that.
-        unknown = "recall found nothing for this question"
-    elif not offered:
+    # What is always present answers no question by that.
+    if unknown is None and not offered:
         unknown = "memory was not searched" if query.strip() else "nothing was asked"
     not_used = recall.not_used if recall else ()
     closing = closing_lines(unknown, not_used, counter, ceiling)
     room = ceiling - sum(map(counter.count, frame(closing)))
     kept, evicted = _fill(spec.injection, offered, counter, room)
     absent = (c for c in ranked if c.entry.tier not in always and c.entry.id not in recalled)
-    evicted += ((c, Eviction.NOT_RECALLED) for c in absent)
+    evicted += [*low, *((c, Eviction.NOT_RECALLED) for c in absent)]
     while kept and counter.count(_text(kept, closing)) > ceiling:
         # The parts fitted and the whole does not: to this counter it is more than their sum.
         evicted.append((kept.pop(), Eviction.CEILING))
@@ -124,6 +127,11 @@ def assemble(
         unknown=unknown,
         not_used=not_used,
     )
+
+
+def _present(transient: Transient) -> set[UUID]:
+    """What the session and the interaction hold, whatever a recall thinks of it."""
+    return {entry.id for entries in transient.values() for entry in entries}
 
 
 def _ceiling(spec: MemorySpec, query: str, budget: int | None) -> int:

@@ -9,16 +9,17 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from anyio import Lock, to_thread
 
 from idetic.embed.port import EmbedderHangs, EmbeddingFailed, ModelMissing
-from idetic.errors import IdeticError, Refused
+from idetic.errors import IdeticError, InputError, Refused
 from idetic.ids import Clock
 from idetic.model import Scope, Tier, Typology
-from idetic.recall.pieces import pieces
+from idetic.pieces import pieces
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.embeddings import Embeddings, Pending, Piece
 from idetic.store.recall_query import DIMENSIONS
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from idetic.recall.engine import RecallEngine
 
 BATCH = 64
+# An entry that failed so often is set aside until its tenant is embedded anew.
+ATTEMPTS = 5
+_HARMLESS = "Is the embedder well?"
 Progress = Callable[[int, int], None]
 PATIENCE = 30.0
 """How many seconds an embedder may take for one call."""
@@ -62,6 +66,10 @@ class Model:
                 except IdeticError as error:
                     self._missing = error
             return self._embedder
+
+    def look_again(self) -> None:
+        """Look for the files once more when it is next asked for: they may have come meanwhile."""
+        self._missing = None
 
     @property
     def loaded(self) -> bool:
@@ -103,6 +111,8 @@ class Model:
                 done.set_result(call())
             except Exception as raised:  # noqa: BLE001 - an embedder is anybody's code
                 done.set_exception(raised)
+            except BaseException as raised:  # noqa: BLE001 - it must not end or cancel who waits
+                done.set_exception(EmbeddingFailed(f"It raised {type(raised).__name__}."))
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
@@ -188,7 +198,10 @@ class EmbeddingRun:
         done = 0
         for anchor in await self.embeddings.anchors(self._across(scope)):
             whole = replace(scope, anchor=anchor)
-            done += await self._batches(whole, profile_id, False, progress=progress)
+            # Another model may do what this entry's last one could not.
+            done += await self._batches(
+                whole, profile_id, False, progress=progress, set_aside=False
+            )
         switched = await self.embeddings.active(scope) != profile_id
         if switched:
             await self.embeddings.activate(scope, profile_id, self.clock.now())
@@ -237,16 +250,23 @@ class EmbeddingRun:
         *,
         session_id: UUID | None = None,
         progress: Progress | None = None,
+        set_aside: bool = True,
     ) -> int:
         """Embed what is pending, each entry once; says how many have their vector now.
 
-        `point` makes the entries refer to it.
+        `point` makes the entries refer to it. What failed too often stays aside, unless
+        `set_aside` is false.
         """
         total = await self.embeddings.count_pending(scope, profile_id) if progress else 0
         done, after = 0, None
-        pending = self.embeddings.pending
-        while found := await pending(scope, profile_id, BATCH, session_id=session_id, after=after):
-            done += await self._store(scope, profile_id, found, point)
+        attempts = ATTEMPTS if set_aside else None
+        look = partial(self.embeddings.pending, session_id=session_id, attempts=attempts)
+        pending = partial(look, scope, profile_id, BATCH)
+        while found := await pending(after=after):
+            # What failed before goes alone: whatever it does, it does to nobody else.
+            fresh = [one for one in found if not one.attempts]
+            for batch in (fresh, *([one] for one in found if one.attempts)):
+                done += await self._store(scope, profile_id, batch, point) if batch else 0
             after = found[-1].memory_id
             if progress:
                 progress(done, max(total, done))
@@ -268,14 +288,16 @@ class EmbeddingRun:
         try:
             made = await self._embed([piece.text for piece in cut])
         except EmbedderHangs as error:
-            await self.embeddings.failed(scope, found, error.code)
+            # Of many, nobody knows which it was; the next run tries each of them alone.
+            most = ATTEMPTS if len(found) == 1 else 1
+            await self.embeddings.failed(scope, found, error.code, most)
             raise
         except Exception as error:  # noqa: BLE001 - an embedder is anybody's code
             if len(found) > 1:
                 alone = [await self._store(scope, profile_id, [one], point) for one in found]
                 return sum(alone)
             # Its name and no more: an error's words may quote the text.
-            await self.embeddings.failed(scope, found, type(error).__name__)
+            await self._failed(scope, found, type(error).__name__)
             return 0
         # An entry has all of its vectors or none: what lacks one stays pending.
         bad = {piece.entry.memory_id for piece, v in zip(cut, made, strict=True) if v is None}
@@ -284,11 +306,28 @@ class EmbeddingRun:
         ]
         if good:
             now = self.clock.now()
-            await self.embeddings.store(scope, profile_id, good, now, point=point)
+            try:
+                await self.embeddings.store(scope, profile_id, good, now, point=point)
+            except InputError as error:
+                # One of them cannot be kept; alone, the others can.
+                if len(found) > 1:
+                    return sum(
+                        [await self._store(scope, profile_id, [one], point) for one in found]
+                    )
+                await self._failed(scope, found, error.code)
+                return 0
         if bad:
             failed = [entry for entry in found if entry.memory_id in bad]
-            await self.embeddings.failed(scope, failed, "not a vector")
+            await self._failed(scope, failed, "not a vector")
         return len(found) - len(bad)
+
+    async def _failed(self, scope: Scope, found: Sequence[Pending], error: str) -> None:
+        """Count an attempt; the last one only if the embedder is well with another text."""
+        try:
+            sound = (await self.model.embed([_HARMLESS], patience=self.patience))[0] is not None
+        except Exception:  # noqa: BLE001 - as above: then it is not the entry
+            sound = False
+        await self.embeddings.failed(scope, found, error, ATTEMPTS if sound else ATTEMPTS - 1)
 
     async def _embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A vector for each text, in calls small enough for the embedder's patience."""

@@ -9,14 +9,14 @@ from uuid import UUID
 
 from anyio import to_thread
 
+from idetic.dates import date_windows
 from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError
 from idetic.ids import Clock
 from idetic.model import Scope
-from idetic.recall.dates import date_windows
 from idetic.recall.embedding import PATIENCE, Model, Vector, fingerprint
 from idetic.recall.hits import Hit, NotUsed, Recall
-from idetic.recall.pieces import excerpt
+from idetic.recall.relevance import judged, known
 from idetic.recall.rerank import RERANKED, InstalledReranker, Reranker, blend
 from idetic.recall.updates import newest_first
 from idetic.spec.memory_spec import MemorySpec
@@ -89,7 +89,7 @@ class RecallEngine:
             windows=windows,
         )
         answer = await self.recalls.ask(scope, query)
-        hits, unranked = await self._ordered(text, answer.hits)
+        hits, unranked = await self._ordered(text, judged(answer.hits, answer.grounds))
         return Recall(
             query=text,
             hits=newest_first(hits, answer.rarity)[:limit],
@@ -102,6 +102,8 @@ class RecallEngine:
             pending=max(0, answer.considered - answer.embedded) if vector is not None else 0,
             not_used=(*self._not_used(query, answer, failed), *filter(None, [unranked])),
             dates=tuple(window.words for window in windows),
+            known=known(answer.grounds),
+            grounds=answer.grounds,
         )
 
     async def _ordered(self, query: str, hits: list[Hit]) -> tuple[list[Hit], NotUsed | None]:
@@ -184,9 +186,7 @@ def _without(error: IdeticError) -> NotUsed:
 
 def _spoken(hit: Hit) -> str:
     """What a reranker reads of a hit: who said it, and the piece that the question met."""
-    said = excerpt(hit.entry.body_text, hit.piece)
-    speaker = hit.entry.envelope.get("speaker")
-    return f"{speaker}: {said}" if speaker else said
+    return f"{hit.entry.speaker}: {hit.excerpt}" if hit.entry.speaker else hit.excerpt
 
 
 def _told(found: Recall) -> dict[str, Any]:
@@ -197,6 +197,7 @@ def _told(found: Recall) -> dict[str, Any]:
         "considered": found.considered,
         "candidates": found.candidates,
         "pending": found.pending,
+        "known": found.known,
         "score": best.score if best else None,
         "similarity": best.similarity if best else None,
         "without": len(found.not_used),

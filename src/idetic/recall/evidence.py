@@ -37,10 +37,20 @@ def render(
     hedges: Mapping[SourceStrength, str],
     strength: SourceStrength | None = None,
 ) -> str:
-    """The entry as a line of provenance that ends in its hedge, and the body quoted below it."""
+    """The entry as a line of provenance that ends in its hedge, and what memory holds below it.
+
+    The line is the house's own words and numbers. Whatever somebody chose stands behind the mark:
+    first, always, whose words these are, with the claim if there is one; then the words.
+    """
     hedge = _line(hedge_for(entry, hedges, strength)).rstrip(" .:")
-    body = "\n".join(QUOTE + line for line in visible(entry.body_text).split("\n"))
+    lines = [attribution(entry), *visible(entry.body_text).split("\n")]
+    body = "\n".join(QUOTE + line for line in lines)
     return f"[{'; '.join(_provenance(entry))}] {hedge}:\n{body}\n"
+
+
+def attribution(entry: Entry) -> str:
+    """Whose words an entry holds and what it claims, as the first line of its quotation."""
+    return "; ".join(_attribution(entry)) + ":"
 
 
 def heading(tier: Tier) -> str:
@@ -147,16 +157,17 @@ def _line(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text within the line of provenance: it cannot end its quotes, nor the line."""
+    """A text within the line of attribution: it cannot end its quotes, nor the line."""
     return visible(json.dumps(text, ensure_ascii=False))
 
 
 def _provenance(entry: Entry) -> Iterator[str]:
-    """The parts of an entry's label: what it is, who says so, since when, and about what."""
+    """The parts of an entry's label: what it is, of which origin, since when, and about what."""
     yield f"{short_id(entry.id)} {entry.tier}/{entry.typology}"
     yield f"{entry.origin}, trust {entry.trust}"
-    yield f"by {_quoted(entry.created_by)}"
     yield _minute(entry.created_at)
+    if entry.candidate:
+        yield "unconfirmed"
     if entry.state is not EntryState.CURRENT:
         yield entry.state
     if entry.valid_at and _minute(entry.valid_at) != _minute(entry.created_at):
@@ -168,6 +179,13 @@ def _provenance(entry: Entry) -> Iterator[str]:
         yield f"{_line(ref.noun)} {short_id(ref.id)}{version}"
     if len(entry.refs) > _MAX_REFS:
         yield f"{len(entry.refs) - _MAX_REFS} more references"
+
+
+def _attribution(entry: Entry) -> Iterator[str]:
+    """The parts of an attribution: values of memory all of them, so never outside the quotation."""
+    yield f"by {_quoted(entry.created_by)}"
+    if entry.speaker:
+        yield f"said by {_quoted(entry.speaker)}"
     if claim := entry.claim:
         yield (
             f"claim {_quoted(claim.subject)} {_quoted(claim.attribute)} = {_quoted(claim.value)}"

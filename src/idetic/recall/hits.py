@@ -11,6 +11,7 @@ from uuid import UUID
 from idetic.model import Entry, plain
 from idetic.recall.rerank import WEIGHT
 from idetic.spec.primitives import FusionMethod, Signal
+from idetic.store.recall_grounds import QuestionGrounds
 from idetic.store.recall_query import Hit, SignalScore
 
 __all__ = ["Hit", "NotUsed", "Recall", "SignalScore", "as_data", "explain"]
@@ -27,7 +28,11 @@ class NotUsed:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The answer to a query: hits in order, and how they came to be."""
+    """The answer to a query: hits in order, and how they came to be.
+
+    `known` is how probable it is that memory knows something about the question at all, and
+    `grounds` what that was judged by.
+    """
 
     query: str
     hits: tuple[Hit, ...]
@@ -41,6 +46,8 @@ class Recall:
     not_used: tuple[NotUsed, ...] = ()
     # The dates in the question, as it words them.
     dates: tuple[str, ...] = ()
+    known: float | None = None
+    grounds: QuestionGrounds | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -60,9 +67,13 @@ def explain(recall: Recall) -> str:
     lines = [f"{found}, {recall.candidates} candidates, fused by {recall.fusion}"]
     if recall.dates:
         lines.append(f"Dates in the question: {', '.join(recall.dates)}")
+    if recall.known is not None:
+        lines.append(f"Known: {recall.known:.2f}{_grounds(recall.grounds)}")
     for number, hit in enumerate(recall.hits, start=1):
-        lines.append(f"{number}. {hit.score:.4f}  {hit.entry.body_text}")
+        lines.append(f"{number}. {hit.score:.4f}  {hit.excerpt}  ({hit.standing})")
         lines.append(f"   {_provenance(hit.entry)}")
+        if hit.relevance is not None:
+            lines.append(f"   relevance {hit.relevance:.3f}")
         if hit.reranked is not None:
             share = f"{1 - WEIGHT:.1f} of the fused score, {WEIGHT:.1f} of the reranker's"
             lines.append(f"   reranked  {hit.reranked:.4f}, {share}")
@@ -75,19 +86,39 @@ def explain(recall: Recall) -> str:
     return "\n".join(lines)
 
 
+def _grounds(grounds: QuestionGrounds | None) -> str:
+    """Why memory may know something, or not: the nearest, and the words nobody has said."""
+    if grounds is None:
+        return ""
+    told = []
+    if grounds.nearest is not None:
+        told.append(f"best cosine {grounds.nearest:.2f}")
+    if grounds.rarity is not None:
+        share = grounds.covered / grounds.total if grounds.total else 0.0
+        told.append(f"{share:.0%} of the question's rare words stand together")
+        if grounds.unheard:
+            told.append(f"never heard: {', '.join(grounds.unheard)}")
+    return f" ({'; '.join(told)})" if told else ""
+
+
 def _provenance(entry: Entry) -> str:
     """Where a hit comes from, in one line for a reader."""
     refs = ", ".join(f"{r.noun} {r.id} v{r.version}" for r in entry.refs) or "nothing"
+    said = f", said by {entry.speaker}" if entry.speaker else ""
     until = f" until {entry.invalid_at:%Y-%m-%d}" if entry.invalid_at else ""
     return (
         f"{entry.tier}/{entry.typology}, valid from {entry.valid_at:%Y-%m-%d}{until}, by "
-        f"{entry.created_by} (origin {entry.origin}, trust {entry.trust}), refers to {refs}"
+        f"{entry.created_by} (origin {entry.origin}, trust {entry.trust}){said}, refers to {refs}"
     )
 
 
-_RECALL = "query fusion weights considered candidates pending profile_id at not_used dates".split()
-_ENTRY = "id body_text tier typology state valid_at invalid_at created_by origin trust refs".split()
-_HIT = "score similarity piece strength reranked signals".split()
+_RECALL = (
+    "query known fusion weights considered candidates pending profile_id at not_used dates grounds"
+).split()
+_ENTRY = (
+    "id body_text speaker tier typology state valid_at invalid_at created_by origin trust refs"
+).split()
+_HIT = "standing score relevance similarity excerpt piece strength reranked signals".split()
 
 
 def as_data(recall: Recall) -> dict[str, Any]:

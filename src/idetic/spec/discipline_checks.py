@@ -8,6 +8,7 @@ from types import MappingProxyType
 from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
 from idetic.spec import reserved
 from idetic.spec.foundation_checks import longest_family
+from idetic.spec.identifier_checks import identifiers
 from idetic.spec.memory_spec import GuardRole, Reasons
 from idetic.spec.plain import SpecNode, repeated
 from idetic.spec.primitives import Boundary, GateKind, SourceStrength
@@ -191,6 +192,7 @@ CHECKS = (
     corroborations_and_documents,
     listed_once,
     gates,
+    identifiers,
     visibility,
     leak_defence,
 )

@@ -17,6 +17,7 @@ from idetic.spec.primitives import (
     Backend,
     EnvelopeType,
     Persona,
+    Signal,
 )
 from idetic.spec.problems import Finding
 from idetic.spec.shape import known_keys, unknown_key
@@ -149,6 +150,19 @@ def retrieval(spec: SpecNode) -> Iterator[Finding]:
             yield section.finding(
                 "No weight is above zero, so nothing could ever be recalled.",
                 f"Give at least one a weight above 0, for example `{example}: 1.0`.",
+            )
+    nearby = retrieval["signals"][Signal.NEARBY]
+    if nearby.number and not retrieval["signals"][Signal.LEXICAL].number:
+        yield nearby.finding(
+            "`nearby` needs `lexical`, which finds out what stands beside what.",
+            "Give `lexical` a weight too, or remove `nearby`.",
+        )
+    judged = any(retrieval["signals"][s].number for s in (Signal.SEMANTIC, Signal.LEXICAL))
+    for key, floor in retrieval["floors"].fields():
+        if floor.number and not judged:
+            yield floor.finding(
+                f"Relevance is judged by meaning and words, so the floor `{key}` could not act.",
+                "Give `semantic` or `lexical` a weight too, or remove the floor.",
             )
     yield from retrieval["tiers"].unanswered(Tier, "weight of the tier", "Write `{key}: 1.0`.")
     for key, value in retrieval["envelope"].fields():

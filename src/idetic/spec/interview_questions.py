@@ -175,11 +175,13 @@ GATES: Mapping[Boundary, tuple[str, str]] = {
 }
 _MAY = {
     PrincipalKind.AGENT: "observe, corroborate, contradict, link_action, read",
-    PrincipalKind.OPERATOR: "observe, prefer, corroborate, contradict, link_action, archive, "
-    "exempt, read",
+    # As the shipped specs grant it: what nobody may promote, undo or erase stays as it is.
+    PrincipalKind.OPERATOR: "observe, prefer, corroborate, contradict, resolve, link_action, "
+    "archive, exempt, promote, undo, tombstone, erase, export, import, read",
     PrincipalKind.CUSTOMER: "read",
     PrincipalKind.AUDITOR: "read, read_across, audit",
-    PrincipalKind.MAINTENANCE: "observe, archive, maintain, read, audit",
+    PrincipalKind.MAINTENANCE: "observe, archive, undo, erase, export, import, maintain, read, "
+    "audit",
 }
 _HEDGES = {
     SourceStrength.AUTHORITATIVE: "According to an authoritative source",

@@ -16,7 +16,7 @@ from typing import Any
 
 from idetic.errors import SpecError, SpecNotFound
 from idetic.spec import behaviour_checks, discipline_checks, foundation_checks
-from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.memory_spec import DISCIPLINE, MemorySpec
 from idetic.spec.plain import MAX_BYTES, SpecNode, plain
 from idetic.spec.problems import WHOLE, Finding, SpecInvalid, SpecProblem, Steps, ordered
 from idetic.spec.shape import fit, meant, nearest
@@ -78,6 +78,7 @@ def _spec(
     source: str | None,
 ) -> MemorySpec:
     """The spec that plain data make, or `SpecInvalid` with everything found, in order."""
+    data = completed(data)
     fitted, root = fit(MemorySpec, data), SpecNode(data)
     misshapen = fitted if isinstance(fitted, list) else []
     # What could not be read stands as null in the data; what follows from that is no news.
@@ -94,6 +95,16 @@ def _spec(
         return fitted
     problems = [SpecProblem.of(found, line_of(found.steps)) for found in ordered(findings)]
     raise SpecInvalid(problems, source=source)
+
+
+def completed(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A short spec with the documented choices in it; any other as it is."""
+    # Imported for a short one alone: the questions are text that few programs need.
+    if any(key in data for key in DISCIPLINE):
+        return data
+    from idetic.spec.completion import complete, is_short  # noqa: PLC0415
+
+    return complete(data) if is_short(data) else data
 
 
 def shipped() -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field
@@ -19,7 +20,9 @@ from idetic.spec import typology as defaults
 from idetic.spec.primitives import (
     Anchor,
     Backend,
+    Boundary,
     Gate,
+    GateKind,
     Injection,
     Name,
     References,
@@ -32,6 +35,20 @@ from idetic.spec.retention import RETENTION, Lifecycle, RetainedEntity, Retentio
 from idetic.spec.typology import Behaviour, Cell, Sentence, SpecPart, cell_of
 
 P = TypeVar("P", bound=SpecPart)
+
+# Whoever reads stands behind a boundary, if they are an audience: an agent, an auditor and
+# maintenance are none.
+BOUNDARY_OF = MappingProxyType(
+    {
+        PrincipalKind.OPERATOR: Boundary.OPERATOR,
+        PrincipalKind.CUSTOMER: Boundary.CUSTOMER,
+    }
+)
+# Gates that take something out; the others say how a text is told.
+_REMOVING = frozenset({GateKind.SECRETS, GateKind.PII, GateKind.STRIP_IDENTIFIERS})
+
+# The answers about harm to others: a spec gives all of them, or leaves all to the documented ones.
+DISCIPLINE = ("references", "gates", "visibility", "leak_defence", "audit")
 
 
 class AuditExemption(SpecPart):
@@ -64,11 +81,16 @@ class GuardRole(StrEnum):
 
 
 class LeakDefence(SpecPart):
-    """How the shadow guard is calibrated. Its numbers are contracts, not settings."""
+    """How the shadow guard is calibrated. Its numbers are contracts, not settings.
+
+    `together_hours` is how long what was written at an anchor, by whomever, is put together with a
+    new note to see whether the two restate a canonical text.
+    """
 
     reasons: Reasons
     guard: GuardRole
     because: Sentence
+    together_hours: Annotated[int, Field(ge=1, le=8_760)] = 24
 
 
 class MemorySpec(SpecPart):
@@ -138,6 +160,12 @@ class MemorySpec(SpecPart):
     def may(self, kind: PrincipalKind, capability: Capability) -> bool:
         """Whether the spec grants this capability to this kind of principal."""
         return capability in self.visibility.principals.get(kind, ())
+
+    def removed_for(self, kind: PrincipalKind) -> tuple[GateKind, ...]:
+        """The gates that take something out of all that a principal reads; often none."""
+        boundary = BOUNDARY_OF.get(kind)
+        applied = (each for gate in self.gates if gate.boundary is boundary for each in gate.apply)
+        return tuple(each for each in applied if each in _REMOVING)
 
     def trust_of(self, origin: Origin) -> int:
         """The starting trust of an origin, 0 to 100."""

@@ -12,6 +12,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import ConfigDict, Field, StringConstraints
 
 from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
+from idetic.spec.identifiers import GateIdentifiers
 from idetic.spec.typology import Sentence, SpecPart
 
 # PostgreSQL cuts identifiers at 63 bytes; the compiler appends up to 27.
@@ -156,6 +157,11 @@ class Backend(SpecPart):
         """The personas with a family of their own; `(None,)` where one family serves them all."""
         return self.log.personas if self.log and len(self.log.personas) > 1 else (None,)
 
+    @property
+    def conversation(self) -> bool:
+        """Whether it holds conversations: a log of one persona, which `add` writes to."""
+        return self.log is not None and self.personas == (None,)
+
 
 # --- 5. Retrieval -------------------------------------------------------------------------
 class Signal(StrEnum):
@@ -228,6 +234,17 @@ class Neighbours(SpecPart):
 
     before: Annotated[int, Field(ge=0, le=5)] = 2
     after: Annotated[int, Field(ge=0, le=5)] = 1
+
+
+class Floors(SpecPart):
+    """Below which values memory says that it does not know; 0 is no floor.
+
+    `question` is the least probability that memory knows something about a question, `hit` the
+    least relevance of an entry in a prompt or an answer. `recall` shows everything all the same.
+    """
+
+    question: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.0
+    hit: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.0
 
 
 class EnvelopeType(StrEnum):
@@ -309,8 +326,7 @@ class ShortTerm(SpecPart):
         return found
 
 
-# People's own words answer more questions than an agent's about them: on the BEAM part, 8 points of
-# R@10 (bench.quality).
+# People's own words answer more questions than an agent's about them (decision 0035).
 VOICES = {Origin.USER: 1.0, Origin.OPERATOR: 1.0, Origin.CANONICAL: 1.0}
 
 
@@ -323,8 +339,11 @@ class Retrieval(SpecPart):
     voices: dict[Origin, Weight] = Field(default_factory=lambda: dict(VOICES))
     fusion: Fusion = Fusion()
     neighbours: Neighbours = Neighbours()
+    floors: Floors = Floors()
     tiers: dict[Tier, Weight]
     envelope: dict[Name, EnvelopeKey] = Field(default_factory=dict)
+    # Whether a recall shows what nobody has confirmed yet, unless it is told otherwise.
+    unconfirmed: bool = False
     reranker: RerankerKind = RerankerKind.NONE
     short_term: ShortTerm | None = None
 
@@ -420,8 +439,8 @@ class GateKind(StrEnum):
     READ_ONLY = "read_only"
 
 
-class Gate(SpecPart):
-    """A transformation at a boundary."""
+class Gate(GateIdentifiers):
+    """A transformation at a boundary; `identifiers` are for one that strips them."""
 
     boundary: Boundary
     apply: Annotated[tuple[GateKind, ...], Field(min_length=1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -62,6 +63,14 @@ def path_of(steps: Steps) -> str:
     return text
 
 
+class ProblemLevel(StrEnum):
+    """How much a problem matters: an error is refused, a warning is not, a note only tells."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A problem at a path of the data, before its line in a file is known."""
@@ -80,12 +89,18 @@ class SpecProblem:
     message: str
     remedy: str
     line: int | None = None
+    level: ProblemLevel = ProblemLevel.ERROR
 
     @classmethod
-    def of(cls, finding: Finding, line: int | None = None) -> SpecProblem:
+    def of(
+        cls,
+        finding: Finding,
+        line: int | None = None,
+        level: ProblemLevel = ProblemLevel.ERROR,
+    ) -> SpecProblem:
         """The problem that a finding is, once its line is known."""
-        steps = finding.steps
-        return cls(primitive_of(steps), path_of(steps), finding.message, finding.remedy, line)
+        steps, told = finding.steps, (finding.message, finding.remedy)
+        return cls(primitive_of(steps), path_of(steps), *told, line, level)
 
     def __str__(self) -> str:
         where = f"`{self.path}`" if self.path else "whole file"

@@ -16,6 +16,7 @@ from idetic.spec.memory_spec import GuardRole, MemorySpec, Reasons
 from idetic.spec.primitives import (
     Boundary,
     Canonical,
+    Floors,
     FusionMethod,
     Injection,
     Persona,
@@ -118,6 +119,13 @@ def _backend(spec: MemorySpec) -> Iterator[str]:
     )
 
 
+def _floors(floors: Floors) -> str:
+    """Below which values memory says that it does not know."""
+    if not floors.question and not floors.hit:
+        return "none, whatever is recalled is used"
+    return f"a question from {floors.question}, a hit from {floors.hit} on"
+
+
 def _retrieval(spec: MemorySpec) -> Iterator[str]:
     """How recall finds entries, and what each signal, tier and envelope key weighs."""
     part, fusion = spec.retrieval, _code(spec.retrieval.fusion.method)
@@ -128,6 +136,7 @@ def _retrieval(spec: MemorySpec) -> Iterator[str]:
             f"Embedding: {_code(part.embedding)}.",
             f"Fusion: {fusion}.",
             f"Reranking layer: {_code(part.reranker)}.",
+            f"Floors: {_floors(part.floors)}.",
         ]
     )
     yield _table(("Signal", "Weight"), [(s, part.signals.get(s) or "off") for s in Signal])
@@ -272,6 +281,11 @@ def _gates(spec: MemorySpec) -> Iterator[str]:
         ("Boundary", "Applies", "Because"),
         [(b, at[b].apply, _prose(at[b].because)) for b in Boundary if b in at],
     )
+    for boundary, gate in at.items():
+        if gate.identifiers:
+            told = (tuple(map(_code, each)) or NOTHING for each in gate.identifiers.as_rows())
+            head = ("Identifiers at", "Names", "Patterns", "Looked up in")
+            yield _table(head, [(boundary, *told)])
 
 
 def _visibility(spec: MemorySpec) -> Iterator[str]:
@@ -305,6 +319,9 @@ def _leak_defence(spec: MemorySpec) -> Iterator[str]:
     """How the agent uses canonical content, how it is guarded, and why so."""
     part = spec.leak_defence
     yield f"{_REASONING[part.reasons]} {_GUARDING[part.guard]}"
+    if part.guard is GuardRole.PRIMARY:
+        hours = part.together_hours
+        yield f"What was written at an anchor within {hours} hours is read together."
     yield f"Because: {_prose(part.because)}"
 
 

@@ -14,13 +14,13 @@ _MEMORY = (
 _LOG = "ts visibility content metadata salt log_position log_hash note_id body"
 _JUNCTIONS = (
     "ref_id action_id action_kind linked_at linked_by corroboration_id source_type source_ref "
-    "corroborated_at corroborated_by withdrawn_at notes contradiction_id observed_at observed_by "
-    "status resolution_notes resolved_at resolved_by previous_status previous_notes previous_at "
-    "previous_by source_id relation print"
+    "corroborated_at corroborated_by source_by withdrawn_at notes contradiction_id observed_at "
+    "observed_by status resolution_notes resolved_at resolved_by previous_status previous_notes "
+    "previous_at previous_by source_id relation print notes_salt previous_salt"
 )
 _EMBEDDINGS = (
     "profile_id embedding embedded_at piece activation_id activated_at activated_by "
-    "read_id read_at read_by"
+    "read_id read_at read_by witness"
 )
 _SCOPES = "scope_id opened_at opened_by renewed_at closed_at kind marked_at"
 _LEDGER = (

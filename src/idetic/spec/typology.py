@@ -7,7 +7,7 @@ tier than in the persistent one; semantic and procedural memory behave alike eve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -135,10 +135,28 @@ class CandidateGround(StrEnum):
     ANY = "any"
 
 
+class Independence(StrEnum):
+    """When sources speak independently of each other.
+
+    `principals`: one principal alone is one source, in however many sessions it repeats itself; as
+    soon as another supports it, each session counts. `sessions`: each session counts, whoever
+    opened it; an agent can then promote what it says itself.
+    """
+
+    PRINCIPALS = "principals"
+    SESSIONS = "sessions"
+
+    def counted(self, voices: Sequence[str]) -> int:
+        """How many of some sources count, each named by who stands behind it."""
+        alone = self is Independence.PRINCIPALS and len(set(voices)) == 1
+        return 1 if alone else len(voices)
+
+
 class PromotionPolicy(SpecPart):
     """Primitive 9: what triggers a move up a tier."""
 
     path: PromotionPath
+    independence: Independence = Independence.PRINCIPALS
     min_corroborations: Annotated[int, Field(ge=1, le=100)] = 3
     min_sessions: Annotated[int, Field(ge=1, le=100)] = 2
     min_versions: Annotated[int, Field(ge=2, le=100)] = 2

@@ -20,6 +20,7 @@ from idetic.evidence import (
     Contradiction,
     ContradictionStatus,
     Corroboration,
+    Failures,
     Lineage,
     Referenced,
     Relation,
@@ -49,11 +50,16 @@ _NO_PARTS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry with its vector, and whether something rests on it so that it must stay."""
+    """An entry with its vector, and why it must stay.
+
+    `rests`: an action or a contradiction is about it. `built_on`: it is evidence of what was made
+    of it.
+    """
 
     entry: Entry
     vector: Any
     rests: bool
+    built_on: bool = False
 
     @property
     def id(self) -> UUID:
@@ -162,10 +168,13 @@ class AnchorTransaction:
             "which": lifecycle_part(which),
             "columns": columns,
             "rests": self.entry_columns.rests,
+            "built_on": lifecycle_part("built_on"),
         }
         rows = await self.rows("known", parts, **values)
         made = self.entry_columns.entry
-        return [StoredEntry(made(self.scope, row[2:]), _vector(row[0]), row[1]) for row in rows]
+        return [
+            StoredEntry(made(self.scope, row[3:]), _vector(row[0]), row[1], row[2]) for row in rows
+        ]
 
     async def claimed(self, keys: Iterable[tuple[str, str]]) -> list[StoredEntry]:
         """Persistent entries that make a claim about one of some (subject, attribute) keys."""
@@ -189,11 +198,11 @@ class AnchorTransaction:
         """What entries were made of, by entry."""
         found: dict[UUID, list[Lineage]] = {}
         for row in await self._by_ids("lineage", ids):
-            entry_id, source, relation, origin, trust, at, *place, provenance = row
+            entry_id, source, relation, origin, trust, at, by, *place, provenance = row
             session_id, interaction_id = place
             one = Lineage(
                 source, Relation(relation), Origin(origin), trust, at, session_id, interaction_id,
-                _named(provenance),
+                _named(provenance), by,
             )  # fmt: skip
             found.setdefault(entry_id, []).append(one)
         return found
@@ -204,19 +213,20 @@ class AnchorTransaction:
         if not self.spec.references.corroborations:
             return found
         for row in await self._by_ids("corroborations", ids):
-            entry_id, row_id, kind, ref, at, by, origin, session_id, notes, gone, provenance = row
+            entry_id, row_id, kind, ref, at, by, source_by, origin, *rest = row
+            session_id, notes, withdrawn_at, provenance = rest
             one = Corroboration(
-                row_id, SourceType(kind), ref, at, by, Origin(origin), session_id, notes, gone,
-                _named(provenance),
+                row_id, SourceType(kind), ref, at, by, source_by, Origin(origin), session_id,
+                notes, withdrawn_at, _named(provenance),
             )  # fmt: skip
             found.setdefault(entry_id, []).append(one)
         return found
 
-    async def failures(self, ids: Iterable[UUID]) -> dict[UUID, set[tuple[str, str]]]:
-        """The distinct sources that failed to corroborate entries since one last did."""
-        found: dict[UUID, set[tuple[str, str]]] = {}
-        for memory_id, kind, ref in await self._by_ids("failures", ids):
-            found.setdefault(memory_id, set()).add((kind, ref))
+    async def failures(self, ids: Iterable[UUID]) -> dict[UUID, Failures]:
+        """The sources that failed to corroborate entries since one last did, and who they are."""
+        found: dict[UUID, Failures] = {}
+        for memory_id, kind, ref, voice in await self._by_ids("failures", ids):
+            found.setdefault(memory_id, {})[kind, ref] = voice
         return found
 
     async def _by_ids(self, query: str, ids: Iterable[UUID]) -> Rows:
@@ -302,9 +312,10 @@ class AnchorTransaction:
         rows = await self.rows("replay", key=key, digest=digest)
         return _receipt(rows[0]) if rows else None
 
-    async def remember(self, key: str, digest: str, position: int) -> None:
-        """Keep an idempotency key beside the link that it stands for."""
-        await self.rows("remember", key=key, digest=digest, position=position)
+    async def remember(self, key: str, digest: str, position: int, salt: bytes) -> None:
+        """Keep an idempotency key beside the link that it stands for, with the link's salt."""
+        kept: dict[str, Any] = {"key": key, "digest": digest, "position": position, "salt": salt}
+        await self.ask("receipts", "remember", **kept)
 
     async def enqueue(self, task: str, **ids: Any) -> None:
         """Enqueue a background task for this anchor; it commits with what was settled.

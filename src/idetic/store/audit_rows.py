@@ -5,15 +5,17 @@ Functions over an anchor's transaction. What the rows amount to is judged in `id
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from idetic.model import Entry, LedgerRecord
+from idetic.spec.primitives import Canonical
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.compiler import STATE
 from idetic.store.driver import Rows
 from idetic.store.entries import record
-from idetic.store.family import Family, canonical_names
+from idetic.store.family import Family, canonical_names, qualified
+from idetic.store.scope import quoted
 
 AUDIT = "audit"
 # The links after which an entry has no content any more.
@@ -62,6 +64,42 @@ async def went_into(
     for into, entry_id, position in await tx.ask(AUDIT, "went_into", ids=[str(i) for i in ids]):
         found.setdefault(UUID(into), []).append((entry_id, position))
     return found
+
+
+async def links_telling_reads(tx: AnchorTransaction, ids: Iterable[UUID]) -> list[int]:
+    """The positions of the links that tell of reads of some entries."""
+    wanted = list(ids)
+    return [row[0] for row in await tx.ask(AUDIT, "telling", ids=wanted)] if wanted else []
+
+
+async def reads_left(
+    tx: AnchorTransaction, positions: Sequence[int]
+) -> dict[str, tuple[int, str | None]]:
+    """By link, how many of the reads it told of are left, and a hash over those."""
+    rows = await tx.ask(AUDIT, "reads_left", positions=list(positions))
+    found = {str(position): (count, digest) for position, count, digest in rows}
+    return {str(one): found.get(str(one), (0, None)) for one in positions}
+
+
+def noun_parts(family: Family, canonical: Canonical) -> dict[str, str]:
+    """What the queries about one noun's references and contradictions name."""
+    names = canonical_names(family, canonical)
+    version = f"r.{canonical.noun}_version::text" if "canonical_version" in names else "NULL::text"
+    return names | {"pinned": version}
+
+
+def root_parts(family: Family) -> dict[str, str]:
+    """What the queries about an anchor's root name; nothing for an anchor without one."""
+    anchor = family.spec.anchor
+    if anchor.root is None:
+        return {}
+    keys = (quoted(key.name) for key in anchor.keys)
+    match = " AND ".join(f"c.{key} = a.{key}" for key in keys)
+    return {
+        "root_id": quoted(anchor.root.key),
+        "root": qualified(anchor.root.table),
+        "keys_match": match,
+    }
 
 
 async def versions_now(tx: AnchorTransaction, noun: str, ids: Iterable[UUID]) -> dict[UUID, int]:

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from idetic import folding
+from idetic.look_alikes import LOOK_ALIKES
 from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical
@@ -27,6 +29,7 @@ from idetic.store.family import (
     noted_names,
     noun,
     qualified,
+    salt_columns,
     tables_outside,
 )
 from idetic.store.scope import quoted
@@ -42,6 +45,16 @@ STATE = (
     *("valid_at", "invalid_at", "archived_at", "superseded_at", "invalidated_at", "deleted_at"),
     *("exempt_at", "meta_at", "superseded_by", "candidate"),
 )
+# How texts are folded: the same expressions and the same table as in Python.
+_FOLDING = {
+    "hidden": folding.HIDDEN,
+    "points": folding.POINTS,
+    "letters": folding.LETTERS,
+    "tag": folding.TAG,
+    "emphasis": folding.EMPHASIS,
+    "alike": "".join(LOOK_ALIKES),
+    "latin": "".join(LOOK_ALIKES.values()),
+}
 # What becomes of giving it a vector.
 _EMBEDDED = ("embedding_id", "embed_attempts", "embed_error")
 
@@ -132,6 +145,8 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "trgm": quoted(extensions.trgm),
         "body_text_max": str(spec.backend.body_text_max),
         "dedup_trigram": str(cell.dedup_trigram),
+        "together_hours": str(spec.leak_defence.together_hours),
+        **_FOLDING,
         "citus" if extensions.citus else "plain": "",
     }
     if family.notes_table:
@@ -301,7 +316,7 @@ def _definer_grants(family: Family, table: str) -> Names:
         memory = table == family.table_name("memory")
         replaced = ", UPDATE (superseded_at, superseded_by)" if memory else ""
         found["mover_grants"] = f"SELECT, INSERT{replaced}"
-    touched = map(family.table_name, ("memory", "actions", "reads", "receipts"))
+    touched = map(family.table_name, ("memory", "actions", "reads", "receipts", "ledger"))
     emptied = (family.log_table, family.notes_table)
     if table in (*touched, *emptied, *_belongings(family), *note_columns(family)):
         found["keeper_grants"] = _keeper_grants(family, table)
@@ -311,13 +326,16 @@ def _definer_grants(family: Family, table: str) -> Names:
 def _keeper_grants(family: Family, table: str) -> str:
     """What the keeper's functions may do with a table: drop with a scope, empty, never rewrite."""
     emptied = {
-        table: f"UPDATE ({', '.join(columns)})" for table, columns in note_columns(family).items()
+        table: f"UPDATE ({', '.join((*columns, *salt_columns(family, table)))})"
+        for table, columns in note_columns(family).items()
     }
     grants: dict[str | None, str] = {
         **{table: f"SELECT, {updates}" for table, updates in emptied.items()},
         family.table_name("memory"): f"SELECT, DELETE, UPDATE ({', '.join(PAYLOAD)})",
         family.table_name("actions"): "SELECT",
-        family.table_name("receipts"): "SELECT, UPDATE (request_digest, idempotency_key)",
+        family.table_name("receipts"): "SELECT, UPDATE (request_digest, idempotency_key, salt)",
+        family.table_name("reads"): "SELECT, DELETE, UPDATE (witness)",
+        family.table_name("ledger"): "SELECT, UPDATE (reason)",
         family.log_table: "SELECT, UPDATE (content, metadata, salt)",
         family.notes_table: "SELECT, UPDATE (body)",
     }
@@ -334,6 +352,8 @@ def _refusals(family: Family, table: str) -> Names:
     deletes[family.table_name("reads")] = f"{family.prefix}_erasable_v1"
     updates = {
         family.table_name("receipts"): f"{family.prefix}_forgotten_v1",
+        family.table_name("reads"): f"{family.prefix}_seen_v1",
+        family.table_name("ledger"): f"{family.prefix}_unsaid_v1",
         family.log_table: f"{family.prefix}_log_emptied_v1",
         family.notes_table: f"{family.prefix}_notes_emptied_v1",
     }
@@ -366,6 +386,6 @@ def _write_grants(family: Family, table: str) -> str:
     }
     for canonical in family.spec.references.canonical:
         updates[family.contradictions_table(canonical)] = (
-            "(status, resolution_notes, resolved_at, resolved_by)"
+            "(status, resolution_notes, resolved_at, resolved_by, notes_salt)"
         )
     return f"INSERT, UPDATE {updates[table]}" if table in updates else "INSERT"

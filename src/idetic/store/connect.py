@@ -57,6 +57,7 @@ async def open_database(
         await set_up(admin)
         await to_thread.run_sync(server.ensure_login, APP_ROLE)
         database = await _serve(server.dsn(user=APP_ROLE))
+        server.watch()
         return OpenedDatabase(database, Administration(admin), server)
     except IdeticError:
         await to_thread.run_sync(server.release)

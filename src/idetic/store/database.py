@@ -7,9 +7,10 @@ to anybody afterwards.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -17,17 +18,16 @@ import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import scalar_row
-from psycopg_pool import AsyncConnectionPool
 
 from idetic.errors import DatabaseClosed, DatabaseUnavailable
 from idetic.model import Scope
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.driver import Rows, is_moving, send, translated
+from idetic.store.live_pool import LivePool, Pooled
 from idetic.store.templates import BoundStatement, Statement, Values, raw
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
-Pooled = TypeVar("Pooled", bound=psycopg.AsyncConnection[Any])
 
 APP_ROLE = "idetic_app"
 _BEGIN = BoundStatement(Statement("BEGIN"))
@@ -82,10 +82,12 @@ class Database:
         self.role = role
         self.closed = False
         self.citus = False
+        # How many exports of each tenant are under way.
+        self.exports: Counter[str] = Counter()
         # What each connection has prepared, and how often its server thought otherwise.
         self._prepared: WeakKeyDictionary[Connection, set[bytes]] = WeakKeyDictionary()
         self._surprises = 0
-        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+        self._pool: LivePool[Connection] = LivePool(
             dsn,
             open=False,
             min_size=1,
@@ -251,7 +253,7 @@ async def fetch(
     return await cursor.fetchall() if cursor.description else []
 
 
-class RolePool(AsyncConnectionPool[Pooled]):
+class RolePool(LivePool[Pooled]):
     """A pool for others' code that speaks to the database itself: the queue's, the checkpointer's.
 
     Such code knows neither our roles nor our schemas. So every loan is one transaction in which

@@ -184,16 +184,22 @@ _BY_CODE: dict[str, type[errors.IdeticError]] = {
 
 _BUSY = (
     *(pg.DeadlockDetected, pg.SerializationFailure, pg.LockNotAvailable),
-    *(pg.QueryCanceled, pg.TooManyConnections, pg.DiskFull),
+    *(pg.QueryCanceled, pg.TooManyConnections),
 )
 _OUT_OF_BOUNDS = (pg.CheckViolation, pg.DataError, pg.NotNullViolation, pg.UniqueViolation)
 _UNDEFINED = (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName)
 _NO_RIGHT = "The database role has no right to do this."
+_FULL = partial(
+    errors.DatabaseUnavailable,
+    "The database's disk is full; nothing was written.",
+    remedy="Make room where the database lies, then try again; a restart is not needed.",
+)
 _BY_KIND = (
     ((pg.ForeignKeyViolation,), errors.ReferenceNotFound),
     (_OUT_OF_BOUNDS, partial(errors.InputError, "The database's own bounds refused this write.")),
     ((pg.InsufficientPrivilege,), partial(errors.CapabilityRefused, _NO_RIGHT)),
     (_BUSY, errors.Busy),
+    ((pg.DiskFull,), _FULL),
     (_UNDEFINED, partial(errors.SpecChanged, "This database lacks objects that the spec needs.")),
 )
 

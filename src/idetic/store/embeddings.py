@@ -28,13 +28,14 @@ _NO_PARTS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An entry that has no vector in a profile yet."""
+    """An entry that has no vector in a profile yet, and how often it failed to get one."""
 
     anchor: Mapping[str, Any]
     memory_id: UUID
     tier: Tier
     typology: Typology
     body_text: str
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,18 @@ class Embeddings:
         *,
         session_id: UUID | None = None,
         after: UUID | None = None,
+        attempts: int | None = None,
     ) -> list[Pending]:
-        """The oldest entries of the scope, or of one session, without a vector in the profile."""
+        """The oldest entries of the scope, or of one session, without a vector in the profile.
+
+        With `attempts`, without those that failed so often.
+        """
         keys = "".join(f", {key}" for key in key_columns(self.family, scope))
         wanted = {"profile": profile_id, "limit": limit, "session_id": session_id, "after": after}
-        rows = await self._rows(scope, "pending", {"keys": keys}, **wanted)
+        rows = await self._rows(scope, "pending", {"keys": keys}, **wanted, attempts=attempts)
         return [
-            Pending(anchor_of(scope, found), memory_id, Tier(tier), Typology(typology), body)
-            for memory_id, tier, typology, body, *found in rows
+            Pending(anchor_of(scope, found), memory_id, Tier(tier), Typology(typology), body, tried)
+            for memory_id, tier, typology, body, tried, *found in rows
         ]
 
     async def count_pending(self, scope: Scope, profile_id: UUID) -> int:
@@ -142,10 +147,10 @@ class Embeddings:
             calls.append(point_call)
         await self.database.run_all(scope, calls)
 
-    async def failed(self, scope: Scope, found: Sequence[Pending], error: str) -> None:
-        """Say of entries that giving them a vector failed, and how."""
+    async def failed(self, scope: Scope, found: Sequence[Pending], error: str, most: int) -> None:
+        """Say of entries that giving them a vector failed, and how; counted up to `most`."""
         ids = [entry.memory_id for entry in found]
-        await self._rows(scope, "failed", ids=ids, error=error)
+        await self._rows(scope, "failed", ids=ids, error=error, most=most)
 
     async def read(self, scope: Scope, place: Place, ids: Iterable[UUID], at: datetime) -> UUID:
         """Record that entries were put before the scope's principal."""

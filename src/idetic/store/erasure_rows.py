@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from idetic.store import templates
@@ -135,6 +136,71 @@ async def empty(tx: AnchorTransaction, going: ErasureTargets) -> dict[str, list[
     return {table: ids for table, ids in rows if ids}
 
 
+async def remaining(tx: AnchorTransaction, limit: int) -> ErasureTargets:
+    """Some of what an anchor still holds: entries, events, notes of the other persona."""
+    entries = await tx.ids(_FILE, "remaining_entries", limit=limit)
+    events = await tx.ids(_FILE, "remaining_events", limit=limit) if tx.family.log_table else []
+    told = await tx.ids(_FILE, "remaining_notes", limit=limit) if tx.family.notes_table else []
+    return ErasureTargets(entries, (), (), (), events, told)
+
+
+async def empty_rest(tx: AnchorTransaction) -> dict[str, int]:
+    """Empty what an anchor holds beside its entries; how much went, by table."""
+    return {table: count for table, count in await tx.ask(_FILE, "erase_rest") if count}
+
+
+async def unsay(tx: AnchorTransaction, ids: Sequence[UUID] | None) -> tuple[int, dict[str, Any]]:
+    """Empty the reasons of links about some entries, or of all; how many, and what is left of them.
+
+    The latter is for the link that tells of it: verification compares it with the links.
+    """
+    wanted = None if ids is None else list(ids)
+    ((now,),) = await tx.ask(_FILE, "unsay", ids=wanted)
+    ((links, upto, digest),) = await tx.ask(_FILE, "unsaid")
+    return now, {"unsaid": {"links": links, "upto": upto, "sha256": digest}} if links else {}
+
+
+async def unsay_links(tx: AnchorTransaction, positions: Sequence[int]) -> frozenset[int]:
+    """Empty the reasons of single links; which they were. `unsay` then says what is left."""
+    if not positions:
+        return frozenset()
+    rows = await tx.ask(_FILE, "unsay_links", positions=list(positions))
+    return frozenset(position for (position,) in rows)
+
+
+async def parts(tx: AnchorTransaction) -> dict[str, int]:
+    """How much the parts of an unfinished erasure of the anchor emptied, by table."""
+    return dict(await tx.ask(_FILE, "parts"))
+
+
+async def shells(tx: AnchorTransaction) -> int:
+    """How many rows of entries an anchor has, empty ones included."""
+    ((count,),) = await tx.ask(_FILE, "shells")
+    return int(count)
+
+
+async def filled(tx: AnchorTransaction, ids: Sequence[UUID]) -> list[UUID]:
+    """Those of some entries that are not empty yet."""
+    return await tx.ids(_FILE, "filled", ids=list(ids))
+
+
+async def origins(tx: AnchorTransaction, ids: Sequence[UUID]) -> list[UUID]:
+    """What some entries were made of, however many steps away, as far as it is there."""
+    return await tx.ids(_FILE, "origins", ids=list(ids))
+
+
+async def edges(tx: AnchorTransaction, ids: Sequence[UUID]) -> list[tuple[UUID, UUID]]:
+    """Pairs of (entry, source) for all that was made of some entries, with every source it has."""
+    return [(row[0], row[1]) for row in await tx.ask(_FILE, "edges", ids=list(ids))]
+
+
+async def carrying(
+    tx: AnchorTransaction, ids: Sequence[UUID], roots: Sequence[UUID]
+) -> frozenset[UUID]:
+    """Those of some entries that hold a word of the roots."""
+    return frozenset(await tx.ids(_FILE, "carrying", ids=list(ids), roots=list(roots)))
+
+
 def _table(tx: AnchorTransaction, table: str) -> dict[str, str]:
     """A table's qualified name, as the queries of this file ask for it."""
     return {"table": tx.family.qualified(table).as_string(None)}
@@ -157,7 +223,8 @@ def _actors(family: Family) -> Iterator[tuple[str, str]]:
     for table, column in _ACTORS.items():
         yield family.table_name(table), column
     if family.spec.references.corroborations:
-        yield family.table_name("corroborations"), "corroborated_by"
+        table = family.table_name("corroborations")
+        yield from ((table, column) for column in ("corroborated_by", "source_by"))
     for canonical in family.spec.references.canonical:
         if canonical.contradictions:
             table = family.contradictions_table(canonical)

@@ -9,12 +9,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from idetic.errors import Busy
 from idetic.model import Scope
 from idetic.store import templates
 from idetic.store.anchor_transaction import Anchors, AnchorTransaction
 from idetic.store.database import Transaction
 from idetic.store.embeddings import activation, active, known
-from idetic.store.family import left_out, moved, noun, take_function
+from idetic.store.family import Family, left_out, moved, note_columns, noun, take_function
 from idetic.store.scope import quoted
 from idetic.store.templates import Values, filled
 
@@ -22,6 +23,8 @@ MOVING = "moving"
 _PATH = "queries/moving.sql"
 SPECS, PROFILES, SUPERSESSIONS = "specs", "profiles", "supersessions"
 VECTORS = "embeddings"
+# Less than half of a pool, and of one tenant half of that.
+MOST_EXPORTS, MOST_OF_A_TENANT = 4, 2
 # Rows print alike everywhere: in UTC, bytes as hexadecimal.
 _PRINTED = {"timezone": "UTC", "bytea_output": "hex", "extra_float_digits": "1"}
 
@@ -36,9 +39,25 @@ class RowKind:
     values: Values
 
 
-def leaving(anchors: Anchors, scope: Scope) -> AbstractAsyncContextManager[AnchorTransaction]:
-    """The anchor as it is at one moment, to be exported; nothing is locked."""
-    return _printed(anchors, scope, anchors.database.snapshot(scope))
+@asynccontextmanager
+async def leaving(anchors: Anchors, scope: Scope) -> AsyncIterator[AnchorTransaction]:
+    """The anchor as it is at one moment, to be exported; nothing is locked.
+
+    An export keeps its connection until its reader has taken all of it, so there is room for few.
+    """
+    database, tenant = anchors.database, str(next(iter(scope.anchor.values()), ""))
+    under_way = database.exports
+    if under_way.total() >= MOST_EXPORTS or under_way[tenant] >= MOST_OF_A_TENANT:
+        raise Busy("Too many exports are under way.", remedy="Let one of them end, then try again.")
+    under_way[tenant] += 1
+    try:
+        async with _printed(anchors, scope, database.snapshot(scope)) as tx:
+            yield tx
+    finally:
+        under_way[tenant] -= 1
+        if not under_way[tenant]:
+            # A tenant that exports nothing takes no room.
+            del under_way[tenant]
 
 
 def landing(anchors: Anchors, scope: Scope) -> AbstractAsyncContextManager[AnchorTransaction]:
@@ -138,6 +157,15 @@ async def begin(tx: AnchorTransaction) -> int:
 async def spec_texts(tx: AnchorTransaction) -> list[str]:
     """The versions of the agent's spec that this database holds, as a file would have them."""
     return [row[0] for row in await tx.ask(MOVING, "specs", agent=tx.scope.agent)]
+
+
+def note_parts(family: Family) -> list[dict[str, str]]:
+    """The columns with notes about entries, as the query that reads them names them."""
+    return [
+        {"table": family.qualified(table).as_string(None), "column": column}
+        for table, columns in note_columns(family).items()
+        for column in columns
+    ]
 
 
 async def register(tx: AnchorTransaction, profile: Mapping[str, Any]) -> None:

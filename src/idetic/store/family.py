@@ -115,6 +115,9 @@ class Family:
     def names(self) -> dict[str, str]:
         """What the SQL files may name that depends only on the family."""
         tenant = self.spec.anchor.tenant
+        # A loop's summary is found by its words alone, and some documents not at all.
+        loops = "m.loop_id IS NULL" if self.log_table else ""
+        embeddable = filter(None, (loops, self.searched))
         return {
             "schema": quoted(self.schema),
             "family": self.prefix,
@@ -122,9 +125,19 @@ class Family:
             "family_text": f"{self.schema}.{self.name}",
             "tenant": quoted(tenant.name),
             "tenant_type": tenant.type.value,
-            # A loop's summary is found by its words alone: it gets no vector.
-            "embeddable": "AND m.loop_id IS NULL" if self.log_table else "",
+            "embeddable": "".join(f" AND {one}" for one in embeddable),
         }
+
+    @property
+    def searched(self) -> str:
+        """The condition that an entry called m is no document which is kept from questions.
+
+        Empty for a spec whose envelope does not declare what documents say of themselves.
+        """
+        documents = {"version", "ranked"} <= set(self.spec.retrieval.envelope)
+        kept = "NOT (m.envelope ? 'version' AND m.envelope ->> 'ranked' = 'no')"
+        # A missing key makes it unknown, and what is unknown is not excluded.
+        return f"coalesce({kept}, true)" if documents else ""
 
     def statement(
         self,
@@ -153,12 +166,13 @@ class Family:
         return found
 
     def scope_names(self, scope: Scope) -> Fillers:
-        """`{scope m}`, `{of_tenant p}` and `{live m}`: conditions on a table by its alias."""
+        """`{scope m}`, `{of_tenant p}`, `{live m}`, `{evidence m}`: conditions by an alias."""
         anchors = f"{self.prefix}_memory_anchors"
         return {
             "scope": partial(scoping.predicate, scope, anchors=anchors),
             "of_tenant": partial(scoping.tenant_predicate, scope),
             "live": live,
+            "evidence": evidence,
         }
 
     def call(
@@ -177,6 +191,11 @@ def families(spec: MemorySpec) -> list[Family]:
 def live(alias: str) -> str:
     """The entries that hold now: the condition of the index that the current view is read by."""
     return " AND ".join(f"{alias}.{state} IS NULL" for state in _LIVE)
+
+
+def evidence(alias: str) -> str:
+    """The entries that stayed after their scope for what was made of them; no recall has them."""
+    return f"({alias}.tier <> 'persistent' AND {alias}.archived_at IS NOT NULL)"
 
 
 def qualified(table: str) -> str:
@@ -229,14 +248,24 @@ def note_columns(family: Family) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def salt_columns(family: Family, table: str) -> tuple[str, ...]:
+    """The columns with the salts of those notes: without one, nobody can guess from a hash."""
+    own = table == family.table_name("corroborations")
+    return ("notes_salt",) if own else ("notes_salt", "previous_salt")
+
+
 def noted_names(family: Family, table: str) -> dict[str, str]:
     """What the SQL files may say of a table with notes."""
     columns = note_columns(family)[table]
+    emptied = (*columns, *salt_columns(family, table))
     return {
         "table": family.qualified(table).as_string(None),
+        "table_name": table,
         "noted": noun(family, table),
+        # Where a note is written first.
+        "newest": columns[0],
         "row_id": row_id(family, table),
-        "no_notes": ", ".join(f"{column} = NULL" for column in columns),
+        "no_notes": ", ".join(f"{column} = NULL" for column in emptied),
         "notes": ", ".join(f"m.{column}" for column in columns),
     }
 

@@ -70,6 +70,19 @@ class LoopSummary(NamedTuple):
 class HeldLog(AnchorTransaction):
     """One anchor with a log, locked to derive entries from it."""
 
+    async def record(self, version: int, events: Sequence[Mapping[str, Any]]) -> list[Recorded]:
+        """Write events within this transaction, or find them written already."""
+        recording = _recording(self.scope, self.at, version, events)
+        return [_recorded(row) for row in await self.ask(_FILE, "record", **recording)]
+
+    async def events(self, ids: Sequence[UUID | None]) -> Rows:
+        """Those of some events that the log has."""
+        return await self.ask(_FILE, "events", {"columns": _EVENT_COLUMNS}, ids=list(ids))
+
+    async def loops_between(self, start: datetime, until: datetime) -> Rows:
+        """The loops of which something was said in a span, and when each began and ended."""
+        return await self.ask(_FILE, "loops_between", start=start, until=until)
+
     async def mirrors(self, ids: Sequence[UUID]) -> dict[UUID, Mirror]:
         """The long-term entries of some events, by event."""
         rows = await self.ask(_FILE, "mirrors", ids=list(ids))
@@ -123,16 +136,8 @@ class LogStore:
         self, at: datetime, version: int, events: Sequence[Mapping[str, Any]]
     ) -> list[Recorded]:
         """Write events in one transaction, or find them written already."""
-        who = self.scope.principal
-        rows = await self.rows(
-            "record",
-            moment=at,
-            kind=who.kind.value,
-            name=who.name,
-            version=version,
-            events=_json(list(events)),
-        )
-        return [Recorded(place, bytes(digest), ts, derived) for place, digest, ts, derived in rows]
+        recording = _recording(self.scope, at, version, events)
+        return [_recorded(row) for row in await self.rows("record", **recording)]
 
     async def said(self) -> AsyncIterator[str]:
         """All that is said here or kept: events, their entries, summaries of loops."""
@@ -145,3 +150,18 @@ class LogStore:
             after = rows[-1][0]
         for (summary,) in await self.rows("said_of_loops"):
             yield summary
+
+
+def _recording(
+    scope: Scope, at: datetime, version: int, events: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What the record function is told: when, by whom, and the events."""
+    who = scope.principal
+    told = {"moment": at, "kind": who.kind.value, "name": who.name, "version": version}
+    return told | {"events": _json(list(events))}
+
+
+def _recorded(row: tuple[Any, ...]) -> Recorded:
+    """What came of one event."""
+    place, digest, ts, derived = row
+    return Recorded(place, bytes(digest), ts, derived)

@@ -71,7 +71,7 @@ async def vouched(
         return []
     spoken = source.fits(
         origin="c.origin",
-        created_by="c.corroborated_by",
+        created_by="c.source_by",
         session_id="c.session_id",
         since="c.corroborated_at",
     )

@@ -178,6 +178,12 @@ class Marks:
         )
         return rows[0][0] if rows else 0
 
+    async def reached(self, scope: Scope, task: str) -> int:
+        """The position up to which a task has dealt with all; 0 where it never ran."""
+        call = self.family.call("queue", "reached", scope, {}, task=task)
+        rows = await self.database.run_all(scope, [call])
+        return rows[0][0] if rows else 0
+
     async def mark(self, scope: Scope, task: str, position: int, at: datetime) -> None:
         """Note that a task has dealt with all up to a position. Zero is not worth a row."""
         if not position:

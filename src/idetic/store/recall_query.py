@@ -9,18 +9,23 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.model import Entry, Origin, Scope, Tier, Typology
+from idetic.dates import DateWindow
+from idetic.model import Entry, Origin, Scope, Standing, Tier, Typology, standing
+from idetic.pieces import excerpt
 from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store import scope as scoping
 from idetic.store.database import Database
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import texts
 from idetic.store.family import Family
+from idetic.store.recall_grounds import HitGrounds, QuestionGrounds
 from idetic.store.recall_statement import NARROWING, RecallStatement, settings_of
 from idetic.store.templates import Statement
 
 DIMENSIONS = 384
 _NAME = re.compile(r"[^\W\d_]+")
+# A capital within a sentence. "I" is none, and neither is what begins one.
+_NAMED = re.compile(r"(?<![.!?:\"“] )(?<!^)\b(?!I\b)[A-Z][^\W\d_]+")
 _NUMBERS = "[" + ",".join(["%.6g"] * DIMENSIONS) + "]"
 
 
@@ -41,16 +46,6 @@ class Filters:
     until: datetime | None = None
     # Of entries that mirror a log.
     min_importance: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DateWindow:
-    """The time that a date in a question names; `sure` is how far the wording can be trusted."""
-
-    since: datetime
-    until: datetime
-    words: str
-    sure: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +92,7 @@ class RecallQuery:
             "profile": self.profile_id,
             "limit": self.limit,
             "names": _NAME.findall(self.text.lower()),
+            "named": " ".join(_NAMED.findall(self.text)),
             "time_since": [window.since for window in self.windows],
             "time_until": [window.until for window in self.windows],
             "time_sure": [window.sure for window in self.windows],
@@ -127,7 +123,9 @@ class Hit:
 
     `similarity` is the cosine of question and entry, of a long entry that of its piece number
     `piece`. `reranked` is its blend with the reranker's score, from 0 to 1, where one sits on top:
-    the first twenty hits are then in its order.
+    the first twenty hits are then in its order. `relevance` is the share of hits of this value that
+    are relevant, whatever the spec; None where neither meaning nor words count. `grounds` is what
+    it was judged by, beside the similarity.
     """
 
     entry: Entry
@@ -137,6 +135,18 @@ class Hit:
     similarity: float | None = None
     piece: int | None = None
     reranked: float | None = None
+    relevance: float | None = None
+    grounds: HitGrounds = field(default_factory=HitGrounds)
+
+    @property
+    def standing(self) -> Standing:
+        """What it is: something said, a fact, a preference, a note, or not confirmed yet."""
+        return standing(self.entry)
+
+    @property
+    def excerpt(self) -> str:
+        """The entry's text; of a long one the piece that the question met."""
+        return excerpt(self.entry.body_text, self.piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +160,7 @@ class RecallAnswer:
     active_profile: UUID | None
     # How rare each word of the question is in this anchor.
     rarity: Mapping[str, float]
+    grounds: QuestionGrounds
 
 
 @dataclass(slots=True)
@@ -174,17 +185,22 @@ class Recalls:
             form = self.forms[key] = recall.compose(self.entries)
         settings = settings_of(self.database)
         rows = await self.database.run(scope, form, query.values(scope), settings=settings)
-        considered, candidates, embedded, profile, rarity = rows[0][:5]
-        hits = [self._hit(scope, row[5:]) for row in rows if row[5] is not None]
-        return RecallAnswer(hits, considered, candidates, embedded, profile, rarity or {})
+        considered, candidates, embedded, profile, rarity, words, named, covered, near = rows[0][:9]
+        hits = [self._hit(scope, row[9:]) for row in rows if row[9] is not None]
+        spoken = (rarity or {}) if query.weights.get(Signal.LEXICAL) else None
+        grounds = QuestionGrounds(
+            considered, near, spoken, tuple(words), tuple(named), covered or 0.0
+        )
+        return RecallAnswer(hits, considered, candidates, embedded, profile, rarity or {}, grounds)
 
     def _hit(self, scope: Scope, row: tuple[Any, ...]) -> Hit:
-        """A hit: its score, three columns by signal, its nearness, its strength, its entry."""
+        """A hit: its score, three columns by signal, nearness, strength, grounds, its entry."""
         signals = {}
         for at, signal in zip(range(1, len(row), 3), Signal, strict=False):
             rank, value, contribution = row[at : at + 3]
             signals[signal] = SignalScore(rank, value, contribution or 0.0)
-        similarity, piece, strength, *entry = row[1 + 3 * len(Signal) :]
+        similarity, piece, strength, covered, share, words, *entry = row[1 + 3 * len(Signal) :]
         known = SourceStrength(strength) if strength else None
         made = self.entries.entry(scope, tuple(entry))
-        return Hit(made, row[0], signals, known, similarity, piece)
+        grounds = HitGrounds(covered or 0.0, share or 0.0, words or 0)
+        return Hit(made, row[0], signals, known, similarity, piece, grounds=grounds)

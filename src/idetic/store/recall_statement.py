@@ -10,7 +10,7 @@ from idetic.store import templates
 from idetic.store.database import Database
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import freshness, matches
-from idetic.store.family import Family, canonical_names, live
+from idetic.store.family import Family, canonical_names, evidence, live
 from idetic.store.scope import quoted
 from idetic.store.templates import Fillers, Statement, filled, statement
 
@@ -87,6 +87,8 @@ class RecallStatement:
             "long_entry": str(LONG_ENTRY),
             "brief_entry": f"{float(BRIEF_ENTRY)!r}",
             "terms": templates.query(_FILE, "terms"),
+            "before": str(family.spec.retrieval.neighbours.before),
+            "after": str(family.spec.retrieval.neighbours.after),
         }
         self._seen = {
             "as_of_join": self._part("as_of") if query.filters.as_of else "",
@@ -106,7 +108,7 @@ class RecallStatement:
         else:
             kept.append("NULL::float8 AS distance")
         if Signal.LEXICAL in weighted:
-            kept.append("lex.score AS words")
+            kept.append("lex.score AS words, lex.covered")
             joined.append("LEFT JOIN lex USING (memory_id)")
         # Who may be a candidate: the best of each weighted signal that finds anything by itself.
         nominated = [
@@ -116,6 +118,8 @@ class RecallStatement:
         ]
         ranked = [signal for signal in weighted if signal is not Signal.NEARBY]
         values = {s.value: self._value(s) for s in ranked} | {name: f"m.{name}" for name in placed}
+        if Signal.LEXICAL in weighted:
+            values |= {"covered": "m.covered", "share": "m.words / (SELECT max(score) FROM lex)"}
         parts = {
             "columns": filled(entries.columns(self._scope), self._names),
             "active": self._part("active" if not self._family.log_table else "at_hand"),
@@ -133,11 +137,23 @@ class RecallStatement:
             "placed": self._part("nearby") if placed else "fused",
             "nearby_adds": f" + {self._contribution(Signal.NEARBY, 'p')}" if placed else "",
             "rarity": self._part("rarity") if Signal.LEXICAL in weighted else "NULL::jsonb",
+            **self._grounds(compared),
             "piece": self._part("piece") if compared else "NULL::smallint",
             "outcomes": ", ".join(map(self._outcome, Signal)),
             "strength": self._strength(),
         }
         return statement(self._part("recall", **parts), prepared=True)
+
+    def _grounds(self, compared: bool) -> dict[str, str]:
+        """What relevance is judged by; what no weighted signal computes anyway is not computed."""
+        spoken = Signal.LEXICAL in self._weighted
+        covered = "(SELECT max(covered) FROM lex)" if spoken else "NULL::float8"
+        nearest = "(SELECT -best FROM spread)" if compared else "NULL::float8"
+        of_hit = "top.covered, top.share" if spoken else "NULL::float8, NULL::float8"
+        return {
+            "grounds": self._part("grounds", covered=covered, nearest=nearest),
+            "hit_grounds": f"{of_hit}, length(m.lexemes)",
+        }
 
     def _part(self, name: str, **more: str) -> str:
         """One part of the statement, with this family's names in place."""
@@ -150,9 +166,12 @@ class RecallStatement:
         if filters.as_of:
             parts.append(f"m.created_at <= {_MOMENT} AND past.state_to = 'current'")
         else:
-            parts.append("m.deleted_at IS NULL" if filters.include_archived else live("m"))
+            everything = f"m.deleted_at IS NULL AND NOT {evidence('m')}"
+            parts.append(everything if filters.include_archived else live("m"))
         if not filters.include_candidates:
             parts.append("NOT m.candidate")
+        if self._family.searched:
+            parts.append(self._family.searched)
         if set(filters.tiers) != set(Tier):
             tiers = ", ".join(f"'{tier.value}'" for tier in filters.tiers)
             parts.append(f"m.tier = ANY (ARRAY[{tiers}]::idetic.tier[])")
@@ -178,12 +197,6 @@ class RecallStatement:
         """What may be recalled, with the words that count, those of neighbours included."""
         if Signal.LEXICAL not in self._weighted:
             return self._part("base", read=_listed(columns), **self._seen)
-        window = self._family.spec.retrieval.neighbours
-        around = [
-            f"{side}(m.words, {distance}, '') OVER w"
-            for side, count in (("lag", window.before), ("lead", window.after))
-            for distance in range(1, count + 1)
-        ]
         words = f", {self._part('words')}" + (f", {self._part('place')}" if self._scoped else "")
         base = self._part("base", read=_listed(columns) + words, **self._seen)
         if not self._scoped:
@@ -192,10 +205,6 @@ class RecallStatement:
             "base_with_neighbours",
             base=base,
             columns=", ".join(f"m.{name}" for name in ("memory_id", "tier", *columns)),
-            around=" || ".join(["m.words", *around]),
-            turn=self._part("turn") if Signal.NEARBY in self._weighted else "",
-            before=str(window.before),
-            after=str(window.after),
         )
 
     @property
@@ -209,7 +218,8 @@ class RecallStatement:
         """The scores of the words, if they are weighted."""
         if Signal.LEXICAL not in self._weighted:
             return ""
-        return self._part("lexical", own="own" if self._scoped else "len")
+        hits = self._part("hits_with_neighbours" if self._scoped else "hits")
+        return self._part("lexical", hits=hits, own="own" if self._scoped else "len")
 
     def _semantic(self) -> str:
         """The distances: exact in a small anchor, from the index of each cell in a large one."""

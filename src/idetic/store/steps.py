@@ -17,7 +17,16 @@ from idetic.evidence import ContradictionStatus, Corroboration, Lineage
 from idetic.ids import uuid7, uuid7_text
 from idetic.model import Claim, Decision, Entry, EntryState, Origin, Ref, Tier, Typology
 from idetic.store.entry_content import content_hash, link_detail
+from idetic.store.row_digests import (
+    contradiction_digest,
+    corroboration_digest,
+    lineage_values,
+    salted_note,
+    told_lineage,
+)
 
+# The transition of an entry that outlives its scope because something was made of it.
+KEPT = "kept"
 _NOTHING: Mapping[str, Any] = {}
 Encoded = dict[str, Any]
 
@@ -75,7 +84,7 @@ class RecurStep(LinkStep):
     def encoded(self) -> Encoded:
         """The link, and the sources that it adds."""
         made = LinkStep.encoded(self)
-        made["detail"]["sources"] = [str(one.source_id) for one in self.lineage]
+        made["detail"] |= told_lineage(self.entry_id, self.lineage)
         return made | {"lineage": [_lineage(one) for one in self.lineage]}
 
 
@@ -159,7 +168,10 @@ class AddStep(LinkStep):
         salt, digest = content_hash(self.text, envelope)
         cell = (self.tier, self.typology)
         detail = made["detail"]
-        detail |= {"sources": [str(one.source_id) for one in self.lineage]}
+        detail |= told_lineage(self.new_id, self.lineage)
+        detail["valid_at"] = self.valid_at.isoformat()
+        if self.session_id is not None:
+            detail["session"] = str(self.session_id)
         detail |= link_detail(self.origin, self.trust, cell, self.provenance, salt, digest)
         claim = envelope.get("claim")
         made |= {
@@ -185,6 +197,7 @@ class AddStep(LinkStep):
             made["refs"] = detail["refs"] = [reference(ref) for ref in self.refs]
         if self.event is not None:
             made |= {"event": str(self.event), "importance": self.importance}
+            detail["importance"] = self.importance
         if self.loop_id is not None:
             made["loop_id"] = str(self.loop_id)
         return made
@@ -196,6 +209,8 @@ class CorroborateStep(LinkStep):
 
     op: ClassVar[str] = "corroborate"
     corroboration: Corroboration
+    lineage: Sequence[Lineage] = ()
+    """The entries that say so: they stay as evidence as long as what they confirm."""
     _: KW_ONLY
     decision: Decision = Decision.UPDATE
 
@@ -203,12 +218,20 @@ class CorroborateStep(LinkStep):
         """The link, and the row of the corroborations table."""
         made, found = LinkStep.encoded(self), self.corroboration
         source = {"source_type": found.source_type.value, "source_ref": str(found.source_ref)}
-        made["detail"] |= {"corroboration": str(found.id), **source}
+        seen, witness = found.at.isoformat(), corroboration_digest(self.entry_id, found)
+        told = {"corroboration": str(found.id), **source, "seen_at": seen, "row": witness}
+        salted = salted_note(found.notes)
+        made["detail"] |= {**told, **salted.told}
+        if self.lineage:
+            made["detail"] |= told_lineage(self.entry_id, self.lineage)
         return made | {
+            "lineage": [_lineage(one) for one in self.lineage],
+            "salt": salted.salt,
             "row_id": str(found.id),
             # When the source spoke: carrying it over to another entry makes that no younger.
-            "seen_at": found.at.isoformat(),
+            "seen_at": seen,
             **source,
+            "source_by": found.source_by,
             "session": _text(found.session_id),
             "origin": found.origin.value,
             "notes": found.notes,
@@ -228,7 +251,7 @@ class WithdrawStep(LinkStep):
     def encoded(self) -> Encoded:
         """The link, which names the corroboration."""
         made, row_id = LinkStep.encoded(self), str(self.corroboration_id)
-        made["detail"]["corroboration"] = row_id
+        made["detail"] |= {"corroboration": row_id, "op": self.op}
         return made | {"row_id": row_id}
 
 
@@ -254,6 +277,7 @@ class ContradictStep(LinkStep):
         """The link, and the row of the noun's contradictions table."""
         made, row_id, ref_id = LinkStep.encoded(self), str(self.row_id), str(self.ref.id)
         made["detail"] |= {"contradiction": row_id, "noun": self.ref.noun, "id": ref_id}
+        made["detail"]["row"] = contradiction_digest(self.entry_id, self.row_id, self.provenance)
         row = {"row_id": row_id, "noun": self.ref.noun, "source_ref": ref_id}
         return made | row | {"provenance": dict(self.provenance)}
 
@@ -272,8 +296,11 @@ class ResolveStep(LinkStep):
 
     def encoded(self) -> Encoded:
         """The link, and the status that the row gets."""
+        made, salted = LinkStep.encoded(self), salted_note(self.notes)
+        made["detail"] |= {"contradiction": str(self.row_id), "op": self.op, **salted.told}
         row = {"row_id": str(self.row_id), "noun": self.noun, "status": self.status.value}
-        return LinkStep.encoded(self) | row | ({} if self.notes is None else {"notes": self.notes})
+        noted = {} if self.notes is None else {"notes": self.notes, "salt": salted.salt}
+        return made | row | noted
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +357,21 @@ def drop_steps(entries: Sequence[Entry], reason: str, into: Mapping[UUID, UUID])
     return [DropStep([entry.id for entry in entries]), *links]
 
 
+def evidence_steps(
+    entries: Sequence[Entry], reason: str, into: Mapping[UUID, UUID], at: datetime
+) -> list[Step]:
+    """Transient entries that stay after their scope, because something was made of them."""
+    receipt, archived = uuid7(), {"archived_at": at}
+    return [
+        TurnStep(
+            KEPT, reason, archived, entry=entry, receipt=receipt,
+            detail={"cause": "evidence"}
+            | ({"into": str(into[entry.id])} if entry.id in into else {}),
+        )
+        for entry in entries
+    ]  # fmt: skip
+
+
 def reference(ref: Ref) -> Encoded:
     """One reference as the database takes it, with an id of its own."""
     return {"noun": ref.noun, "id": str(ref.id), "version": ref.version, "ref_id": uuid7_text()}
@@ -337,16 +379,7 @@ def reference(ref: Ref) -> Encoded:
 
 def _lineage(one: Lineage) -> Encoded:
     """One source of an entry as the database reads it."""
-    return {
-        "source_id": str(one.source_id),
-        "relation": one.relation.value,
-        "session_id": _text(one.session_id),
-        "interaction_id": _text(one.interaction_id),
-        "provenance": dict(one.provenance),
-        "origin": one.origin.value,
-        "trust": one.trust,
-        "observed_at": one.observed_at.isoformat(),
-    }
+    return {name: _text(value) for name, value in lineage_values(one).items()}
 
 
 def _text(value: Any) -> Any:

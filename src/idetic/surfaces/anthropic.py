@@ -66,7 +66,8 @@ class MemoryFiles:
     async def create(self, path: str, text: str) -> str:
         """A new file; one that is there is not overwritten."""
         where = _parsed(path)
-        if await self._file(where) is not None:
+        # Whatever lies there: a store may have put something that is no file.
+        if (await self._shelf.get_many([(where[:-1], where[-1])]))[0] is not None:
             raise InputError(f"File {path} already exists")
         await self._write(where, text)
         return f"File created successfully at: {path}"
@@ -144,11 +145,12 @@ class MemoryFiles:
 
     async def _file(self, where: Namespace) -> StoredDocument | None:
         """The file at a path; None for a directory and for a path where nothing lies."""
-        return (await self._shelf.get_many([(where[:-1], where[-1])]))[0]
+        (found,) = await self._shelf.get_many([(where[:-1], where[-1])])
+        return found if found is not None and _is_file(found) else None
 
     async def _below(self, where: Namespace) -> list[StoredDocument]:
         """Every file in a directory, at any depth."""
-        return [d async for page in self._shelf.pages(where) for d in page]
+        return [d async for page in self._shelf.pages(where) for d in page if _is_file(d)]
 
     async def _all(self, where: Namespace) -> list[StoredDocument]:
         """The file at a path, if there is one, and every file below it."""
@@ -251,6 +253,11 @@ def _parsed(path: str) -> Namespace:
 def _missing(path: str) -> NotFound:
     """The error for a path where nothing lies, in the tool's own words."""
     return NotFound(f"The path {path} does not exist. Please provide a valid path.")
+
+
+def _is_file(found: StoredDocument) -> bool:
+    """Whether a document is a file: a store may have put something else in its place."""
+    return found.value.keys() == {"text"} and isinstance(found.value["text"], str)
 
 
 def _text(file: StoredDocument) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -63,6 +64,11 @@ class Bridge:
             raise BlockingRefused
         self._check_open()
         return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+
+    def begun(self, call: Call[T]) -> Future[T]:
+        """The call under way, for code that neither awaits it nor waits for it."""
+        self._check_open()
+        return asyncio.run_coroutine_threadsafe(call(), self._loop)
 
     def _check_open(self) -> None:
         """A loop that has ended took its database with it."""

@@ -108,9 +108,10 @@ def observations(put: Put, bound: int, since: datetime | None) -> list[Observati
         head["since"] = since.isoformat()
     if put.ttl is not None:
         head |= {"ttl": _minutes(put.ttl), "expiring": "yes"}
-    if not put.ranked:
-        head["ranked"] = "no"
     place = {"namespace": path_of(put.namespace), "key": put.key, "version": version}
+    if not put.ranked:
+        # Every part says so: whoever makes vectors sees one entry at a time.
+        place["ranked"] = "no"
     return [
         Observation(
             text,
@@ -123,8 +124,33 @@ def observations(put: Put, bound: int, since: datetime | None) -> list[Observati
     ]
 
 
+def is_part(entry: Entry) -> bool:
+    """Whether an entry is part of a document: its claim names what its envelope does.
+
+    Others write to the same memory, and what they note may look like one.
+    """
+    told, claim = entry.envelope, entry.claim
+    texts = [told.get(name) for name in ("namespace", "key", "version")]
+    number, since = told.get("part"), told.get("since")
+    if claim is None or type(number) is not int or not all(isinstance(t, str) for t in texts):
+        return False
+    path, key, version = map(str, texts)
+    named = Claim(subject_of(namespace_of(path), key), f"part {number}", version)
+    return claim == named and (number > 0 or _is_head(told.get("parts"), since, told.get("ttl")))
+
+
+def _is_head(parts: Any, since: Any, ttl: Any) -> bool:
+    """Whether a first part says what one has to: how many there are, and perhaps two times."""
+    try:
+        _ = None if since is None else datetime.fromisoformat(since)
+    except (TypeError, ValueError):
+        return False
+    timed = ttl is None or isinstance(ttl, int | float)
+    return type(parts) is int and 1 <= parts <= MAX_PARTS and timed
+
+
 def document(entries: Iterable[Entry]) -> StoredDocument | None:
-    """The document that the current entries of one subject hold; None without a head."""
+    """The document that the current parts of one subject hold; None if they hold none."""
     parts = {(e.envelope["version"], e.envelope["part"]): e for e in entries}
     head = next((e for (_, number), e in parts.items() if number == 0), None)
     if head is None:
@@ -136,11 +162,13 @@ def document(entries: Iterable[Entry]) -> StoredDocument | None:
     except KeyError:
         return None
     skipped = len(_GOES_ON) + _AGAIN
-    text = held[0].body_text + "".join(e.body_text[skipped:] for e in held[1:])
+    value = _value(held[0].body_text + "".join(e.body_text[skipped:] for e in held[1:]))
+    if value is None:
+        return None
     return StoredDocument(
         namespace_of(told["namespace"]),
         told["key"],
-        json.loads(text),
+        value,
         datetime.fromisoformat(told["since"]) if "since" in told else head.created_at,
         head.created_at,
         tuple(e.id for e in held),
@@ -149,8 +177,17 @@ def document(entries: Iterable[Entry]) -> StoredDocument | None:
     )
 
 
+def _value(text: str) -> dict[str, Any] | None:
+    """The value that a text holds as JSON; None for what is no mapping there."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def is_whole(entry: Entry) -> bool:
-    """Whether this entry alone holds its document."""
+    """Whether this part alone holds its document."""
     told = entry.envelope
     return bool(told["part"] == 0 and told["parts"] == 1)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
@@ -24,7 +25,7 @@ class IdeticChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
         """Every message, oldest first."""
-        return messages_from_dict(self._bridge.blocking(self._conversation.latest))
+        return _messages(self._bridge.blocking(self._conversation.latest))
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages at the end: all of them or none."""
@@ -37,7 +38,7 @@ class IdeticChatMessageHistory(BaseChatMessageHistory):
 
     async def aget_messages(self) -> list[BaseMessage]:
         """Every message, oldest first."""
-        return messages_from_dict(await self._bridge.awaited(self._conversation.latest))
+        return _messages(await self._bridge.awaited(self._conversation.latest))
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages at the end: all of them or none."""
@@ -47,3 +48,8 @@ class IdeticChatMessageHistory(BaseChatMessageHistory):
     async def aclear(self) -> None:
         """Take every message away."""
         await self._bridge.awaited(self._conversation.clear)
+
+
+def _messages(values: Iterable[dict[str, Any]]) -> list[BaseMessage]:
+    """The messages among values; a store may have put something else beside them."""
+    return messages_from_dict([each for each in values if each.keys() == {"type", "data"}])

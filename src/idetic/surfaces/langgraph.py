@@ -7,7 +7,6 @@ agent's spec names for them, so that neither knows of the other (primitive 4).
 
 from __future__ import annotations
 
-import asyncio
 import operator
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -36,9 +35,11 @@ from idetic.errors import InputError
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 from idetic.store.checkpoints import CheckpointPool, Checkpoints
+from idetic.store.threads import thread_prefix
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Put, StoredDocument
 from idetic.surfaces.shelf import Shelf
+from idetic.surfaces.sweeper import Sweeper
 from idetic.verbs.handle import SyncHandle
 
 Found = tuple[StoredDocument, float | None]
@@ -65,7 +66,7 @@ class IdeticStore(BaseStore):
     def __init__(self, memory: Memory | SyncHandle, *, ttl: TTLConfig | None = None):
         self._bridge = Bridge(memory)
         self._shelf = Shelf(self._bridge.memory)
-        self._sweeper: asyncio.Task[None] | None = None
+        self._sweeper = Sweeper(self._bridge, self._sweep)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -78,41 +79,26 @@ class IdeticStore(BaseStore):
         asked = list(ops)
         return await self._bridge.awaited(lambda: self._answers(asked))
 
-    async def sweep_ttl(self) -> int:
+    # Awaited in a coroutine, and done on return in blocking code: no one type says both.
+    def sweep_ttl(self) -> Any:
         """Archive what has expired; says how many items that were."""
+        return self._sweeper.once()
 
-        async def sweep() -> int:
-            """Find and archive on the loop where the database was opened."""
-            over = await self._shelf.over()
-            await self._shelf.delete_many([(d.namespace, d.key) for d in over], "expired")
-            return len(over)
-
-        return await self._bridge.awaited(sweep)
-
-    async def start_ttl_sweeper(
-        self, sweep_interval_minutes: float | None = None
-    ) -> asyncio.Task[None]:
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Any:
         """Sweep every so many minutes, until stopped; the first time at once."""
-        if self._sweeper is None or self._sweeper.done():
-            config = self.ttl_config or {}
-            every = sweep_interval_minutes or config.get("sweep_interval_minutes") or SWEEP_MINUTES
-            self._sweeper = asyncio.create_task(self._keep_sweeping(every * 60))
-        return self._sweeper
+        config = self.ttl_config or {}
+        every = sweep_interval_minutes or config.get("sweep_interval_minutes") or SWEEP_MINUTES
+        return self._sweeper.start(every * 60)
 
-    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - LangGraph's own signature
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> Any:
         """Stop sweeping; says whether it ended in time."""
-        task, self._sweeper = self._sweeper, None
-        if task is None:
-            return True
-        task.cancel()
-        done, _ = await asyncio.wait([task], timeout=timeout)
-        return task in done
+        return self._sweeper.stop(timeout)
 
-    async def _keep_sweeping(self, seconds: float) -> None:
-        """Sweep at once and then after each pause, until the task is cancelled."""
-        while True:
-            await self.sweep_ttl()
-            await asyncio.sleep(seconds)
+    async def _sweep(self) -> int:
+        """Find and archive what has expired, on the loop where the database was opened."""
+        over = await self._shelf.over()
+        await self._shelf.delete_many([(d.namespace, d.key) for d in over], "expired")
+        return len(over)
 
     async def _answers(self, ops: Sequence[Op]) -> list[Result]:
         """The results in the order of the operations; every write comes after every read."""
@@ -309,8 +295,8 @@ def thread(memory: Memory, thread_id: str) -> RunnableConfig:
     """
     if not isinstance(thread_id, str) or not thread_id:
         raise InputError("A thread id is a text of at least one character.")
-    parts = [memory.scope.agent, *map(str, memory.scope.anchor.values()), thread_id]
-    return {"configurable": {"thread_id": "/".join(quote(part, safe="") for part in parts)}}
+    named = f"{thread_prefix(memory.scope)}{quote(thread_id, safe='')}"
+    return {"configurable": {"thread_id": named}}
 
 
 async def prune(

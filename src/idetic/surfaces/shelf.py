@@ -19,6 +19,7 @@ from idetic.surfaces.documents import (
     Put,
     StoredDocument,
     document,
+    is_part,
     is_whole,
     namespace_of,
     observations,
@@ -26,6 +27,7 @@ from idetic.surfaces.documents import (
     subject_of,
 )
 from idetic.verbs.arguments import MAX_HITS, MAX_LISTED, MAX_PAGE
+from idetic.verbs.authorization import require_ungated
 
 T = TypeVar("T")
 Name = tuple[Namespace, str]
@@ -39,6 +41,8 @@ class Shelf:
 
     def __init__(self, memory: Memory):
         _check(memory.agent.spec)
+        # A value comes back word for word, or the parts of a long one do not fit together.
+        require_ungated(memory.agent.spec, memory.scope)
         self._memory = memory
         self._bound = memory.agent.spec.backend.body_text_max
 
@@ -108,8 +112,13 @@ class Shelf:
         limited = [d async for page in self.pages(expiring=True) for d in page]
         return await self.expired(limited)
 
-    async def search(self, prefix: Namespace, query: str) -> list[tuple[StoredDocument, float]]:
-        """The documents below a namespace that a query finds, best first, each with its score."""
+    async def search(
+        self, prefix: Namespace, query: str
+    ) -> list[tuple[StoredDocument, float | None]]:
+        """The documents below a namespace that a query finds, best first, with their relevance.
+
+        Relevance says of any two answers the same; a fused score compares within one alone.
+        """
         recall = await self._memory.recall(
             query,
             limit=MAX_HITS,
@@ -117,9 +126,9 @@ class Shelf:
             typologies=[Typology.PROCEDURAL],
             where=_below(prefix),
         )
-        best: dict[str, float] = {}
+        best: dict[str, float | None] = {}
         for hit in recall:
-            best.setdefault(_subject(hit.entry), hit.score)
+            best.setdefault(_subject(hit.entry), hit.relevance)
         found = await self._documents([hit.entry for hit in recall])
         return [(d, best[subject_of(d.namespace, d.key)]) for d in found if d.ranked]
 
@@ -148,6 +157,7 @@ class Shelf:
 
     async def _documents(self, entries: Sequence[Entry]) -> list[StoredDocument]:
         """The documents that entries belong to, each once, in the entries' order."""
+        entries = [e for e in entries if is_part(e)]
         long = [_subject(e) for e in entries if not is_whole(e)]
         held = await self._held(list(dict.fromkeys(long)))
         groups = {_subject(e): held.get(_subject(e), [e]) for e in entries}
@@ -158,7 +168,7 @@ class Shelf:
         """The current entries of each subject; one that has none is left out."""
         held: dict[str, list[Entry]] = {}
         for some in chunks(subjects, MAX_LISTED):
-            for entry in await self._memory.about(some):
+            for entry in filter(is_part, await self._memory.about(some)):
                 held.setdefault(_subject(entry), []).append(entry)
         return held
 
@@ -206,7 +216,8 @@ class Conversation:
         pages = self._shelf.pages(self._namespace, at_once=limit or MAX_PAGE)
         async with aclosing(pages):
             async for page in pages:
-                found += page
+                # What lies deeper is somebody else's.
+                found += [each for each in page if each.namespace == self._namespace]
                 if limit is not None and len(found) >= limit:
                     break
         return found[:limit]

@@ -16,13 +16,12 @@ from idetic.telemetry.record import (
     span,
     use,
 )
-from idetic.telemetry.recorders import configure, configure_from_environment
+from idetic.telemetry.recorders import configure
 
 __all__ = [
     "Metric",
     "Name",
     "configure",
-    "configure_from_environment",
     "count_receipts",
     "finished",
     "measure",

@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from typing import Any, Protocol, Self
 from uuid import UUID
 
-from idetic.errors import IdeticError, Refused
+from idetic.errors import GateRefused, IdeticError, RecordRefused, Refused, ShadowRefused
 from idetic.model import Decision, Receipt, Scope
 
 PREFIX = "gen_ai.memory."
@@ -24,6 +24,11 @@ class Name(str):
     """A word that our own code chose: an operation, a task, an error's code. No user's text."""
 
     __slots__ = ()
+
+
+REJECTED = Name("rejected")
+# Refusals for what a note says, not for who wrote it or when.
+_CONTENT = (ShadowRefused, RecordRefused, GateRefused)
 
 
 class Shape(StrEnum):
@@ -114,6 +119,10 @@ class Recorder(Protocol):
         """One measurement."""
         ...
 
+    def rejected(self, facts: Facts) -> None:
+        """Writes were refused: an event of its own, within the operation that asked for them."""
+        ...
+
 
 class _Where:
     """The recorders in use: a holder, so that every module sees a change."""
@@ -167,14 +176,20 @@ class _OpenSpan(_NoSpan):
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         seconds = time.perf_counter() - self._started
-        outcome = outcome_of(error)
+        # A batch in which something was refused did not simply go well, although it raises nothing.
+        partly = error is None and self._facts.get("rejected")
+        outcome = REJECTED if partly else outcome_of(error)
         self._facts |= safe({"outcome": outcome})
+        # What has a receipt was told and counted with it.
+        alone = isinstance(error, Refused) and "receipt" not in error.detail
+        if alone and isinstance(error, _CONTENT):
+            # Before it ends, so that the event stands within it.
+            _tell_rejected({**self._facts, "reason": str(outcome), "rejected": 1})
         for each, begun in reversed(self._begun):
             each.end(begun, self._operation, dict(self._facts), seconds, error)
         few = _few(self._facts)
         _metric(Metric.OPERATIONS, seconds, {**few, "operation": self._operation})
-        if isinstance(error, Refused) and "receipt" not in error.detail:
-            # What has a receipt was counted with it.
+        if alone:
             _metric(Metric.REJECTIONS, 1, {**few, "reason": str(outcome)})
 
 
@@ -220,24 +235,37 @@ def outcome_of(error: BaseException | None) -> Name:
     return Name(error.code if isinstance(error, IdeticError) else type(error).__name__)
 
 
-def count_receipts(agent: str, receipts: Sequence[Receipt]) -> None:
-    """Count what was decided about writes, and what was refused."""
+def _tell_rejected(facts: Facts) -> None:
+    """Tell every recorder that writes were refused for what they say."""
+    for each in _Where.recorders:
+        each.rejected(facts)
+
+
+def count_receipts(scope: Scope, receipts: Sequence[Receipt]) -> None:
+    """Count what was decided about writes; what was refused is told as well, once for a reason."""
     if not _Where.recorders:
         return
     for decision in Decision:
         if found := sum(one.decision is decision for one in receipts):
-            measure(Metric.WRITES, found, agent=Name(agent), decision=decision)
+            measure(Metric.WRITES, found, agent=Name(scope.agent), decision=decision)
+    refused: dict[str, list[Receipt]] = {}
     for one in receipts:
         if one.decision is Decision.REJECT:
-            measure(Metric.REJECTIONS, agent=Name(agent), reason=Name(one.reason))
+            refused.setdefault(one.reason, []).append(one)
+    for reason, found_so in refused.items():
+        told = {**receipt_facts(found_so[0]), "reason": Name(reason), "rejected": len(found_so)}
+        facts = safe({**told, "scope": scope, "outcome": REJECTED})
+        _tell_rejected(facts)
+        _metric(Metric.REJECTIONS, len(found_so), {"agent": scope.agent, "reason": reason})
 
 
 def receipt_facts(answer: Any) -> dict[str, Any]:
     """The facts of an answer's receipts: how many; of a single one, its ids and its similarity."""
     answers = answer if isinstance(answer, list) else [answer]
     receipts = [one for one in answers if isinstance(one, Receipt)]
+    refused = sum(one.decision is Decision.REJECT for one in receipts)
     if len(receipts) != 1:
-        return {"receipts": len(receipts)} if receipts else {}
+        return {"receipts": len(receipts), "rejected": refused} if receipts else {}
     (one,) = receipts
     similarity = one.detail.get("similarity")
     return {
@@ -246,5 +274,6 @@ def receipt_facts(answer: Any) -> dict[str, Any]:
         "receipt": one.id,
         "entry": one.entry_id,
         "replayed": one.replayed,
+        "rejected": refused,
         "similarity": similarity if isinstance(similarity, int | float) else None,
     }

@@ -5,13 +5,21 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from idetic.errors import IdeticError, InputError
-from idetic.telemetry.record import PREFIX, Facts, Metric, Recorder, Shape, outcome_of, use
+from idetic.telemetry.record import (
+    PREFIX,
+    REJECTED,
+    Facts,
+    Metric,
+    Recorder,
+    Shape,
+    outcome_of,
+    use,
+)
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
 LOGGER = "idetic.memory"
 LEVELS = ("debug", "info", "warning", "error")
 REMOVED = "(removed)"
+REFUSAL = f"memory.{REJECTED}"
 # What an event of Sentry may keep: where and what kind, never what was said.
 _KEPT = frozenset(
     "event_id timestamp level platform release environment server_name sdk tags exception".split()
@@ -31,8 +40,9 @@ _FRAME = ("filename", "abs_path", "function", "module", "lineno", "in_app")
 class Logs:
     """A recorder that logs through the standard library's `idetic.memory`, as JSON.
 
-    What ends well is a matter for DEBUG, a refusal for INFO, anything unforeseen for ERROR: where
-    the lines go and which of them are kept is the application's own logging configuration.
+    What ends well is a matter for DEBUG, an error of ours for INFO, a refused write for a WARNING
+    of its own, anything unforeseen for ERROR: where the lines go and which of them are kept is the
+    application's own logging configuration.
     """
 
     def __init__(self, logger: logging.Logger | None = None):
@@ -65,6 +75,10 @@ class Logs:
         """One line for the measurement; durations are in their operation's line already."""
         if metric is not Metric.OPERATIONS:
             self._log.log(logging.DEBUG, metric.title, value=value, **facts)
+
+    def rejected(self, facts: Facts) -> None:
+        """One line, at a level that whoever watches sees."""
+        self._log.log(logging.WARNING, REFUSAL, **facts)
 
 
 def to_stream(level: int, stream: TextIO) -> Logs:
@@ -128,6 +142,12 @@ class OpenTelemetry:
         verb = {Shape.COUNTER: "add", Shape.HISTOGRAM: "record", Shape.GAUGE: "set"}[metric.shape]
         getattr(self._instruments[metric], verb)(value, _attributes(facts))
 
+    def rejected(self, facts: Facts) -> None:
+        """An event on the span of the operation that is under way."""
+        from opentelemetry import trace
+
+        trace.get_current_span().add_event(f"{PREFIX}{REJECTED}", _attributes(facts))
+
 
 def _attributes(facts: Facts) -> Facts:
     """The facts as a span's attributes, under our prefix, so that they are nobody else's."""
@@ -135,7 +155,10 @@ def _attributes(facts: Facts) -> Facts:
 
 
 class Sentry:
-    """A recorder that reports what is no error of ours: those are answers, not faults."""
+    """A recorder that reports what is no error of ours: those are answers, not faults.
+
+    And refused writes, as warnings: somebody tried to write what memory must not hold.
+    """
 
     def begin(self, operation: str, facts: Facts) -> None:
         """Nothing to do."""
@@ -154,6 +177,15 @@ class Sentry:
 
     def metric(self, metric: Metric, value: float, facts: Facts) -> None:
         """Nothing: Sentry is for faults."""
+
+    def rejected(self, facts: Facts) -> None:
+        """A warning, by its reason, tagged with the facts."""
+        import sentry_sdk
+
+        with sentry_sdk.new_scope() as scope:
+            for key, value in facts.items():
+                scope.set_tag(key, value)
+            scope.capture_message(REFUSAL, level="warning")
 
 
 def start_sentry(dsn: str, **options: Any) -> Sentry:
@@ -178,6 +210,9 @@ def scrub(event: Event, hint: Hint) -> Event | None:
     kept: dict[str, Any] = {key: value for key, value in event.items() if key in _KEPT}
     values = (kept.get("exception") or {}).get("values") or ()
     kept["exception"] = {"values": [_exception(each) for each in values]}
+    if event.get("message") == REFUSAL:
+        # Words of ours, and the only ones.
+        kept["message"] = REFUSAL
     return cast("Event", kept)
 
 
@@ -207,14 +242,6 @@ def configure(
     if sentry_dsn is not None:
         recorders.append(_installed(lambda: start_sentry(sentry_dsn), "Sentry", "sentry"))
     use(*recorders)
-
-
-def configure_from_environment(environment: Mapping[str, str] = os.environ) -> None:
-    """IDETIC_LOG (a level), IDETIC_OTEL (1), SENTRY_DSN: what a command is started with."""
-    logs, dsn = environment.get("IDETIC_LOG"), environment.get("SENTRY_DSN")
-    otel = environment.get("IDETIC_OTEL", "0") not in ("", "0")
-    if logs or dsn or otel:
-        configure(logs=logs or None, otel=otel, sentry_dsn=dsn or None)
 
 
 def _installed(make: Callable[[], Recorder], what: str, extra: str) -> Recorder:

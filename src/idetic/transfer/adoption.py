@@ -216,7 +216,7 @@ STORES: Mapping[str, Callable[[Any], Found]] = {
 # --- the gateway takes them in ------------------------------------------------------------------
 
 # What happens to every entry of a session that closes, and says nothing about this one.
-_ALWAYS = frozenset({"dropped", "held"})
+_ALWAYS = frozenset({"dropped", "held", "kept"})
 
 
 @dataclass(frozen=True, slots=True)

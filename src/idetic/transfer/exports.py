@@ -6,11 +6,14 @@ manifest need not be read: whoever reads a file computes it, and compares the by
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import secrets
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
@@ -34,6 +37,11 @@ END = b"}\n"
 # A batch is handed over at either bound; a line beyond the last is no row of ours.
 _ROWS, _BYTES = 500, 1 << 20
 _LINE = 64 << 20
+# Columns that came after the first exports; whoever takes such a row in knows what they were.
+_LATER = frozenset({"piece"})
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK)
+# A file that nobody made before, and that no link leads elsewhere; only its owner can read it.
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _text = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -217,9 +225,9 @@ class ExportFile:
             yield RowBatch(kind, [text.decode() for text in texts], rows)
 
     def _row(self, text: bytes, columns: frozenset[str]) -> dict[str, Any]:
-        """One row, which must have exactly the columns that its table has here."""
+        """One row with the columns that its table has here, or had before some came."""
         row = parsed(text)
-        if not isinstance(row, dict) or row.keys() != columns:
+        if not isinstance(row, dict) or row.keys() not in (columns, columns - _LATER):
             raise ExportRefused(
                 f"A row before line {self._number + 1} does not have the columns that it has here.",
                 remedy="Export and import with the same release. Nothing was written.",
@@ -277,8 +285,9 @@ async def export(
     binding: Binding, *, vectors: bool = False, progress: Progress | None = None
 ) -> AsyncIterator[bytes]:
     """Give the whole anchor with its history, as the bytes of a file, some rows at a time."""
-    async for chunk in _lines(binding, Seal(), vectors=vectors, progress=progress):
-        yield chunk
+    async with aclosing(_lines(binding, Seal(), vectors=vectors, progress=progress)) as lines:
+        async for chunk in lines:
+            yield chunk
 
 
 @verb(capability=Capability.EXPORT, whole_anchor=True, command=None)
@@ -286,18 +295,21 @@ async def export_to(
     binding: Binding, path: str | Path, *, vectors: bool = False, progress: Progress | None = None
 ) -> Exported:
     """Write the same into a new file, which has its name only once it is whole."""
-    place = _free(path)
-    part = place.with_name(f"{place.name}.part")
+    place = free_path(path)
+    # A name that nobody can lay a link at beforehand, and that no earlier run has left behind.
+    part = place.with_name(f"{place.name}.{secrets.token_hex(8)}.part")
     seal, size = Seal(), 0
     try:
-        # A file that only its owner can read.
-        opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        opened = os.open(part, NEW, 0o600)
         with os.fdopen(opened, "wb") as file:
-            async for chunk in _lines(binding, seal, vectors=vectors, progress=progress):
-                size += await to_thread.run_sync(file.write, chunk)
+            async with aclosing(_lines(binding, seal, vectors=vectors, progress=progress)) as lines:
+                async for chunk in lines:
+                    size += await to_thread.run_sync(file.write, chunk)
             file.flush()
             await to_thread.run_sync(os.fsync, opened)
-        part.rename(place)
+        _name(part, place)
+    except FileExistsError:
+        raise _taken() from None
     except OSError as error:
         raise InputError(f"The file cannot be written: {error.strerror}.") from None
     finally:
@@ -309,7 +321,7 @@ async def export_to(
 
 async def _lines(
     binding: Binding, seal: Seal, *, vectors: bool, progress: Progress | None
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes]:
     """The file's bytes, in whole lines. Two exports of one state are equal."""
     scope, engine, started = binding.scope, binding.engine, time.perf_counter()
     async with leaving(engine.anchors, scope) as tx:
@@ -337,14 +349,29 @@ async def _lines(
     yield seal.manifest()
 
 
-def _free(path: str | Path) -> Path:
+def _name(part: Path, place: Path) -> None:
+    """Give a finished file its name, unless somebody has taken that meanwhile."""
+    try:
+        place.hardlink_to(part)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # A file system that knows one name for each file.
+        part.rename(place)
+
+
+def _taken() -> InputError:
+    """The refusal to write over what is there."""
+    return InputError(
+        "There is a file of that name already.", remedy="Choose another name, or remove it first."
+    )
+
+
+def free_path(path: str | Path) -> Path:
     """The path as one that can be written to, where nothing is yet."""
     if not isinstance(path, str | Path) or not str(path) or "\x00" in str(path):
         raise InputError("An export needs the path of a file.")
     place = Path(path)
-    if place.exists():
-        raise InputError(
-            "There is a file of that name already.",
-            remedy="Choose another name, or remove it first.",
-        )
+    if place.exists() or place.is_symlink():
+        raise _taken()
     return place

@@ -11,10 +11,10 @@ from anyio import to_thread
 
 from idetic.audit.chain import ChainHead
 from idetic.audit.findings import Verified
-from idetic.audit.verify import check_head, examine
+from idetic.audit.verify import chain_head, check_head, examine
 from idetic.engine import Binding
 from idetic.errors import AnchorTaken, ExportRefused, InputError
-from idetic.model import Capability, PlainData, plain
+from idetic.model import Capability, Decision, PlainData, plain
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.audit_rows import chain_name
 from idetic.store.export_rows import (
@@ -29,17 +29,21 @@ from idetic.store.export_rows import (
     row_kinds,
     spec_texts,
 )
+from idetic.store.steps import LinkStep
 from idetic.telemetry import span
 from idetic.transfer.exports import ExportFile, Header, RowBatch
+from idetic.transfer.import_checks import check_import
 from idetic.verbs.arguments import Progress
 from idetic.verbs.declaration import verb
 
+IMPORT = "anchor_imported"
+"""The transition of the link that an import leaves."""
 _PROFILE = {"name": str, "fingerprint": str, "profile": str, "dimensions": int, "active": bool}
 
 
 @dataclass(frozen=True, slots=True)
 class Imported(PlainData):
-    """What was taken in, and the head of the chain that came with it."""
+    """What was taken in, and the head of its chain: the last link says who took it in."""
 
     rows: int
     entries: int
@@ -72,8 +76,23 @@ async def import_from(
             await tx.ask(MOVING, "taken")
             found = await examine(tx, head)
             _refuse_unless_intact(found)
-    taken = file.header.rows.get(VECTORS, 0) if vectors else 0
-    return Imported(file.header.total, found.entries, found.links, taken, found.head)
+            await check_import(binding, tx)
+            taken = file.header.rows.get(VECTORS, 0) if vectors else 0
+            if found.links:
+                await binding.settle(tx, [_import_link(file.header, found)])
+            ends = await chain_head(tx)
+    return Imported(file.header.total, found.entries, found.links, taken, ends)
+
+
+def _import_link(header: Header, found: Verified) -> LinkStep:
+    """The link that says who took all of this in: what stands before it was written elsewhere."""
+    told = {
+        "upto": found.head.position,
+        "head": found.head.hash.hex(),
+        "rows": header.total,
+        "entries": found.entries,
+    }
+    return LinkStep(IMPORT, "taken in from an export", decision=Decision.ADD, detail=told)
 
 
 def _check_header(binding: Binding, header: Header) -> None:

@@ -116,11 +116,28 @@ def require_whole_anchor(scope: Scope) -> None:
         )
 
 
+def require_ungated(spec: MemorySpec, scope: Scope) -> None:
+    """Refuse what is whole or nothing to a principal behind a gate that takes something out.
+
+    A gated export would fit no chain, and a gated disclosure would not be everything.
+    """
+    removed = spec.removed_for(scope.principal.kind)
+    if removed:
+        kind = scope.principal.kind
+        raise CapabilityRefused(
+            f"{article(kind)} {kind} principal reads behind a gate here ({', '.join(removed)}), "
+            "and this would show what the gate removes.",
+            remedy="Use a principal without a gate that may do this, such as maintenance.",
+        )
+
+
 def check_authorized(spec: MemorySpec, scope: Scope, verb: Verb[..., Any]) -> None:
     """Refuse a verb that the scope's principal may not use, or that needs the whole anchor."""
     if verb.capabilities is not None:
         granted = (one for one in verb.capabilities if allows(spec, scope, one))
         require(spec, scope, next(granted, verb.capabilities[-1]))
+    if verb.capabilities is not None and Capability.EXPORT in verb.capabilities:
+        require_ungated(spec, scope)
     if verb.whole_anchor:
         require_whole_anchor(scope)
 

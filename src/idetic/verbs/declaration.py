@@ -170,6 +170,7 @@ class Verb(Generic[P, R]):
         needs_open: bool = False,
         operation: str | None = None,
         repeatable: bool | None = None,
+        gated: bool = True,
         http: HttpRoute | None = None,
         tool: McpTool | None = None,
         command: str | None = "",
@@ -187,6 +188,8 @@ class Verb(Generic[P, R]):
         self.needs_open = needs_open
         # The name of its span; docs/reference/metrics.md lists them.
         self.operation = operation
+        # Its answer passes the gate of whoever asked; without, it has none or passed it inside.
+        self.gated = gated
         self.http = http
         self.tool = tool
         # The command's name; None for what a shell has no use for.

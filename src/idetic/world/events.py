@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from idetic.errors import IdeticError, ShadowRefused, WritePolicyRefused
-from idetic.evidence import ContradictionStatus, Outcome, SourceType
-from idetic.ids import uuid7
+from idetic.evidence import ContradictionStatus, Outcome
 from idetic.library.handles import Interaction, Session
 from idetic.model import Decision, Observation, Receipt, Typology
 from idetic.spec.primitives import SourceStrength
@@ -62,12 +61,13 @@ class ScriptedSession:
     async def happen(self, play: Performance) -> Scene:
         """Hold the session, thread by thread. One that dies leaves everything open."""
         play.counts["sessions"] += 1
-        number = f"s{play.counts['sessions']:02}"
-        session = await play.cast.agent(self.by).session().open()
+        count = play.counts["sessions"]
+        number, by = f"s{count:02}", self.by or play.cast.on_duty(count)
+        session = await play.cast.agent(by).session().open()
         play.named(session.id, number)
-        for count, said in enumerate(self.threads, start=1):
+        for thread, said in enumerate(self.threads, start=1):
             turn = await session.interaction().open()
-            play.named(turn.id, f"{number}/{count}")
+            play.named(turn.id, f"{number}/{thread}")
             await self._say(play, turn, said)
             play.clock.go_on()
             if not self.dies:
@@ -189,29 +189,22 @@ async def confirm(
     play: Performance,
     what: str,
     source: str,
-    kind: SourceType = SourceType.OPERATOR_INPUT,
+    inferred: bool = False,
     holds: bool = True,
     times: int = 1,
 ) -> Scene:
-    """A source that confirms an entry outside any session or, with `holds=False`, fails to."""
+    """An operator who confirms an entry or, with `holds=False`, says otherwise.
+
+    What is `inferred` is an agent's conclusion, which counts for nothing.
+    """
     entry_id = play.standing[what]
-    inferred = kind is SourceType.AGENT_INFERENCE
-    memory = play.cast.explorer if inferred else play.cast.operator
-    known = (ref for ref, name in play.voices.items() if name == source)
-    source_ref = next(known, None) or uuid7()
-    play.named(source_ref, source)
+    memory = play.cast.agent(source) if inferred else play.cast.operator_named(source)
     lines: list[SceneLine] = []
     for _ in range(times):
-        receipt = await memory.corroborate(
-            entry_id,
-            kind,
-            source_ref,
-            holds=holds,
-            provenance={"world_model_version": model_version(play.day)},
-        )
+        receipt = await memory.corroborate(entry_id, holds=holds)
         lines += await play.since(entry_id, receipt.position)
     verb = "confirms" if holds else "does not confirm"
-    return play.scene(f"{source} ({kind.replace('_', ' ')}) {verb} {what}", lines)
+    return play.scene(f"{source} {'infers' if inferred else verb} {what}", lines)
 
 
 @event

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from idetic.evidence import ContradictionStatus
 from idetic.model import Entry, EntryState, LedgerRecord, Tier, Typology
+from idetic.store.steps import KEPT
 from idetic.verbs.arguments import MAX_PAGE
 from idetic.world.story import Row, Sections
 
@@ -75,11 +76,13 @@ async def _evidence(play: Performance, entry: Entry) -> str:
     """Who says so: what counts, and in brackets what does not."""
     voices = []
     for one in await play.cast.operator.corroborations(entry.id):
-        # An operator's word in a review has no other name.
-        voice = play.voices.get(one.source_ref, "operator")
+        # Who gives his word counts once, however often.
+        by = one.source_by.partition(":")[2]
+        who = "operator" if by == play.cast.setting.operator else by
+        voice = play.voices.get(one.source_ref, who)
         if one.withdrawn_at is None:
             voices.append(voice if one.source_type.independent else f"({voice})")
-    return " ".join(voices) or "stated by the operator"
+    return " ".join(dict.fromkeys(voices)) or "stated by the operator"
 
 
 async def _replaced(play: Performance, entry: Entry, last: dict[str, LedgerRecord]) -> Row:
@@ -120,7 +123,7 @@ async def _into(play: Performance, entry_id: UUID) -> UUID | None:
     """The persistent entry that an observation went into, through its session, if any."""
     memory, standing = play.cast.operator, set(play.standing.values())
     last = (await memory.history(entry_id))[-1]
-    while last.transition == "dropped" and "into" in last.detail:
+    while last.transition in ("dropped", KEPT) and "into" in last.detail:
         into = UUID(last.detail["into"])
         if into in standing:
             return into

@@ -15,7 +15,7 @@ from idetic.world.stage import Cast, Rulebook, StoryClock
 from idetic.world.story import Scene, SceneLine, Sections, Story, StoryEvent
 
 # What only carries statements from tier to tier.
-_QUIET = ("compounded", "recurred", "corroborated", "proposed", "dropped")
+_QUIET = ("compounded", "recurred", "corroborated", "proposed", "dropped", "kept")
 
 
 @dataclass

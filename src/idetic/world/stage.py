@@ -29,6 +29,8 @@ class Setting:
     operator: str = "ada"
     customer: str = "customer"
     keeper: str = "sweeper"
+    # The other agents of the team: what one agent says alone, however often, becomes no fact.
+    others: tuple[str, ...] = ("scout", "analyst", "tracer", "clerk")
 
     def action_id(self, name: str) -> UUID:
         """The id of an action, which follows from its name."""
@@ -44,13 +46,22 @@ class Cast:
         self.version = agent.version
         self.setting = setting
         self.explorer = self.agent(setting.explorer)
-        self.operator = self._bind(Principal.operator(setting.operator))
+        self.operator = self.operator_named(setting.operator)
         self.customer = self._bind(Principal.customer(setting.customer))
         self.keeper = self._bind(Principal.maintenance(setting.keeper))
+
+    def on_duty(self, number: int) -> str:
+        """The agent that holds a session: each of the team in turn."""
+        team = (self.setting.explorer, *self.setting.others)
+        return team[(number - 1) % len(team)]
 
     def agent(self, name: str | None = None) -> Memory:
         """The memory of an agent, the usual one unless named."""
         return self._bind(Principal.agent(name or self.setting.explorer))
+
+    def operator_named(self, name: str) -> Memory:
+        """The memory of an operator."""
+        return self._bind(Principal.operator(name))
 
     def _bind(self, principal: Principal) -> Memory:
         """The memory of this setting, as one of its principals."""

@@ -10,12 +10,15 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from idetic.errors import EmbeddedServerError
+
+# How long the children of a killed server may take over what they do.
+ORPHAN_PATIENCE = 5.0
 
 
 def write_durably(path: Path, text: str, mode: int) -> None:
@@ -76,16 +79,22 @@ class FileLock:
             return False
         return True
 
-    def alone(self, patience: float) -> None:
-        """Wait for the lock, but not behind a stopped process for ever."""
+    def try_within(self, patience: float) -> bool:
+        """Take the lock as soon as nobody else has it; whether that was in time."""
         deadline = time.monotonic() + patience
         while not self.try_alone():
             if time.monotonic() > deadline:
-                raise EmbeddedServerError(
-                    f"Another process has held {self._path} for {patience:.0f} s.",
-                    remedy=f"Find it with `fuser {self._path}`, end it, and try again.",
-                )
+                return False
             time.sleep(0.005)
+        return True
+
+    def alone(self, patience: float) -> None:
+        """Wait for the lock, but not behind a stopped process for ever."""
+        if not self.try_within(patience):
+            raise EmbeddedServerError(
+                f"Another process has held {self._path} for {patience:.0f} s.",
+                remedy=f"Find it with `fuser {self._path}`, end it, and try again.",
+            )
 
     def unlock(self) -> None:
         """Give the lock back, also on behalf of forked children that share the open file."""
@@ -111,7 +120,7 @@ def start_lock(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def server_lock(home: Path) -> Iterator[int]:
+def server_lock(home: Path, end_orphans: Callable[[Path], None]) -> Iterator[int]:
     """Proof that no process of an earlier server is left; yields what the next one inherits.
 
     Every process of a server holds this lock until it ends, and the kernel knows them all,
@@ -120,8 +129,10 @@ def server_lock(home: Path) -> Iterator[int]:
     """
     lock = FileLock(home / "server.lock")
     try:
-        # Children of a killed server finish what they do and go.
-        lock.alone(30.0)
+        # Children of a killed server finish what they do and go; one that computes is told to.
+        if not lock.try_within(ORPHAN_PATIENCE):
+            end_orphans(home / "server.lock")
+            lock.alone(30.0)
         yield lock.fileno()
     finally:
         # Only closed: from here on the server holds it.

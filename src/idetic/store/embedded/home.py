@@ -50,8 +50,9 @@ def default_home() -> Path:
 class Home:
     """The directory that holds everything of one embedded server.
 
-    `kept` is a file: while it exists the server stays when its last user leaves. `scratch` holds
-    work that may be killed half-way. `settings` is what `data/postgresql.conf` includes.
+    `kept` is a file: while it exists the server stays when its last user leaves; while `stopped`
+    exists nobody who watches brings the server back. `scratch` holds work that may be killed
+    half-way. `settings` is what `data/postgresql.conf` includes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,6 +62,7 @@ class Home:
         self.settings = path / "server.conf"
         self.credentials = path / "credentials.json"
         self.kept = path / "kept"
+        self.stopped = path / "stopped"
         self.scratch = path / "scratch"
         self.socket_dir = _socket_dir(path)
 

@@ -18,6 +18,7 @@ from .files import FileLock, count_users, start_lock, users_lock
 from .home import SUPERUSER, Home
 from .installation import DATABASE, Installation
 from .server import answers, connection_string, ensure_running, live_pid, stop_server, trim_log
+from .watch import Watch
 
 
 class EmbeddedServer:
@@ -36,6 +37,8 @@ class EmbeddedServer:
     5. `stop()` stops the server whoever uses it, and ends rule 4.
     6. The server listens on a Unix socket in a private directory, never on TCP, and asks
        every role for a password. It survives the terminal and Ctrl-C of whoever started it.
+    7. A lease that watches (`watch()`; every open `Idetic` does) brings a server back that died.
+       One that `stop()` stopped stays stopped until the next `acquire`.
 
     Every method blocks; asynchronous callers run them in a thread.
     """
@@ -45,6 +48,7 @@ class EmbeddedServer:
         self._lock: FileLock | None = lock
         self._pid = os.getpid()
         self._guard = threading.Lock()
+        self._watch: Watch | None = None
         self.home = home.path
         self.log_path = home.log
         atexit.register(self._release_at_exit)
@@ -58,6 +62,7 @@ class EmbeddedServer:
         with place.os_errors_explained():
             place.create()
             with start_lock(place.path):
+                place.stopped.unlink(missing_ok=True)
                 ensure_running(place)
                 lock = users_lock(place.path)
                 lock.share()
@@ -101,14 +106,29 @@ class EmbeddedServer:
                 ) from error
 
     def ensure_running(self) -> None:
-        """Start the server again if it died under this lease."""
+        """Start the server again if it died or was stopped under this lease."""
         with self._home.os_errors_explained(), start_lock(self.home):
+            self._home.stopped.unlink(missing_ok=True)
             ensure_running(self._home)
+
+    def watch(self) -> None:
+        """From now on, bring the server back when it dies, until this lease is released."""
+        with self._guard:
+            if self._watch is None and self._lock is not None:
+                self._watch = Watch(self._home, self._revive)
+
+    def _revive(self) -> None:
+        """Start the server for whoever still uses it; decided under the lock that stops it."""
+        with self._home.os_errors_explained(), start_lock(self.home):
+            if self._lock is not None and not self._home.stopped.exists():
+                ensure_running(self._home)
 
     def release(self) -> None:
         """Give the lease back; the last one out stops the server. Safe to repeat."""
         with self._guard:
             lock, self._lock = self._lock, None
+            if self._watch is not None:
+                self._watch.end()
         if lock is None:
             return
         atexit.unregister(self._release_at_exit)
@@ -199,6 +219,7 @@ def stop(home: Path | None = None) -> bool:
         place.check()
         with start_lock(place.path):
             place.kept.unlink(missing_ok=True)
+            place.stopped.touch()
             return stop_server(place)
 
 

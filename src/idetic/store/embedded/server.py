@@ -8,6 +8,7 @@ import socket
 import time
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 
 import psutil
 from psycopg import pq
@@ -120,11 +121,25 @@ def ensure_running(home: Home) -> None:
             # Others may be using it: not ours to stop.
             raise home.error(f"The embedded server (pid {pid}) does not answer.")
         stop_server(home)
-    with server_lock(home.path) as lock_fd:
+    with server_lock(home.path, _end_orphans) as lock_fd:
         try:
             _start(ProgramRunner(home, Account.of(home), lock_fd))
         finally:
             home.clear_scratch()
+
+
+def _end_orphans(lock: Path) -> None:
+    """Tell the children of a killed server to go; the caller knows that it is dead.
+
+    One that computes looks up only when it is done, which may take minutes. What it has not
+    committed by now it could tell nobody.
+    """
+    for process in psutil.process_iter(["name"]):
+        if process.info["name"] != "postgres":
+            continue
+        with suppress(psutil.Error):
+            if any(file.path == str(lock) for file in process.open_files()):
+                process.send_signal(signal.SIGQUIT)
 
 
 def trim_log(home: Home) -> None:

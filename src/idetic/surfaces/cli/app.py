@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 import idetic
-from idetic.errors import IdeticError
+from idetic.errors import IdeticError, InputError
 from idetic.surfaces.cli import (
     api_keys,
     bench,
@@ -29,7 +29,6 @@ from idetic.surfaces.cli import (
 )
 from idetic.surfaces.cli.options import examples, help_if_alone
 from idetic.surfaces.cli.verb_group import VerbGroup
-from idetic.telemetry import configure_from_environment
 
 NAME = "idetic"
 
@@ -96,7 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     as_json = "--json" in given[: given.index("--") if "--" in given else None]
     try:
-        configure_from_environment()
         return _run(given)
     except IdeticError as error:
         return failures.report(error, as_json)
@@ -114,7 +112,7 @@ def _run(arguments: list[str]) -> int:
     """Run a command with the settings file's values as defaults; returns the exit code."""
     # Not `app(…)`, which puts a hook of its own in front of ours.
     command = get_command(app)
-    settings = config.Config() if _only_looks(arguments) else config.load(here=_own(arguments))
+    settings = config.Config() if _only_looks(arguments) else _settings(arguments)
     defaults = settings.defaults(command)
     before = config.current.set(settings)
     try:
@@ -125,6 +123,16 @@ def _run(arguments: list[str]) -> int:
         config.current.reset(before)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
+
+
+def _settings(arguments: list[str]) -> config.Config:
+    """The settings file; for `doctor`, one that cannot be read is a finding like others."""
+    try:
+        return config.load(here=_own(arguments))
+    except InputError as error:
+        if arguments[0] != "doctor":
+            raise
+        return config.Config(broken=error)
 
 
 def _own(arguments: list[str]) -> bool:

@@ -1,19 +1,20 @@
 """Settings from a file, which the environment and options may replace; and `idetic config show`.
 
-A setting is marked by its environment variable, and that mark alone decides which options of which
-commands a file can fill in: what cannot come from the environment cannot come from a file. The
-admin login has no option: everybody on a machine can read a command's arguments.
+Which database and whose memory are options of their own, marked by their environment variables;
+that mark alone decides which options of which commands a file can fill in. The admin login has no
+option: everybody on a machine can read a command's arguments. What the running system is made of
+is `idetic.library.settings`: here it is only read and shown.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -25,13 +26,17 @@ from idetic.surfaces.cli.options import (
     MaybeAgent,
     MaybeAnchor,
     MaybeAs,
+    Set,
     examples,
     group,
 )
 
+if TYPE_CHECKING:
+    from idetic.library.settings import SettledSettings
+
 FILE = "idetic.toml"
 VARIABLE = "IDETIC_CONFIG"
-# What a file may hold, and the environment variable that is stronger.
+# What a file may hold about databases and scopes, and the environment variable that is stronger.
 SETTINGS = {
     "dsn": "IDETIC_DSN",
     "admin_dsn": "IDETIC_ADMIN_DSN",
@@ -45,10 +50,16 @@ _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)")
 
 @dataclass(frozen=True)
 class Config:
-    """A file's settings, by environment variable; none without a file."""
+    """A file's settings; none without a file.
+
+    `values` are for options, by environment variable; `running` are those of the running system, by
+    key; `broken` is why a file was not read, for the one command that goes on without.
+    """
 
     path: Path | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
+    running: Mapping[str, Any] = field(default_factory=dict)
+    broken: InputError | None = None
 
     def defaults(self, command: Any) -> dict[str, Any]:
         """What the file says for a command's options and for all commands below it."""
@@ -75,6 +86,15 @@ def admin_dsn() -> str | None:
     return os.environ.get(variable) or current.get().values.get(variable)
 
 
+def settled(given: Iterable[str] | None = None) -> SettledSettings:
+    """The settings of the running system, for the command at work: `given` are its `--set`."""
+    from idetic.library.settings import SET, settle  # noqa: PLC0415
+    from idetic.surfaces.cli.sources import pairs  # noqa: PLC0415
+
+    file = current.get()
+    return settle(file.running, os.environ, pairs(given or (), SET), str(file.path))
+
+
 def load(*, here: bool = True) -> Config:
     """The file that `IDETIC_CONFIG` names, or the one here, or the user's own; else nothing.
 
@@ -92,10 +112,11 @@ def load(*, here: bool = True) -> Config:
 
 
 def _read(path: Path) -> Config:
-    """A TOML file's settings by environment variable; raises InputError for an unknown setting."""
-    # Only where there is a file: `idetic --help` needs neither.
+    """A TOML file's settings; raises InputError for an unknown one."""
+    # Only where there is a file: `idetic --help` needs none of them.
     import tomllib  # noqa: PLC0415
 
+    from idetic.library.settings import flat, keys  # noqa: PLC0415
     from idetic.surfaces.cli.sources import read_text  # noqa: PLC0415
 
     try:
@@ -103,15 +124,17 @@ def _read(path: Path) -> Config:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         where = f": {error}" if isinstance(error, tomllib.TOMLDecodeError) else ""
         raise _wrong(path, f"is not TOML{where}") from None
-    unknown = sorted(set(data) - set(SETTINGS))
-    if unknown:
+    running = flat({name: value for name, value in data.items() if name not in SETTINGS})
+    if unknown := sorted(set(running) - set(keys())):
         raise _wrong(path, f"holds a setting that there is not: {unknown[0]!r}")
     values: dict[str, Any] = {}
     for name, value in data.items():
+        if name not in SETTINGS:
+            continue
         values[SETTINGS[name]] = _anchor(path, value) if name == "anchor" else value
         if name != "anchor" and not isinstance(value, str):
             raise _wrong(path, f"gives `{name}` something that is no text")
-    return Config(path, values)
+    return Config(path, values, running)
 
 
 def _anchor(path: Path, value: Any) -> list[str]:
@@ -126,9 +149,12 @@ def _anchor(path: Path, value: Any) -> list[str]:
 
 def _wrong(path: Path, what: str) -> InputError:
     """The error about a settings file; its remedy lists what the file may hold."""
+    from idetic.library.settings import keys  # noqa: PLC0415
+
     return InputError(
         f"The settings file {str(path)!r} {what}.",
-        remedy=f"It may hold: {', '.join(SETTINGS)}; anchor is a table. See `idetic config show`.",
+        remedy=f"It may hold: {', '.join((*SETTINGS, *keys()))}; anchor is a table, and `a.b` the "
+        "key b of a table a. See `idetic config show`.",
     )
 
 
@@ -144,21 +170,27 @@ app = group(
 )
 
 
-@app.command("show", epilog=examples("idetic config show", "idetic config show --json"))
+@app.command(
+    "show",
+    epilog=examples(
+        "idetic config show", "idetic config show --json", "idetic config show --set log=debug"
+    ),
+)
 def show_config(
     context: typer.Context,
     dsn: Dsn = None,
     agent: MaybeAgent = None,
     anchor: MaybeAnchor = None,
     as_: MaybeAs = None,
+    given: Set = None,
     json: Json = False,
 ) -> None:
     """Show each setting and its source: a file, then the environment, then options, the strongest.
 
-    A password in a DSN is not shown.
+    A password in a DSN is not shown, nor is a key.
     """
     path, admin = load().path, admin_dsn()
-    given = {
+    scoping = {
         "dsn": dsn and masked(dsn),
         "admin_dsn": admin and masked(admin),
         "agent": agent,
@@ -167,8 +199,9 @@ def show_config(
     }
     settings: list[dict[str, Any]] = [
         {"name": name, "value": value or None, "source": _source(context, name, value, path)}
-        for name, value in given.items()
+        for name, value in scoping.items()
     ]
+    settings += settled(given).shown()
 
     def show(console: Any) -> None:
         """Print the settings as a table, each with its source."""

@@ -12,13 +12,15 @@ import typer
 
 import idetic
 from idetic.surfaces.cli import config, output
-from idetic.surfaces.cli.options import Dsn, Json, Yes, examples, group
+from idetic.surfaces.cli.options import Dsn, Json, Set, Yes, examples, group
 from idetic.surfaces.cli.sources import agreed, with_admin_login, with_database
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from idetic.errors import InputError
     from idetic.library.idetic import Idetic
+    from idetic.library.settings import SettledSettings
     from idetic.store.database import Connection
     from idetic.store.distribution_plan import Distribution
     from idetic.store.upgrade import FamilyVersions, Upgrade
@@ -84,20 +86,26 @@ def status(json: Json = False) -> None:
     output.answer(data, json, lambda console: console.print(output.facts(rows, title=title)))
 
 
-def doctor(dsn: Dsn = None, json: Json = False) -> int:
-    """Check database, extensions, versions, roles, security, nodes, specs, model, jobs and disk.
+def doctor(given: Set = None, dsn: Dsn = None, json: Json = False) -> int:
+    """Check settings, database, security, specs, models, reasoner, jobs and disk.
 
-    Exit code 1 if something is bad, such as a database that does not open; a warning is not.
+    A reasoner that is set is asked one question. Exit code 1 if something is bad, such as a
+    database that does not open; a warning is not.
     """
     import anyio
 
     from idetic.errors import DatabaseError
     from idetic.library.health import examine, unreachable
+    from idetic.library.settings_health import examine_settings, without_reranker
 
+    held, broken = _held(given)
     try:
-        checks = with_database(dsn, examine)
+        checks = with_database(dsn, examine, held.settings)
     except DatabaseError as error:
         checks = anyio.run(unreachable, error)
+    path = config.current.get().path
+    about = anyio.run(examine_settings, held, str(path) if path else None, broken)
+    checks = [*about, *without_reranker(checks, held)]
 
     def show(console: Console) -> None:
         """Print the checks as a table, each with its verdict and what to do."""
@@ -107,6 +115,17 @@ def doctor(dsn: Dsn = None, json: Json = False) -> int:
 
     output.answer({"checks": checks}, json, show)
     return int(any(one.verdict == "bad" for one in checks))
+
+
+def _held(given: list[str] | None) -> tuple[SettledSettings, InputError | None]:
+    """The settings that hold, and what is wrong with the others: then none of them does."""
+    from idetic.errors import InputError
+    from idetic.library.settings import SettledSettings
+
+    try:
+        return config.settled(given), config.current.get().broken
+    except InputError as error:
+        return SettledSettings(), error
 
 
 def upgrade(

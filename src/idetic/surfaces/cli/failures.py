@@ -68,6 +68,7 @@ def check_each(
             if one["valid"]:
                 said = output.literal(f"{name}: ", "bold") + output.literal("valid", "green")
                 console.print(said + output.literal(f", {good[name]}"), soft_wrap=True)
+                print_problems(console, [*one.get("warnings", ()), *one.get("notes", ())])
                 continue
             error = one["error"]
             console.print(output.literal(error["message"], "red"), soft_wrap=True)
@@ -84,7 +85,10 @@ def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:
     for problem in problems[:_SHOWN]:
         line = f" (line {problem['line']})" if problem["line"] is not None else ""
         place = f"{problem['path'] or 'the whole file'}{line}"
-        heading = output.literal(f"  {problem['primitive']}", "bold")
+        level = problem.get("level", "error")
+        # An error is what one expects here; anything less says so.
+        kind = "" if level == "error" else f"{level}: "
+        heading = output.literal(f"  {kind}{problem['primitive']}", "bold")
         console.print(heading + output.literal(f" · {place}", "cyan"), soft_wrap=True)
         console.print(output.literal(f"    {problem['message']}"), soft_wrap=True)
         console.print(output.literal(f"    → {problem['remedy']}", "green"), soft_wrap=True)

@@ -45,6 +45,15 @@ As = Annotated[str, _AS]
 MaybeAgent = Annotated[str | None, _AGENT]
 MaybeAnchor = Annotated[list[str] | None, _ANCHOR]
 MaybeAs = Annotated[str | None, _AS]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="A setting for this process; repeat. `idetic config show` lists them.",
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 
 

@@ -170,7 +170,8 @@ def dream(
     known = Identity.load(identity)
 
     async def run(db: Idetic) -> Dreamed:
-        return await (await db.persona(known, tenant=tenant)).dream(_progress)
+        memory = await db.persona(known, tenant=tenant)
+        return await memory.dream(_progress, reasoner=db.reasoner)
 
     done = with_database(dsn, run)
     data = {

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from idetic.audit.explanation import ActionExplanation
 from idetic.audit.findings import Verified
-from idetic.erasure import Erased
+from idetic.erasure import Erased, ErasedAnchor
 from idetic.errors import ChainBroken
 from idetic.evidence import Closed, Contradiction, Decided, Disposition
 from idetic.library.answers import Answered
@@ -71,7 +71,11 @@ def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
     if isinstance(value, Erased):
         kept = [one.as_data() for one in value.kept]
         told = {"found": value.found, **output.plain(value.receipt), "entries": value.entries}
-        return told | {"removed": value.removed, "kept": kept}
+        told |= {"removed": value.removed, "kept": kept}
+        return told | ({"spared": value.spared} if value.spared else {})
+    if isinstance(value, ErasedAnchor):
+        told = {"found": value.found, **output.plain(value.receipt), "removed": value.removed}
+        return told | {"kept": [one.as_data() for one in value.kept]}
     if is_dataclass(value):
         known = as_data(value) if isinstance(value, Recall) else output.plain(value)
         return dict(value.as_data() if hasattr(value, "as_data") else known)
@@ -188,7 +192,8 @@ def _hit(hit: Hit) -> dict[str, object]:
     ]
     return {
         "score": f"{hit.score:.4f}",
-        "note": hit.entry.body_text,
+        "relevance": "" if hit.relevance is None else f"{hit.relevance:.2f}",
+        "note": hit.excerpt,
         "signals (rank, value)": "\n".join(signals),
         "by": f"{hit.entry.created_by}\n{hit.entry.origin} {hit.entry.trust}",
     }
@@ -201,6 +206,8 @@ def _show_receipt(console: Console, receipt: Receipt, place: Place) -> None:
         "Entry": receipt.entry_id or "none",
         "Position": receipt.position,
     }
+    if receipt.lifetime:
+        rows["Lifetime"] = receipt.lifetime
     if place.session_id is not None:
         rows["Session"] = f"{place.session_id}, open until `idetic close`"
     console.print(output.facts(rows))
@@ -218,6 +225,8 @@ def _show_recall(console: Console, recall: Recall, _: Place) -> None:
     """Print the hits, or that there are none, and what recall did without."""
     none = f"Nothing in {recall.considered} entries answers that."
     console.print(output.listing([_hit(hit) for hit in recall.hits]) if recall.hits else none)
+    if recall.known is not None:
+        console.print(f"Known: {recall.known:.2f}, that memory knows something about this at all.")
     for each in recall.not_used:
         console.print(output.literal(f"Not used: {each.what}: {each.why}. {each.remedy}", "dim"))
 
@@ -252,9 +261,11 @@ def _show_verified(console: Console, found: Verified, _: Place) -> None:
         console.print(output.literal(f"What to do: {ChainBroken.remedy}"), soft_wrap=True)
 
 
-def _erased(done: Erased) -> str:
+def _erased(done: Erased | ErasedAnchor) -> str:
     """What was erased, and what was kept and why, in sentences."""
     kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in done.kept]
+    spared = done.spared if isinstance(done, Erased) else ()
+    kept += [f"Spared: {one}, which has other sources and none of its words." for one in spared]
     return "\n".join([str(done), *kept])
 
 
@@ -271,6 +282,7 @@ _SAID: dict[type, Callable[[Any], str]] = {
     Embedded: lambda done: f"{done.embedded} entries embedded.",
     ActionExplanation: ActionExplanation.explain,
     Erased: _erased,
+    ErasedAnchor: _erased,
 }
 _ROWS: dict[type, Callable[[Any], dict[str, object]]] = {
     Entry: _entry,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from idetic.surfaces.cli import output
+from idetic.surfaces.cli import config, output
 from idetic.surfaces.cli.failures import UsageRefused
 from idetic.surfaces.cli.options import (
     SCOPE,
@@ -23,6 +23,7 @@ from idetic.surfaces.cli.options import (
     MaybeAgent,
     MaybeAnchor,
     MaybeAs,
+    Set,
     examples,
 )
 from idetic.surfaces.cli.sources import memory_of, principal_of, read_text, with_database
@@ -30,17 +31,20 @@ from idetic.surfaces.cli.sources import memory_of, principal_of, read_text, with
 if TYPE_CHECKING:
     from idetic.jobs.worker import Counts
     from idetic.library.idetic import Idetic
+    from idetic.library.settings import Settings
     from idetic.surfaces.cli.demo import DemoKey
 
 SERVE = examples("idetic serve --demo", "idetic serve --port 9000 --no-worker")
 WORKER = examples("idetic worker", "idetic worker --concurrency 4", "idetic worker --once --json")
 MCP = examples(
+    "idetic mcp",
+    "idetic mcp --user ada",
     f"idetic mcp {SCOPE}",
     "idetic mcp --key-file key.txt",
     "idetic mcp --http --port 8765",
 )
 KEY = "IDETIC_KEY"
-_SCOPE_OPTIONS = ("agent", "anchor", "as_")
+_SCOPE_OPTIONS = ("agent", "anchor", "as_", "user")
 
 
 def serve(
@@ -58,6 +62,7 @@ def serve(
     rate: Annotated[
         float, typer.Option(min=0.1, help="Requests per second that each key may make.")
     ] = 200.0,
+    given: Set = None,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
@@ -84,10 +89,18 @@ def serve(
                 ready=lambda address: _announce(address, keys, json, mount is not None),
             )
 
-    with logged("idetic.http", "idetic.jobs", quiet=json):
-        with_database(dsn, work)
+    settings = _settings(given)
+    with logged("idetic.http", "idetic.jobs", quiet=json, level=settings.log):
+        with_database(dsn, work, settings)
     if not json:
         output.write("Stopped.\n")
+
+
+def _settings(given: list[str] | None) -> Settings:
+    """The settings of a process that runs on; one that could not reason as set is not started."""
+    settings = config.settled(given).settings
+    settings.check_ready()
+    return settings
 
 
 def _server(rate: float) -> Any:
@@ -147,6 +160,7 @@ def _listed(keys: list[DemoKey]) -> Iterator[str]:
 def worker(
     once: Annotated[bool, typer.Option("--once", help="Do what is due now, then exit.")] = False,
     concurrency: Annotated[int, typer.Option(help="How many jobs at once; at most 64.")] = 2,
+    given: Set = None,
     dsn: Dsn = None,
     json: Json = False,
 ) -> int:
@@ -164,8 +178,9 @@ def worker(
         with stopping_on_signals(working):
             return await (working.drain() if once else working.run())
 
-    with logged("idetic.jobs", quiet=json):
-        counts = with_database(dsn, work)
+    settings = _settings(given)
+    with logged("idetic.jobs", quiet=json, level=settings.log):
+        counts = with_database(dsn, work, settings)
     said = (
         f"{counts.succeeded} jobs done, {counts.retried} to be tried again, {counts.failed} "
         f"failed, {counts.released} given back. {counts.swept} found by looking, "
@@ -176,7 +191,7 @@ def worker(
 
 
 @contextmanager
-def logged(*names: str, quiet: bool) -> Iterator[None]:
+def logged(*names: str, quiet: bool, level: str | None = None) -> Iterator[None]:
     """A line for each job or request on stderr for whoever watches; none beside JSON."""
     # procrastinate's own lines say the same, less plainly.
     logging.getLogger("procrastinate").addHandler(logging.NullHandler())
@@ -186,7 +201,7 @@ def logged(*names: str, quiet: bool) -> Iterator[None]:
     logs = [logging.getLogger(name) for name in names]
     for log in logs:
         log.addHandler(shown)
-        log.setLevel(logging.INFO)
+        log.setLevel((level or "info").upper())
     try:
         yield
     finally:
@@ -208,18 +223,25 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
         typer.Option(metavar="FILE", show_default=False, help="An API key; or in IDETIC_KEY."),
     ] = None,
     max_tokens: Annotated[int, typer.Option(help="How long an answer may be.")] = 5_000,
+    user: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default=False, help="Whose assistant; else your own."),
+    ] = None,
     agent: MaybeAgent = None,
     anchor: MaybeAnchor = None,
     as_: MaybeAs = None,
+    given: Set = None,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
     """Serve memory to a model, over the Model Context Protocol.
 
-    Over stdin and stdout, the scope is an API key's, or --agent, --anchor and --as for a database
+    Without options: what an assistant remembers of you, in the embedded database, over stdin and
+    stdout. There the scope can also be an API key's, or --agent, --anchor and --as for a database
     of your own. Over HTTP each request shows its key: `Authorization: Bearer idk_…`.
     """
     _prepare_mcp(max_tokens)
+    settings = _settings(given)
     # Taken out of the environment: no process that we start needs it.
     kept = os.environ.pop(KEY, None)
     typed = any(_typed(context, name) for name in _SCOPE_OPTIONS)
@@ -227,7 +249,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
         if key_file or typed:
             raise UsageRefused(
                 "Over HTTP each request shows its own key.",
-                remedy="Leave out --key-file, --agent, --anchor and --as.",
+                remedy="Leave out --key-file, --user, --agent, --anchor and --as.",
             )
         from idetic.surfaces.mcp.transports import serve_http
 
@@ -239,19 +261,27 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
                 output.console(stderr=True).print(f"Serving at {address}", soft_wrap=True)
 
         with_database(
-            dsn, lambda db: serve_http(db, host, port, bound=max_tokens, announce=announce)
+            dsn,
+            lambda db: serve_http(db, host, port, bound=max_tokens, announce=announce),
+            settings,
         )
         return
     key = _key(key_file, kept, typed=typed)
+    one_user = key is None and (user is not None or not (agent or anchor or as_))
 
     async def work(db: Idetic) -> None:
         """Serve one holder over stdin and stdout."""
+        from idetic.surfaces.mcp.one_user import OneUser
         from idetic.surfaces.mcp.transports import serve_stdio
 
-        holder = await _holder(db, key, agent, anchor or [], as_)
+        holder = OneUser(db, user) if one_user else await _holder(db, key, agent, anchor, as_)
         await serve_stdio(db, holder, bound=max_tokens)
 
-    with_database(dsn, work)
+    with logged("idetic.mcp", quiet=json, level=settings.log):
+        # A client is answered at once, also where there is no database yet. One that was typed is
+        # there or is a mistake, and a mistake is told before a client waits.
+        typed_one = _typed(context, "dsn")
+        with_database(dsn, work, settings, opened=not one_user or typed_one)
 
 
 def _prepare_mcp(bound: int) -> None:
@@ -280,13 +310,13 @@ def _key(key_file: str | None, from_environment: str | None, *, typed: bool) -> 
     if given is not None and typed:
         raise UsageRefused(
             "A key and a scope are given.",
-            remedy="Leave out --agent, --anchor and --as: the key says whose memory it is.",
+            remedy="Leave out --user, --agent, --anchor and --as: the key says whose memory it is.",
         )
     return given and given.strip()
 
 
 async def _holder(
-    db: Idetic, key: str | None, agent: str | None, anchor: list[str], as_: str | None
+    db: Idetic, key: str | None, agent: str | None, anchor: list[str] | None, as_: str | None
 ) -> Any:
     """Whose memory the connection serves: the key's, or that of a scope as typed."""
     from idetic.surfaces.mcp.callers import Local, OneKey
@@ -296,6 +326,7 @@ async def _holder(
     if agent is None or as_ is None:
         raise UsageRefused(
             "Whose memory is it?",
-            remedy=f"Give an API key (--key-file or {KEY}), or --agent, --anchor and --as.",
+            remedy="Give --agent, --anchor and --as, or --user; or an API key (--key-file or "
+            f"{KEY}).",
         )
-    return Local(await memory_of(db, agent, anchor, principal_of(as_)))
+    return Local(db, await memory_of(db, agent, anchor or [], principal_of(as_)))

@@ -21,6 +21,7 @@ from idetic.verbs.arguments import check_text
 if TYPE_CHECKING:
     from idetic.library.handles import Agent, Memory
     from idetic.library.idetic import Idetic
+    from idetic.library.settings import Settings
     from idetic.spec.memory_spec import MemorySpec
     from idetic.store.database import Connection
     from idetic.store.registry import SpecVersion
@@ -33,17 +34,31 @@ _DSN_LIMIT = 4_000
 _FILE_LIMIT = 1 << 20
 
 
-def with_database(dsn: str | None, work: Callable[[Idetic], Awaitable[T]]) -> T:
-    """Open the database, do the work, close it again."""
+def with_database(
+    dsn: str | None,
+    work: Callable[[Idetic], Awaitable[T]],
+    settings: Settings | None = None,
+    *,
+    opened: bool = True,
+) -> T:
+    """Open the database as the settings say, do the work, close it again.
+
+    Without `opened` the work itself is what opens it.
+    """
     from idetic.library.idetic import Idetic
 
     chosen, admin = _logins(dsn)
+    held = settings or config.settled().settings
 
     async def run() -> T:
-        async with Idetic.open(chosen, admin_dsn=admin) as db:
-            return await work(db)
+        db = Idetic.open(chosen, admin_dsn=admin, **held.parts())
+        try:
+            return await work(await db.start() if opened else db)
+        finally:
+            await db.close()
 
-    return anyio.run(run)
+    with held.in_force():
+        return anyio.run(run)
 
 
 def with_admin_login(dsn: str | None, work: Callable[[Connection], Awaitable[T]]) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,12 +56,19 @@ def check(
     ],
     json: Json = False,
 ) -> int:
-    """Check specs and list every problem with its place and remedy. Exit code 5 if any."""
+    """Check specs and list every problem with its place and remedy. Exit code 5 if any.
+
+    A valid spec may have warnings, about what nobody may do or no read can reach, and notes. They
+    change no exit code.
+    """
+    from idetic.spec.cautions import notes_of, warnings_of
     from idetic.spec.loader import load
 
     def read(source: str) -> tuple[dict[str, Any], str]:
         found = load(source)
-        known = {"agent": found.agent, "digest": found.digest}
+        told = {"warnings": warnings_of(found), "notes": notes_of(found)}
+        known: dict[str, Any] = {"agent": found.agent, "digest": found.digest}
+        known |= {key: [asdict(one) for one in each] for key, each in told.items()}
         return known, f"digest {found.digest[:12]}"
 
     return failures.check_each("specs", "source", specs, read, as_json=json)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 EXPORT = examples(
     f"idetic export memory.jsonl {SCOPE}",
     f"idetic export - --vectors {SCOPE} | gzip > memory.jsonl.gz",
+    f"idetic export ada.md --for-user --form markdown {SCOPE}",
 )
 IMPORT = examples(
     f"idetic import memory.jsonl {SCOPE}",
@@ -48,6 +49,12 @@ def export(
     vectors: Annotated[
         bool, typer.Option("--vectors", help="With the embeddings; without, embed anew there.")
     ] = False,
+    for_user: Annotated[
+        bool, typer.Option("--for-user", help="A document that the user can read, not to import.")
+    ] = False,
+    form: Annotated[
+        str | None, typer.Option(metavar="FORM", help="With --for-user: json or markdown.")
+    ] = None,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
@@ -57,6 +64,12 @@ def export(
     """
     if file == "-" and json:
         raise UsageRefused("--json and an export to stdout cannot share stdout.")
+    if form is not None and not for_user:
+        raise UsageRefused("--form is for the document of --for-user.")
+    if for_user:
+        scope = (agent, anchor, as_, dsn)
+        _disclose(scope, file, form or "json", vectors=vectors, json=json)
+        return
 
     async def work(memory: Memory) -> Exported | None:
         """Export to the file with a bar, or piece by piece to stdout."""
@@ -70,6 +83,36 @@ def export(
     done = with_memory(agent, anchor, as_, dsn, work)
     if done is not None:
         data = {"file": file, **done.as_data()}
+        output.answer(data, json, lambda console: console.print(_facts(data)))
+
+
+def _disclose(
+    scope: tuple[str, list[str], str, str | None],
+    file: str,
+    form: str,
+    *,
+    vectors: bool,
+    json: bool,
+) -> None:
+    """Write the document for a user to a file, or piece by piece to stdout."""
+    from idetic.transfer.disclosure import DisclosureForm
+    from idetic.verbs.arguments import member_of
+
+    if vectors:
+        raise UsageRefused("--vectors are for an export that is imported, not for a user.")
+    chosen = member_of(DisclosureForm, form, "--form")
+
+    async def work(memory: Memory) -> int | None:
+        """The size of the file, if one was written."""
+        if file != "-":
+            return await memory.disclose_to(file, form=chosen)
+        async for chunk in memory.disclosure(form=chosen):
+            sys.stdout.buffer.write(chunk)
+        return None
+
+    size = with_memory(*scope, work)
+    if size is not None:
+        data = {"file": file, "form": chosen.value, "size": size}
         output.answer(data, json, lambda console: console.print(_facts(data)))
 
 

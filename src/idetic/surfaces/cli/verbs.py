@@ -55,20 +55,33 @@ _TYPED = {
     "head": "A head kept earlier: a tail cut since then shows.",
 }
 # What a command has beside its verb's own arguments.
-_EXTRAS: dict[str, tuple[str, Any, Any]] = {
+_YES = ("yes", bool, typer.Option("--yes", help="Do it: it cannot be undone."))
+_EXTRAS: dict[str, tuple[tuple[str, Any, Any], ...]] = {
     "list": (
-        "past",
-        str | None,
-        typer.Option(
-            "--as-of", metavar="TIME", help="What was current then; ISO 8601 with a time zone."
+        (
+            "past",
+            str | None,
+            typer.Option(
+                "--as-of", metavar="TIME", help="What was current then; ISO 8601 with a time zone."
+            ),
         ),
     ),
     "verify": (
-        "save_head",
-        str | None,
-        typer.Option(metavar="FILE", help="Where to keep the chain's head, if all is well."),
+        (
+            "save_head",
+            str | None,
+            typer.Option(metavar="FILE", help="Where to keep the chain's head, if all is well."),
+        ),
     ),
-    "erase": ("yes", bool, typer.Option("--yes", help="Do it: it cannot be undone.")),
+    "erase": (
+        (
+            "all_",
+            bool,
+            typer.Option("--all", help="All of this anchor, naming nobody; it asks first."),
+        ),
+        _YES,
+    ),
+    "forget": (_YES,),
 }
 
 
@@ -205,9 +218,8 @@ def _session(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
 
 
 def _shared(verb: Verb[..., Any]) -> Iterator[inspect.Parameter]:
-    """The options of every verb's command, after the extra one that a few verbs have."""
-    if verb.name in _EXTRAS:
-        name, kind, option = _EXTRAS[verb.name]
+    """The options of every verb's command, after the extra ones that a few verbs have."""
+    for name, kind, option in _EXTRAS.get(verb.name, ()):
         yield _keyword(name, Annotated[kind, option], False if kind is bool else None)
     for name, hint in (("agent", AgentName), ("anchor", Anchor), ("as_", As)):
         yield _keyword(name, hint)
@@ -242,6 +254,8 @@ def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> in
     label = "SESSION_ID" if verb.http is not None and verb.http.at_place else "--session"
     session = typed.get("session")
     session_id = None if session is None else check_uuid(session, label)
+    if typed.get("all_"):
+        verb, values = Memory.erase_anchor, {"reason": values["reason"]}
     if typed.get("past") is not None:
         verb, values = _in_the_past(typed["past"], values)
 
@@ -250,7 +264,7 @@ def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> in
         for name, each in given.items():
             if each.needs_spec:
                 values[name] = each.read(typed[name], memory.agent.spec)
-        if "claim" in values:
+        if "claim" in values and "envelope" in verb.parameters:
             # Within the envelope, whose check says what a claim lacks.
             values["envelope"] = values.get("envelope", {}) | {"claim": values.pop("claim")}
         handle = await _handle(verb, memory, session_id, values)
@@ -267,15 +281,32 @@ def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> in
 
 def _complete(inputs: list[Input], typed: dict[str, Any]) -> None:
     """Ask for the yes that an erasure needs, and read from stdin what was not typed."""
-    if not typed.get("yes", True):
+    if not typed.get("yes", True) and not (typed.get("all_") and _confirmed(typed["anchor"])):
         raise UsageRefused(
             "What is erased cannot come back.", remedy="Say --yes. Nothing was erased."
         )
+    if typed.get("all_"):
+        _check_nobody(typed)
+        return
     if typed.get("text") == "-":
         typed["text"] = sys.stdin.read(_STDIN_LIMIT)
     for each in inputs:
         if each.from_stdin and not typed[each.parameter.name]:
             typed[each.parameter.name] = [line.strip() for line in sys.stdin if line.strip()]
+
+
+def _confirmed(anchor: Sequence[str]) -> bool:
+    """Whether somebody at a terminal says yes to erasing a whole anchor; nobody is no yes."""
+    question = f"Erase everything of {', '.join(anchor)}? It cannot come back."
+    return sys.stdin.isatty() and typer.confirm(question, err=True)
+
+
+def _check_nobody(typed: Mapping[str, Any]) -> None:
+    """Refuse names and a key beside --all: it takes everything, named or not."""
+    if typed.get("subject") or typed.get("idempotency_key"):
+        raise UsageRefused(
+            "--all takes neither names nor a key.", remedy="Leave them out. Nothing was erased."
+        )
 
 
 def _in_the_past(typed: str, values: Mapping[str, Any]) -> tuple[Verb[..., Any], dict[str, Any]]:

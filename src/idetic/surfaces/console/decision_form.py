@@ -28,6 +28,8 @@ class Choice:
     decide: Callable[[Memory, str], Awaitable[Receipt]]
     done: str
     cls: str = ""
+    # What is erased cannot come back.
+    for_good: bool = False
 
 
 class DecisionForm:
@@ -63,7 +65,7 @@ class DecisionForm:
             with el.text("p", cls="done", role="status"):
                 el.text("strong", choice.done)
                 el.text("span", f"{receipt.reason} · position {receipt.position}", "quiet")
-                if self._context.may(Capability.UNDO):
+                if self._context.may(Capability.UNDO) and not choice.for_good:
                     el.button("Undo", partial(self._undo, receipt), "small")
             await self._changed()
 
@@ -86,6 +88,10 @@ class DecisionForm:
             yield
         finally:
             self._place.classes(remove="busy")
+
+
+async def unchanged() -> None:
+    """Leave the rest of a page as it is: a page without a list has nothing to draw anew."""
 
 
 def reason_field(label: str) -> None:

@@ -1,7 +1,8 @@
 """Authentication: every request passes here before anything else looks at it.
 
-In this order: who asks (the key, and so the scope), how often, how much. Whatever goes wrong
-behind it is answered as a problem; an error that nobody foresaw is answered by its id alone.
+In this order: who asks (the key, and so the scope), how often, how many at once, how much. Nothing
+of a body is read before. Whatever goes wrong behind it is answered as a problem; an error that
+nobody foresaw is answered by its id alone.
 """
 
 from __future__ import annotations
@@ -11,20 +12,22 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from idetic.errors import IdeticError, KeyRefused
 from idetic.library.idetic import Idetic
 from idetic.surfaces.http import problems
-from idetic.surfaces.http.request_errors import BodyTooLarge, RateLimited
+from idetic.surfaces.http.request_errors import BodyTooLarge, BodyTooSlow, RateLimited
 
 GUARDED = "/v1/"
 log = logging.getLogger("idetic.http")
 _NO_STORE = (b"cache-control", b"no-store")
-
+_CLOSE = (b"connection", b"close")
 
 # Keys that were never made take a place too, so there must be an end to them.
 _REMEMBERED = 10_000
@@ -32,11 +35,21 @@ _REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server takes. `rate` is requests per second for each key, after `burst` at once."""
+    """What a server takes. `rate` is requests per second for each key, after `burst` at once.
+
+    `at_once` is how many requests of one tenant are worked on together; the others wait their turn.
+    It is half of the pool, so that one tenant cannot take all connections. `open_bytes` is the body
+    of a request that needs no key. A body has `body_seconds` to come, and each piece of an answer
+    `send_seconds` to be taken.
+    """
 
     body_bytes: int = 4 << 20
+    open_bytes: int = 64 << 10
     rate: float = 200.0
     burst: int = 400
+    at_once: int = 5
+    body_seconds: float = 30.0
+    send_seconds: float = 60.0
 
 
 class Rates:
@@ -64,6 +77,28 @@ class Rates:
             raise RateLimited(retry_after=max(1, wait))
 
 
+class Turns:
+    """How many requests of one tenant are worked on at once; the next one waits for its turn."""
+
+    def __init__(self, at_once: int):
+        self._at_once = at_once
+        self._tenants: dict[str, tuple[anyio.Semaphore, int]] = {}
+
+    @asynccontextmanager
+    async def taken(self, tenant: str) -> AsyncIterator[None]:
+        """A turn of one tenant; a tenant of whom nobody is here takes no room."""
+        turns, here = self._tenants.get(tenant, (anyio.Semaphore(self._at_once), 0))
+        self._tenants[tenant] = (turns, here + 1)
+        try:
+            async with turns:
+                yield
+        finally:
+            here = self._tenants[tenant][1] - 1
+            self._tenants[tenant] = (turns, here)
+            if not here:
+                del self._tenants[tenant]
+
+
 class Authentication:
     """Lets a request in with the memory that its key stands for, in `scope["state"]`."""
 
@@ -72,13 +107,14 @@ class Authentication:
         self._db = db
         self._limits = limits
         self._rates = Rates(limits)
+        self._turns = Turns(limits.at_once)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answered = _Answered(send)
+        answered = _Answered(send, self._limits.send_seconds)
         begun = time.perf_counter()
         try:
             await self._enter(scope, receive, answered)
@@ -97,25 +133,49 @@ class Authentication:
             level = logging.DEBUG if answered.kept else logging.INFO
             log.log(level, "%s %s %s %.1f ms", scope["method"], route, answered.status, taken)
 
-    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in once its body, and its key where one is needed, are checked."""
-        if scope["path"].startswith(GUARDED):
-            key = _key(scope)
-            # Before the database is asked: a request over the rate costs it nothing.
-            self._rates.take(key.encode("latin-1"))
-            scope.setdefault("state", {})["memory"] = await self._db.authenticate(key)
-        body = await _body(scope, receive, self._limits.body_bytes)
+    async def _enter(self, scope: Scope, receive: Receive, send: _Answered) -> None:
+        """Let a request in once its key, where one is needed, and its body are checked."""
+        if not scope["path"].startswith(GUARDED):
+            await self._work(scope, receive, send, self._limits.open_bytes)
+            return
+        key = _key(scope)
+        # Before the database is asked: a request over the rate costs it nothing.
+        self._rates.take(key.encode("latin-1"))
+        memory = await self._db.authenticate(key)
+        scope.setdefault("state", {})["memory"] = memory
+        async with self._turns.taken(str(next(iter(memory.scope.anchor.values()), ""))):
+            await self._work(scope, receive, send, self._limits.body_bytes)
+
+    async def _work(self, scope: Scope, receive: Receive, send: _Answered, limit: int) -> None:
+        """Read the body, within its bounds, and pass the request on."""
+        try:
+            with anyio.fail_after(self._limits.body_seconds):
+                body = await _body(scope, receive, limit)
+        except TimeoutError:
+            raise BodyTooSlow(
+                f"The body did not come within {self._limits.body_seconds:.0f} s."
+            ) from None
+        except BodyTooLarge:
+            # Who sends too much by mistake reads why: the server takes the rest and forgets it.
+            send.read = True
+            raise
+        send.read = True
         if body is not None:
             await self._app(scope, _replaying(body, receive), send)
 
 
 class _Answered:
-    """Sends on, remembers the status, and asks that nothing be kept on the way."""
+    """Sends on, remembers the status, and asks that nothing be kept on the way.
 
-    def __init__(self, send: Send):
+    A caller who does not take a piece in time is left: whatever makes the answer is not held up.
+    """
+
+    def __init__(self, send: Send, patience: float):
         self._send = send
+        self._patience = patience
         self.status: int | None = None
         self.kept = False
+        self.read = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -126,8 +186,13 @@ class _Answered:
                 name == b"cache-control" and value != b"no-store" for name, value in given
             )
             if not any(name == b"cache-control" for name, _ in given):
-                message = {**message, "headers": [*given, _NO_STORE]}
-        await self._send(message)
+                given.append(_NO_STORE)
+            if not self.read:
+                # What was refused unread is not waited for: the connection ends with the answer.
+                given.append(_CLOSE)
+            message = {**message, "headers": given}
+        with anyio.fail_after(self._patience):
+            await self._send(message)
 
 
 def _key(scope: Scope) -> str:

@@ -28,6 +28,14 @@ class BodyTooLarge(InputError):
     http_status = 413
 
 
+class BodyTooSlow(InputError):
+    """The body of the request did not come in time."""
+
+    code = "body_too_slow"
+    remedy = "Send it again, less at once or over a better connection; nothing was written."
+    http_status = 408
+
+
 class RateLimited(Refused):
     """This key has made too many requests."""
 

@@ -7,10 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Annotated, Any
 
+from anyio import CancelScope
 from fastapi import APIRouter, Depends, Header, Request, Response, Security
 from fastapi.responses import StreamingResponse
 from fastapi.security import HTTPBearer
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.types import Receive, Scope, Send
 
 from idetic import wire
 from idetic.errors import IdeticError
@@ -86,17 +88,31 @@ def answer(value: Any) -> Response:
     return Response(wire.as_json(value), media_type="application/json")
 
 
-async def in_pieces(chunks: AsyncIterator[bytes], media_type: str) -> Response:
-    """A stream as an answer; its first piece comes before, so that a refusal has its status."""
-    first = await anext(chunks)
+class PiecedResponse(StreamingResponse):
+    """A stream as an answer, which ends with its reader: what nobody reads keeps nothing open."""
 
-    async def whole() -> AsyncIterator[bytes]:
+    def __init__(self, first: bytes, chunks: AsyncGenerator[bytes], media_type: str):
+        super().__init__(self._whole(first), media_type=media_type)
+        self._chunks = chunks
+
+    async def _whole(self, first: bytes) -> AsyncIterator[bytes]:
         """Yield the piece that was taken out, then the rest as it comes."""
         yield first
-        async for chunk in chunks:
+        async for chunk in self._chunks:
             yield chunk
 
-    return StreamingResponse(whole(), media_type=media_type)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it all, or until nobody takes it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with CancelScope(shield=True):
+                await self._chunks.aclose()
+
+
+async def in_pieces(chunks: AsyncGenerator[bytes], media_type: str) -> Response:
+    """A stream as an answer; its first piece comes before, so that a refusal has its status."""
+    return PiecedResponse(await anext(chunks), chunks, media_type)
 
 
 async def progressing(request: Request, work: Work) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 
 import uvicorn
@@ -13,12 +14,14 @@ from idetic.jobs.worker import Worker
 from idetic.library.idetic import Idetic
 from idetic.surfaces.http.app import create_api, guarded
 from idetic.surfaces.http.authentication import Limits
+from idetic.surfaces.http.connections import ConnectionBounds, bounded
 from idetic.surfaces.listening import Server, address, listen
 
 # How long a request that was accepted may still take once the server is asked to stop.
 DRAIN_SECONDS = 30
 # Longer than clients and proxies keep a connection: else one may write to what was just closed.
 KEEP_ALIVE_SECONDS = 65
+SWITCH_SECONDS = 0.0005
 
 
 async def serve(
@@ -36,6 +39,8 @@ async def serve(
     What was accepted is answered first. Then the worker stops, and the caller closes the database.
     `console` mounts pages on the application; they need sockets, which the API does not.
     """
+    # A thread that reads a long batch gives way to the requests after this, not after 5 ms.
+    sys.setswitchinterval(SWITCH_SECONDS)
     api = create_api(db)
     if console is not None:
         console(api, db)
@@ -66,6 +71,7 @@ def _config(app: ASGIApp, *, sockets: bool) -> uvicorn.Config:
         lifespan="on" if sockets else "off",
         ws="websockets-sansio" if sockets else "none",
         server_header=False,
+        http=bounded(ConnectionBounds()),
         timeout_graceful_shutdown=DRAIN_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )

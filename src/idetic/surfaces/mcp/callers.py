@@ -18,20 +18,30 @@ from idetic.evidence import Closed
 from idetic.keys import key_id_of
 from idetic.library.handles import Memory, Session
 from idetic.library.idetic import Idetic
+from idetic.library.remember import UserMemory
+from idetic.model import Scope
+from idetic.spec.memory_spec import MemorySpec
 from idetic.verbs.arguments import check_uuid
 
 T = TypeVar("T")
 
 # Where the HTTP transport leaves what it authenticated, in the request's own ASGI scope.
 CALLER = "idetic.caller"
+LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """A memory, and a name for whoever holds it: a key's id, or this machine."""
 
+    db: Idetic
     memory: Memory
     name: str
+
+    @property
+    def user(self) -> UserMemory:
+        """The same memory as `remember` has it, for conversations."""
+        return UserMemory(self.db, self.memory)
 
 
 class CallerSource(Protocol):
@@ -41,12 +51,17 @@ class CallerSource(Protocol):
         """The memory of a request; `request` is None where the transport has none."""
         ...
 
+    async def scope(self, request: Any) -> tuple[MemorySpec, Scope]:
+        """The spec and the scope of a request, which say what it is offered."""
+        memory = (await self.caller(request)).memory
+        return memory.agent.spec, memory.scope
 
-class Local:
+
+class Local(CallerSource):
     """Somebody at this machine, who named the scope when the server was started."""
 
-    def __init__(self, memory: Memory):
-        self._caller = Caller(_inline(memory), "local")
+    def __init__(self, db: Idetic, memory: Memory):
+        self._caller = Caller(db, inline(memory), LOCAL)
 
     async def caller(self, request: Any) -> Caller:
         """Always the same."""
@@ -54,7 +69,7 @@ class Local:
         return self._caller
 
 
-class OneKey:
+class OneKey(CallerSource):
     """One API key for the whole connection; asked again each time, so a revocation holds."""
 
     def __init__(self, db: Idetic, key: str):
@@ -65,10 +80,11 @@ class OneKey:
     async def caller(self, request: Any) -> Caller:
         """What the key stands for now."""
         del request
-        return Caller(_inline(await self._db.authenticate(self._key)), self._name)
+        memory = inline(await self._db.authenticate(self._key))
+        return Caller(self._db, memory, self._name)
 
 
-class EachRequest:
+class EachRequest(CallerSource):
     """The key of each request, as `http.py` authenticated it."""
 
     async def caller(self, request: Any) -> Caller:
@@ -80,7 +96,7 @@ class EachRequest:
         return found
 
 
-def _inline(memory: Memory) -> Memory:
+def inline(memory: Memory) -> Memory:
     """The same memory, with vectors made as it is written: beside a stdio server no worker runs."""
     return memory.agent.embedding_inline().within(memory.scope)
 
@@ -133,10 +149,10 @@ class Sessions:
         self._forget(caller, wanted)
         return closed, wanted
 
-    async def leave(self, caller: Caller) -> None:
-        """End the holder's own session, if one is open: its connection has ended."""
-        if caller.name in self._own:
-            await self.close(caller, None, "the connection ended")
+    async def leave(self, callers: CallerSource) -> None:
+        """End the own session of the one holder, if one is open: its connection has ended."""
+        if self._own:
+            await self.close(await callers.caller(None), None, "the connection ended")
 
     async def _own_of(self, caller: Caller) -> tuple[Session, UUID]:
         """The holder's own session, opened at need; locked, so that two calls at once share one."""

@@ -5,8 +5,7 @@ Each presenter runs one verb with the arguments a model sent, and returns lines 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from idetic import wire
@@ -14,36 +13,14 @@ from idetic.errors import InputError
 from idetic.model import Observation, Tier
 from idetic.recall.evidence import FOOTER, HEADER
 from idetic.surfaces.mcp import formatting
-from idetic.surfaces.mcp.callers import Caller, Sessions
+from idetic.surfaces.mcp.contexts import context_block
+from idetic.surfaces.mcp.forgetting import FORGET
 from idetic.surfaces.mcp.formatting import paged, start_of
+from idetic.surfaces.mcp.presenter import CURSOR, SESSION, Arguments, CallContext, Presenter
 from idetic.verbs.arguments import MAX_HITS, MAX_PAGE
 from idetic.verbs.declaration import Verb
 
 _AGAIN = "call again with cursor={cursor}."
-# What is said below a context: how much was left out, and why.
-_CONTEXT_NOTE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class CallContext:
-    """Where a call is answered: whose memory, the open sessions, how long an answer may be."""
-
-    caller: Caller
-    sessions: Sessions
-    bound: int
-
-
-Arguments = dict[str, Any]
-Present = Callable[[CallContext, Arguments], Awaitable[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Presenter:
-    """How one verb is shown, and what it takes besides the verb's own arguments."""
-
-    present: Present
-    session: bool = False
-    cursor: bool = False
 
 
 async def observe(context: CallContext, given: Arguments) -> str:
@@ -71,8 +48,10 @@ async def recall(context: CallContext, given: Arguments) -> str:
     if not found.hits:
         nothing = f"I don't know: nothing in {found.considered} entries answers that."
         return "\n".join(line for line in (nothing, formatting.not_used(found)) if line)
-    pieces = [formatting.hit(hit, number, hedges) for number, hit in enumerate(found.hits, start=1)]
-    foot = "\n".join(line for line in (FOOTER, formatting.not_used(found)) if line)
+    shown = formatting.said if memory.agent.spec.backend.conversation else formatting.hit
+    pieces = [shown(hit, number, hedges) for number, hit in enumerate(found.hits, start=1)]
+    after = (FOOTER, formatting.known(found), formatting.not_used(found))
+    foot = "\n".join(line for line in after if line)
     return paged(pieces, context.bound, start=start, head=HEADER.rstrip(), foot=foot, on=_AGAIN)
 
 
@@ -80,17 +59,6 @@ async def ask(context: CallContext, given: Arguments) -> str:
     """Answer as whoever asks may hear it."""
     answered = await context.caller.memory.ask(**given)
     return f"{HEADER}{answered.text}" if answered.known else answered.text
-
-
-async def build_context(context: CallContext, given: Arguments) -> str:
-    """Make a block for a prompt."""
-    most = context.bound - _CONTEXT_NOTE
-    place = context.sessions.reading(context.caller, given.pop("session_id", None))
-    budget = min(given.pop("budget", most), most)
-    made = await place.context(**given, budget=budget)
-    left = len(made.evicted)
-    note = f"({left} entries did not fit or were not asked for; recall finds them.)" if left else ""
-    return "\n".join(part for part in (made.text, note) if part)
 
 
 async def explain(context: CallContext, given: Arguments) -> str:
@@ -134,13 +102,14 @@ async def close_session(context: CallContext, given: Arguments) -> str:
 
 
 PRESENTERS: Mapping[str, Presenter] = {
-    "observe": Presenter(observe, session=True),
+    "observe": Presenter(observe, more=(SESSION,)),
     "prefer": Presenter(prefer),
-    "recall": Presenter(recall, cursor=True),
+    "recall": Presenter(recall, more=(CURSOR,)),
     "ask": Presenter(ask),
-    "context": Presenter(build_context, session=True),
-    "contradictions": Presenter(contradictions, cursor=True),
-    "close_scope": Presenter(close_session, session=True),
+    "context": Presenter(context_block, more=(SESSION,)),
+    "contradictions": Presenter(contradictions, more=(CURSOR,)),
+    "close_scope": Presenter(close_session, more=(SESSION,)),
+    "forget": FORGET,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from idetic.audit.explanation import ActionExplanation
 from idetic.errors import IdeticError, InputError
 from idetic.evidence import Closed, Contradiction
 from idetic.model import Entry, LedgerRecord, Receipt
-from idetic.recall.evidence import QUOTE, render, visible
+from idetic.recall.evidence import QUOTE, attribution, render, visible
 from idetic.recall.hits import Hit, Recall
 from idetic.recall.tokens import ConservativeCounter
 from idetic.spec.primitives import Signal, SourceStrength
@@ -44,6 +45,8 @@ def receipt(done: Receipt, session_id: UUID | None = None) -> str:
         lines.append(f"entry: {done.entry_id}")
     if done.superseded:
         lines.append(f"supersedes: {done.superseded}")
+    if done.lifetime:
+        lines.append(f"lifetime: {done.lifetime}")
     if session_id:
         lines.append(f"session: {session_id}")
     return "\n".join(lines)
@@ -57,8 +60,21 @@ def hit(found: Hit, number: int, hedges: Hedges) -> str:
         if word.contribution and word.rank is not None
     )
     ranks = f" (ranks: {told})" if told else ""
-    first = f"{number}. entry {found.entry.id}, score {found.score:.4f}{ranks}"
-    return f"{first}\n{render(found.entry, hedges, found.strength).rstrip()}"
+    value = "" if found.relevance is None else f", relevance {found.relevance:.2f}"
+    first = f"{number}. entry {found.entry.id}, score {found.score:.4f}{value}{ranks}"
+    quoted = replace(found.entry, body_text=found.excerpt)
+    return f"{first}\n{render(quoted, hedges, found.strength).rstrip()}"
+
+
+def said(found: Hit, number: int, hedges: Hedges) -> str:
+    """A hit of a conversation: its id, what it is and when; quoted, who said it and the words."""
+    del hedges
+    entry = found.entry
+    until = f" until {_minute(entry.invalid_at)}" if entry.invalid_at else ""
+    when = f"{_minute(entry.valid_at or entry.created_at)}{until}"
+    first = f"{number}. {entry.id}: {found.standing}, {entry.origin}, {when}, trust {entry.trust}"
+    by = f"{_line(entry.speaker)}:\n" if entry.speaker else ""
+    return f"{first}\n{quoted(by + visible(found.excerpt))}"
 
 
 def ranking(recall: Recall, entry_id: UUID) -> list[str]:
@@ -77,6 +93,11 @@ def ranking(recall: Recall, entry_id: UUID) -> list[str]:
     return [query, f"it is not among the first {len(recall.hits)} of {recall.considered} entries"]
 
 
+def known(recall: Recall) -> str:
+    """How probable it is that memory knows something about the question."""
+    return "" if recall.known is None else f"Known: {recall.known:.2f}."
+
+
 def not_used(recall: Recall) -> str:
     """What a recall did without, in one line; the reasons are for whoever runs the server.
 
@@ -91,6 +112,7 @@ def entry(one: Entry, hedges: Hedges) -> Iterator[str]:
     yield f"entry {one.id}, {one.state}{', a candidate' if one.candidate else ''}"
     first, *_ = render(one, hedges).split("\n", 1)
     yield first
+    yield quoted(attribution(one))
     text = visible(one.body_text)
     step = len(text) or 1 if count(quoted(text)) <= _WHOLE else _CHUNK
     for start in range(0, len(text), step):
@@ -99,7 +121,7 @@ def entry(one: Entry, hedges: Hedges) -> Iterator[str]:
         yield "(its content was removed)"
     for key, value in one.envelope.items():
         if key != "claim":
-            yield f"envelope {_line(str(key))}: {_line(str(value))}"
+            yield quoted(f"envelope {_line(str(key))}: {_line(str(value))}")
     for ref in one.refs:
         version = "" if ref.version is None else f" version {ref.version}"
         yield f"refers to {_line(ref.noun)} {ref.id}{version}"
@@ -113,8 +135,8 @@ def history(links: Sequence[LedgerRecord]) -> Iterator[str]:
     """An entry's transitions, oldest first."""
     yield "History:"
     for link in links:
-        told = f"{link.transition} by {link.actor_kind} {_line(link.actor)}: {_line(link.reason)}"
-        yield f"- {link.position}, {_minute(link.at)}: {told}"
+        yield f"- {link.position}, {_minute(link.at)}: {link.transition} by {link.actor_kind}"
+        yield quoted(f"{_line(link.actor)}: {_line(link.reason)}")
 
 
 def action(told: ActionExplanation) -> list[str]:

@@ -1,4 +1,8 @@
-"""The tools: made from the verbs that declare one, and `explain`, which is several verbs in one."""
+"""The tools: made from the verbs that declare one, and `explain`, which is several verbs in one.
+
+Which there are, and what they take, follows from the spec: memory of conversations has six of its
+own, and no tool has an argument that the spec could not use.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,21 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from idetic.errors import InputError
-from idetic.library.handles import Memory
-from idetic.model import Capability, PrincipalKind
+from idetic.model import Capability, PrincipalKind, Scope
 from idetic.recall.evidence import visible
+from idetic.spec.memory_spec import MemorySpec
 from idetic.surfaces.mcp import calls
-from idetic.surfaces.mcp.calls import Arguments, CallContext, Present, presenter_of
-from idetic.surfaces.request_forms import Id, arguments_of, body_model
+from idetic.surfaces.mcp.calls import PRESENTERS, presenter_of
+from idetic.surfaces.mcp.conversation import CONVERSATION
+from idetic.surfaces.mcp.presenter import (
+    CURSOR,
+    Arguments,
+    CallContext,
+    Present,
+    Presenter,
+    extra,
+)
+from idetic.surfaces.request_forms import arguments_of, body_model
 from idetic.verbs.authorization import allows
 from idetic.verbs.declaration import (
     INSIDERS,
@@ -31,8 +44,6 @@ __all__ = ["CallContext", "OfferedTool", "tools"]
 
 _SHOWN = 3
 _LONGEST = 60
-_CURSOR = "Where to go on: the cursor that the last answer named."
-_SESSION = "A session's UUID. Left out: the session of this connection."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +60,10 @@ class OfferedTool:
     run: Present
     kinds: frozenset[PrincipalKind] = INSIDERS
 
-    def offered(self, memory: Memory) -> bool:
-        """Whether a memory's caller could use it; the verb says so again when it is called."""
-        kind, spec = memory.scope.principal.kind, memory.agent.spec
-        return kind in self.kinds and any(allows(spec, memory.scope, one) for one in self.needs)
+    def offered(self, spec: MemorySpec, scope: Scope) -> bool:
+        """Whether a scope could use it; the verb says so again when it is called."""
+        able = any(allows(spec, scope, one) for one in self.needs)
+        return able and scope.principal.kind in self.kinds
 
     def read(self, given: Mapping[str, Any] | None) -> Arguments:
         """The arguments, or an error that names each wrong one and repeats no value."""
@@ -76,24 +87,48 @@ class OfferedTool:
         )
 
 
-def tools() -> list[OfferedTool]:
-    """Every tool that a connection may offer."""
-    made = [_tool(verb, verb.tool) for verb in VERBS.values() if verb.tool is not None]
-    return sorted([*made, _explain()], key=lambda tool: tool.name)
+def tools(spec: MemorySpec) -> list[OfferedTool]:
+    """Every tool that a connection to memory of this spec may offer."""
+    made = [
+        _tool(verb, verb.tool, presenter, spec)
+        for verb in VERBS.values()
+        if verb.tool is not None and (presenter := _presenter(verb, spec)) is not None
+    ]
+    several = [] if spec.backend.conversation else [_explain()]
+    return sorted([*made, *several], key=lambda tool: tool.name)
 
 
-def _tool(verb: Verb[..., Any], declared: McpTool) -> OfferedTool:
-    """The tool that a verb declares, with the session and cursor that its presenter takes."""
-    presenter, name = presenter_of(verb), declared.name or verb.name
+def _presenter(verb: Verb[..., Any], spec: MemorySpec) -> Presenter | None:
+    """How memory of this spec shows a verb; None where it does not."""
+    if spec.backend.conversation:
+        return CONVERSATION.get(verb.name)
+    only_there = verb.name in CONVERSATION and verb.name not in PRESENTERS
+    return None if only_there else presenter_of(verb)
+
+
+def _unusable(spec: MemorySpec) -> set[str]:
+    """The arguments of which a spec declares nothing that they could hold."""
+    declared = {
+        "envelope": spec.retrieval.envelope,
+        "refs": spec.references.canonical,
+        "provenance": spec.anchor.provenance,
+    }
+    return {name for name, values in declared.items() if not values}
+
+
+def _tool(
+    verb: Verb[..., Any], declared: McpTool, presenter: Presenter, spec: MemorySpec
+) -> OfferedTool:
+    """The tool that a verb declares, with what its presenter takes besides."""
+    name, hidden = declared.name or verb.name, {*declared.hidden, *_unusable(spec)}
     parameters = [
         one
         for one in verb.parameters.values()
-        if (one.travels or one.name == KEY) and one.name not in declared.hidden
+        if (one.travels or one.name == KEY)
+        and one.name not in hidden
+        and (presenter.only is None or one.name in presenter.only)
     ]
-    if presenter.session:
-        parameters.append(_extra("session_id", Id | None, _SESSION))
-    if presenter.cursor:
-        parameters.append(_extra("cursor", str | None, _CURSOR))
+    parameters += presenter.more
     return OfferedTool(
         name,
         declared.title,
@@ -107,17 +142,12 @@ def _tool(verb: Verb[..., Any], declared: McpTool) -> OfferedTool:
     )
 
 
-def _extra(name: str, hint: Any, description: str) -> Parameter:
-    """An optional parameter that the tool has and no verb has."""
-    return Parameter(name, hint, None, True, None, None, description)
-
-
 def _explain() -> OfferedTool:
     """The tool `explain`: it calls several verbs, so none of them can declare it."""
-    entry = _extra("entry_id", UUID | None, "An entry's UUID.")
-    query = _extra("query", str | None, "With entry_id: how each signal ranked it for this.")
-    action = _extra("action_id", UUID | None, "Instead of entry_id: what this action rested on.")
-    parameters = (entry, query, action, _extra("cursor", str | None, _CURSOR))
+    entry = extra("entry_id", UUID | None, "An entry's UUID.")
+    query = extra("query", str | None, "With entry_id: how each signal ranked it for this.")
+    action = extra("action_id", UUID | None, "Instead of entry_id: what this action rested on.")
+    parameters = (entry, query, action, CURSOR)
     return OfferedTool(
         "explain",
         "Ask where an entry or an action comes from",

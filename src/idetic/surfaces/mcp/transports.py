@@ -25,10 +25,12 @@ from idetic.errors import IdeticError, KeyRefused
 from idetic.keys import key_id_of
 from idetic.library.idetic import Idetic
 from idetic.surfaces import unforeseen
+from idetic.surfaces.http.connections import ConnectionBounds, bounded
 from idetic.surfaces.listening import Server, address, listen
 from idetic.surfaces.mcp.callers import CALLER, Caller, CallerSource, EachRequest, Sessions
 from idetic.surfaces.mcp.formatting import DEFAULT_BOUND
-from idetic.surfaces.mcp.server import make_server
+from idetic.surfaces.mcp.one_user import OneUser
+from idetic.surfaces.mcp.server import CONVERSING, INSTRUCTIONS, make_server
 
 PATH = "/mcp"
 # A note has 2,000 characters; whatever needs more than this is no call of a tool of ours.
@@ -63,6 +65,7 @@ async def serve_http(
         log_config=None,
         access_log=False,
         server_header=False,
+        http=bounded(ConnectionBounds()),
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
     server = Server(config, lambda: announce(f"{address(listening)}{PATH}"))
@@ -79,7 +82,7 @@ class _Keyed:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             key = _key(scope)
-            caller = Caller(await self._db.authenticate(key), str(key_id_of(key)))
+            caller = Caller(self._db, await self._db.authenticate(key), str(key_id_of(key)))
         except IdeticError as error:
             await _refuse(send, error)
         except Exception as error:  # noqa: BLE001 - the boundary: nothing else may answer for it
@@ -122,17 +125,20 @@ def _local_only() -> TransportSecuritySettings:
 async def serve_stdio(db: Idetic, callers: CallerSource, *, bound: int) -> None:
     """Serve until the client closes our stdin, or a signal ends us."""
     # Before anything is said: a key that does not hold is an error of the start, not of each call.
-    await callers.caller(None)
+    spec, _ = await callers.scope(None)
+    told = CONVERSING if spec.backend.conversation else INSTRUCTIONS
     sessions = Sessions()
-    server = make_server(callers, bound=bound, sessions=sessions)
+    server = make_server(callers, bound=bound, sessions=sessions, instructions=told)
     async with anyio.create_task_group() as group:
         await group.start(_leave_when_told, db)
+        if isinstance(callers, OneUser):
+            group.start_soon(callers.prepare)
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
         # What was noted matures although no worker may ever run here. If that fails, or we are
         # killed meanwhile, the session is only found later, by its lease.
         with suppress(IdeticError):
-            await sessions.leave(await callers.caller(None))
+            await sessions.leave(callers)
         group.cancel_scope.cancel()
 
 

@@ -57,7 +57,7 @@ CREATE TYPE idetic.step AS (
     substance smallint, envelope jsonb, claim jsonb, provenance jsonb, origin idetic.origin,
     trust smallint, valid_at timestamptz, invalid_at timestamptz, candidate boolean, salt text,
     hash text, refs jsonb, copy_of uuid, embedding uuid, lineage jsonb, row_id uuid, noun text,
-    seen_at timestamptz, source_type idetic.source_type, source_ref uuid, notes text,
+    seen_at timestamptz, source_type idetic.source_type, source_ref uuid, source_by text, notes text,
     status idetic.contradiction_status, event uuid, loop_id uuid, importance real
 );
 
@@ -165,6 +165,23 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
         entry, actor_kind, actor, reason, state_from, state_to, detail)::text, 'UTF8')
 $$;
 
+-- What a link says of an idempotency key that stands for it: a hash of the key and of the request,
+-- with a salt that goes when either is erased. Nothing for a call without a key.
+CREATE FUNCTION idetic.key_witness_v1(salt uuid, key text, digest bytea) RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN key IS NULL THEN '{}' ELSE jsonb_build_object('key_hash',
+        encode(sha256(uuid_send(salt) || convert_to(key, 'UTF8') || digest), 'hex')) END
+$$;
+
+-- One read as the link that tells of it hashes it.
+CREATE FUNCTION idetic.read_content_v1(
+    read_id uuid, entry uuid, session_id uuid, interaction_id uuid, at timestamptz, reader text
+) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT jsonb_build_array(read_id, entry, session_id, interaction_id,
+        (extract(epoch FROM at) * 1000000)::bigint, reader)::text || chr(10)
+$$;
+
 -- The same for a link of a log's chain: the content enters by its salted hash, as in every ledger,
 -- so that whoever empties an event later leaves a chain that still verifies.
 CREATE FUNCTION idetic.event_link_v1(
@@ -247,8 +264,9 @@ GRANT INSERT ON idetic.embedding_profiles TO idetic_app, idetic_actor, idetic_su
     idetic_steward;
 -- PUBLIC may execute nothing of ours; the migrator sees to that.
 GRANT EXECUTE ON FUNCTION idetic.link_content_v1, idetic.event_link_v1, idetic.chain_step_v1,
-    idetic.chain_v1, idetic.genesis_hash_v1, idetic.anchor_id_v1
+    idetic.chain_v1, idetic.genesis_hash_v1, idetic.anchor_id_v1, idetic.key_witness_v1
     TO idetic_app, idetic_auditor, idetic_actor, idetic_subconscious, idetic_steward;
+GRANT EXECUTE ON FUNCTION idetic.read_content_v1 TO idetic_keeper, idetic_app, idetic_steward;
 GRANT EXECUTE ON FUNCTION idetic.is_bound_v1(text), idetic.is_bound_v1(text, uuid)
     TO idetic_app, idetic_guard, idetic_keeper, idetic_mover, idetic_actor, idetic_subconscious,
     idetic_steward;

@@ -79,9 +79,12 @@ CREATE POLICY notes_left ON {family}_notes FOR INSERT TO idetic_subconscious
 GRANT EXECUTE ON FUNCTION {family}_visible_v1 TO {writers}, {readers};
 GRANT EXECUTE ON FUNCTION {family}_head_v1, {family}_chain_v1, {family}_append_v1,
     {family}_replay_v1, {family}_admit_v1, {family}_answer_v1, {family}_spent_v1, {family}_refer_v1,
+    {family}_pinned_v1,
     {family}_settle_v1, {family}_turn_v1, {family}_link_v1, {family}_scope_v1, {family}_taken_v1
     TO {writers};
 -- if guarded:
+GRANT EXECUTE ON FUNCTION {family}_texts_v1 TO {writers}, idetic_guard;
 GRANT EXECUTE ON FUNCTION {family}_spelled_v1, {family}_readings_v1, {family}_prints_v1,
-    {family}_repeated_v1, {family}_compared_v1, {family}_together_v1 TO idetic_guard;
+    {family}_repeated_v1, {family}_compared_v1, {family}_together_v1,
+    {family}_earlier_v1 TO idetic_guard;
 -- end

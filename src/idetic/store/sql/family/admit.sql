@@ -154,6 +154,8 @@ DECLARE
     suspects integer[] := '{}';
     spent uuid[];
     root_key uuid;
+    key_salt uuid;
+    keyed jsonb;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
     -- One statement for all that must hold before a row is written.
@@ -257,7 +259,7 @@ BEGIN
         IF item.special OR item.suspect THEN
             SELECT a.* INTO known
             FROM {family}_answer_v1(p_tenant, p_anchor, to_jsonb(item), root_key,
-                coalesce(p_careful, false), item.suspect, p_kind || ':' || p_name, p_session, spent) a;
+                coalesce(p_careful, false), item.suspect, r_at, p_session, spent) a;
             IF known.replay IS NOT NULL THEN
                 RETURN QUERY
                 SELECT l.position, l.at, l.receipt_id, l.decision, l.reason, l.memory_id, l.detail
@@ -280,7 +282,14 @@ BEGIN
             END IF;
         END IF;
         r_position := r_position + 1;
+        key_salt := NULL;
+        keyed := NULL;
+        IF item.key IS NOT NULL THEN
+            key_salt := gen_random_uuid();
+            keyed := idetic.key_witness_v1(key_salt, item.key, decode(item.digest, 'hex'));
+        END IF;
         IF r_decision IS NOT NULL THEN
+            r_detail := r_detail || coalesce(keyed, '{}');
             -- A NOOP or a refusal: the link is all that is written.
             head_hash := {family}_chain_v1(p_tenant, p_anchor, r_position, head_hash, item.receipt,
                 r_at, CASE WHEN r_decision = 'REJECT' THEN 'refused' ELSE item.transition END,
@@ -293,6 +302,14 @@ BEGIN
                 r_memory := item.memory;
                 r_detail := CASE WHEN old_id IS NULL THEN item.detail
                                  ELSE item.detail || jsonb_build_object('supersedes', old_id) END;
+            END IF;
+            IF item.refs IS NOT NULL THEN
+                -- The link says which version was meant, so it is looked up before.
+                item.refs := {family}_pinned_v1(p_tenant, item.refs, root_key);
+                r_detail := r_detail || jsonb_build_object('refs', item.refs);
+            END IF;
+            IF keyed IS NOT NULL THEN
+                r_detail := r_detail || keyed;
             END IF;
             prev_hash := head_hash;
             head_hash := sha256(prev_hash || idetic.link_content_v1(r_position, item.receipt, r_at,
@@ -331,13 +348,14 @@ BEGIN
             END IF;
             IF item.refs IS NOT NULL THEN
                 PERFORM {family}_refer_v1(p_tenant, p_anchor, item.memory, item.refs,
-                    item.provenance, root_key, r_at);
+                    item.provenance, r_at);
             END IF;
         END IF;
         IF item.key IS NOT NULL THEN
             INSERT INTO {family}_memory_receipts ({tenant}, anchor_id, idempotency_key,
-                request_digest, position)
-            VALUES (p_tenant, p_anchor, item.key, decode(item.digest, 'hex'), r_position);
+                request_digest, position, salt)
+            VALUES (p_tenant, p_anchor, item.key, decode(item.digest, 'hex'), r_position,
+                uuid_send(key_salt));
         END IF;
         RETURN NEXT;
         IF item.special OR item.suspect THEN
@@ -357,13 +375,15 @@ $$;
 -- What is already decided about an item before it is written: a replay, a NOOP, a refusal, or
 -- only which entry it will supersede.
 CREATE OR REPLACE FUNCTION {family}_answer_v1(p_tenant {tenant_type}, p_anchor uuid, item jsonb,
-    root_key uuid, careful boolean, suspect boolean, writer text, session uuid, spent uuid[])
+    root_key uuid, careful boolean, suspect boolean, at timestamptz, session uuid, spent uuid[])
 RETURNS TABLE (replay bigint, decision idetic.decision, reason text, same_id uuid, state text,
                detail jsonb, old_id uuid)
 LANGUAGE plpgsql AS $$
 DECLARE
     prior record;
     hit jsonb;
+    texts text[];
+    said text;
 BEGIN
     detail := '{}';
     IF item ->> 'key' IS NOT NULL THEN
@@ -410,12 +430,15 @@ BEGIN
         hit := jsonb_build_object('form', item ->> 'form');
     END IF;
     -- for each guarded noun:
+    texts := {family}_texts_v1(item ->> 'body', item -> 'envelope', item -> 'provenance');
     IF careful THEN
-        hit := coalesce(hit, {family}_{noun}_shadow_v1(p_tenant, root_key, item ->> 'body'));
+        FOREACH said IN ARRAY texts LOOP
+            hit := coalesce(hit, {family}_{noun}_shadow_v1(p_tenant, root_key, said));
+        END LOOP;
     END IF;
     IF suspect THEN
-        hit := coalesce(hit, {family}_{noun}_restated_v1(p_tenant, p_anchor, root_key,
-            item ->> 'body', writer, session, spent));
+        hit := coalesce(hit, {family}_{noun}_restated_v1(p_tenant, p_anchor, root_key, texts, at,
+            spent));
     END IF;
     -- end
     IF hit IS NOT NULL THEN
@@ -447,30 +470,54 @@ BEGIN
 END
 $$;
 
+-- object: function {name}_pinned_v1
+-- References with the version that each means: the one named, or else the one that stands now. Each
+-- must exist. Asked before the link is written, which keeps the answer.
+CREATE OR REPLACE FUNCTION {family}_pinned_v1(p_tenant {tenant_type}, p_refs jsonb, root_key uuid)
+RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    ref jsonb;
+    pin integer;
+    made jsonb := '[]';
+BEGIN
+    FOR ref IN SELECT e.value FROM jsonb_array_elements(p_refs) AS e (value) LOOP
+        -- for each noun:
+        IF ref ->> 'noun' = '{noun}' THEN
+            SELECT {version_of_c} INTO pin FROM {canonical} c
+            WHERE c.{tenant} = p_tenant AND c.{canonical_id} = (ref ->> 'id')::uuid
+            -- if canonical_scope:
+              AND c.{canonical_scope} = root_key
+            -- end
+            ;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'idetic.reference_not_found: no {noun} % in this scope', ref ->> 'id'
+                    USING ERRCODE = 'ID004';
+            END IF;
+            -- if canonical_version:
+            ref := ref || jsonb_build_object('version', coalesce((ref ->> 'version')::integer, pin));
+            -- end
+        END IF;
+        -- end
+        made := made || ref;
+    END LOOP;
+    RETURN made;
+END
+$$;
+
 -- object: function {name}_refer_v1
--- Write an entry's references. Each must exist; without a version the current one is pinned.
+-- Write an entry's references, each with the version that was pinned.
 CREATE OR REPLACE FUNCTION {family}_refer_v1(p_tenant {tenant_type}, p_anchor uuid, p_memory uuid,
-    p_refs jsonb, p_provenance jsonb, root_key uuid, p_at timestamptz) RETURNS void
+    p_refs jsonb, p_provenance jsonb, p_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     ref record;
-    pin integer;
 BEGIN
     FOR ref IN SELECT * FROM jsonb_to_recordset(p_refs)
         AS x(noun text, ref_id uuid, id uuid, version integer)
     LOOP
         -- for each noun:
         IF ref.noun = '{noun}' THEN
-            SELECT {version_of_c} INTO pin FROM {canonical} c
-            WHERE c.{tenant} = p_tenant AND c.{canonical_id} = ref.id
-            -- if canonical_scope:
-              AND c.{canonical_scope} = root_key
-            -- end
-            ;
-            IF NOT FOUND THEN
-                RAISE EXCEPTION 'idetic.reference_not_found: no {noun} % in this scope', ref.id
-                    USING ERRCODE = 'ID004';
-            END IF;
             INSERT INTO {family}_memory_{noun}_refs ({tenant}, anchor_id, ref_id, memory_id,
                 {canonical_id},
                 -- if canonical_version:
@@ -479,7 +526,7 @@ BEGIN
                 provenance, created_at)
             VALUES (p_tenant, p_anchor, ref.ref_id, p_memory, ref.id,
                 -- if canonical_version:
-                coalesce(ref.version, pin),
+                ref.version,
                 -- end
                 p_provenance, p_at);
         END IF;

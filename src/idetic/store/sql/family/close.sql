@@ -21,6 +21,44 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION {family}_drop_v1 TO {writers};
 
+-- object: function {name}_witness_v1
+-- as: keeper
+-- Mark the reads that no link tells of yet with the position of the one that will, and give what it
+-- says of them: how many, and a hash over all. Some at a time, so that nobody waits for long; whoever
+-- calls holds the anchor. Reads come from everywhere at once and take no lock: one that commits
+-- later is told by the next link.
+CREATE OR REPLACE FUNCTION {family}_witness_v1(p_tenant {tenant_type}, p_anchor uuid,
+    p_position bigint) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    last uuid;
+    told jsonb;
+BEGIN
+    IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
+        RAISE EXCEPTION 'idetic.entry_not_found: this anchor is not bound' USING ERRCODE = 'ID006';
+    END IF;
+    SELECT u.read_id INTO last FROM (
+        SELECT r.read_id FROM {family}_memory_reads r
+        WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor AND r.witness IS NULL
+        ORDER BY r.read_id LIMIT 10000) u
+    ORDER BY u.read_id DESC LIMIT 1;
+    IF last IS NULL THEN
+        RETURN '{}';
+    END IF;
+    WITH seen AS (
+        UPDATE {family}_memory_reads r SET witness = p_position
+        WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor AND r.witness IS NULL
+          AND r.read_id <= last
+        RETURNING r.read_id, r.memory_id, idetic.read_content_v1(r.read_id, r.memory_id,
+            r.session_id, r.interaction_id, r.read_at, r.read_by) AS content)
+    SELECT jsonb_build_object('reads', jsonb_build_object('count', count(*), 'sha256',
+        encode(sha256(convert_to(string_agg(s.content, '' ORDER BY s.read_id, s.memory_id), 'UTF8')), 'hex')))
+    INTO told FROM seen s;
+    RETURN told;
+END
+$$;
+GRANT EXECUTE ON FUNCTION {family}_witness_v1 TO {writers};
+
 -- object: function {name}_alike_v1
 -- as: guard
 -- Persistent entries whose words are nearly those of a note. As the guard, because under RLS the

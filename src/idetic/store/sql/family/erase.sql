@@ -18,7 +18,7 @@ BEGIN
     FOREACH wanted IN ARRAY p_ids LOOP
         EXECUTE format('SET LOCAL idetic.erasing = %L', coalesce(wanted::text, ''));
         UPDATE {family}_memory m SET body_text = '', lexemes = '',
-            envelope = CASE WHEN p_keep_envelope THEN m.envelope - 'claim' ELSE '{}' END,
+            envelope = CASE WHEN p_keep_envelope THEN m.envelope - 'claim' - 'speaker' ELSE '{}' END,
             claim_subject = NULL, claim_attribute = NULL, claim_value = NULL,
             digest_salt = NULL, embedding_id = NULL
         WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = wanted
@@ -97,7 +97,7 @@ BEGIN
     SET LOCAL idetic.erasing = 'receipts';
     r_table := 'receipts';
     WITH emptied AS (
-        UPDATE {family}_memory_receipts m SET request_digest = '', idempotency_key = CASE
+        UPDATE {family}_memory_receipts m SET request_digest = '', salt = '', idempotency_key = CASE
             WHEN m.position = ANY (p_keys) THEN 'erased ' || m.position ELSE m.idempotency_key END
         WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
           AND m.position = ANY (p_digests || p_keys)
@@ -108,3 +108,92 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION {family}_erase_v1 TO {steward};
+
+-- object: function {name}_erase_rest_v1
+-- as: keeper
+-- What an anchor still holds once all of its entries are empty: who read what, also of entries that
+-- went with their scope; and the keys and digests of requests. A key that an erasure itself was
+-- asked under stays, so that its repeat is recognised.
+CREATE OR REPLACE FUNCTION {family}_erase_rest_v1(p_tenant {tenant_type}, p_anchor uuid)
+RETURNS TABLE (r_table text, r_count bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
+        RAISE EXCEPTION 'idetic.entry_not_found: this anchor is not bound' USING ERRCODE = 'ID006';
+    END IF;
+    IF EXISTS (SELECT FROM {family}_memory m WHERE m.{tenant} = p_tenant
+               AND m.anchor_id = p_anchor AND m.digest_salt IS NOT NULL) THEN
+        RAISE EXCEPTION 'idetic.transition: this anchor has entries that are not empty'
+            USING ERRCODE = 'ID007';
+    END IF;
+    SET LOCAL idetic.erasing = 'reads';
+    r_table := 'reads';
+    DELETE FROM {family}_memory_reads m WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor;
+    GET DIAGNOSTICS r_count = ROW_COUNT;
+    RETURN NEXT;
+    SET LOCAL idetic.erasing = 'receipts';
+    r_table := 'receipts';
+    UPDATE {family}_memory_receipts m
+    SET request_digest = '', salt = '', idempotency_key = 'erased ' || m.position
+    WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
+      AND (m.request_digest <> '' OR m.idempotency_key <> 'erased ' || m.position)
+      AND NOT EXISTS (SELECT FROM {family}_memory_ledger l WHERE l.{tenant} = p_tenant
+                      AND l.anchor_id = p_anchor AND l.position = m.position
+                      AND l.transition = 'erasure');
+    GET DIAGNOSTICS r_count = ROW_COUNT;
+    RETURN NEXT;
+    SET LOCAL idetic.erasing = '';
+END
+$$;
+GRANT EXECUTE ON FUNCTION {family}_erase_rest_v1 TO {steward};
+
+-- object: function {name}_unsay_v1
+-- as: keeper
+-- Empty the reasons that links give: of those about some entries, or of all where none are named.
+-- Somebody may have quoted there what is to be forgotten. Each link keeps its hash, which the next
+-- one follows; its caller says in the chain what is left of those links, in this transaction. Why
+-- something was erased stays.
+CREATE OR REPLACE FUNCTION {family}_unsay_v1(p_tenant {tenant_type}, p_anchor uuid, p_ids uuid[])
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    unsaid bigint;
+BEGIN
+    IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
+        RAISE EXCEPTION 'idetic.entry_not_found: this anchor is not bound' USING ERRCODE = 'ID006';
+    END IF;
+    SET LOCAL idetic.erasing = 'ledger';
+    UPDATE {family}_memory_ledger l SET reason = '[erased]'
+    WHERE l.{tenant} = p_tenant AND l.anchor_id = p_anchor AND l.reason <> '[erased]'
+      AND l.transition <> 'erased' AND l.transition <> 'erasure'
+      AND (p_ids IS NULL OR l.memory_id = ANY (p_ids));
+    GET DIAGNOSTICS unsaid = ROW_COUNT;
+    SET LOCAL idetic.erasing = '';
+    RETURN unsaid;
+END
+$$;
+GRANT EXECUTE ON FUNCTION {family}_unsay_v1 TO {steward};
+
+-- object: function {name}_unsay_links_v1
+-- as: keeper
+-- The same for some links by their positions, whichever entry they are about: those whose reason
+-- names somebody. Gives back which were emptied; why something was erased stays here too.
+CREATE OR REPLACE FUNCTION {family}_unsay_links_v1(p_tenant {tenant_type}, p_anchor uuid,
+    p_positions bigint[])
+RETURNS SETOF bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
+        RAISE EXCEPTION 'idetic.entry_not_found: this anchor is not bound' USING ERRCODE = 'ID006';
+    END IF;
+    SET LOCAL idetic.erasing = 'ledger';
+    RETURN QUERY UPDATE {family}_memory_ledger l SET reason = '[erased]'
+        WHERE l.{tenant} = p_tenant AND l.anchor_id = p_anchor AND l.reason <> '[erased]'
+          AND l.transition <> 'erased' AND l.transition <> 'erasure'
+          AND l.position = ANY (p_positions)
+        RETURNING l.position;
+    SET LOCAL idetic.erasing = '';
+END
+$$;
+GRANT EXECUTE ON FUNCTION {family}_unsay_links_v1 TO {steward};

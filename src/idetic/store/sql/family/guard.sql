@@ -71,14 +71,19 @@ CREATE OR REPLACE FUNCTION {family}_{noun}_guard_v1() RETURNS trigger
 LANGUAGE plpgsql AS $$
 DECLARE
     hit jsonb;
+    said text;
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(
         hashtextextended('{canonical_text}' || NEW.{tenant}::text, 0));
-    hit := {family}_{noun}_shadow_v1(NEW.{tenant}, {root_of_new}, NEW.body_text);
-    IF hit IS NOT NULL THEN
-        RAISE EXCEPTION 'idetic.shadow: the note restates {noun} %', hit ->> 'id'
-            USING ERRCODE = '23514', DETAIL = hit::text;
-    END IF;
+    FOREACH said IN ARRAY ARRAY[NEW.body_text::text, NEW.claim_subject, NEW.claim_attribute,
+            NEW.claim_value] || ({family}_texts_v1('', NEW.envelope, NEW.provenance)) LOOP
+        CONTINUE WHEN coalesce(char_length(said), 0) < 100;
+        hit := {family}_{noun}_shadow_v1(NEW.{tenant}, {root_of_new}, said);
+        IF hit IS NOT NULL THEN
+            RAISE EXCEPTION 'idetic.shadow: the note restates {noun} %', hit ->> 'id'
+                USING ERRCODE = '23514', DETAIL = hit::text;
+        END IF;
+    END LOOP;
     RETURN NEW;
 END
 $$;
@@ -87,9 +92,63 @@ $$;
 -- The mover's rows are looked at when all of them are there: what was archived long ago may restate
 -- a rule of today. Nobody can act as that role but its own functions.
 CREATE OR REPLACE TRIGGER {noun}_shadow_guard
-    BEFORE INSERT OR UPDATE OF body_text ON {family}_memory
-    FOR EACH ROW WHEN (char_length(NEW.body_text) >= 100 AND current_user <> 'idetic_mover')
+    BEFORE INSERT OR UPDATE OF body_text, envelope, provenance, claim_subject, claim_attribute,
+        claim_value ON {family}_memory
+    FOR EACH ROW WHEN ((char_length(NEW.body_text) >= 100
+            OR octet_length(NEW.envelope::text) >= 100 OR octet_length(NEW.provenance::text) >= 100
+            OR octet_length(concat(NEW.claim_subject, NEW.claim_attribute, NEW.claim_value)) >= 100)
+        AND current_user <> 'idetic_mover')
     EXECUTE FUNCTION {family}_{noun}_guard_v1();
+
+-- object: function {name}_{noun}_told_v1
+-- The guard for free text beside entries: reasons, notes, kinds of action. The column's name is the
+-- trigger's argument. It asks everything that the gateway asks of a note but what came before it.
+CREATE OR REPLACE FUNCTION {family}_{noun}_told_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+DECLARE
+    given jsonb := to_jsonb(NEW) -> TG_ARGV[0];
+    said text := given #>> '{}';
+    root_key uuid;
+    hit jsonb;
+BEGIN
+    IF jsonb_typeof(given) = 'object' THEN
+        SELECT string_agg(g.value, ' ') INTO said FROM jsonb_each_text(given) g;
+    END IF;
+    SELECT {root_of_a} INTO root_key FROM {family}_memory_anchors a
+    WHERE a.{tenant} = NEW.{tenant} AND a.anchor_id = NEW.anchor_id;
+    PERFORM pg_advisory_xact_lock_shared(
+        hashtextextended('{canonical_text}' || NEW.{tenant}::text, 0));
+    hit := coalesce({family}_{noun}_shadow_v1(NEW.{tenant}, root_key, said),
+        {family}_{noun}_restated_v1(NEW.{tenant}, NEW.anchor_id, root_key, ARRAY[said], NULL, NULL));
+    IF hit IS NOT NULL THEN
+        RAISE EXCEPTION 'idetic.shadow: the % restates {noun} %', TG_ARGV[1], hit ->> 'id'
+            USING ERRCODE = '23514', DETAIL = hit::text;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- object: trigger {name}_memory_ledger.{noun}_reason_guard
+-- From 40 characters on: what the house says by itself is shorter, and so is nearly every reason.
+CREATE OR REPLACE TRIGGER {noun}_reason_guard BEFORE INSERT ON {family}_memory_ledger
+    FOR EACH ROW WHEN (char_length(NEW.reason) >= 40 AND current_user <> 'idetic_mover')
+    EXECUTE FUNCTION {family}_{noun}_told_v1('reason', 'reason');
+
+-- object: trigger {name}_memory_actions.{noun}_kind_guard
+CREATE OR REPLACE TRIGGER {noun}_kind_guard BEFORE INSERT ON {family}_memory_actions
+    FOR EACH ROW WHEN (char_length(NEW.action_kind) >= 40 AND current_user <> 'idetic_mover')
+    EXECUTE FUNCTION {family}_{noun}_told_v1('action_kind', 'kind of action');
+
+-- for each noted:
+-- object: trigger {table_name}.{noun}_notes_guard
+CREATE OR REPLACE TRIGGER {noun}_notes_guard BEFORE INSERT OR UPDATE OF {newest} ON {table}
+    FOR EACH ROW WHEN (char_length(NEW.{newest}) >= 40
+        AND current_user <> 'idetic_mover')
+    EXECUTE FUNCTION {family}_{noun}_told_v1('{newest}', 'note');
+CREATE OR REPLACE TRIGGER {noun}_provenance_guard BEFORE INSERT ON {table}
+    FOR EACH ROW WHEN (octet_length(NEW.provenance::text) >= 40 AND current_user <> 'idetic_mover')
+    EXECUTE FUNCTION {family}_{noun}_told_v1('provenance', 'provenance');
+-- end
 
 -- object: function {name}_{noun}_print_v1
 -- as: guard
@@ -100,7 +159,7 @@ DECLARE
     made bigint;
 BEGIN
     FOREACH made IN ARRAY {family}_prints_v1(
-        {family}_spelled_v1(NEW.{canonical_body}), {scope_of_new})
+        ARRAY[{family}_spelled_v1(NEW.{canonical_body})], {scope_of_new})
     LOOP
         INSERT INTO {family}_{noun}_prints ({tenant}, print, {canonical_id})
         VALUES (NEW.{tenant}, made, NEW.{canonical_id}) ON CONFLICT DO NOTHING;
@@ -126,12 +185,13 @@ CREATE OR REPLACE TRIGGER {name}_print AFTER INSERT OR UPDATE OF
 INSERT INTO {family}_{noun}_prints ({tenant}, print, {canonical_id})
 SELECT c.{tenant}, p.print, c.{canonical_id}
 FROM {canonical} c,
-    unnest({family}_prints_v1({family}_spelled_v1(c.{canonical_body}), {scope_of_c})) AS p(print)
+    unnest({family}_prints_v1(ARRAY[{family}_spelled_v1(c.{canonical_body})], {scope_of_c}))
+        AS p(print)
 ON CONFLICT DO NOTHING;
 
 -- object: function {name}_{noun}_suspects_v1
 -- as: guard
--- Which notes of a call (by number) share a run of words with some canonical row and so deserve
+-- Which notes of a call (by number) share a run of letters with some canonical row and so deserve
 -- a closer look. By key, and in one statement for all of them.
 CREATE OR REPLACE FUNCTION {family}_{noun}_suspects_v1(p_tenant {tenant_type}, p_root uuid,
     p_items jsonb) RETURNS integer[]
@@ -156,8 +216,8 @@ BEGIN
     END IF;
     SELECT array_agg(DISTINCT x.n::integer) INTO suspicious
     FROM jsonb_array_elements(p_items) WITH ORDINALITY AS x(item, n),
-        unnest({family}_readings_v1(x.item ->> 'body')) AS r(reading),
-        unnest({family}_prints_v1(r.reading, {scope_of_p})) AS p(print),
+        unnest({family}_prints_v1({family}_readings_v1({family}_texts_v1(x.item ->> 'body',
+            x.item -> 'envelope', x.item -> 'provenance')), {scope_of_p})) AS p(print),
         LATERAL (SELECT FROM {family}_{noun}_prints c
                  WHERE c.{tenant} = p_tenant AND c.print = p.print LIMIT 1) AS hit;
     RETURN suspicious;
@@ -172,14 +232,15 @@ GRANT EXECUTE ON FUNCTION {family}_{noun}_suspects_v1 TO {writers};
 --   verbatim   it is a row's text, word for word and nothing else, however short
 --   decorated  its bare words are a copy, with the trigger's own measure, bound and floor
 --   quoted     a part of it is a copy of a row of 100 characters or more (word similarity)
---   together   it and what the same writer wrote before it, in this session, repeat such a row
+--   together   it and what stands in this anchor since the spec's window began, whoever wrote it
+--              and in whichever session, repeat such a row
 --   near       the writer was refused too often over this row, and the note still is half of it
 -- Asked of the eight rows that share most runs with it. A run that more than 64 rows share tells
 -- little about any of them; for a decorated copy of such a row the trigram index is asked too.
 -- Quoted and together are the primary calibration's; as a backstop the guard leaves them to the
 -- agent's own discipline. The numbers are the contract's, but for `near` (see decision 0019).
 CREATE OR REPLACE FUNCTION {family}_{noun}_restated_v1(p_tenant {tenant_type}, p_anchor uuid,
-    p_root uuid, p_body text, p_writer text, p_session uuid, p_spent uuid[]) RETURNS jsonb
+    p_root uuid, p_texts text[], p_at timestamptz, p_spent uuid[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 -- if plain:
@@ -190,12 +251,13 @@ SET enable_bitmapscan = off
 SET jit = off
 AS $$
 DECLARE
-    readings text[] := {family}_readings_v1(p_body);
+    readings text[] := {family}_readings_v1(p_texts);
     known record;
-    earlier jsonb;
     common boolean := false;
+    -- Of how many rows a part was found; the two that share most are looked into.
+    begun integer := 0;
     -- Whether the trigger would see the same words.
-    plain boolean := {trgm}.similarity(readings[1], p_body) = 1;
+    plain boolean := {trgm}.similarity(readings[1], p_texts[1]) = 1;
     hit jsonb;
 BEGIN
     IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
@@ -204,8 +266,7 @@ BEGIN
     FOR known IN
         WITH shared AS MATERIALIZED (
             SELECT c.id, count(*) AS runs, max(c.place) AS places
-            FROM unnest(readings) AS r(reading),
-                unnest({family}_prints_v1(r.reading, {scope_of_p})) AS p(print),
+            FROM unnest({family}_prints_v1(readings, {scope_of_p})) AS p(print),
                 LATERAL (SELECT c.{canonical_id} AS id, row_number() OVER () AS place
                          FROM {family}_{noun}_prints c
                          WHERE c.{tenant} = p_tenant AND c.print = p.print LIMIT 64) AS c
@@ -226,21 +287,11 @@ BEGIN
     LOOP
         common := common OR known.places = 64;
         hit := {family}_compared_v1(known.spelled, known.own, readings, {primary} AND known.long);
-        IF hit IS NULL AND {primary} AND known.long THEN
-            IF earlier IS NULL THEN
-                -- The latest notes of this writer here; the anchor's last 64 are looked through.
-                SELECT coalesce(jsonb_object_agg(b.memory_id, b.said), '{}') INTO earlier
-                FROM (SELECT m.memory_id, {family}_spelled_v1(m.body_text) AS said
-                      FROM (SELECT m.* FROM {family}_memory m
-                            WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
-                            ORDER BY m.memory_id DESC LIMIT 64) AS m
-                      WHERE m.created_by = p_writer
-                        AND (p_session IS NULL OR m.session_id = p_session)
-                        AND m.archived_at IS NULL AND m.superseded_at IS NULL
-                        AND m.deleted_at IS NULL
-                      LIMIT 8) AS b;
-            END IF;
-            hit := {family}_together_v1(known.spelled, known.own, readings, earlier);
+        IF hit IS NULL AND {primary} AND known.long AND p_at IS NOT NULL
+            AND char_length(known.own) >= 0.1 * char_length(known.spelled) AND begun < 2 THEN
+            begun := begun + 1;
+            hit := {family}_together_v1(known.spelled, readings, {family}_earlier_v1(
+                p_tenant, p_anchor, known.spelled, p_at - interval '{together_hours} hours'));
         END IF;
         IF hit ->> 'how' = 'decorated' AND plain THEN
             hit := hit || jsonb_build_object('how', 'copied');

@@ -53,6 +53,9 @@ CREATE TABLE {family}_{noun}_contradictions (
     previous_notes idetic.resolution_notes,
     previous_at timestamptz,
     previous_by text,
+    -- The salts of the hashes that links carry of the notes: emptied with them.
+    notes_salt bytea,
+    previous_salt bytea,
     CONSTRAINT {name}_{noun}_contradictions_pkey PRIMARY KEY ({tenant}, anchor_id, contradiction_id),
     CONSTRAINT {name}_{noun}_contradictions_memory FOREIGN KEY ({tenant}, anchor_id, memory_id)
         REFERENCES {family}_memory ({tenant}, anchor_id, memory_id) ON DELETE RESTRICT,
@@ -92,6 +95,7 @@ BEGIN
     NEW.previous_notes := OLD.resolution_notes;
     NEW.previous_at := OLD.resolved_at;
     NEW.previous_by := OLD.resolved_by;
+    NEW.previous_salt := OLD.notes_salt;
     RETURN NEW;
 END
 $$;

@@ -1,82 +1,123 @@
 -- if guarded:
 -- object: function {name}_spelled_v1
--- A text in its bare words: compatibility forms folded (NFKC), invisible characters and stray
--- combining marks removed, marks of emphasis inside words taken out, letters that stand apart
--- drawn together, and everything between words one space. What pg_trgm overlooks by itself (case,
--- punctuation) is overlooked here too; what it does not is what a copy is decorated with.
+-- A text in its bare words: what `idetic.folding.words` makes of it, to the letter (a test compares
+-- them). Compatibility forms folded, accents and what shows nothing removed, look-alike letters
+-- taken for Latin ones, marks of emphasis inside words taken out, everything between words one space.
+-- Casing is ASCII's and the table's: a database's own locale must make no difference.
 -- Plain ASCII without any of it, which is nearly every note, takes no regular expression: they
 -- were most of the cost.
 CREATE OR REPLACE FUNCTION {family}_spelled_v1(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    said text := lower(p_text);
-    plain text;
+    said text := p_text;
+    strange text;
 BEGIN
-    IF octet_length(said) = char_length(said) THEN
-        plain := translate(said, E'\t\n\r\v\f!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~', repeat(' ', 37));
-        WHILE strpos(plain, '  ') > 0 LOOP
-            plain := replace(plain, '  ', ' ');
-        END LOOP;
-        IF translate(said, '*~`|^\<', '') = said AND ' ' || plain || ' ' NOT LIKE '% _ _ _ %' THEN
-            RETURN btrim(plain);
+    IF octet_length(said) <> char_length(said) THEN
+        said := regexp_replace(normalize(regexp_replace(normalize(said, NFKD),
+            '[{hidden}]', '', 'g'), NFKC), '[{points}]', ' ', 'g');
+        IF octet_length(said) <> char_length(said) THEN
+            said := translate(said, '{alike}', '{latin}');
         END IF;
-    ELSE
-        said := lower(regexp_replace(normalize(p_text, NFKC),
-            '[\u00AD\u0300-\u036F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u1AB0-\u1AFF'
-            '\u1DC0-\u1DFF\u200B-\u200F\u202A-\u202E\u2060-\u206F\u20D0-\u20FF\u3164'
-            '\uFE00-\uFE0F\uFE20-\uFE2F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]', '', 'g'));
     END IF;
-    said := regexp_replace(said, '</?[a-z][^<>]{0,80}>', '', 'g');
-    said := regexp_replace(said, '(?<=[[:alnum:]])[*~`|^\\]+(?=[[:alnum:]])', '', 'g');
-    said := regexp_replace(said, '(?<=\m[[:alnum:]])[^[:alnum:]](?=[[:alnum:]]\M)', '', 'g');
-    RETURN btrim(regexp_replace(said,
-        '[^0-9a-z\u00C0-\u1FFF\u2070-\u2FFF\u3040-\U0010FFFF]+', ' ', 'g'));
+    said := lower(said COLLATE "C");
+    -- What is no letter of ours, by how common those are: a list of all marks takes four times as long.
+    strange := translate(said, ' etaoinshrdlcumwfgypbvkjxqz0123456789', '');
+    IF translate(strange, '*~`|^\<', '') <> strange THEN
+        said := regexp_replace(said, '{tag}', '', 'g');
+        said := regexp_replace(said, '(?<=[{letters}]){emphasis}(?=[{letters}])', '', 'g');
+    END IF;
+    IF char_length(strange) > 16 OR strange ~ '[^\t-\r!-~]' THEN
+        RETURN btrim(regexp_replace(regexp_replace(said, '[{hidden}]', '', 'g'),
+            '[^{letters}]+', ' ', 'g'));
+    END IF;
+    said := translate(said, strange, repeat(' ', char_length(strange)));
+    WHILE strpos(said, '  ') > 0 LOOP
+        said := replace(said, '  ', ' ');
+    END LOOP;
+    RETURN btrim(said);
+END
+$$;
+
+-- object: function {name}_texts_v1
+-- Every text of an entry, one by one, and where there are several, all of them together at the end:
+-- what the gate of a part lets pass may be told by the whole. This is the one place that says what
+-- the guard looks at.
+CREATE OR REPLACE FUNCTION {family}_texts_v1(p_body text, p_envelope jsonb, p_provenance jsonb)
+RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    found text[];
+BEGIN
+    IF coalesce(p_envelope, '{}') = '{}' AND coalesce(p_provenance, '{}') = '{}' THEN
+        RETURN ARRAY[p_body];
+    END IF;
+    SELECT array_agg(t.said #>> '{}') INTO found FROM (
+        SELECT jsonb_path_query(p_envelope -> 'claim', 'strict $.** ? (@.type() == "string")')
+        UNION ALL
+        SELECT jsonb_path_query(p_envelope - 'claim', 'strict $.** ? (@.type() == "string")')
+        UNION ALL
+        SELECT jsonb_path_query(p_provenance, 'strict $.** ? (@.type() == "string")')) AS t(said);
+    IF found IS NULL THEN
+        RETURN ARRAY[p_body];
+    END IF;
+    RETURN p_body || found || array_to_string(p_body || found, ' ');
 END
 $$;
 
 -- object: function {name}_readings_v1
--- The ways a note may be read: in its bare words and, where it holds letters beyond ASCII, with
--- accents taken off and look-alike letters taken for Latin ones. The look-alikes are read so only
--- in words that mix them with Latin letters or consist of nothing else, so that a text in Greek or
--- Russian stays one.
-CREATE OR REPLACE FUNCTION {family}_readings_v1(p_body text) RETURNS text[]
+-- Some texts in their bare words, in their order.
+CREATE OR REPLACE FUNCTION {family}_readings_v1(p_texts text[]) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    plain text := {family}_spelled_v1(p_body);
-    alike CONSTANT text := 'АВЕКМНОРСТУХІЈЅԌаеоорсухіјѕԁԛԝһӏкмнтвгΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχγωɑɡıȷօոս';
-    latin CONSTANT text := 'ABEKMHOPCTYXIJSGaeoopcyxijsdqwhlkmhtbrABEZHIKMNOPTYXaeikvoptuxywagijonu';
-    bare text;
+    one text;
+    found text[] := '{}';
 BEGIN
-    IF octet_length(plain) = char_length(plain) THEN
-        RETURN ARRAY[plain];
-    END IF;
-    SELECT {family}_spelled_v1(string_agg(
-        CASE WHEN w.word ~ '[A-Za-z]' OR translate(w.word, alike, '') !~ '[^\x01-\x7f]'
-             THEN translate(w.word, alike, latin) ELSE w.word END, ' ' ORDER BY w.n))
-    INTO bare
-    FROM string_to_table(regexp_replace(normalize(regexp_replace(normalize(p_body, NFKC),
-            '[\u00AD\u200B-\u200F\u2060-\u206F\uFEFF]', '', 'g'), NFKD),
-        '[\u0300-\u036F]', '', 'g'), ' ') WITH ORDINALITY AS w(word, n);
-    RETURN CASE WHEN bare = plain THEN ARRAY[plain] ELSE ARRAY[plain, bare] END;
+    FOREACH one IN ARRAY p_texts LOOP
+        found := found || {family}_spelled_v1(one);
+    END LOOP;
+    RETURN found;
 END
 $$;
 
 -- object: function {name}_prints_v1
--- The fingerprints of a text in its bare words, within a scope: one of the whole, and those of
--- half its runs of five words. Which half is decided by the print itself, so two texts that share a
--- run agree about it; whatever 100 characters they share hold a dozen runs and more.
-CREATE OR REPLACE FUNCTION {family}_prints_v1(p_spelled text, p_scope text) RETURNS bigint[]
+-- The fingerprints of texts in their bare words, within a scope: one of each as a whole, and of the
+-- last, which holds them all, runs of twenty letters. Letters, not words: a space that is missing,
+-- put in or replaced by a capital changes nothing. A run begins with an e, and three of four are
+-- kept. Which ones the run itself decides, so two texts that share a run agree about it; whatever 100
+-- characters they share hold about six. Where other scripts are, and an e may not be, an eighth of
+-- all runs is kept as well.
+-- In blocks: the time that substr takes grows with the place that it looks at.
+CREATE OR REPLACE FUNCTION {family}_prints_v1(p_spelled text[], p_scope text) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    words text[] := string_to_array(p_spelled, ' ');
-    found bigint[] := ARRAY[hashtextextended(p_scope || '=' || p_spelled, 0)];
+    bare text := replace(p_spelled[cardinality(p_spelled)], ' ', '');
+    found bigint[] := '{}';
+    block text;
+    one text;
     print bigint;
+    here integer;
 BEGIN
-    FOR n IN 1 .. cardinality(words) - 4 LOOP
-        print := hashtextextended(p_scope || array_to_string(words[n:n + 4], ' '), 0);
-        IF print & 1 = 0 THEN
-            found := found || print;
-        END IF;
+    FOREACH one IN ARRAY p_spelled LOOP
+        found := found || hashtextextended(p_scope || '=' || replace(one, ' ', ''), 0);
+    END LOOP;
+    FOR start IN 1 .. char_length(bare) - 19 BY 400 LOOP
+        block := substr(bare, start, 419);
+        here := 0;
+        FOREACH one IN ARRAY string_to_array(block, 'e') LOOP
+            here := here + char_length(one) + 1;
+            EXIT WHEN here > char_length(block) - 19;
+            print := hashtextextended(p_scope || substr(block, here, 20), 0);
+            IF print & 3 > 0 THEN
+                found := found || print;
+            END IF;
+        END LOOP;
+        CONTINUE WHEN octet_length(block) = char_length(block);
+        FOR n IN 1 .. char_length(block) - 19 LOOP
+            print := hashtextextended(p_scope || substr(block, n, 20), 0);
+            IF print & 7 = 0 THEN
+                found := found || print;
+            END IF;
+        END LOOP;
     END LOOP;
     RETURN found;
 END
@@ -84,18 +125,19 @@ $$;
 
 -- object: function {name}_repeated_v1
 -- What of a text other texts repeat, in runs of three words and more, in the order of the text.
+-- Their letters are compared, so it does not matter where the others put their spaces.
 CREATE OR REPLACE FUNCTION {family}_repeated_v1(p_text text, p_others text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     WITH word AS (
         SELECT w.word, w.n FROM string_to_table(p_text, ' ') WITH ORDINALITY AS w(word, n)
+    ), other AS MATERIALIZED (
+        SELECT replace(array_to_string(p_others, '|'), ' ', '') AS said
     ), run AS (
-        SELECT n, concat_ws(' ', word, lead(word) OVER s, lead(word, 2) OVER s) AS said,
+        SELECT n, concat(word, lead(word) OVER s, lead(word, 2) OVER s) AS said,
             lead(word, 2) OVER s IS NOT NULL AS whole
         FROM word WINDOW s AS (ORDER BY n)
-    ), told AS (
-        SELECT run.n FROM run WHERE run.whole AND EXISTS (
-            SELECT FROM unnest(p_others) o(other)
-            WHERE strpos(' ' || o.other || ' ', ' ' || run.said || ' ') > 0)
+    ), told AS MATERIALIZED (
+        SELECT run.n FROM run, other WHERE run.whole AND strpos(other.said, run.said) > 0
     )
     SELECT coalesce(string_agg(word.word, ' ' ORDER BY word.n), '') FROM word
     WHERE EXISTS (SELECT FROM told WHERE word.n BETWEEN told.n AND told.n + 2)
@@ -111,15 +153,25 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     reading text;
     long integer := char_length(p_row);
+    row_bare text := replace(p_row, ' ', '');
+    bare text;
+    spaced real;
     said real;
 BEGIN
     FOREACH reading IN ARRAY p_readings LOOP
-        IF reading = p_row THEN
+        bare := replace(reading, ' ', '');
+        IF bare = row_bare THEN
             RETURN jsonb_build_object('similarity', 1, 'how',
-                CASE WHEN char_length(reading) < 100 THEN 'verbatim' ELSE 'decorated' END);
+                CASE WHEN long < 100 THEN 'verbatim' ELSE 'decorated' END);
         END IF;
-        CONTINUE WHEN char_length(reading) < 100 OR char_length(reading) > long * 1.5;
+        -- How long it would be with the row's own spaces.
+        spaced := char_length(bare) * long::real / char_length(row_bare);
+        CONTINUE WHEN spaced < 100 OR spaced > long * 1.5;
         said := {trgm}.similarity(p_row, reading);
+        -- Other spaces than the row's: then the letters decide.
+        IF said <= 0.85 AND abs(char_length(reading) - spaced) > 0.05 * spaced THEN
+            said := {trgm}.similarity(row_bare, bare);
+        END IF;
         IF said > 0.85 THEN
             RETURN jsonb_build_object('similarity', said, 'how', 'decorated');
         END IF;
@@ -137,20 +189,45 @@ BEGIN
 END
 $$;
 
+-- object: function {name}_earlier_v1
+-- What was written at an anchor since a moment and may repeat a part of a canonical text: id to bare
+-- words. Of the last 256 entries, the last four and those that share most of the text's longer words,
+-- which is known without reading them; 8,000 characters in all, or a note would pay for every long
+-- note before it.
+CREATE OR REPLACE FUNCTION {family}_earlier_v1(p_tenant {tenant_type}, p_anchor uuid, p_row text,
+    p_since timestamptz) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    sought tsquery;
+    found jsonb;
+BEGIN
+    SELECT to_tsquery('pg_catalog.english', string_agg(quote_literal(w.word), ' | ')) INTO sought
+    FROM string_to_table(p_row, ' ') AS w(word) WHERE char_length(w.word) >= 6;
+    SELECT coalesce(jsonb_object_agg(m.memory_id, {family}_spelled_v1(array_to_string(
+        {family}_texts_v1(m.body_text, m.envelope, m.provenance), ' '))), '{}') INTO found
+    FROM (SELECT m.*, sum(char_length(m.body_text)) OVER (
+                ORDER BY m.place > 4, ts_rank(m.lexemes, sought) DESC, m.place) AS characters
+          FROM (SELECT m.*, row_number() OVER (ORDER BY m.memory_id DESC) AS place
+                FROM {family}_memory m WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
+                ORDER BY m.memory_id DESC LIMIT 256) AS m
+          WHERE m.created_at > p_since AND m.archived_at IS NULL AND m.superseded_at IS NULL
+            AND m.deleted_at IS NULL AND (m.place <= 4 OR m.lexemes @@ sought)) AS m
+    WHERE m.characters <= 8000;
+    RETURN found;
+END
+$$;
+
 -- object: function {name}_together_v1
 -- Whether a note and earlier ones (id to bare words) together repeat a canonical text. What is
--- compared is what they repeat of it, with the guard's own measure and bound. The note itself has
--- to bring a fifth, or a word in passing would be refused for what was written before it.
-CREATE OR REPLACE FUNCTION {family}_together_v1(p_row text, p_own text, p_readings text[], p_earlier jsonb)
+-- compared is what they repeat of it, with the guard's own measure and bound. The caller has seen
+-- that the note itself brings a tenth: a word in passing is not refused for what came before it.
+CREATE OR REPLACE FUNCTION {family}_together_v1(p_row text, p_readings text[], p_earlier jsonb)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     others text[];
     said real;
 BEGIN
-    IF p_earlier = '{}' OR char_length(p_own) < 0.2 * char_length(p_row) THEN
-        RETURN NULL;
-    END IF;
     SELECT array_agg(e.value) INTO others FROM jsonb_each_text(p_earlier) e;
     said := {trgm}.similarity({family}_repeated_v1(p_row, p_readings || others), p_row);
     IF said > 0.85 THEN

@@ -20,6 +20,7 @@ DECLARE
     source record;
     turned record;
     hit jsonb;
+    said text;
     prev_hash bytea;
     head_hash bytea;
     refused uuid[] := '{}';
@@ -38,11 +39,13 @@ BEGIN
             -- for each guarded noun:
             PERFORM pg_advisory_xact_lock_shared(
                 hashtextextended('{canonical_text}' || p_tenant::text, 0));
-            hit := coalesce(hit, {family}_{noun}_shadow_v1(p_tenant, root_key, item.body));
+            FOREACH said IN ARRAY {family}_texts_v1(item.body, item.envelope, item.provenance) LOOP
+                hit := coalesce(hit, {family}_{noun}_shadow_v1(p_tenant, root_key, said));
+            END LOOP;
             -- A text that an entry already has was looked at when that entry was admitted.
             IF item.copy_of IS NULL THEN
                 hit := coalesce(hit, {family}_{noun}_restated_v1(p_tenant, p_anchor, root_key,
-                    item.body, '', NULL, NULL));
+                    {family}_texts_v1(item.body, item.envelope, item.provenance), NULL, NULL));
             END IF;
             -- end
             IF hit IS NOT NULL THEN
@@ -52,6 +55,11 @@ BEGIN
                     item.receipt, r_at, 'refused', 'REJECT', NULL, p_kind, p_name, 'shadow', NULL,
                     NULL, hit);
                 CONTINUE;
+            END IF;
+            item.detail := item.detail || jsonb_build_object('spec', p_version);
+            IF item.refs IS NOT NULL THEN
+                item.refs := {family}_pinned_v1(p_tenant, item.refs, root_key);
+                item.detail := item.detail || jsonb_build_object('refs', item.refs);
             END IF;
             INSERT INTO {family}_memory ({tenant}, anchor_id, memory_id,
                 -- if root:
@@ -80,7 +88,7 @@ BEGIN
                 p_kind || ':' || p_name);
             IF item.refs IS NOT NULL THEN
                 PERFORM {family}_refer_v1(p_tenant, p_anchor, item.memory, item.refs,
-                    item.provenance, root_key, r_at);
+                    item.provenance, r_at);
             END IF;
             IF item.copy_of IS NOT NULL THEN
                 -- It says exactly what its source said: it has its vectors too, in the tenant's profile.
@@ -138,14 +146,16 @@ BEGIN
             UPDATE {family}_memory_scopes s SET closed_at = r_at
             WHERE s.{tenant} = p_tenant AND s.anchor_id = p_anchor AND s.closed_at IS NULL
               AND s.scope_id = ANY (item.ids);
+            item.detail := item.detail || {family}_witness_v1(p_tenant, p_anchor, r_position + 1);
         -- if corroborations:
         ELSIF item.op = 'corroborate' THEN
             INSERT INTO {family}_memory_corroborations ({tenant}, anchor_id, corroboration_id,
                 memory_id, source_type, source_ref, provenance, corroborated_at, corroborated_by,
-                session_id, origin, notes)
+                source_by, session_id, origin, notes, notes_salt)
             VALUES (p_tenant, p_anchor, item.row_id, item.memory, item.source_type,
                 item.source_ref, item.provenance, least(item.seen_at, r_at),
-                p_kind || ':' || p_name, item.session, item.origin, item.notes);
+                p_kind || ':' || p_name, item.source_by, item.session, item.origin, item.notes,
+                decode(item.salt, 'hex'));
         ELSIF item.op = 'withdraw' THEN
             UPDATE {family}_memory_corroborations m SET withdrawn_at = r_at
             WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
@@ -164,14 +174,15 @@ BEGIN
         ELSIF item.op = 'resolve' AND item.noun = '{noun}' THEN
             UPDATE {family}_{noun}_contradictions m SET status = item.status,
                 resolution_notes = item.notes, resolved_at = r_at,
-                resolved_by = p_kind || ':' || p_name
+                resolved_by = p_kind || ':' || p_name, notes_salt = decode(item.salt, 'hex')
             WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
               AND m.contradiction_id = item.row_id;
         ELSIF item.op = 'unresolve' AND item.noun = '{noun}' THEN
             UPDATE {family}_{noun}_contradictions m SET status = item.status,
                 resolution_notes = CASE WHEN item.status <> 'open' THEN m.previous_notes END,
                 resolved_at = CASE WHEN item.status <> 'open' THEN m.previous_at END,
-                resolved_by = CASE WHEN item.status <> 'open' THEN m.previous_by END
+                resolved_by = CASE WHEN item.status <> 'open' THEN m.previous_by END,
+                notes_salt = CASE WHEN item.status <> 'open' THEN m.previous_salt END
             WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
               AND m.contradiction_id = item.row_id;
         -- end

@@ -246,12 +246,20 @@ CREATE TABLE {family}_memory_reads (
     interaction_id uuid,
     read_at timestamptz NOT NULL,
     read_by text NOT NULL,
+    -- The position of the link that tells how many reads there were, and their digest. Reading takes
+    -- no lock on the anchor, so it is given later: with an action, or at the close of a session.
+    witness bigint,
     CONSTRAINT {name}_reads_pkey PRIMARY KEY ({tenant}, anchor_id, read_id, memory_id)
 );
 
 -- object: index {name}_memory_reads_session
 CREATE INDEX {name}_reads_session_idx ON {family}_memory_reads
     ({tenant}, anchor_id, session_id, memory_id);
+
+-- object: index {name}_memory_reads_unwitnessed
+-- The reads that no link tells of yet: few, however many there are.
+CREATE INDEX {name}_reads_unwitnessed_idx ON {family}_memory_reads ({tenant}, anchor_id, read_id)
+    WHERE witness IS NULL;
 
 -- object: index {name}_memory_reads_memory
 CREATE INDEX {name}_reads_memory_idx ON {family}_memory_reads ({tenant}, anchor_id, memory_id);
@@ -295,6 +303,11 @@ CREATE INDEX {name}_ledger_refused_idx ON {family}_memory_ledger ({tenant}, anch
 CREATE INDEX {name}_ledger_quarantined_idx ON {family}_memory_ledger ({tenant}, anchor_id, position)
     WHERE transition = 'quarantined';
 
+-- object: index {name}_memory_ledger_imported
+-- The imports of an anchor: every history that is told asks for them. As good as empty.
+CREATE INDEX {name}_ledger_imported_idx ON {family}_memory_ledger ({tenant}, anchor_id, position)
+    WHERE transition = 'anchor_imported';
+
 -- object: table {name}_memory_anchors
 -- The anchors that have memory: the named keys with their types, which stand nowhere else; the root
 -- that an anchor belongs to; and the end of its chain, found by primary key (the ledger's own last
@@ -332,6 +345,8 @@ CREATE TABLE {family}_memory_receipts (
     idempotency_key text NOT NULL,
     request_digest bytea NOT NULL,
     position bigint NOT NULL,
+    -- What makes the hash that the link carries of this row one that nobody can guess from.
+    salt bytea,
     CONSTRAINT {name}_receipts_pkey PRIMARY KEY ({tenant}, anchor_id, idempotency_key),
     CONSTRAINT {name}_receipts_ledger FOREIGN KEY ({tenant}, anchor_id, position)
         REFERENCES {family}_memory_ledger ({tenant}, anchor_id, position) ON DELETE RESTRICT
@@ -363,15 +378,17 @@ CREATE TABLE {family}_memory_corroborations (
     provenance jsonb,
     corroborated_at timestamptz NOT NULL,
     corroborated_by text NOT NULL,
-    -- Where the source stood: independence is counted over sources, validity over sessions.
+    -- Who spoke, and where: independence is counted over these, never over what a caller says.
+    source_by text NOT NULL,
     session_id uuid,
     origin idetic.origin NOT NULL,
     -- An undone corroboration stays, and no longer counts.
     withdrawn_at timestamptz,
     notes idetic.source_notes,
+    notes_salt bytea,
     CONSTRAINT {name}_corroborations_pkey PRIMARY KEY ({tenant}, anchor_id, corroboration_id),
     CONSTRAINT {name}_corroborations_source UNIQUE
-        ({tenant}, anchor_id, memory_id, source_type, source_ref),
+        ({tenant}, anchor_id, memory_id, source_type, source_ref, source_by),
     CONSTRAINT {name}_corroborations_memory FOREIGN KEY ({tenant}, anchor_id, memory_id)
         REFERENCES {family}_memory ({tenant}, anchor_id, memory_id) ON DELETE RESTRICT
 );

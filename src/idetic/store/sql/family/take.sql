@@ -58,6 +58,8 @@ BEGIN
         -- if vectors:
         SELECT p.profile_id INTO made.profile_id FROM idetic.embedding_profiles p
         WHERE p.name || '@' || p.fingerprint = item ->> 'profile';
+        -- An export from before there were pieces has whole texts only.
+        made.piece := coalesce(made.piece, 0);
         -- end
         EXECUTE filling USING p_tenant, p_anchor, made;
     END LOOP;
@@ -111,16 +113,17 @@ BEGIN
     -- for each guarded noun:
     PERFORM pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
     -- end
-    FOR item IN SELECT m.memory_id, m.body_text AS body FROM {family}_memory m
+    FOR item IN SELECT m.memory_id, m.body_text AS body, m.envelope, m.provenance
+        FROM {family}_memory m
         WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.archived_at IS NULL
           AND m.superseded_at IS NULL AND m.invalidated_at IS NULL AND m.deleted_at IS NULL
-          AND char_length(m.body_text) >= 100
+          AND char_length(concat(m.body_text, m.envelope::text, m.provenance::text)) >= 100
     LOOP
         hit := NULL;
         -- for each guarded noun:
         hit := coalesce(hit, {family}_{noun}_shadow_v1(p_tenant, root_key, item.body));
-        hit := coalesce(hit, {family}_{noun}_restated_v1(p_tenant, p_anchor, root_key, item.body,
-            '', NULL, NULL));
+        hit := coalesce(hit, {family}_{noun}_restated_v1(p_tenant, p_anchor, root_key,
+            {family}_texts_v1(item.body, item.envelope, item.provenance), NULL, NULL));
         -- end
         IF hit IS NOT NULL THEN
             RAISE EXCEPTION 'idetic.shadow: entry % restates % %', item.memory_id, hit ->> 'noun',

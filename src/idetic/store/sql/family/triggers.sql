@@ -88,7 +88,7 @@ DECLARE
         'claim_value', 'lexemes', 'digest_salt', 'embedding_id'];
 BEGIN
     IF OLD.deleted_at IS NULL OR NEW.body_text <> '' OR NEW.lexemes <> ''
-        OR NEW.envelope::jsonb NOT IN ('{}', OLD.envelope - 'claim')
+        OR NEW.envelope::jsonb NOT IN ('{}', OLD.envelope - 'claim' - 'speaker')
         OR num_nonnulls(NEW.claim_subject, NEW.claim_attribute, NEW.claim_value, NEW.digest_salt,
                         NEW.embedding_id) > 0
         OR to_jsonb(NEW) - payload <> to_jsonb(OLD) - payload THEN
@@ -128,15 +128,29 @@ CREATE OR REPLACE TRIGGER vector_kept BEFORE INSERT ON {family}_memory_embedding
     FOR EACH ROW EXECUTE FUNCTION {family}_vector_kept_v1();
 
 -- object: function {name}_erasable_v1
--- Who read an entry is forgotten only while that entry is being erased.
+-- Who read an entry is forgotten only while that entry is being erased, or its whole anchor.
 CREATE OR REPLACE FUNCTION {family}_erasable_v1() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-    IF coalesce(current_setting('idetic.erasing', true), '') <> OLD.memory_id::text THEN
+    IF coalesce(current_setting('idetic.erasing', true), '') NOT IN (OLD.memory_id::text, 'reads') THEN
         RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
             USING ERRCODE = 'ID001';
     END IF;
     RETURN OLD;
+END
+$$;
+
+-- object: function {name}_seen_v1
+-- A read is written once; only which link tells of it may be added, once, by the keeper.
+CREATE OR REPLACE FUNCTION {family}_seen_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_user = 'idetic_keeper' AND OLD.witness IS NULL AND NEW.witness IS NOT NULL
+       AND to_jsonb(NEW) - 'witness' = to_jsonb(OLD) - 'witness' THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+        USING ERRCODE = 'ID001';
 END
 $$;
 
@@ -148,9 +162,23 @@ CREATE OR REPLACE FUNCTION {family}_forgotten_v1() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
     IF coalesce(current_setting('idetic.erasing', true), '') <> 'receipts' OR NEW.request_digest <> ''
-        OR NOT (NEW.idempotency_key = OLD.idempotency_key OR NEW.idempotency_key LIKE 'erased %')
-        OR to_jsonb(NEW) - ARRAY['request_digest', 'idempotency_key']
-            <> to_jsonb(OLD) - ARRAY['request_digest', 'idempotency_key'] THEN
+        OR NEW.salt <> '' OR NOT (NEW.idempotency_key = OLD.idempotency_key OR NEW.idempotency_key LIKE 'erased %')
+        OR to_jsonb(NEW) - ARRAY['request_digest', 'idempotency_key', 'salt']
+            <> to_jsonb(OLD) - ARRAY['request_digest', 'idempotency_key', 'salt'] THEN
+        RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+            USING ERRCODE = 'ID001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- object: function {name}_unsaid_v1
+-- The reason of a link may be emptied, and nothing else of it; and not outside an erasure.
+CREATE OR REPLACE FUNCTION {family}_unsaid_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF coalesce(current_setting('idetic.erasing', true), '') <> 'ledger' OR NEW.reason <> '[erased]'
+        OR to_jsonb(NEW) - 'reason' <> to_jsonb(OLD) - 'reason' THEN
         RAISE EXCEPTION 'idetic.append_only: % on %.% is refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
             USING ERRCODE = 'ID001';
     END IF;
@@ -163,11 +191,12 @@ $$;
 -- Who said what is written once; only that it was withdrawn may be added. When its entry is emptied
 -- its notes go too, and nothing else of it.
 CREATE OR REPLACE TRIGGER written_once BEFORE UPDATE OF {tenant}, anchor_id, corroboration_id,
-    memory_id, source_type, source_ref, provenance, corroborated_at, corroborated_by, session_id,
-    origin, notes ON {family}_memory_corroborations
+    memory_id, source_type, source_ref, provenance, corroborated_at, corroborated_by, source_by,
+    session_id, origin, notes, notes_salt ON {family}_memory_corroborations
     FOR EACH ROW WHEN (
         OLD.memory_id::text IS DISTINCT FROM current_setting('idetic.erasing', true)
-        OR NEW.notes IS NOT NULL OR to_jsonb(NEW) - 'notes' <> to_jsonb(OLD) - 'notes')
+        OR num_nonnulls(NEW.notes, NEW.notes_salt) > 0
+        OR to_jsonb(NEW) - 'notes' - 'notes_salt' <> to_jsonb(OLD) - 'notes' - 'notes_salt')
     EXECUTE FUNCTION idetic.refuse_change_v1();
 -- end
 

@@ -13,6 +13,7 @@ DECLARE
     stamp timestamptz;
     done boolean;
     state text;
+    key_salt uuid := gen_random_uuid();
 BEGIN
     head := {family}_head_v1(p_tenant, p_anchor);
     stamp := greatest((call ->> 'at')::timestamptz, head.at);
@@ -53,11 +54,14 @@ BEGIN
         call -> 'actor', call ->> 'reason', state,
         CASE WHEN verb = 'archive' THEN 'archived' ELSE state END,
         CASE WHEN NOT done THEN jsonb_build_object('was', jsonb_build_object(turned, NULL),
-                                                   'set', jsonb_build_object(turned, stamp)) END);
+                                                   'set', jsonb_build_object(turned, stamp))
+             ELSE '{}' END
+        || idetic.key_witness_v1(key_salt, call ->> 'key', decode(call ->> 'digest', 'hex')));
     IF call ->> 'key' IS NOT NULL THEN
         INSERT INTO {family}_memory_receipts ({tenant}, anchor_id, idempotency_key,
-            request_digest, position)
-        VALUES (p_tenant, p_anchor, call ->> 'key', decode(call ->> 'digest', 'hex'), link.position);
+            request_digest, position, salt)
+        VALUES (p_tenant, p_anchor, call ->> 'key', decode(call ->> 'digest', 'hex'), link.position,
+            uuid_send(key_salt));
     END IF;
     RETURN NEXT link;
 END
@@ -76,6 +80,7 @@ DECLARE
     added integer := 0;
     stamp timestamptz;
     p_action uuid := (call ->> 'action')::uuid;
+    key_salt uuid := gen_random_uuid();
 BEGIN
     head := {family}_head_v1(p_tenant, p_anchor);
     stamp := greatest((call ->> 'at')::timestamptz, head.at);
@@ -109,11 +114,14 @@ BEGIN
     link := {family}_append_v1(head, (call ->> 'receipt')::uuid, stamp, 'action_recorded',
         CASE WHEN added = 0 THEN 'NOOP' ELSE 'ADD' END::idetic.decision, NULL, call -> 'actor',
         call ->> 'reason', NULL, NULL, jsonb_build_object(
-            'action', p_action, 'kind', call ->> 'kind', 'entries', call -> 'memories'));
+            'action', p_action, 'kind', call ->> 'kind', 'entries', call -> 'memories')
+        || idetic.key_witness_v1(key_salt, call ->> 'key', decode(call ->> 'digest', 'hex'))
+        || {family}_witness_v1(p_tenant, p_anchor, head.position + 1));
     IF call ->> 'key' IS NOT NULL THEN
         INSERT INTO {family}_memory_receipts ({tenant}, anchor_id, idempotency_key,
-            request_digest, position)
-        VALUES (p_tenant, p_anchor, call ->> 'key', decode(call ->> 'digest', 'hex'), link.position);
+            request_digest, position, salt)
+        VALUES (p_tenant, p_anchor, call ->> 'key', decode(call ->> 'digest', 'hex'), link.position,
+            uuid_send(key_salt));
     END IF;
     RETURN NEXT link;
 END
@@ -149,6 +157,20 @@ BEGIN
             (call #>> '{actor,kind}') || ':' || (call #>> '{actor,name}'))
     ON CONFLICT ({tenant}, anchor_id, scope_id) DO NOTHING;
     GET DIAGNOSTICS changed = ROW_COUNT;
+    -- What the opener was shown in the hour before, outside any session, this one was shown. By the
+    -- time in the receipts' ids, so that one hour's are looked at and not all.
+    IF changed = 1 AND p_scope = p_session THEN
+        INSERT INTO {family}_memory_reads ({tenant}, anchor_id, read_id, memory_id, session_id,
+            interaction_id, read_at, read_by)
+        SELECT DISTINCT p_tenant, p_anchor, (call ->> 'receipt')::uuid, r.memory_id, p_scope,
+            NULL::uuid, stamp, r.read_by
+        FROM {family}_memory_reads r
+        WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor
+          AND r.read_id > (lpad(to_hex((extract(epoch FROM least(stamp, now()) - interval '1 hour')
+              * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+          AND r.session_id IS NULL AND r.read_at > stamp - interval '1 hour'
+          AND r.read_by = (call #>> '{actor,kind}') || ':' || (call #>> '{actor,name}');
+    END IF;
     IF changed = 0 THEN
         UPDATE {family}_memory_scopes s SET renewed_at = stamp
         WHERE s.{tenant} = p_tenant AND s.anchor_id = p_anchor AND s.scope_id = p_scope AND s.closed_at IS NULL;

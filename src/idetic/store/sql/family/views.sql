@@ -19,7 +19,8 @@ GRANT SELECT ON {family}_memory_current TO {writers}, {readers};
 
 -- object: view {name}_memory_retention
 -- The four retention states, derived from the reference graph and never stored. REFERENCED is what
--- an action rests on, and a transient entry that a contradiction kept when its scope closed.
+-- an action rests on, and a transient entry that stayed when its scope closed, because of a
+-- contradiction or because something was made of it.
 -- ORPHANED is a transient entry that should have gone with its scope: an alert, not a clean-up.
 DROP VIEW IF EXISTS {family}_memory_retention;
 CREATE VIEW {family}_memory_retention WITH (security_invoker = true) AS
@@ -34,6 +35,12 @@ CREATE VIEW {family}_memory_retention WITH (security_invoker = true) AS
                 SELECT FROM {family}_{noun}_contradictions c WHERE c.{tenant} = m.{tenant}
                   AND c.anchor_id = m.anchor_id AND c.memory_id = m.memory_id) THEN 'REFERENCED'
             -- end
+            WHEN m.tier <> 'persistent' AND EXISTS (
+                SELECT FROM {family}_memory_lineage l JOIN {family}_memory d
+                    ON d.{tenant} = m.{tenant} AND d.anchor_id = m.anchor_id
+                    AND d.memory_id = l.memory_id AND d.digest_salt IS NOT NULL
+                WHERE l.{tenant} = m.{tenant} AND l.anchor_id = m.anchor_id
+                  AND l.source_id = m.memory_id) THEN 'REFERENCED'
             -- for each dropped cell:
             WHEN m.tier = '{tier}' AND m.typology = '{typology}' AND EXISTS (
                 SELECT FROM {family}_memory_scopes s WHERE s.{tenant} = m.{tenant}

@@ -22,14 +22,16 @@ VALUES (%(tenant)s, %(activation_id)s, %(profile)s, %(at)s, %(by)s)
 
 -- query: pending
 -- Entries of this scope that have no vector in a profile, oldest first. Each is looked up: as an
--- anti-join, tables that nobody has analysed yet are compared row by row.
-SELECT m.memory_id, m.tier, m.typology, concat_ws(': ', m.envelope ->> 'speaker', m.body_text) {keys} FROM {family}_memory m
+-- anti-join, tables that nobody has analysed yet are compared row by row. One that failed as often as
+-- it may is set aside.
+SELECT m.memory_id, m.tier, m.typology, concat_ws(': ', m.envelope ->> 'speaker', m.body_text), m.embed_attempts {keys} FROM {family}_memory m
 WHERE {scope m} AND m.deleted_at IS NULL AND m.archived_at IS NULL {embeddable} AND (
     SELECT true FROM {family}_memory_embeddings e
     WHERE {scope e} AND e.anchor_id = m.anchor_id AND e.memory_id = m.memory_id
       AND e.profile_id = %(profile)s AND e.piece = 0) IS NULL
   AND (%(session_id)s::uuid IS NULL OR m.session_id = %(session_id)s)
   AND (%(after)s::uuid IS NULL OR m.memory_id > %(after)s)
+  AND (%(attempts)s::integer IS NULL OR m.embed_attempts < %(attempts)s)
 ORDER BY m.memory_id LIMIT %(limit)s
 
 -- query: count_pending
@@ -58,7 +60,9 @@ WHERE {scope m} AND {scope e} AND e.memory_id = m.memory_id AND e.profile_id = %
   AND m.memory_id = ANY (%(ids)s::uuid[]) AND m.embedding_id IS DISTINCT FROM e.embedding_id
 
 -- query: failed
-UPDATE {family}_memory m SET embed_attempts = m.embed_attempts + 1, embed_error = %(error)s
+-- Counted up to a bound: what is not an entry's own fault never sets it aside.
+UPDATE {family}_memory m SET embed_error = %(error)s,
+    embed_attempts = least(m.embed_attempts + 1, greatest(%(most)s::integer, m.embed_attempts))
 WHERE {scope m} AND m.memory_id = ANY (%(ids)s::uuid[])
 
 -- query: anchors

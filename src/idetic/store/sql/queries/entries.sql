@@ -55,7 +55,9 @@ ORDER BY pressure DESC, m.memory_id LIMIT %(limit)s
 -- query: history
 -- Every link of the chain that concerns one entry, oldest first.
 SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,
-       l.state_from, l.state_to, l.detail, l.receipt_id, l.prev_hash, l.hash
+       l.state_from, l.state_to, l.detail, l.receipt_id, l.prev_hash, l.hash,
+       (SELECT max(i.position) FROM {family}_memory_ledger i
+        WHERE {scope i} AND i.transition = 'anchor_imported' AND i.position > l.position)
 FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = %(memory_id)s ORDER BY l.position
 
 -- query: refs
@@ -68,3 +70,9 @@ FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = %(memory_id)s OR
 -- One key of an entry's anchor: every other table knows the anchor by its id alone.
 (SELECT b.{key} FROM {family}_memory_anchors b
  WHERE b.{tenant} = m.{tenant} AND b.anchor_id = m.anchor_id)
+
+-- query: open_sessions
+-- The sessions that somebody has open here: few, found in the index of what is open.
+SELECT s.scope_id FROM {family}_memory_scopes s
+WHERE {scope s} AND s.closed_at IS NULL AND s.tier = 'session' AND s.opened_by = %(by)s::text
+ORDER BY s.opened_at DESC LIMIT 16

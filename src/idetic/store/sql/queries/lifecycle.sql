@@ -42,13 +42,18 @@ ORDER BY s.opened_at LIMIT %(limit)s
 SELECT (SELECT v.embedding FROM {family}_memory_embeddings v
         WHERE {scope v} AND v.memory_id = m.memory_id AND v.piece = 0 AND v.profile_id = (
             SELECT p.profile_id FROM {family}_memory_profiles p WHERE {of_tenant p}
-            ORDER BY p.activation_id DESC LIMIT 1))::text, {rests}, {columns}
+            ORDER BY p.activation_id DESC LIMIT 1))::text, {rests}, {built_on}, {columns}
 FROM {family}_memory m
 WHERE {scope m} AND {which}
 ORDER BY m.memory_id
 
 -- query: rests
 EXISTS (SELECT FROM {family}_memory_actions a WHERE {scope a} AND a.memory_id = m.memory_id)
+
+-- query: built_on
+-- Something persistent was made of it, or was confirmed by it, and is still there.
+EXISTS (SELECT FROM {family}_memory_lineage l JOIN {family}_memory d ON {scope d} AND d.memory_id = l.memory_id
+        WHERE {scope l} AND l.source_id = m.memory_id AND d.tier = 'persistent' AND d.digest_salt IS NOT NULL)
 
 -- query: contradicted
 EXISTS (SELECT FROM {family}_{noun}_contradictions c WHERE {scope c} AND c.memory_id = m.memory_id)
@@ -72,19 +77,25 @@ m.tier = 'persistent' AND {live m}
   AND (m.claim_subject, m.claim_attribute) IN (SELECT * FROM unnest(%(subjects)s::text[], %(attributes)s::text[]))
 
 -- query: lineage
-SELECT l.memory_id, l.source_id, l.relation, l.origin, l.trust, l.observed_at, l.session_id,
-       l.interaction_id, l.provenance
-FROM {family}_memory_lineage l WHERE {scope l} AND l.memory_id = ANY (%(ids)s::uuid[]) ORDER BY l.source_id
+-- Who said it stands in the source itself, which stays as long as something was made of it. What was
+-- made of others is a copy, and nobody's voice.
+SELECT l.memory_id, l.source_id, l.relation, l.origin, l.trust, l.observed_at,
+       CASE WHEN EXISTS (SELECT FROM {family}_memory_lineage k WHERE {scope k}
+           AND k.memory_id = l.source_id AND k.relation <> 'recurred') THEN ''
+           ELSE coalesce(s.created_by, '') END, l.session_id, l.interaction_id, l.provenance
+FROM {family}_memory_lineage l
+LEFT JOIN {family}_memory s ON {scope s} AND s.memory_id = l.source_id
+WHERE {scope l} AND l.memory_id = ANY (%(ids)s::uuid[]) ORDER BY l.source_id
 
 -- query: corroborations
 SELECT c.memory_id, c.corroboration_id, c.source_type, c.source_ref, c.corroborated_at,
-       c.corroborated_by, c.origin, c.session_id, c.notes, c.withdrawn_at, c.provenance
+       c.corroborated_by, c.source_by, c.origin, c.session_id, c.notes, c.withdrawn_at, c.provenance
 FROM {family}_memory_corroborations c WHERE {scope c} AND c.memory_id = ANY (%(ids)s::uuid[]) ORDER BY c.corroboration_id
 
 -- query: failures
 -- The sources that failed to corroborate an entry since one last did, or a decision about the
 -- entry was taken back; one about a contradiction says nothing of its support.
-SELECT l.memory_id, l.detail ->> 'source_type', l.detail ->> 'source_ref'
+SELECT l.memory_id, l.detail ->> 'source_type', l.detail ->> 'source_ref', l.detail ->> 'voice'
 FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = ANY (%(ids)s::uuid[]) AND l.transition = 'corroboration_failed'
   AND l.position > coalesce((SELECT max(k.position) FROM {family}_memory_ledger k
       WHERE {scope k} AND k.memory_id = l.memory_id AND (
@@ -224,6 +235,23 @@ FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = ANY (%(ids)s::uu
 SELECT v.{canonical_id}, {pinned}, {version}, {text}, {strength}, v.referenced_at
 FROM {family}_memory_with_{noun} v WHERE {scope v} AND v.memory_id = %(entry_id)s
 ORDER BY v.referenced_at, v.{canonical_id}
+
+-- query: canonical_row
+SELECT FROM {canonical} c WHERE {of_tenant c} AND c.{canonical_id} = %(ref_id)s
+
+-- query: named_by_canonical
+-- The values of a canonical column in this anchor: names of a deployment that a pattern must lose.
+SELECT DISTINCT c.{column}::text FROM {family}_memory_anchors a
+JOIN {canonical} c ON c.{tenant} = a.{tenant} {narrowed}
+WHERE {scope a} AND c.{column} IS NOT NULL LIMIT %(limit)s
+
+-- query: named_by_key
+-- The values under one key of this anchor's envelopes or provenance; of a list each.
+SELECT DISTINCT v.value FROM {family}_memory m, LATERAL (
+    SELECT jsonb_array_elements_text(CASE jsonb_typeof(m.{column} -> %(key)s::text)
+        WHEN 'array' THEN m.{column} -> %(key)s::text
+        WHEN 'null' THEN '[]' ELSE jsonb_build_array(m.{column} -> %(key)s::text) END) AS value) v
+WHERE {scope m} AND {live m} AND m.{column} -> %(key)s::text IS NOT NULL LIMIT %(limit)s
 
 -- query: candidates
 SELECT m.memory_id FROM {family}_memory m

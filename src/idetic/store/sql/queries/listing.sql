@@ -9,7 +9,7 @@ ORDER BY m.memory_id DESC LIMIT %(limit)s
 -- query: written
 -- Entries that were written within some time, whatever became of them, newest first.
 SELECT {columns} FROM {family}_memory m
-WHERE {scope m} AND m.created_at >= %(since)s AND m.created_at < %(until)s
+WHERE {scope m} AND m.created_at >= %(since)s AND m.created_at < %(until)s AND NOT {evidence m}
   AND (%(tier)s::idetic.tier IS NULL OR m.tier = %(tier)s)
   AND (%(typology)s::idetic.typology IS NULL OR m.typology = %(typology)s)
   AND (%(before)s::uuid IS NULL OR m.memory_id < %(before)s)

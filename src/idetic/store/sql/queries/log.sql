@@ -31,6 +31,24 @@ ORDER BY l.position LIMIT %(limit)s
 -- query: loop
 SELECT {columns} FROM {family}_log l WHERE {scope l} AND l.loop_id = %(loop_id)s ORDER BY l.position
 
+-- query: loops_between
+-- The loops of which something was said in a span of time, and when each began and ended.
+SELECT l.loop_id, min(l.ts), max(l.ts) FROM {family}_log l
+WHERE {scope l} AND l.loop_id = ANY (ARRAY(
+    SELECT x.loop_id FROM {family}_log x
+    WHERE {scope x} AND x.ts > %(start)s AND x.ts < %(until)s))
+GROUP BY l.loop_id ORDER BY l.loop_id
+
+-- query: silent_loops
+-- Loops without a short-term entry of which nothing was said since a moment, or something since
+-- that entry was written.
+SELECT g.loop_id FROM (
+    SELECT l.loop_id, max(l.ts) AS last FROM {family}_log l WHERE {scope l} GROUP BY l.loop_id) g
+LEFT JOIN {family}_memory w ON {scope w} AND w.loop_id = g.loop_id
+    AND w.archived_at IS NULL AND w.deleted_at IS NULL
+WHERE g.last <= %(before)s AND (w.memory_id IS NULL OR w.valid_at < g.last)
+ORDER BY g.last
+
 -- query: end
 -- Where the log ends, by the anchor's own row.
 SELECT a.log_position, a.log_hash FROM {family}_memory_anchors a WHERE {scope a} AND a.log_position > 0
@@ -129,7 +147,8 @@ FROM w LEFT JOIN e USING (loop_id)
 ORDER BY w.valid_at DESC, w.loop_id DESC
 
 -- query: stray_loops
--- Loops without a short-term entry, or with one that was not made of their long-term entries.
+-- Loops without a short-term entry, or with one that was not made of their long-term entries, or that
+-- the shipped compactor made because the derivation's own failed.
 SELECT g.loop_id FROM (
     SELECT l.loop_id, min(l.position) AS first,
         coalesce(array_agg(m.memory_id ORDER BY m.memory_id) FILTER (WHERE m.memory_id IS NOT NULL),
@@ -137,7 +156,7 @@ SELECT g.loop_id FROM (
     FROM {family}_log l {mirrored} WHERE {scope l} GROUP BY l.loop_id) g
 LEFT JOIN {family}_memory w ON {scope w} AND w.loop_id = g.loop_id
     AND w.archived_at IS NULL AND w.deleted_at IS NULL
-WHERE w.memory_id IS NULL OR ARRAY(
+WHERE w.memory_id IS NULL OR w.provenance ->> 'derivation' LIKE '%%+instead' OR ARRAY(
     SELECT s.source_id FROM {family}_memory_lineage s WHERE {scope s} AND s.memory_id = w.memory_id
     ORDER BY s.source_id) <> g.ltm_ids
 ORDER BY g.first

@@ -68,3 +68,27 @@ SELECT {function}(%(tenant)s, %(anchor_id)s, %(rows)s::jsonb, %(without)s::text[
 
 -- query: taken
 SELECT {family}_taken_v1(%(tenant)s, %(anchor_id)s)
+
+-- query: added
+-- The links that added entries, also those that are gone by now: who, how, and what they say.
+SELECT l.memory_id, l.position, l.transition, l.actor_kind, l.actor, l.detail
+FROM {family}_memory_ledger l
+WHERE {scope l} AND l.position > %(after)s AND l.state_from IS NULL
+  AND l.detail ->> 'content_hash' IS NOT NULL
+ORDER BY l.position LIMIT %(limit)s
+
+-- query: texts
+-- What entries say, and whether somebody wrote it: of the others, the words went in before.
+SELECT m.memory_id, m.body_text, m.envelope, (
+    SELECT l.transition FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = m.memory_id
+    ORDER BY l.position LIMIT 1) IN ('observed', 'preferred', 'imported')
+FROM {family}_memory m
+WHERE {scope m} AND m.memory_id > %(after)s AND m.digest_salt IS NOT NULL
+ORDER BY m.memory_id LIMIT %(limit)s
+
+-- query: reasons
+-- Each reason once, with the first link that gives it.
+SELECT min(l.position), l.reason FROM {family}_memory_ledger l WHERE {scope l} GROUP BY l.reason ORDER BY 1
+
+-- query: notes
+SELECT m.memory_id, m.{column} FROM {table} m WHERE {scope m} AND m.{column} IS NOT NULL

@@ -4,10 +4,10 @@ SELECT m.tier, m.typology, count(*), count(*) FILTER (WHERE m.candidate)
 FROM {family}_memory m WHERE {scope m} AND {live m} GROUP BY 1, 2 ORDER BY 1, 2
 
 -- query: written
--- Entries by the day they were written, whatever became of them; those that went with their scope
--- are not there to be counted.
+-- Entries by the day they were written, whatever became of them; those that went with their scope,
+-- or stayed as evidence of what was made of them, are not counted.
 SELECT date_trunc('day', m.created_at, 'UTC'), m.tier, m.typology, count(*)
-FROM {family}_memory m WHERE {scope m} AND m.created_at >= %(since)s
+FROM {family}_memory m WHERE {scope m} AND m.created_at >= %(since)s AND NOT {evidence m}
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 
 -- query: refused
@@ -22,7 +22,7 @@ GROUP BY 1, 2 ORDER BY 1, 2
 SELECT count(*), min(m.created_at) FROM {family}_memory m WHERE {scope m} AND {without_vector}
 
 -- query: without_vector
-m.deleted_at IS NULL AND m.archived_at IS NULL AND (
+m.deleted_at IS NULL AND m.archived_at IS NULL {embeddable} AND (
     SELECT true FROM {family}_memory_embeddings e
     WHERE {scope e} AND e.anchor_id = m.anchor_id AND e.memory_id = m.memory_id AND e.piece = 0
       AND e.profile_id = (

@@ -140,6 +140,10 @@ ORDER BY {keys}
 -- Where the anchor's chain ends now.
 SELECT a.position FROM {family}_memory_anchors a WHERE {scope a}
 
+-- query: reached
+-- How far a task has come.
+SELECT m.position FROM {family}_memory_marks m WHERE {scope m} AND m.kind = %(task)s::text
+
 -- query: mark
 -- How far a task has come; never backwards, should two have run at once.
 INSERT INTO {family}_memory_marks AS m ({tenant}, anchor_id, kind, position, marked_at)

@@ -22,8 +22,8 @@ WITH facts AS MATERIALIZED (
     WHERE reach > 0 AND (distance IS NOT NULL OR score > 0)
     ORDER BY score DESC, distance, memory_id DESC LIMIT %(limit)s::integer
 )
-SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id, {rarity},
-       top.score, {outcomes}, -top.distance, {piece}, {strength}, {columns}
+SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id, {rarity}, {grounds},
+       top.score, {outcomes}, -top.distance, {piece}, {strength}, {hit_grounds}, {columns}
 FROM (SELECT count(*) AS considered, (SELECT count(*) FROM valued) AS candidates,
              -- Beyond the exact comparison only a pool of vectors is seen, so the rest is not counted.
              CASE WHEN (SELECT small FROM facts) THEN count(distance) ELSE count(*) END AS embedded, (SELECT profile_id FROM facts) AS profile_id
@@ -89,8 +89,10 @@ CASE WHEN m.distance IS NOT NULL THEN greatest(0, ((SELECT middle FROM spread) -
 m.words / (SELECT max(score) FROM lex) * (SELECT 0.36 + 0.64 * brevity FROM totals)
 
 -- query: value_statement
--- 0 for a short question, which rarely answers another one. Only of few words is the text read.
-CASE WHEN length(m.lexemes) >= {short_question} THEN 1 ELSE (m.body_text !~ '[?]\s*$')::integer END::float8
+-- 0 for a short question, which rarely answers another one, and for a single word ("hello"). Only of
+-- few words is the text read.
+CASE WHEN length(m.lexemes) >= {short_question} THEN 1
+     ELSE (m.body_text !~ '[?]\s*$' AND m.body_text ~ '\S\s+\S')::integer END::float8
 
 -- query: value_speaker
 -- Whether the question names whoever said it.
@@ -118,6 +120,10 @@ coalesce(string_to_array(lower(m.envelope ->> 'speaker'), ' ') && %(names)s::tex
 -- How rare each of the question's words is in this anchor.
 (SELECT jsonb_object_agg(i.lexeme, i.idf) FROM idf i)
 
+-- query: grounds
+-- What a question's relevance is judged by: its words, those that look like names, and the nearest.
+{terms}, (SELECT tsvector_to_array(to_tsvector('pg_catalog.english', %(named)s::text))), {covered}, {nearest}
+
 -- query: piece
 -- Which piece of a long entry the question met.
 (SELECT e.piece FROM {family}_memory_embeddings e
@@ -138,21 +144,31 @@ length(m.lexemes) AS len, ts_filter(setweight(m.lexemes, 'A', {terms}), '{"a"}')
 coalesce(m.interaction_id, m.session_id, m.memory_id) AS place
 
 -- query: base_with_neighbours
--- Each entry's words, twice, together with its neighbours', unless it is long enough to speak for
--- itself: twice, so that of entries in one window those come first that say it themselves.
--- OFFSET keeps the inner select by itself: the query's words are looked for once in an entry, and
--- not once in each window it is in.
-SELECT {columns}, m.place, m.len AS own{turn},
-       CASE WHEN m.len < {long_entry} AND sum(m.len) OVER w > m.len THEN m.len + sum(m.len) OVER w
-            ELSE m.len END AS len,
-       CASE WHEN m.len < {long_entry} AND sum(m.len) OVER w > m.len THEN m.words || {around}
-            ELSE m.words END AS words
+-- Each entry's place in its scope, and the length of its text with its neighbours', unless it is long
+-- enough to speak for itself. OFFSET keeps the inner select by itself: the query's words are looked
+-- for once in an entry, and are not sorted by.
+SELECT {columns}, m.words, m.place, m.len AS own, row_number() OVER ordered AS turn,
+       CASE WHEN m.len < {long_entry} AND sum(m.len) OVER around > m.len
+            THEN m.len + sum(m.len) OVER around ELSE m.len END AS len
 FROM ({base} OFFSET 0) m
-WINDOW w AS (PARTITION BY m.place ORDER BY m.memory_id
-             ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING)
+WINDOW ordered AS (PARTITION BY m.place ORDER BY m.memory_id),
+       around AS (ordered ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING)
 
--- query: turn
-, row_number() OVER (PARTITION BY m.place ORDER BY m.memory_id) AS turn
+-- query: hits
+SELECT memory_id, len::float8 AS len, (word).lexeme, cardinality((word).positions)::float8 AS tf
+FROM (SELECT memory_id, len, unnest(words) AS word FROM base WHERE length(words) > 0) unfolded
+
+-- query: hits_with_neighbours
+-- A word counts for the entry that has it and for that entry's neighbours, for itself twice: of
+-- entries in one window those come first that say it themselves. Few entries have a word of the
+-- question, so this costs less than a window over the words of all.
+SELECT b.memory_id, b.len::float8 AS len, h.lexeme,
+       sum(h.tf * CASE WHEN h.step = 0 AND b.len > b.own THEN 2 ELSE 1 END) AS tf
+FROM (SELECT place, turn, (word).lexeme, cardinality((word).positions)::float8 AS tf,
+             generate_series(-{after}, {before}) AS step
+      FROM (SELECT place, turn, unnest(words) AS word FROM base WHERE length(words) > 0) unfolded) h
+JOIN base b ON b.place = h.place AND b.turn = h.turn + h.step AND (h.step = 0 OR b.own < {long_entry})
+GROUP BY b.memory_id, b.len, h.lexeme
 
 -- query: lexical
 -- BM25 (k1 1.2, b 0.75) with this scope's statistics.
@@ -161,13 +177,12 @@ WINDOW w AS (PARTITION BY m.place ORDER BY m.memory_id
            least(1, {brief_entry} / greatest(sum({own})::float8 / count(*), 1)) AS brevity
     FROM base
 ), hits AS MATERIALIZED (
-    SELECT memory_id, len::float8 AS len, (word).lexeme, cardinality((word).positions)::float8 AS tf
-    FROM (SELECT memory_id, len, unnest(words) AS word FROM base WHERE length(words) > 0) unfolded
+    {hits}
 ), idf AS (
     SELECT lexeme, ln(1 + ((SELECT entries FROM totals) - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) AS idf
     FROM hits GROUP BY lexeme
 ), lex AS MATERIALIZED (
-    SELECT h.memory_id,
+    SELECT h.memory_id, sum(i.idf) AS covered,
            sum(i.idf * h.tf * 2.2 / (h.tf + 0.3 + h.len * (SELECT norm FROM totals))) AS score
     FROM hits h JOIN idf i USING (lexeme)
     GROUP BY h.memory_id

@@ -30,6 +30,14 @@ WHERE {scope m} AND m.typology = %(typology)s AND m.tier = 'persistent'
   AND m.deleted_at <= %(before)s AND m.digest_salt IS NOT NULL
 ORDER BY m.deleted_at, m.memory_id LIMIT %(limit)s
 
+-- query: loose_evidence
+-- Entries that outlived their scope as evidence, and on which nothing rests any more; by session.
+SELECT m.session_id, m.memory_id FROM {family}_memory m
+JOIN {family}_memory_retention v ON {scope v} AND v.memory_id = m.memory_id
+WHERE {scope m} AND m.tier <> 'persistent' AND m.archived_at IS NOT NULL
+  AND v.retention_state = 'ORPHANED'
+ORDER BY 1, 2 LIMIT %(limit)s
+
 -- query: strip
 SELECT {family}_strip_v1(%(tenant)s, %(anchor_id)s, %(ids)s::uuid[], %(before)s, %(keep_envelope)s)
 

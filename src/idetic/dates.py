@@ -1,8 +1,8 @@
-"""Dates in a question: "in May 2023", "last week", "on Monday", each as a window of time.
+"""Dates in what is said: "in May 2023", "last week", "on Monday", each as a window of time.
 
-Deterministic, in English. A window is one more signal and hides nothing, so what this reads
-wrongly costs little. What is relative is resolved against the moment of asking and counts less:
-whoever says "last month" often means the last few weeks.
+Deterministic, in English. In a question a window is one more signal and hides nothing, so what
+this reads wrongly costs little. What is relative is resolved against the moment of saying it and
+counts less: whoever says "last month" often means the last few weeks.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-
-from idetic.store.recall_query import DateWindow
 
 RELATIVE = 0.4
 _MONTHS = {name.lower(): n for n, name in enumerate(calendar.month_name) if name}
@@ -35,9 +34,19 @@ Found = re.Match[str]
 Span = tuple[datetime, datetime]
 
 
-def date_windows(question: str, now: datetime) -> tuple[DateWindow, ...]:
-    """The windows that a question names; the longest wording of a date is read first."""
-    left, windows = question.lower(), []
+@dataclass(frozen=True, slots=True)
+class DateWindow:
+    """The time that a date names; `sure` is how far the wording can be trusted."""
+
+    since: datetime
+    until: datetime
+    words: str
+    sure: float = 1.0
+
+
+def date_windows(said: str, now: datetime) -> tuple[DateWindow, ...]:
+    """The windows that a text names; the longest wording of a date is read first."""
+    left, windows = said.lower(), []
     for pattern, read, sure in _WORDINGS:
         for found in list(pattern.finditer(left)):
             span = _span(read, found, now.astimezone(UTC))
@@ -128,6 +137,14 @@ def _weekday(found: Found, now: datetime) -> Span:
     return _days(_midnight(now) - timedelta(days=back), 1)
 
 
+def _since(found: Found, now: datetime) -> datetime:
+    """The beginning of a month or a year that was said to be the first."""
+    if found[1] is None:
+        return _years(int(found[3]))[0]
+    month = _MONTHS[found[1]]
+    return _month(_year_of(month, found[2], now), month)[0]
+
+
 def _wording(pattern: str) -> re.Pattern[str]:
     """A wording as whole words."""
     return re.compile(rf"\b{pattern}\b")
@@ -135,6 +152,11 @@ def _wording(pattern: str) -> re.Pattern[str]:
 
 _WORDINGS: list[tuple[re.Pattern[str], Callable[[Found, datetime], Span], float]] = [
     (_wording(r"(\d{4})-(\d\d)-(\d\d)"), _iso, 1.0),
+    (
+        _wording(rf"since (?:({_MONTH})(?:,? {_YEAR})?|{_YEAR})(?! \d)"),
+        lambda f, now: (_since(f, now), now),
+        1.0,
+    ),
     (
         _wording(rf"({_MONTH})\.? {_NTH}(?:,? {_YEAR})?"),
         lambda f, now: _on_day(f[2], f[1], f[3], now),
@@ -152,13 +174,13 @@ _WORDINGS: list[tuple[re.Pattern[str], Callable[[Found, datetime], Span], float]
     ),
     (
         # A preposition before it: "may" and "march" are other words as well.
-        _wording(rf"(?:in|during|since|last|by|until|of|early|late|mid) ({_MONTH})"),
+        _wording(rf"(?:in|during|last|by|until|of|early|late|mid) ({_MONTH})"),
         lambda f, now: _month(_year_of(_MONTHS[f[1]], None, now), _MONTHS[f[1]]),
         1.0,
     ),
     (_wording(rf"({_SEASON})(?: of)? {_YEAR}"), _season, 1.0),
     (_wording(rf"(?:last|this) ({_SEASON})"), _season, RELATIVE),
-    (_wording(rf"(?:in|during|since|of) {_YEAR}"), lambda f, _: _years(int(f[1])), 1.0),
+    (_wording(rf"(?:in|during|of) {_YEAR}"), lambda f, _: _years(int(f[1])), 1.0),
     (_wording("yesterday"), lambda _, now: _days(_midnight(now) - timedelta(days=1), 1), RELATIVE),
     (_wording("(?:today|tonight|this morning)"), lambda _, now: _days(_midnight(now), 1), RELATIVE),
     (_wording("last weekend"), lambda _, now: _days(_monday(now) - timedelta(days=2), 2), RELATIVE),

@@ -1,0 +1,181 @@
+"""Claims drawn by rules: English, no model, precision before recall."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from idetic.dates import date_windows
+
+from .attributes import PART_MAX
+from .clauses import Sentence, sentences
+from .phrases import LIST, LIST_JOINTS, SAME
+from .port import ExtractedClaim, Extraction, Turn, plain_signs
+from .wordings import WORDINGS, Wording
+
+_ARTICLES = re.compile(r"^(?:a|an|some|any|all kinds of|lots of)\s+(?=\w)", re.IGNORECASE)
+# What half a phrase ends with: "spending time (with …)", "the idea".
+_HALF = re.compile(
+    r"(?:\b(?:time|up|out|around|into|about|of|to|idea|thought|being|having|getting|part|way|things?"
+    r"|stuff|more|much|most|new|good|great|little|few|kind|kinds|sort|sorts|feeling|look|sound|part"
+    r"|seeing|watching|making|taking|giving|working|playing|going|trying|using|doing|sharing"
+    r"|in|on|at|for|from|by|a|an|the)|\ba \w+ing|\ba safe)$"
+    r"|^(?:being|having|seeing|hearing|getting)\b",
+    re.IGNORECASE,
+)
+_OVER = re.compile(r" (?:over|to|instead of|rather) ", re.IGNORECASE)
+# A capital at the beginning of a sentence, of what is no name: "Drawing flowers is my favourite".
+_BEGINNING = re.compile(r"[A-Z][a-z]+(?:ing$| (?!of\b)[a-z])")
+_VERB = re.compile(
+    r"(?:go|play|have|try|want|need|make|eat|think|feel|do|get|love|like|enjoy|know|see|watch|read"
+    r"|listen|work|live|plan|use|find|take|hate|always|often|never|really|usually)\b"
+)
+# "for three years" is when it began: three years ago.
+_FOR = re.compile(
+    r"\bfor (?:about |over |almost |the (?:last|past) )?"
+    r"((?:[a-z]+|\d+) (?:day|week|month|year)s?)\b"
+)
+
+
+class RuleExtractor:
+    """An `Extractor` of fixed wordings; it asks nobody and costs nothing."""
+
+    name = "rules"
+    version = "1"
+
+    async def extract(self, turns: Sequence[Turn]) -> Extraction:
+        """The claims of these turns: what people said of themselves, in so many words."""
+        return Extraction(tuple(claim for turn in turns for claim in claims_of(turn)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """One wording found in one sentence of a turn."""
+
+    turn: Turn
+    sentence: Sentence
+    wording: Wording
+    found: re.Match[str]
+
+    def said(self, group: str) -> str:
+        """The words of a group, as they stand in the turn."""
+        if group not in self.wording.pattern.groupindex or self.found[group] is None:
+            return ""
+        start, end = (self.sentence.start + place for place in self.found.span(group))
+        return plain_signs(self.turn.text[start:end]).strip(" '\"").rstrip(".,")
+
+    @property
+    def more(self) -> re.Match[str] | None:
+        """The list that follows what it names, where one may."""
+        if not self.wording.listed:
+            return None
+        return LIST.match(self.sentence.text, self.found.end())
+
+    @property
+    def quote(self) -> str:
+        """The words it rests on, a list's included."""
+        end = self.more.end() if self.more else self.found.end()
+        start = self.sentence.start
+        return self.turn.text[start + self.found.start() : start + end].strip()
+
+
+def claims_of(turn: Turn) -> Iterator[ExtractedClaim]:
+    """The claims of one turn, none of them twice."""
+    if not turn.of_a_person:
+        return
+    lower, seen = turn.text == turn.text.lower(), set()
+    for sentence in sentences(turn.text):
+        for drawn in _found(turn, sentence, lower=lower):
+            for claim in _claims(drawn):
+                if claim.claim.key not in seen:
+                    seen.add(claim.claim.key)
+                    yield claim
+
+
+def _found(turn: Turn, sentence: Sentence, *, lower: bool) -> Iterator[_Drawn]:
+    """The wordings in a sentence, each where a statement may begin, and no two in one place."""
+    taken: list[tuple[int, int]] = []
+    for wording in WORDINGS:
+        if wording.lower and not lower:
+            continue
+        for found in wording.pattern.finditer(sentence.text):
+            apart = all(found.end() <= start or found.start() >= end for start, end in taken)
+            if apart and _stands(wording, sentence, found.start()):
+                taken.append(found.span())
+                yield _Drawn(turn, sentence, wording, found)
+
+
+def _stands(wording: Wording, sentence: Sentence, place: int) -> bool:
+    """Whether this wording may stand at this place of this sentence."""
+    if wording.first and not sentence.begins(place):
+        return False
+    return sentence.opens(place, within=wording.anywhere)
+
+
+def _claims(drawn: _Drawn) -> Iterator[ExtractedClaim]:
+    """The claims of a wording: of what it names, and of what is listed after it."""
+    value = drawn.said("value") or drawn.wording.value
+    detail = _bare(drawn.said("detail"), begins=drawn.wording.first) or drawn.wording.detail
+    if drawn.wording.kind.name in ("family", "pet"):
+        value, detail = SAME.get(value.lower(), value), SAME.get(detail.lower(), detail)
+    for each in (detail, *_listed(drawn, detail)):
+        claim = _claim(drawn, value, each)
+        if claim is not None:
+            yield claim
+
+
+def _claim(drawn: _Drawn, value: str, detail: str) -> ExtractedClaim | None:
+    """One claim; None if what it says is empty, half a phrase, or too long to be one."""
+    kind, negated, turn = drawn.wording.kind, drawn.wording.negated, drawn.turn
+    if kind.name == "prefers":
+        value, detail = _choice(value)
+    if _HALF.search(detail) or not (detail if kind.many else value):
+        return None
+    claim = kind.claim(turn.subject, value, detail, negated=negated)
+    if max(map(len, claim.as_dict().values())) > PART_MAX:
+        return None
+    text = kind.sentence(turn.subject, value, detail, negated=negated)
+    return ExtractedClaim(
+        claim, kind.typology, text, (turn.id,), drawn.quote, _since(drawn), negated
+    )
+
+
+def _choice(preferred: str) -> tuple[str, str]:
+    """What is preferred, and the choice: the same for "tea to coffee" and "coffee to tea"."""
+    chosen, *others = _OVER.split(preferred, 1)
+    return chosen, " or ".join(sorted((chosen, *others), key=str.casefold))
+
+
+def _listed(drawn: _Drawn, first: str) -> Iterator[str]:
+    """What follows a first thing: "hiking, painting and reading"."""
+    if drawn.more is None or not first:
+        return
+    doing = first.split(maxsplit=1)[0].endswith("ing")
+    for item in filter(None, LIST_JOINTS.split(drawn.more["more"])):
+        # Doings stand beside doings, things beside things: else a new clause has begun.
+        if item.split()[0].endswith("ing") is doing and not _VERB.match(item):
+            yield _bare(item)
+
+
+def _bare(detail: str, *, begins: bool = False) -> str:
+    """A detail without what stands before the thing itself, or a capital that only begins it."""
+    detail = _ARTICLES.sub("", detail)
+    begun = begins and _BEGINNING.match(detail)
+    return detail[0].lower() + detail[1:] if begun else detail
+
+
+def _since(drawn: _Drawn) -> datetime | None:
+    """The time that the sentence names for what it says, resolved against the turn's moment."""
+    text, moment = drawn.sentence.text.lower(), drawn.turn.moment
+    windows = date_windows(_FOR.sub(r"\1 ago", text), moment)
+    if len(windows) != 1 or windows[0].since > moment:
+        return None
+    window = windows[0]
+    # Beside a state, a date says when it began only after "since".
+    if not (drawn.wording.change or f"since {window.words.removeprefix('since ')}" in text):
+        return None
+    # "Three years ago" is a window around a moment; any other date begins with its first day.
+    middle = window.words.endswith("ago")
+    return window.since + (window.until - window.since) / 2 if middle else window.since

@@ -1,0 +1,67 @@
+"""Every read counts as shown: what a verb answers with was put before whoever asked.
+
+One place for all of them, behind every surface and adapter: the door through which verbs are
+performed. `context` says itself what of it had room; of every other answer it is the entries in it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+from uuid import UUID
+
+from idetic.engine import Binding
+from idetic.model import Capability, Entry, Place
+from idetic.recall.context import Context
+from idetic.verbs.authorization import allows
+from idetic.verbs.declaration import Verb
+
+# How deep an answer is looked through: a recall holds hits, and a hit its entry.
+_DEPTH = 4
+
+
+async def record_shown(binding: Binding, verb: Verb[..., Any], answer: object) -> None:
+    """Say of what was read which sessions it was put before, where that can matter.
+
+    A read at a session is that session's. One at the whole memory is put before every session that
+    the same principal has open there. Whoever may not write can echo nothing.
+    """
+    found = {} if verb.writes else dict.fromkeys(shown_in(answer))
+    if not found or not _may_echo(binding):
+        return
+    engine, place = binding.engine, binding.place
+    sessions = [place.session_id] if place.session_id else await _open(binding)
+    for session in sessions:
+        at = Place(session, place.interaction_id)
+        await engine.embeddings.read(binding.scope, at, found, engine.clock.now())
+
+
+def shown_in(answer: object, depth: int = _DEPTH) -> Iterator[UUID]:
+    """The ids of the entries within an answer."""
+    if isinstance(answer, Context) or not depth:
+        return
+    if isinstance(answer, Entry):
+        yield answer.id
+    elif isinstance(answer, Mapping):
+        yield from shown_in(list(answer.values()), depth)
+    elif isinstance(answer, list | tuple):
+        for one in answer:
+            yield from shown_in(one, depth - 1)
+    elif dataclasses.is_dataclass(answer) and not isinstance(answer, type):
+        for field in dataclasses.fields(answer):
+            yield from shown_in(getattr(answer, field.name), depth - 1)
+
+
+def _may_echo(binding: Binding) -> bool:
+    """Whether the principal writes observations, at one whole anchor."""
+    whole = all(value is not None for value in binding.scope.anchor.values())
+    return whole and allows(binding.spec, binding.scope, Capability.OBSERVE)
+
+
+async def _open(binding: Binding) -> list[UUID]:
+    """The sessions that the principal has open at the anchor."""
+    who = binding.scope.principal
+    by = f"{who.kind}:{who.name}"
+    rows = await binding.engine.entries.rows(binding.scope, "open_sessions", by=by)
+    return [row[0] for row in rows]

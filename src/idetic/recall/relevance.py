@@ -1,0 +1,212 @@
+"""Relevance on two levels: does memory know anything about a question, and does a hit help?
+
+Both are probabilities by a plain logistic regression over raw features, never over ranks or
+weighted scores: they mean the same for every spec and fusion. Neither orders anything. The
+coefficients come from `python -m bench.relevance --fit`, which asks LoCoMo's first five
+conversations, and parts of them of 1 to 30 entries, their own questions and each other's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+from idetic.spec.primitives import Signal
+from idetic.store.recall_grounds import QuestionGrounds
+from idetic.store.recall_query import Hit
+
+Features = dict[str, float]
+Coefficients = Mapping[str, float]
+
+
+class Sense(StrEnum):
+    """What a relevance was judged by."""
+
+    BOTH = "meaning and words"
+    WORDS = "words"
+    MEANING = "meaning"
+
+
+# A question of one or two words says little by not being met: its coverage is drawn to what is
+# usual, as if this many unheard words more were met that far.
+_DRAWN, _USUAL = 2, 0.4
+# What a hit owes to the question as a whole ends here.
+_SURE = 6.0
+# An entry of so many words says as much as any longer one.
+_FULL = 30
+
+KNOWN: dict[Sense, Coefficients] = {
+    Sense.BOTH: {
+        "constant": -13.38,
+        "nearest": 21.69,
+        "coverage": 9.769,
+        "name known": 2.283,
+        "name unheard": -0.04174,
+        "size": -0.7318,
+    },
+    Sense.WORDS: {
+        "constant": -2.793,
+        "coverage": 14.64,
+        "name known": 2.987,
+        "name unheard": -0.3416,
+        "size": -0.584,
+    },
+    Sense.MEANING: {
+        "constant": -18.45,
+        "nearest": 34.67,
+        "size": -0.5115,
+    },
+}
+RELEVANT: dict[Sense, Coefficients] = {
+    Sense.BOTH: {
+        "constant": -7.146,
+        "below": -2.241,
+        "known x below": 0.0009687,
+        "words behind": -2.204,
+        "coverage behind": 0.5755,
+        "known x words": -0.1435,
+        "known x coverage": -1.085,
+        "behind in both": -1.851,
+        "statement": 1.243,
+        "length": 1.166,
+        "other speaker": -0.6468,
+        "time": 1.883,
+        "known": 0.5368,
+    },
+    Sense.WORDS: {
+        "constant": -7.159,
+        "words behind": -4.898,
+        "coverage behind": -0.08584,
+        "known x words": -0.4073,
+        "known x coverage": -0.3561,
+        "statement": 1.097,
+        "length": 1.079,
+        "other speaker": -1.097,
+        "time": 1.997,
+        "known": 0.5805,
+    },
+    Sense.MEANING: {
+        "constant": -8.477,
+        "below": -5.649,
+        "known x below": -0.1551,
+        "statement": 0.9092,
+        "length": 1.675,
+        "other speaker": -0.00956,
+        "time": 1.809,
+        "known": 0.4799,
+    },
+}
+# The floors that the same command chose on the same conversations, asked whole: nine tenths of
+# foreign questions lie below the first, a twentieth of the evidence below the second. A spec
+# decides whether they count (`retrieval.floors`).
+QUESTION_FLOOR = 0.277
+HIT_FLOOR = 0.0108
+
+
+def judged(hits: Sequence[Hit], grounds: QuestionGrounds) -> list[Hit]:
+    """The hits, each with its relevance."""
+    asked = addressed(hits)
+    return [replace(hit, relevance=relevance(hit, grounds, addressed=asked)) for hit in hits]
+
+
+def addressed(hits: Sequence[Hit]) -> bool:
+    """Whether the question names somebody whose words are among the hits."""
+    return any(_value(hit, Signal.SPEAKER) for hit in hits)
+
+
+def known(grounds: QuestionGrounds) -> float | None:
+    """How probable it is that memory knows something about the question.
+
+    Among as many questions that it knows as questions that it does not. None where the spec
+    weighs neither meaning nor words: then nothing is known of what a question has to do with it.
+    """
+    sense = sense_of(grounds)
+    if not grounds.entries:
+        return 0.0
+    return None if sense is None else _probability(_log_odds(grounds, sense))
+
+
+def relevance(hit: Hit, grounds: QuestionGrounds, *, addressed: bool = False) -> float | None:
+    """The share of hits like this one that are relevant to their question."""
+    sense = sense_of(grounds, hit)
+    if sense is None:
+        return None
+    features = hit_features(hit, grounds, sense, addressed=addressed)
+    return _probability(_sum(RELEVANT[sense], features))
+
+
+def sense_of(grounds: QuestionGrounds, hit: Hit | None = None) -> Sense | None:
+    """What a question, or one hit of it, can be judged by: an entry may wait for its vector."""
+    meant = grounds.nearest is not None and (hit is None or hit.similarity is not None)
+    if grounds.rarity is None:
+        return Sense.MEANING if meant else None
+    return Sense.BOTH if meant else Sense.WORDS
+
+
+def question_features(grounds: QuestionGrounds) -> Features:
+    """What speaks for and against a question; each sense reads what it has."""
+    heard = set(grounds.rarity or ())
+    return {
+        "nearest": grounds.nearest or 0.0,
+        "coverage": _coverage(grounds, grounds.covered),
+        "name known": float(any(word in heard for word in grounds.named)),
+        "name unheard": float(any(word not in heard for word in grounds.named)),
+        # Among many entries one is near by chance.
+        "size": math.log(max(grounds.entries, 1)),
+    }
+
+
+def hit_features(
+    hit: Hit, grounds: QuestionGrounds, sense: Sense, *, addressed: bool = False
+) -> Features:
+    """What speaks for and against a hit: how far it lies behind the best, and what it is."""
+    known = min(max(_log_odds(grounds, sense), -_SURE), _SURE)
+    below = 1.0 - _value(hit, Signal.SEMANTIC)
+    # Where no entry has a word of the question, none lies behind.
+    words = 1.0 - hit.grounds.lexical if grounds.covered else 0.0
+    cover = _coverage(grounds, grounds.covered) - _coverage(grounds, hit.grounds.covered)
+    return {
+        "below": below,
+        "words behind": words,
+        "coverage behind": cover,
+        "behind in both": min(below, words),
+        "statement": _value(hit, Signal.STATEMENT, missing=1.0),
+        "length": math.log(1 + min(hit.grounds.words, _FULL)),
+        "other speaker": float(addressed and not _value(hit, Signal.SPEAKER)),
+        "time": _value(hit, Signal.TIME),
+        "known": known,
+        # The surer the question, the more it says to lie behind.
+        "known x below": known * below,
+        "known x words": known * words,
+        "known x coverage": known * cover,
+    }
+
+
+def _value(hit: Hit, signal: Signal, *, missing: float = 0.0) -> float:
+    """A signal's value of a hit, whether the spec weighs it or not."""
+    word = hit.signals.get(signal)
+    return missing if word is None or word.value is None else word.value
+
+
+def _coverage(grounds: QuestionGrounds, covered: float) -> float:
+    """The share of the question's rare words that stand together, by their rarity."""
+    drawn = _DRAWN * grounds.unheard_rarity
+    return (covered + _USUAL * drawn) / (grounds.total + drawn)
+
+
+def _log_odds(grounds: QuestionGrounds, sense: Sense) -> float:
+    """The odds that memory knows something, as a logarithm."""
+    return _sum(KNOWN[sense], question_features(grounds))
+
+
+def _sum(coefficients: Coefficients, features: Features) -> float:
+    """The features by their coefficients; one that a sense does not have counts nothing."""
+    constant = coefficients["constant"]
+    return constant + sum(weight * features.get(name, 0.0) for name, weight in coefficients.items())
+
+
+def _probability(log_odds: float) -> float:
+    """Odds as a share of 1."""
+    return 1 / (1 + math.exp(-min(max(log_odds, -30.0), 30.0)))

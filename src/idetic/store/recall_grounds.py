@@ -1,0 +1,56 @@
+"""What a recall's relevance is judged by: raw features of the question, and of each hit.
+
+None of them depends on a weight, a rank or the fusion of a spec, so a value made of them means
+the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HitGrounds:
+    """How one entry meets the question's words, and how much it says.
+
+    `covered` is the rarity of the question's words that stand in it or right beside it, added up;
+    `lexical` its share of the best BM25 score; `words` how many words that count it has.
+    """
+
+    covered: float = 0.0
+    lexical: float = 0.0
+    words: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionGrounds:
+    """How an anchor as a whole meets a question.
+
+    `nearest` is the best cosine, None where no vectors were compared. `rarity` holds the
+    question's words that the anchor has, with their rarity there; None where words do not count.
+    `named` are the words that look like names, `covered` is the most that one entry has of them.
+    """
+
+    entries: int
+    nearest: float | None = None
+    rarity: Mapping[str, float] | None = None
+    words: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    covered: float = 0.0
+
+    @property
+    def unheard(self) -> tuple[str, ...]:
+        """The question's words that no entry has."""
+        return tuple(word for word in self.words if word not in (self.rarity or {}))
+
+    @property
+    def unheard_rarity(self) -> float:
+        """The rarity of a word that no entry has."""
+        return math.log(1 + (self.entries + 0.5) / 0.5)
+
+    @property
+    def total(self) -> float:
+        """The rarity of all words of the question, added up."""
+        return sum((self.rarity or {}).values()) + len(self.unheard) * self.unheard_rarity
