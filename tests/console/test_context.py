@@ -8,6 +8,7 @@ from idetic import Decision, Principal
 from tests.console.conftest import Console, Visit
 from tests.support.console_looks import unreadable
 from tests.support.console_seed import FACT, PREFERENCE
+from tests.support.voices import as_principal
 
 pytestmark = pytest.mark.anyio
 QUESTION = "When do wires to the partner bank leave, and how are findings reported?"
@@ -34,7 +35,8 @@ async def test_in_a_session_it_is_that_sessions_block_and_nothing_was_shown_to_i
     console: Console, visit: Visit
 ) -> None:
     visitor = await visit(await console.house.key())
-    agent = console.house.world.memory
+    # Somebody whom nothing was shown before: the seeded agent has read the fact in a context.
+    agent = as_principal(console.house.world.memory, Principal.agent("newcomer"))
     async with agent.session() as session, session.interaction() as turn:
         await session.observe("The desk is moving to the second floor.")
         await turn.observe("Somebody asks about the partner bank.")

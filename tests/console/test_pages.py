@@ -9,6 +9,7 @@ import pytest
 
 from idetic import Principal
 from idetic.spec.loader import load
+from idetic.spec.retention import RetentionState
 from idetic.store.queue import JobState
 from tests.console.conftest import Console, Visit
 from tests.support.console_looks import unreadable
@@ -66,7 +67,9 @@ async def test_the_overview_counts_and_each_number_leads_to_its_list(
     kept = await states.locator(".bar", has_text="referenced").locator("a").inner_text()
     await states.locator(".bar", has_text="referenced").locator("a").click()
     await visitor.ready()
-    assert await visitor.page.locator(".hit").count() == int(kept) == 2
+    # What two entries were made of is evidence, and as little to be dropped as they are.
+    referenced = seen.states[RetentionState.REFERENCED]
+    assert await visitor.page.locator(".hit").count() == int(kept) == referenced > 2
     await visitor.go("/overview?days=7")
     assert await visitor.page.locator(".chart").first.locator("li").count() == 7
     written = visitor.page.locator("section", has_text="Written").last
@@ -188,7 +191,9 @@ async def test_an_entry_tells_its_whole_story(console: Console, visit: Visit) ->
     assert "A wire transfer above ten thousand" in said, "the canonical words, beside the reference"
     assert "unchanged since" in said
     assert "The bank's own timetable says so" in said
-    assert await visitor.page.locator(".graph rect").count() == 4, "three sources and itself"
+    assert await visitor.page.locator(".graph rect").count() == 6, (
+        "three threads, two sessions' copies, itself"
+    )
     readers = visitor.page.locator("section", has_text="Who read it").last
     assert "agent:explorer" in await readers.inner_text()
     history = await visitor.page.locator("section", has_text="History").last.inner_text()
@@ -196,10 +201,12 @@ async def test_an_entry_tells_its_whole_story(console: Console, visit: Visit) ->
         assert transition in history
     await visitor.page.locator(".graph a").first.click()
     await visitor.ready()
-    assert "The entry went with its scope" in await visitor.text(), "and its history is there"
+    assert FACT in await visitor.text(), "a source is kept as evidence, with its words"
+    became = visitor.page.locator("text=What it became")
     for _ in ("into the session", "into persistent memory"):
-        await visitor.page.click("text=What it became")
-        await visitor.ready()
+        if await became.count():
+            await became.click()
+            await visitor.ready()
     assert visitor.page.url.endswith(str(console.seeded.fact))
 
 

@@ -33,6 +33,7 @@ from tests.support.clock import START, SettableClock
 from tests.support.closer_process import Closers, closers
 from tests.support.databases import copy_of
 from tests.support.servers import TestServer
+from tests.support.voices import another
 
 pytestmark = pytest.mark.anyio
 
@@ -102,9 +103,9 @@ async def tell(db: Idetic, agent: Agent) -> Told:
     world = await make_world(db, agent)
     memory = world.operator
     for said in (("5", "5"), ("5",), ("6", "6")):
-        async with memory.session() as session:
+        async with another(memory).session() as session:
             await threads(session, *map(limit, said))
-    last = await memory.session().__aenter__()
+    last = await another(memory).session().__aenter__()
     await threads(last, limit("6"), Observation("It rained."))
     first = await last.interaction().__aenter__()
     await observe(first, limit("6"), Observation("It rained."), Observation("Fridays are short."))

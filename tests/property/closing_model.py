@@ -9,6 +9,7 @@ from uuid import UUID
 
 from idetic import Claim, Decision, Principal, Tier, Typology, errors
 from idetic.evidence import Relation
+from idetic.model import PrincipalKind
 from tests.property.maturing_model import Maturing, behind, distinct, observed
 from tests.support.memory_model import Noted, Refusal, Scoped, Voice, actor
 
@@ -40,9 +41,15 @@ class Heard:
 class ClosingTenant(Maturing):
     """One anchor whose scopes end."""
 
-    def close(self, who: Principal, scope: UUID) -> None:
-        """Closing a session closes its interactions first; closing twice is fine."""
+    def close(self, who: Principal, scope: UUID) -> Refusal | None:
+        """Closing a session closes its interactions first; closing twice is fine.
+
+        An agent ends what it began, or what stands in a session that it began.
+        """
         scoped = self.scopes[scope]
+        openers = {scoped.by, self.scopes[scoped.session].by}
+        if who.kind is PrincipalKind.AGENT and actor(who) not in openers:
+            return errors.CapabilityRefused
         if not scoped.open:
             self.link(f"{scoped.tier.value}_closed", Decision.NOOP)
         elif scoped.tier is Tier.INTERACTION:
@@ -52,6 +59,7 @@ class ClosingTenant(Maturing):
                 if inner.session == scope and inner.tier is Tier.INTERACTION and inner.open:
                     self._end_interaction(who, inner)
             self._end_session(who, scoped)
+        return None
 
     def recover(self, who: Principal) -> list[UUID]:
         """Close what nobody closed: silent sessions first, then silent interactions of others."""

@@ -34,7 +34,7 @@ from tests.property.maturing_model import counted
 from tests.property.promises import Snapshot, Tail
 from tests.support.chain import Row, genesis_hash, read_chain
 from tests.support.clock import SettableClock
-from tests.support.memory_model import Expected, Link, Noted, Outcome, Refusal, Scoped
+from tests.support.memory_model import Expected, Link, Noted, Outcome, Refusal, Scoped, actor
 
 ANCHORS = (0, 1, 2)
 ADA, BOB, CLEO = map(Principal.operator, ("ada", "bob", "cleo"))
@@ -54,6 +54,11 @@ people = st.sampled_from([ADA, ADA, BOB, CLEO, SCOUT, CLERK])
 picks = st.integers(0, 39)
 # Now and then an entry is asked for in another anchor.
 abroad = st.sampled_from([0] * 8 + [1, 2])
+
+
+def own(who: Principal, key: str | None) -> str | None:
+    """A key as the model knows it: each principal has keys of its own."""
+    return None if key is None else f"{actor(who)} {key}"
 
 
 @dataclass
@@ -148,7 +153,7 @@ class Ground(RuleBasedStateMachine):
 
     def session(self, number: int, who: Principal, known: UUID | None = None) -> Handle:
         session = self.memories[number, who].session(known).__enter__()
-        assert self.models[number].open(session.id, session.id) is None
+        assert self.models[number].open(session.id, session.id, who) is None
         scoped = self.models[number].scopes[session.id]
         return Handle(number, who, session, scoped, self.opening)
 

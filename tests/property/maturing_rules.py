@@ -20,6 +20,7 @@ from tests.property.machine import (
     abroad,
     anchors,
     keys,
+    own,
     people,
     picks,
 )
@@ -45,7 +46,7 @@ class MaturingRules(WritingRules):
         self.write(
             abroad,
             key,
-            lambda: getattr(self.models[abroad], verb)(who, noted.id, reason, key),
+            lambda: getattr(self.models[abroad], verb)(who, noted.id, reason, own(who, key)),
             lambda: getattr(self.memories[abroad, who], verb)(
                 noted.id, reason=reason, idempotency_key=key
             ),
@@ -61,7 +62,7 @@ class MaturingRules(WritingRules):
         self.write(
             abroad,
             key,
-            lambda: self.models[abroad].link_action(action, "rule_promotion", ids, key),
+            lambda: self.models[abroad].link_action(action, "rule_promotion", ids, own(who, key)),
             lambda: self.memories[abroad, who].link_action(
                 action, "rule_promotion", ids, idempotency_key=key
             ),
@@ -120,7 +121,7 @@ class MaturingRules(WritingRules):
         self.write(
             number,
             key,
-            lambda: self.models[number].corroborate(who, _id(noted), source, holds, key),
+            lambda: self.models[number].corroborate(who, _id(noted), source, holds, own(who, key)),
             lambda: self.memories[number, who].corroborate(
                 noted.id, source, holds=holds, idempotency_key=key
             ),
@@ -135,7 +136,7 @@ class MaturingRules(WritingRules):
         receipt = self.write(
             0,
             key,
-            lambda: self.models[0].contradict(_id(noted), ref, not foreign, key),
+            lambda: self.models[0].contradict(_id(noted), ref, not foreign, own(who, key)),
             lambda: self.memories[0, who].contradict(
                 noted.id, Rule(ref), reason="seen otherwise", idempotency_key=key
             ),
@@ -159,7 +160,7 @@ class MaturingRules(WritingRules):
         self.write(
             abroad,
             key,
-            lambda: self.models[abroad].resolve(who, wanted, status, key),
+            lambda: self.models[abroad].resolve(who, wanted, status, own(who, key)),
             lambda: self.memories[abroad, who].resolve(
                 wanted, status, notes="looked at", idempotency_key=key
             ),
@@ -199,7 +200,7 @@ class MaturingRules(WritingRules):
         self.write(
             number,
             key,
-            lambda: model.undo(who, position, key),
+            lambda: model.undo(who, position, own(who, key)),
             lambda: self.memories[number, who].undo(
                 position, reason="a mistake", idempotency_key=key
             ),

@@ -25,6 +25,7 @@ from tests.property.machine import (
     abroad,
     anchors,
     keys,
+    own,
     people,
     picks,
 )
@@ -95,7 +96,7 @@ class WritingRules(Ground):
         model, scope = self.models[within.anchor], interaction.id
         if within.opening != self.opening:
             self.refused(errors.DatabaseClosed, interaction.__enter__)
-        elif refusal := model.open(scope, within.scoped.id):
+        elif refusal := model.open(scope, within.scoped.id, within.who):
             self.refused(refusal, interaction.__enter__)
         else:
             opened = interaction.__enter__()
@@ -112,7 +113,9 @@ class WritingRules(Ground):
 
     def _close(self, handle: Handle) -> None:
         first = len(self.models[handle.anchor].links)
-        self.models[handle.anchor].close(handle.who, handle.scoped.id)
+        if refusal := self.models[handle.anchor].close(handle.who, handle.scoped.id):
+            self.refused(refusal, handle.target.close)
+            return
         closed = handle.target.close()
         handle.closed = True
         self.follow(handle.anchor)
@@ -189,7 +192,9 @@ class WritingRules(Ground):
         self.write(
             place.anchor,
             key,
-            lambda: self.dead(place) or model.observe(place.who, place.scoped, said, key),
+            lambda: self.dead(place) or model.observe(
+                place.who, place.scoped, said, own(place.who, key)
+            ),
             lambda: place.target.observe(
                 seen.text, claim=seen.claim, refs=seen.refs, heard_from=seen.heard_from,
                 idempotency_key=key,
@@ -203,10 +208,12 @@ class WritingRules(Ground):
 
     def _observe_many(self, place: Handle, batch: Sequence[Said], key: str | None) -> None:
         model = self.models[place.anchor]
-        each = list(zip(batch, [key, *[None] * 4], strict=False))
-        call = partial(
-            place.target.observe_many, [self._observation(place.anchor, *one) for one in each]
-        )
+        keyed = [key, *[None] * 4]
+        sent = [self._observation(place.anchor, *one) for one in zip(batch, keyed, strict=False)]
+        call = partial(place.target.observe_many, sent)
+        each = [
+            (said, own(place.who, own_key)) for said, own_key in zip(batch, keyed, strict=False)
+        ]
         # What refuses the call at all refuses its first item.
         first = self.dead(place) or model.observe(place.who, place.scoped, *each[0])
         if not isinstance(first, Expected):
@@ -239,7 +246,7 @@ class WritingRules(Ground):
             key,
             lambda: (
                 (self.dead(place, policy) if place else None)
-                or model.prefer(who, scoped, said, key)
+                or model.prefer(who, scoped, said, own(who, key))
             ),
             lambda: (place.target if place else self.memories[number, who]).prefer(
                 said.text, claim=said.claim, idempotency_key=key

@@ -94,17 +94,33 @@ class Chain:
         """Everything that is wrong with it: every link is checked, not only the ends."""
         found = []
         prev, at = genesis_hash(self.family, self.anchor), None
+        unsaid: list[bytes] = []
         for expected, row in enumerate(self.rows, start=1):
+            own = link_hash(row["prev_hash"], row)
             if row["position"] != expected:
                 found.append(f"position {row['position']} stands where {expected} belongs")
             if row["prev_hash"] != prev:
                 found.append(f"position {row['position']} does not follow the one before")
-            if row["hash"] != link_hash(row["prev_hash"], row):
+            if row["hash"] != own and row["reason"] == "[erased]":
+                unsaid.append(own)
+            elif row["hash"] != own:
                 found.append(f"position {row['position']} was changed")
             if at is not None and row["at"] < at:
                 found.append(f"position {row['position']} is earlier than the one before")
             prev, at = row["hash"], row["at"]
+        if _witness(unsaid) != self._erasures_say():
+            found.append("reasons were emptied, and no erasure says so of just these links")
         return found
+
+    def _erasures_say(self) -> tuple[int, str]:
+        """What the last erasure says is left of the links whose reasons were emptied."""
+        told = [r["detail"]["unsaid"] for r in self.rows if "unsaid" in r["detail"]]
+        return (told[-1]["links"], told[-1]["sha256"]) if told else _witness([])
+
+
+def _witness(unsaid: Sequence[bytes]) -> tuple[int, str]:
+    """How many links lost their reason, and one hash over what is left of them."""
+    return len(unsaid), hashlib.sha256(b"".join(unsaid)).hexdigest()
 
 
 def read_chain(

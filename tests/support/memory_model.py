@@ -220,6 +220,7 @@ class Scoped:
 
     id: UUID
     session: UUID
+    by: str
     opened: datetime
     renewed: datetime
     open: bool = True
@@ -328,12 +329,12 @@ class ModelTenant:
         decision = Decision.ADD if new else Decision.NOOP
         return self.answer(self.link("action_recorded", decision, deed=deed), key, body)
 
-    def open(self, scope: UUID, session: UUID) -> Refusal | None:
+    def open(self, scope: UUID, session: UUID, who: Principal) -> Refusal | None:
         """Opening what is there renews it if it is open; what is closed stays closed."""
         if scope != session and not self.scopes[session].open:
             return errors.ScopeClosed
         known, now = scope in self.scopes, self.clock.now()
-        scoped = self.scopes.setdefault(scope, Scoped(scope, session, now, now))
+        scoped = self.scopes.setdefault(scope, Scoped(scope, session, actor(who), now, now))
         scoped.renewed = now if scoped.open else scoped.renewed
         self.link(f"{scoped.tier.value}_opened", Decision.NOOP if known else Decision.ADD)
         return None

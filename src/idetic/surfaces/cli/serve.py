@@ -246,24 +246,8 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
     kept = os.environ.pop(KEY, None)
     typed = any(_typed(context, name) for name in _SCOPE_OPTIONS)
     if http:
-        if key_file or typed:
-            raise UsageRefused(
-                "Over HTTP each request shows its own key.",
-                remedy="Leave out --key-file, --user, --agent, --anchor and --as.",
-            )
-        from idetic.surfaces.mcp.transports import serve_http
-
-        def announce(address: str) -> None:
-            """Tell where the server listens: as JSON on stdout, or to people on stderr."""
-            if json:
-                output.write(output.as_text({"address": address}) + "\n")
-            else:
-                output.console(stderr=True).print(f"Serving at {address}", soft_wrap=True)
-
-        with_database(
-            dsn,
-            lambda db: serve_http(db, host, port, bound=max_tokens, announce=announce),
-            settings,
+        _serve_mcp_over_http(
+            dsn, host, port, settings, bound=max_tokens, scoped=bool(key_file) or typed, json=json
         )
         return
     key = _key(key_file, kept, typed=typed)
@@ -282,6 +266,36 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
         # there or is a mistake, and a mistake is told before a client waits.
         typed_one = _typed(context, "dsn")
         with_database(dsn, work, settings, opened=not one_user or typed_one)
+
+
+def _serve_mcp_over_http(
+    dsn: str | None,
+    host: str,
+    port: int,
+    settings: Settings,
+    *,
+    bound: int,
+    scoped: bool,
+    json: bool,
+) -> None:
+    """Serve whoever shows a key; a scope that was typed is a mistake."""
+    if scoped:
+        raise UsageRefused(
+            "Over HTTP each request shows its own key.",
+            remedy="Leave out --key-file, --user, --agent, --anchor and --as.",
+        )
+    from idetic.surfaces.mcp.transports import serve_http
+
+    def announce(address: str) -> None:
+        """Tell where the server listens: as JSON on stdout, or to people on stderr."""
+        if json:
+            output.write(output.as_text({"address": address}) + "\n")
+        else:
+            output.console(stderr=True).print(f"Serving at {address}", soft_wrap=True)
+
+    with_database(
+        dsn, lambda db: serve_http(db, host, port, bound=bound, announce=announce), settings
+    )
 
 
 def _prepare_mcp(bound: int) -> None:

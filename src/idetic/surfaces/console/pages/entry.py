@@ -28,16 +28,18 @@ async def build(context: PageContext) -> None:
     )
     memory = await context.memory()
     history = await memory.history(entry_id)
+    # A source that was dropped or kept with its scope says what it went into.
+    became = next((r.detail["into"] for r in reversed(history) if "into" in r.detail), None)
     try:
         entry = await memory.get(entry_id)
     except EntryNotFound as gone:
-        became = history[-1].detail.get("into")
         show("entry.html", gone=gone, became=became, history=history)
         return
     envelope = {name: value for name, value in entry.envelope.items() if name != "claim"}
     show(
         "entry.html",
         gone=None,
+        became=became,
         entry=entry,
         more=as_text(envelope, "Envelope: ") | as_text(entry.provenance, "Provenance: "),
         lanes=Timeline.of(await _related(memory, entry, history), context.now()),
