@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product as product_of
 from typing import Any
 
@@ -26,6 +27,7 @@ from bench.vectors import CachedEmbedder
 from idetic import Idetic
 from idetic.recall import relevance as product
 from idetic.recall.floors import NOTHING_KNOWN, above_floors
+from idetic.recall.hits import Recall
 from idetic.recall.relevance import HIT_FLOOR, QUESTION_FLOOR, Sense, addressed, hit_features
 from idetic.spec.primitives import Floors
 
@@ -175,7 +177,7 @@ def _figures(answers: Sequence[Heard]) -> dict[str, Any]:
     own = [one for one in answers if one.put.own]
     foreign = [one for one in answers if not one.put.own]
     hits = [(hit, true) for one in own for hit, true in one.hits]
-    kept = {id(hit) for one in own for hit in above_floors(FLOORS, one.recall)[0] or ()}
+    kept = {id(hit) for one in own for hit in _above(one)[0] or ()}
     return {
         "questions": len(own),
         "own answered": _share(map(_answered, own)),
@@ -186,7 +188,12 @@ def _figures(answers: Sequence[Heard]) -> dict[str, Any]:
 
 
 def _answered(one: Heard) -> bool:
-    return above_floors(FLOORS, one.recall)[1] != NOTHING_KNOWN
+    return _above(one)[1] != NOTHING_KNOWN
+
+
+def _above(one: Heard) -> tuple[Recall | None, str | None]:
+    """What is left of an answer above the floors that were fitted."""
+    return above_floors(replace(one.recall, floors=FLOORS))
 
 
 def _share(found: Iterable[bool]) -> float:

@@ -12,10 +12,11 @@ from idetic.embed.bge import BgeSmall
 from idetic.library.answers import DONT_KNOW
 from idetic.library.handles import Memory
 from idetic.recall.context import Eviction
-from idetic.recall.floors import GROWN
+from idetic.recall.floors import GROWN, FloorOverride
 from idetic.recall.hits import explain
 from idetic.recall.relevance import HIT_FLOOR, QUESTION_FLOOR
 from idetic.spec.loader import load
+from idetic.spec.primitives import Floors
 from tests.conftest import TestDatabase
 
 pytestmark = pytest.mark.anyio
@@ -85,6 +86,22 @@ async def test_without_floors_the_same_recipe_gets_the_bank(db: Idetic) -> None:
     memory = await told(db, BANK, OFF)
     made = await memory.context("best pizza recipe")
     assert (made.unknown, len(made.included), made.evicted) == (None, len(BANK), ())
+
+
+async def test_floors_of_the_process_hold_whatever_the_spec_says(
+    database: TestDatabase, embedder: BgeSmall
+) -> None:
+    """The spec has none, and the process says that it does not know; and the other way round."""
+    admin, by_process = database.admin_dsn, FloorOverride(**FLOORS)
+    opened = Idetic.open(database.dsn, admin_dsn=admin, embedder=embedder, floors=by_process)
+    async with opened as db:
+        memory = await told(db, BANK, OFF)
+        assert (await memory.context("best pizza recipe")).unknown is not None
+        assert (await memory.recall("best pizza recipe")).floors == Floors(**FLOORS)
+    none = FloorOverride(question=0, hit=0)
+    async with Idetic.open(database.dsn, admin_dsn=admin, embedder=embedder, floors=none) as db:
+        memory = await told(db, BANK, FLOORS)
+        assert (await memory.context("best pizza recipe")).unknown is None
 
 
 async def test_recall_shows_everything_with_both_values(db: Idetic) -> None:

@@ -23,7 +23,9 @@ from idetic.library.reasoner_settings import ReasonerSettings
 from idetic.library.settings import RerankerOff, Settings, flat, keys, settle, variable
 from idetic.library.settings_health import examine_settings
 from idetic.reason import OpenAICompatible
+from idetic.recall.floors import FloorOverride
 from idetic.recall.rerank import RerankerError
+from idetic.spec.primitives import Floors
 from tests.support.docs import DOCS
 
 pytestmark = pytest.mark.anyio
@@ -136,7 +138,7 @@ async def test_a_reasoner_is_made_for_each_run_within_its_caps() -> None:
         assert isinstance(other, OpenAICompatible)
         assert one.meter is not other.meter, "each run may take the same"
         assert (one.meter.caps.calls_per_run, one.meter.caps.money_per_run) == (3, Decimal("0.10"))
-    assert Settings().parts() == {"reasoner": None, "reranker": None, "extractor": None}
+    assert set(Settings().parts().values()) == {None}, "nothing is set"
 
 
 def test_a_key_alone_asks_for_no_reasoner() -> None:
@@ -245,3 +247,13 @@ async def test_sentry_is_told_of_what_nobody_foresaw_and_of_no_text() -> None:
 async def test_a_dsn_of_sentry_that_is_none_is_bad(dsn: str) -> None:
     (_, check) = await examine_settings(settle({}, {"SENTRY_DSN": dsn}, {}), None)
     assert (check.verdict, bool(check.remedy)) == ("bad", True)
+
+
+def test_floors_of_a_process_hold_in_the_place_of_the_specs() -> None:
+    """One that is not set is the spec's."""
+    assert only().parts()["floors"] is None
+    override = only(floors__hit="0.2").parts()["floors"]
+    assert override == FloorOverride(hit=0.2)
+    assert override.over(Floors(question=0.5, hit=0.1)) == Floors(question=0.5, hit=0.2)
+    with pytest.raises(InputError, match=r"floors\.question"):
+        only(floors__question="1.5")

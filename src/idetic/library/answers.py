@@ -100,7 +100,7 @@ async def ask(binding: Binding, question: str) -> Answered:
     found = await engine.recall.recall(
         scope, question, limit=LOOKED_AT, envelope={}, filters=Filters(tiers=[Tier.PERSISTENT])
     )
-    recall, _ = above_floors(spec.retrieval.floors, found)
+    recall, _ = above_floors(found)
     gate = engine.gates.at(Boundary(mode.value))
     crossed = (_crossed(spec, scope, gate, hit) for hit in recall or () if _speaks_to_it(hit))
     evidence = tuple(each for each in crossed if each is not None)[:MOST_EVIDENCE]

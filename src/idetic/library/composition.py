@@ -9,6 +9,7 @@ from idetic.ids import Clock
 from idetic.lifecycle.echoes import echo_check
 from idetic.recall.embedding import EmbeddingRun, Model
 from idetic.recall.engine import RecallEngine
+from idetic.recall.floors import FloorOverride
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Persona
@@ -33,6 +34,7 @@ def compose(  # noqa: PLR0913 - each part by its own name
     reasoner: ReasonerFactory | None,
     *,
     extractor: ExtractorFactory | None = None,
+    floors: FloorOverride | None = None,
     persona: Persona | None = None,
     jobs: Database | None = None,
     embed_inline: bool = False,
@@ -45,7 +47,7 @@ def compose(  # noqa: PLR0913 - each part by its own name
     entries = Entries(database, family)
     embeddings = Embeddings(database, family, extensions.vector)
     recalls = Recalls(database, family, entries, extensions.vector)
-    recall = RecallEngine(spec, recalls, embeddings, model, clock, reranker)
+    recall = RecallEngine(spec, recalls, embeddings, model, clock, reranker, floors)
     gates = Gates(spec)
     echoes = echo_check(spec, entries)
     return Engine(

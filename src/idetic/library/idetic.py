@@ -31,6 +31,7 @@ from idetic.persona.ltm_derivation import Derivation
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.persona_stores import PersonaStores
 from idetic.recall.embedding import PATIENCE, Model
+from idetic.recall.floors import FloorOverride
 from idetic.recall.rerank import Reranker
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.loader import load
@@ -66,10 +67,12 @@ class Idetic:
         reranker: Reranker | None = None,
         reasoner: ReasonerFactory | None = None,
         extractor: ExtractorFactory | None = None,
+        floors: FloorOverride | None = None,
     ):
         self.reranker = reranker
         self.reasoner = reasoner
         self.extractor = extractor
+        self.floors = floors
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
         self.model = Model(embedder)
@@ -93,6 +96,7 @@ class Idetic:
         reranker: Reranker | None = None,
         reasoner: ReasonerFactory | None = None,
         extractor: ExtractorFactory | None = None,
+        floors: FloorOverride | None = None,
     ) -> Self:
         """Say which database; nothing is touched until `async with` or `start()`.
 
@@ -101,7 +105,8 @@ class Idetic:
         `home` is where the embedded server lives; `keep` leaves that server running; `embedder`
         replaces the pinned model; `reranker` serves specs that put one on top; `reasoner` makes the
         reasoner that `memory.consolidate()` may ask, one for each run; `extractor` makes what draws
-        claims out of what was said, in the place of the rules.
+        claims out of what was said, in the place of the rules; `floors` hold in the place of the
+        specs'.
         """
         if dsn is not None and (not isinstance(dsn, str) or not dsn.strip()):
             raise InputError("The DSN is a text such as 'postgresql://user@host/database'.")
@@ -120,6 +125,7 @@ class Idetic:
             reranker,
             reasoner,
             extractor,
+            floors,
         )
 
     async def start(self) -> Self:
@@ -135,7 +141,7 @@ class Idetic:
         It is open as long as this one is, and closing it does nothing.
         """
         dsn, admin_dsn, home, keep = self._arguments
-        parts = (None, self.reranker, self.reasoner, self.extractor)
+        parts = (None, self.reranker, self.reasoner, self.extractor, self.floors)
         other = Idetic(dsn, admin_dsn, home, clock, keep, *parts)
         other.model, other._opened = self.model, self._opened
         other._lent = self._persona_pools
@@ -339,6 +345,7 @@ class Idetic:
             self.reranker,
             self.reasoner,
             extractor=self.extractor,
+            floors=self.floors,
             persona=persona,
             jobs=None if alone else self.database,
             embed_inline=embed_inline,

@@ -101,7 +101,7 @@ class UserMemory:
     async def search(self, question: str, *, limit: int = 5) -> Found:
         """Find what was said and what is known about a question, best first."""
         found = await self.memory.recall(question, limit=limit)
-        kept, unknown = above_floors(self.memory.agent.spec.retrieval.floors, found)
+        kept, unknown = above_floors(found)
         return Found(found, kept.hits if kept else (), unknown)
 
     async def context(self, question: str, *, budget: int | None = None) -> Context:

@@ -15,9 +15,9 @@ from decimal import Decimal
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from pydantic import SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 
 from idetic import telemetry
 from idetic.embed.files import MODEL_VARIABLE
@@ -28,6 +28,7 @@ from idetic.extract.port import Extraction, Extractor, Turn
 from idetic.library.reasoner_settings import ReasonerSettings, SettingsPart
 from idetic.reason.openai_compatible import OpenAICompatible
 from idetic.reason.port import ReasonerUnavailable
+from idetic.recall.floors import FloorOverride
 from idetic.recall.rerank import Reranker, RerankerError
 
 SET = "--set"
@@ -68,6 +69,21 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+Floor = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+
+
+class FloorSettings(SettingsPart):
+    """Below which values this process says that it does not know, whatever its specs say."""
+
+    question: Floor | None = None
+    hit: Floor | None = None
+
+    def override(self) -> FloorOverride | None:
+        """What `Idetic.open` is given; None where nothing is set."""
+        unset = self.question is None and self.hit is None
+        return None if unset else FloorOverride(self.question, self.hit)
+
+
 class Settings(SettingsPart):
     """Everything that may be set about a process that runs memory."""
 
@@ -78,6 +94,7 @@ class Settings(SettingsPart):
     log: LogLevel | None = None
     otel: bool = False
     sentry_dsn: SecretStr | None = None
+    floors: FloorSettings = FloorSettings()
     reasoner: ReasonerSettings = ReasonerSettings()
 
     def at(self, key: str) -> Any:
@@ -94,6 +111,7 @@ class Settings(SettingsPart):
             "reasoner": self.reasoner.factory(),
             "reranker": RerankerOff() if off else None,
             "extractor": self._extractor(),
+            "floors": self.floors.override(),
         }
 
     def _extractor(self) -> ExtractorFactory | None:
@@ -162,6 +180,7 @@ class Parts(TypedDict):
     reasoner: ReasonerFactory | None
     reranker: Reranker | None
     extractor: ExtractorFactory | None
+    floors: FloorOverride | None
 
 
 class RerankerOff:

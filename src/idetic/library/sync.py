@@ -27,6 +27,7 @@ from idetic.persona.identity import Identity
 from idetic.persona.loops import Loop
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
+from idetic.recall.floors import FloorOverride
 from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.verbs.handle import SyncHandle
@@ -269,6 +270,7 @@ def open_sync(
     reranker: Reranker | None = None,
     reasoner: ReasonerFactory | None = None,
     extractor: ExtractorFactory | None = None,
+    floors: FloorOverride | None = None,
 ) -> Iterator[SyncIdetic]:
     """`with open_sync() as db`: as `Idetic.open`, for code without an event loop."""
     target = Idetic.open(
@@ -281,6 +283,7 @@ def open_sync(
         reranker=reranker,
         reasoner=reasoner,
         extractor=extractor,
+        floors=floors,
     )
     with start_blocking_portal() as portal, SyncIdetic(target, portal) as db:
         yield db

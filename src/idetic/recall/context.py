@@ -96,7 +96,7 @@ def assemble(
     """
     ceiling = _ceiling(spec, query, budget)
     found, ranked = recall, _ranked(spec, transient, recall, counter)
-    recall, unknown = above_floors(spec.retrieval.floors, recall)
+    recall, unknown = above_floors(recall)
     recalled = {hit.entry.id for hit in recall or ()}
     dropped = {hit.entry.id for hit in found or ()} - recalled - _present(transient)
     low = [(c, Eviction.BELOW_FLOOR) for c in ranked if c.entry.id in dropped]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from idetic.recall.hits import Recall
 from idetic.spec.primitives import Floors
@@ -16,7 +16,20 @@ NOTHING_KNOWN = "memory holds nothing about this question"
 NOTHING_RELEVANT = "nothing that was recalled helps with this question"
 
 
-def above_floors(floors: Floors, recall: Recall | None) -> tuple[Recall | None, str | None]:
+@dataclass(frozen=True, slots=True)
+class FloorOverride:
+    """Floors of a process in the place of its specs'; None leaves a spec's answer."""
+
+    question: float | None = None
+    hit: float | None = None
+
+    def over(self, floors: Floors) -> Floors:
+        """A spec's floors as they hold in this process."""
+        question = floors.question if self.question is None else self.question
+        return Floors(question=question, hit=floors.hit if self.hit is None else self.hit)
+
+
+def above_floors(recall: Recall | None) -> tuple[Recall | None, str | None]:
     """What of a recall is worth telling, in its order; and if nothing is, why not.
 
     Where memory knows something by the floor of questions, its most relevant hit stays, however
@@ -24,7 +37,7 @@ def above_floors(floors: Floors, recall: Recall | None) -> tuple[Recall | None, 
     """
     if recall is None or not recall.hits:
         return recall, None if recall is None else NOTHING_FOUND
-    grown = min(1.0, recall.considered / GROWN)
+    floors, grown = recall.floors, min(1.0, recall.considered / GROWN)
     if recall.known is not None and recall.known < floors.question * grown:
         return replace(recall, hits=()), NOTHING_KNOWN
     values = [1.0 if hit.relevance is None else hit.relevance for hit in recall.hits]

@@ -10,11 +10,13 @@ from uuid import UUID
 
 from idetic.model import Entry, plain
 from idetic.recall.rerank import WEIGHT
-from idetic.spec.primitives import FusionMethod, Signal
+from idetic.spec.primitives import Floors, FusionMethod, Signal
 from idetic.store.recall_grounds import QuestionGrounds
 from idetic.store.recall_query import Hit, SignalScore
 
 __all__ = ["Hit", "NotUsed", "Recall", "SignalScore", "as_data", "explain"]
+
+NO_FLOORS = Floors()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Recall:
     dates: tuple[str, ...] = ()
     known: float | None = None
     grounds: QuestionGrounds | None = None
+    # Below which prompts and answers leave something out; the hits here are all of them.
+    floors: Floors = NO_FLOORS
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -113,7 +117,8 @@ def _provenance(entry: Entry) -> str:
 
 
 _RECALL = (
-    "query known fusion weights considered candidates pending profile_id at not_used dates grounds"
+    "query known fusion weights considered candidates pending profile_id at not_used dates grounds "
+    "floors"
 ).split()
 _ENTRY = (
     "id body_text speaker tier typology state valid_at invalid_at created_by origin trust refs"

@@ -47,7 +47,7 @@ async def _elsewhere(place: Memory | Session, made: Context, given: Arguments, r
     if place.agent.spec.backend.conversation:
         return ""
     recalled = await place.recall(**given, tiers=[Tier.SESSION, Tier.INTERACTION])
-    found, _ = above_floors(place.agent.spec.retrieval.floors, recalled)
+    found, _ = above_floors(recalled)
     known = {one.entry_id for one in made.included} | {one.entry_id for one in made.evicted}
     shown, text = _fitting(place, [hit for hit in found or () if hit.entry.id not in known], room)
     # Who reads across anchors leaves no receipts, as with `context` itself.
