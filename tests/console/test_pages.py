@@ -24,6 +24,7 @@ PATHS = {
     "entry": "/entries/{fact}",
     "candidate": "/entries/{candidate}",
     "superseded": "/entries/{replaced}",
+    "profile": "/profile",
     "spec": "/spec",
     "missing": "/entries/{action}",
     "nowhere": "/nowhere",
@@ -207,6 +208,24 @@ async def test_an_entry_tells_its_whole_story(console: Console, visit: Visit) ->
         if await became.count():
             await became.click()
             await visitor.ready()
+    assert visitor.page.url.endswith(str(console.seeded.fact))
+
+
+async def test_what_is_known_stands_on_one_page_and_each_leads_to_its_entry(
+    console: Console, visit: Visit
+) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.page.click("nav.menu >> text=What is known")
+    await visitor.ready()
+    known = await console.house.world.operator.profile(budget=100_000)
+    sections = {"Facts": known.facts, "How things are to be done": known.preferences}
+    for title, entries in {**sections, "Not confirmed": known.unconfirmed}.items():
+        notes = visitor.page.locator("section", has_text=title).last.locator(".note")
+        assert await notes.all_inner_texts() == [entry.body_text for entry in entries]
+    assert {FACT, PREFERENCE, CANDIDATE} <= {*await visitor.page.locator(".note").all_inner_texts()}
+    fact = visitor.page.locator(".item", has_text=FACT)
+    await fact.locator("a").click()
+    await visitor.ready()
     assert visitor.page.url.endswith(str(console.seeded.fact))
 
 

@@ -54,11 +54,17 @@ def _both_personas(context: PageContext) -> bool:
     return is_persona(context.spec) and not context.actor
 
 
+def _one_anchor(context: PageContext) -> bool:
+    """Whether this login sees one whole anchor: what is known is known about somebody."""
+    return not context.actor and None not in context.scope.anchor.values()
+
+
 # In the order of the menu. The first that a login has is where it begins.
 PAGES: tuple[ConsolePage, ...] = (
     ConsolePage("/overview", "Overview", "dashboard", overview.build),
     ConsolePage("/explore", "Explorer", "search", explorer.build),
     ConsolePage("/entries/{entry_id}", "Entry", "notes", entry.build, listed=False),
+    ConsolePage("/profile", "What is known", "person", answers.build_profile, who=_one_anchor),
     ConsolePage("/queues", "Queues", "inbox", queues.build),
     ConsolePage("/jobs", "Background work", "work_history", overview.build_jobs, listed=False),
     ConsolePage("/refusals", "Refusals", "block", overview.build_refusals, listed=False),
