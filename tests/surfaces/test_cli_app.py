@@ -47,7 +47,7 @@ def test_the_tree_has_every_command() -> None:
         "keys list", "keys rotate", "keys revoke", "dream", "serve",
         "persona check", "persona close-catalog", "persona import", "mcp",
         "bench", "config show", "export", "import", "adopt", "distribute",
-        "upgrade",
+        "upgrade", "use",
     }  # fmt: skip
 
 
@@ -143,6 +143,22 @@ def test_what_cannot_be_read_is_bad_input_and_names_the_help(
     assert said in ran.err
     assert "What to do: Run `idetic" in ran.err
     assert called(*arguments, "--json").error()["code"] == "usage"
+
+
+def test_all_missing_options_are_told_at_once() -> None:
+    assert "Missing options: --agent, --anchor, --as." in called("recall", "what?").err
+    assert "`idetic use`" in called("recall", "what?").err
+    assert "Missing options: --anchor, --as." in called("recall", "what?", "--agent=a").err
+    assert "Missing option '--as'" in called("list", "--agent", "a", "--anchor", "b=1").err
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("search", "recall"), ("delete", "forget"), ("version", "--version")]
+)
+def test_the_words_of_other_memories_lead_to_the_right_command(typed: str, meant: str) -> None:
+    ran = called(typed, "something")
+    assert ran.code == 2
+    assert f"`idetic {meant}` does that." in ran.err
 
 
 def test_json_after_two_dashes_is_a_word_and_not_the_option() -> None:

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from idetic.library.settings import keys, variable
 from idetic.surfaces.cli.app import app
-from idetic.surfaces.cli.config import SETTINGS, Config, masked
+from idetic.surfaces.cli.config import SETTINGS, Config, load, masked, scope_file
 from tests.surfaces.cli_runner import Ran, called
 
 ORG = str(uuid4())
@@ -242,3 +242,36 @@ def test_without_a_checkout_the_benchmarks_say_where_they_are(
     ran = called("bench")
     assert ran.code == 2
     assert "make bench" in ran.err
+
+
+def test_a_scope_is_said_once_and_is_the_weakest_of_all(here: Path) -> None:
+    assert called("use").out == "No scope is kept.\n"
+    kept = called("use", "--user", 'a"da', "--json").json()
+    assert kept["anchor"] == {"tenant_id": "default", "user_id": 'a"da'}
+    found = shown()
+    assert (found["agent"]["value"], found["agent"]["source"]) == (
+        "assistant_agent", "`idetic use`",
+    )  # fmt: skip
+    assert found["anchor"]["value"] == ["tenant_id=default", 'user_id=a"da']
+    assert Path(kept["file"]).stat().st_mode & 0o777 == 0o600
+    assert shown("--agent", "typed")["agent"]["value"] == "typed"
+    (here / "idetic.toml").write_text(FILE)
+    found = shown()
+    assert found["as"]["value"] == "operator:file"
+    assert found["agent"]["source"] == "the file idetic.toml"
+    assert load(here=False).values == {}, "a server that a client starts reads none of it"
+    (here / "idetic.toml").unlink()
+    assert called("use", "--clear").out == "No scope is kept.\n"
+    assert shown()["agent"]["source"] == "not set"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--anchor", "a=1"), ("--user", "ada", "--agent", "x"), ("--agent", "x", "--as", "nobody")],
+    ids=str,
+)
+def test_half_a_scope_is_refused_and_nothing_is_kept(here: Path, words: tuple[str, ...]) -> None:
+    ran = called("use", *words)
+    assert ran.code == 2
+    assert "What to do:" in ran.err
+    assert not scope_file().exists()

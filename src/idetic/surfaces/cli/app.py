@@ -26,11 +26,13 @@ from idetic.surfaces.cli import (
     serve,
     spec,
     transfer,
+    use,
 )
 from idetic.surfaces.cli.options import examples, help_if_alone
 from idetic.surfaces.cli.verb_group import VerbGroup
 
 NAME = "idetic"
+_SCOPE = ("--agent", "--anchor", "--as")
 
 app = typer.Typer(
     name=NAME,
@@ -53,6 +55,7 @@ _COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "serve": (serve.serve, serve.SERVE),
     "worker": (serve.worker, serve.WORKER),
     "mcp": (serve.mcp, serve.MCP),
+    "use": (use.use, use.USE),
     "doctor": (database.doctor, database.DOCTOR),
     "upgrade": (database.upgrade, database.UPGRADE),
     "distribute": (database.distribute, database.DISTRIBUTE),
@@ -99,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except IdeticError as error:
         return failures.report(error, as_json)
     except typer.TyperException as error:
-        return failures.report(_usage(error), as_json)
+        return failures.report(_usage(error, given), as_json)
     except typer.Abort:
         return failures.report(_input_ended(), as_json)
     except BrokenPipeError:
@@ -160,11 +163,39 @@ def _prepare_streams() -> None:
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-def _usage(error: typer.TyperException) -> IdeticError:
+def _usage(error: typer.TyperException, given: Sequence[str]) -> IdeticError:
     """A refusal of typer's as an error of ours that names the help to read."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else NAME
-    return failures.UsageRefused(error.format_message(), remedy=f"Run `{command} --help`.")
+    remedy = f"Run `{command} --help`."
+    missing = _missing(error, given)
+    if len(missing) < 2:
+        return failures.UsageRefused(error.format_message(), remedy=remedy)
+    if set(_SCOPE) <= set(missing):
+        remedy += " `idetic use` says once whose memory it is."
+    return failures.UsageRefused(f"Missing options: {', '.join(missing)}.", remedy=remedy)
+
+
+def _missing(error: typer.TyperException, given: Sequence[str]) -> list[str]:
+    """Every required option that nothing gives, if that is the error: all of them at once."""
+    context, first = getattr(error, "ctx", None), getattr(error, "param", None)
+    if context is None or type(error).__name__ != "MissingParameter":
+        return []
+    words = {word.partition("=")[0] for word in given}
+    return [
+        option.opts[0]
+        for option in context.command.params
+        if option.required
+        and option.param_type_name == "option"
+        and (
+            option is first
+            or not (
+                words.intersection(option.opts)
+                or context.lookup_default(option.name)
+                or option.resolve_envvar_value(context)
+            )
+        )
+    ]
 
 
 def _input_ended() -> IdeticError:

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from idetic.library.settings import SettledSettings
 
 FILE = "idetic.toml"
+SCOPE_FILE = "scope.toml"
 VARIABLE = "IDETIC_CONFIG"
 # What a file may hold about databases and scopes, and the environment variable that is stronger.
 SETTINGS = {
@@ -60,6 +61,15 @@ class Config:
     values: Mapping[str, Any] = field(default_factory=dict)
     running: Mapping[str, Any] = field(default_factory=dict)
     broken: InputError | None = None
+    # Which of the values `idetic use` has kept.
+    kept: frozenset[str] = frozenset()
+
+    def beyond(self, scope: Config) -> Config:
+        """These settings, and what a weaker file says where they say nothing of a scope."""
+        if {SETTINGS[name] for name in _SCOPE} & self.values.keys():
+            return self
+        values = {**scope.values, **self.values}
+        return replace(self, values=values, kept=frozenset(scope.values))
 
     def defaults(self, command: Any) -> dict[str, Any]:
         """What the file says for a command's options and for all commands below it."""
@@ -76,6 +86,8 @@ class Config:
         return found
 
 
+# A scope is kept as a whole: half of one and half of another would be nobody's.
+_SCOPE = ("agent", "anchor", "as")
 # The file that the command at work has read.
 current: ContextVar[Config] = ContextVar("current", default=Config())  # noqa: B039 - frozen
 
@@ -101,14 +113,40 @@ def load(*, here: bool = True) -> Config:
     Not the one `here` for a server that a client starts in a directory of its choice: somebody
     else's files there must not say into which database a model's notes go.
     """
+    found = _found(here=here)
+    scope = scope_file()
+    return found.beyond(_read(scope)) if here and scope.is_file() else found
+
+
+def _found(*, here: bool) -> Config:
+    """The settings file that counts."""
     named = os.environ.get(VARIABLE)
     if named is not None:
         return _read(Path(named))
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
-    for path in ([Path(FILE)] if here else []) + [home / "idetic" / FILE]:
+    for path in ([Path(FILE)] if here else []) + [_home() / FILE]:
         if path.is_file():
             return _read(path)
     return Config()
+
+
+def _home() -> Path:
+    """Where a user's own files lie."""
+    home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(home).expanduser() / "idetic"
+
+
+def scope_file() -> Path:
+    """Where `idetic use` keeps a scope."""
+    return _home() / SCOPE_FILE
+
+
+def read_scope(path: Path) -> dict[str, Any]:
+    """The scope that a file keeps, by the names of its options; empty without a file."""
+    values = _read(path).values if path.is_file() else {}
+    held = {name: values[SETTINGS[name]] for name in _SCOPE if SETTINGS[name] in values}
+    if "anchor" in held:
+        held["anchor"] = dict(each.split("=", 1) for each in held["anchor"])
+    return held
 
 
 def _read(path: Path) -> Config:
@@ -225,6 +263,7 @@ def _shown(setting: Mapping[str, Any]) -> str:
 def _source(context: typer.Context, name: str, value: Any, path: Path | None) -> str:
     """Where a setting's value comes from, in words."""
     variable = SETTINGS[name]
+    kept = variable in current.get().kept
     # The admin login has no option, hence no source that typer knows: it is told apart below.
     where = context.get_parameter_source("as_" if name == "as" else name)
     told = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
@@ -233,5 +272,5 @@ def _source(context: typer.Context, name: str, value: Any, path: Path | None) ->
     return {
         "COMMANDLINE": f"the option --{name}",
         "ENVIRONMENT": f"the environment variable {variable}",
-        "DEFAULT_MAP": f"the file {path}",
+        "DEFAULT_MAP": "`idetic use`" if kept else f"the file {path}",
     }.get(told, "not set")
