@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import yaml
@@ -143,6 +143,7 @@ class Contexts:
 class _At:
     """A clock that stands still."""
 
+    simulated: ClassVar[bool] = True
     moment: datetime
 
     def now(self) -> datetime:

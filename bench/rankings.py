@@ -46,6 +46,8 @@ _TRIES = 40
 class ConversationClock:
     """A clock that stands where the conversation is: at its message, then at its question."""
 
+    simulated = True
+
     def __init__(self) -> None:
         self.moment = START
 

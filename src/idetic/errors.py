@@ -257,6 +257,15 @@ class Busy(DatabaseError, code="busy"):
     remedy = "Try again; with an idempotency key a repeat is safe."
 
 
+class ClockRefused(DatabaseError, code="clock"):
+    """This clock is far from the database server's."""
+
+    remedy = (
+        "Set the clocks of this machine and of the server right (NTP), then try again; nothing was "
+        "written. A clock that tells another time on purpose says so: `simulated = True`."
+    )
+
+
 # --- audit --------------------------------------------------------------------------------
 
 

@@ -25,6 +25,14 @@ class Clock(Protocol):
         ...
 
 
+def is_simulated(clock: Clock) -> bool:
+    """Whether a clock says of itself that it tells another time than the present, on purpose.
+
+    It does so by an attribute, `simulated = True`; any other is held against the server's.
+    """
+    return getattr(clock, "simulated", False) is True
+
+
 class SystemClock:
     """The machine's clock, in UTC."""
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from idetic import Idetic, Principal, errors
 from idetic.library.handles import Memory
-from idetic.persona.events import Persona
+from idetic.persona.events import EventKind, EventValidation, Persona
 from idetic.persona.views import PersonaView
+from idetic.transfer import import_checks
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.moving import rows_of
-from tests.support.persona import TENANT, remembering, task, thought
+from tests.support.persona import TENANT, pool_of, remembering, task, thought
 
 pytestmark = pytest.mark.anyio
 TEMPLATE = "persona_template"
@@ -84,6 +88,46 @@ async def test_a_log_that_was_changed_in_the_file_is_refused(
     )
     with pytest.raises(errors.ExportRefused):
         await (await governed(there, Persona.ACTOR)).import_from(tmp_path / "it.jsonl")
+
+
+SECRET = "AKIA4QZ7XV2M9LTR8WNB"
+
+
+async def crafted(here: Idetic, path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """An export of the owner's own database, where something came in past the gate."""
+    memory = await remembering(here, derive=False)
+    with monkeypatch.context() as off:
+        off.setattr(EventValidation, "_gated", lambda _, *parts: parts)
+        async with memory.loop("a task") as loop:
+            words = f"The key is {SECRET}." if what == "content" else ""
+            told = {"seen": f"key {SECRET}"} if what == "metadata" else {}
+            await loop.append(EventKind.USER_INPUT, words, metadata=told)
+    if what == "note":
+        store = memory.stores[Persona.ACTOR].store
+        writing = pool_of(memory, Persona.SUBCONSCIOUS)
+        note = replace(store, database=writing)
+        now = datetime.now(UTC)
+        await note.rows("put_note", note_id=uuid4(), ts=now, body=f"Use {SECRET} today.")
+    await (await governed(here, Persona.ACTOR)).export_to(path)
+
+
+@pytest.mark.parametrize("what", ["content", "metadata", "note"])
+async def test_what_no_gate_has_seen_is_not_imported_into_a_log(
+    here: Idetic, there: Idetic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    path = tmp_path / "it.jsonl"
+    await crafted(here, path, monkeypatch, what)
+    target = await governed(there, Persona.ACTOR)
+    with pytest.raises(errors.ExportRefused, match="the ingest gate would remove") as refused:
+        await target.import_from(path)
+    assert SECRET not in str(refused.value.detail)
+
+    # The control: without the look into the log it comes in.
+    async def unseen(*_: object) -> list[object]:
+        return []
+
+    monkeypatch.setattr(import_checks, "_ungated_events", unseen)
+    await target.import_from(path)
 
 
 async def test_one_persona_is_no_other(here: Idetic, there: Idetic, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 class SettableClock:
     """Says what it is told; it never moves by itself."""
 
+    simulated = True
+
     def __init__(self, moment: datetime = START) -> None:
         self.moment = moment
 

@@ -13,8 +13,9 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import END, START, StateGraph
 
-from idetic import errors
+from idetic import Principal, errors
 from idetic.store.checkpoints import Checkpoints
+from idetic.surfaces import langgraph
 from idetic.surfaces.langgraph import open_saver, prune, thread
 from tests.surfaces.conftest import Frameworks
 
@@ -117,21 +118,56 @@ async def history(saver: AsyncPostgresSaver, config: Any) -> int:
 
 async def test_silent_threads_are_pruned(lone_frameworks: Frameworks) -> None:
     lone_frameworks.clock.moment = datetime.now(UTC)
+    keeper = lone_frameworks.bind(Principal.maintenance("keeper"))
     old, new = (thread(lone_frameworks.memory(), name) for name in ("old", "new"))
     async with open_saver(lone_frameworks.db) as saver:
         graph = counting(saver)
         await graph.ainvoke({"n": 0}, old)
         assert await history(saver, old) == 5
-        none = await prune(lone_frameworks.db, saver, silent_for=timedelta(hours=1))
-        assert none == []
+        assert await prune(keeper, saver, silent_for=timedelta(hours=1)) == []
         lone_frameworks.clock.moment = datetime.now(UTC)
         await graph.ainvoke({"n": 0}, new)
-        pruned = await prune(lone_frameworks.db, saver, silent_for=timedelta(0))
+        pruned = await prune(keeper, saver, silent_for=timedelta(0))
         assert pruned == [old["configurable"]["thread_id"]]
         assert await history(saver, old) == 1, "where it stands is kept"
         assert (await graph.aget_state(old)).values == {"n": 3}
         assert await history(saver, new) == 5
-        await prune(lone_frameworks.db, saver, silent_for=timedelta(0), strategy="delete")
+        await prune(keeper, saver, silent_for=timedelta(0), strategy="delete")
         assert await history(saver, old) == 0
         with pytest.raises(errors.InputError):
-            await prune(lone_frameworks.db, saver, silent_for=timedelta(days=-1))
+            await prune(keeper, saver, silent_for=timedelta(days=-1))
+
+
+@pytest.fixture
+async def others(lone_frameworks: Frameworks) -> AsyncIterator[tuple[AsyncPostgresSaver, Any]]:
+    """A saver, and a silent thread of a tenant whom nobody here is bound to."""
+    theirs = thread(lone_frameworks.memory("zeta"), "1")
+    async with open_saver(lone_frameworks.db) as saver:
+        await counting(saver).ainvoke({"n": 0}, theirs)
+        lone_frameworks.clock.moment = datetime.now(UTC)
+        yield saver, theirs
+
+
+async def test_nobody_prunes_anothers_threads(
+    lone_frameworks: Frameworks, others: tuple[AsyncPostgresSaver, Any]
+) -> None:
+    saver, theirs = others
+    for tenant, space in (("acme", "support"), ("zet", "support"), ("zeta", "suppor")):
+        keeper = lone_frameworks.bind(Principal.maintenance("keeper"), tenant, space)
+        assert await prune(keeper, saver, silent_for=timedelta(0), strategy="delete") == []
+    own = lone_frameworks.memory("zeta")
+    with pytest.raises(errors.CapabilityRefused, match="may not maintain"):
+        await prune(own, saver, silent_for=timedelta(0), strategy="delete")
+    assert await history(saver, theirs) == 5
+
+
+async def test_control_without_a_scope_they_go(
+    lone_frameworks: Frameworks,
+    others: tuple[AsyncPostgresSaver, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    saver, theirs = others
+    monkeypatch.setattr(langgraph, "thread_prefix", lambda _: "")
+    keeper = lone_frameworks.bind(Principal.maintenance("keeper"))
+    await prune(keeper, saver, silent_for=timedelta(0), strategy="delete")
+    assert await history(saver, theirs) == 0

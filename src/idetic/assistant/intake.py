@@ -163,7 +163,7 @@ async def _record(stores: PersonaStores, drafts: Sequence[EventDraft]) -> set[UU
     # Past the ingest gate before the anchor is held: of a long text that takes its time.
     checked = await stores.validation.events(drafts, uuid7, now)
     try:
-        async with stores.store.hold(now) as held:
+        async with stores.store.hold(stores.common.clock) as held:
             rows = await held.events([event.id for event in checked])
             known = {event.id: event for event in map(stores.event, rows)}
             events = await _placed(stores, held, checked, known)

@@ -57,6 +57,7 @@ class Curation:
         `changes` names the table and row whose content they change: memory that refers to it, or
         restates it, is looked at again by a job that commits with the change.
         """
+        await self.host.database.check_clock(self.host.clock)
         curator = Principal.operator("curator")
         scope = Scope(f"@{self.context}", {self.tenant_key: tenant}, curator)
         given = {self.tenant_key: tenant, "at": self.host.clock.now(), **values}

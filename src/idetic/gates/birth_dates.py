@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from idetic.gates.first_look import BIRTH_PIECES, holds
 from idetic.gates.redaction import Detection
 
 _MONTH = (
@@ -65,21 +66,12 @@ _CALLED = re.compile(
     r"patient's)){0,2} ?(?:date of birth|birth ?date|birth ?day|dob(?![a-z]))",
     re.IGNORECASE,
 )
-_PIECES = (
-    *("birth", "born", "dob", "d.o.b", "d/o/b", "b.", "geb", "naissance", "ne le", "nee le"),
-    *("nacim", "nacid", "nacio", "cumple", "nascita", "nato", "nata", "compleanno", "nascim"),
-    *("nascid", "nasceu", "geboor", "urodz", "fodel", "fodd", "fods", "føds", "født", "synty"),
-    *("dogum", "рожд", "родил", "出生", "生年", "생년", "الميلاد"),
-)
+_PIECES = (*BIRTH_PIECES, "føds", "født", "рожд", "родил", "出生", "生年", "생년", "الميلاد")
 
 
 def birth_dates(text: str) -> Iterator[Detection]:
     """Dates that are called somebody's birth."""
-    low = text.lower()
-    for piece in _PIECES:
-        if piece in low:
-            break
-    else:
+    if not holds(text.lower(), _PIECES):
         return
     for pattern in (_BIRTH, _BIRTHDAY, _CALLED):
         for found in pattern.finditer(text):

@@ -28,9 +28,10 @@ from detect_secrets.plugins.stripe import StripeDetector
 from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
+from idetic.gates.first_look import HANDED_OVER, SECRET_LABEL, TOKEN
 from idetic.gates.labelled_secrets import handed_over, labelled_secrets
 from idetic.gates.random_keys import random_looking
-from idetic.gates.redaction import SECRET, Detection, Recogniser, each, when
+from idetic.gates.redaction import SECRET, Detection, Recogniser, each, signed, when
 
 # --- tokens -------------------------------------------------------------------------------
 
@@ -150,7 +151,7 @@ _ARMOURED = re.compile(
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: ?[0-9a-fA-F]+|\Z)", re.DOTALL)
 
-SECRETS: tuple[Recogniser, ...] = (
+_TOKENS: tuple[Recogniser, ...] = (
     when(("PRIVATE KEY",), each(_ARMOURED, SECRET)),
     when(("PuTTY-User-Key-File",), each(_PUTTY, SECRET)),
     when(("AKIA", "ASIA", "A3T", "ABIA", "ACCA"), _whole(_KEY_ID)),
@@ -171,7 +172,9 @@ SECRETS: tuple[Recogniser, ...] = (
     when(("AC", "SK"), each(_TWILIO, SECRET)),
     when((".",), _whole(*DiscordBotTokenDetector.denylist)),
     when(_NEWER_PIECES, each(_NEWER, SECRET)),
-    labelled_secrets,
-    handed_over,
-    random_looking,
+)
+SECRETS: tuple[Recogniser, ...] = (
+    *signed(TOKEN, *_TOKENS, random_looking),
+    *signed(SECRET_LABEL, labelled_secrets),
+    *signed(HANDED_OVER, handed_over),
 )

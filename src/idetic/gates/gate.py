@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idetic.gates.redaction import PLACEHOLDER, Detection, Recogniser, folded, redact
+from idetic.gates.redaction import PLACEHOLDER, Recogniser, redact
 from idetic.model import Claim
 from idetic.spec.identifiers import DeclaredIdentifiers, IdentifierLookup
 from idetic.spec.memory_spec import MemorySpec
@@ -200,23 +200,9 @@ class _EnvelopeGate:
 
     def _text(self, label: str, value: str) -> str:
         """One text of an envelope as it may cross; what was removed is counted."""
-        before = f"{folded(label).text}: " if label else ""
-        result, found = redact(value, [_after(before, one) for one in self._recognisers])
+        result, found = redact(value, self._recognisers, label)
         self.counts.update(found)
         return result
-
-
-def _after(before: str, recogniser: Recogniser) -> Recogniser:
-    """A recogniser that reads the key before the value: `{"password": …}` says what it holds."""
-
-    def detect(text: str) -> Iterator[Detection]:
-        """Detect in key and value together, and keep what lies in the value."""
-        for one in recogniser(before + text):
-            if one.end > len(before):
-                start = max(0, one.start - len(before))
-                yield one._replace(start=start, end=one.end - len(before))
-
-    return detect
 
 
 class Gates:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from detect_secrets.plugins.keyword import DENYLIST
 
+from idetic.gates.first_look import CODES, LABEL_PIECES, PHRASES, SCHEMES, holds
 from idetic.gates.redaction import SECRET, Detection, folded
 
 _PASSWORDS = (
@@ -58,30 +59,9 @@ _LABELLED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _PIECES = (
-    *("pass", "pwd", "pw", "psd", "key", "secret", "token", "credential", "wort", "contrasena"),
-    *(
-        "senha",
-        "wachtwoord",
-        "haslo",
-        "hasło",
-        "clave",
-        "parol",
-        "losenord",
-        "adgangskode",
-        "salasana",
-    ),
-    *("heslo", "jelszo", "sifre", "khau", "sandi", "lozinka", "sess", "sid", "cookie", "κωδικ"),
-    *("密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "парол", "סיסמה"),
-    *(
-        "كلمة",
-        folded("पासवर्ड").text,
-        folded("รหัสผ่าน").text,
-        "passord",
-        "parool",
-        "mnemonic",
-        "phrase",
-        " words",
-    ),
+    *LABEL_PIECES,
+    *("hasło", "κωδικ", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호"),
+    *("парол", "סיסמה", "كلمة", folded("पासवर्ड").text, folded("รหัสผ่าน").text),
 )
 
 # `secret_name`, `token_count`: about a secret, not one.
@@ -126,9 +106,9 @@ _ENDINGS = frozenset("s word words wd code phrase et en n t ul mi ni".split())
 def labelled_secrets(text: str) -> Iterator[Detection]:
     """Values that the words before them call a secret."""
     low = text.lower()
-    if any(piece in low for piece in _PIECES):
+    if holds(low, _PIECES):
         yield from filter(None, map(_labelled, _LABELLED.finditer(text)))
-        if "phrase" in low or "words" in low or "mnemonic" in low:
+        if holds(low, PHRASES):
             yield from _phrases(text)
 
 
@@ -266,7 +246,7 @@ _CODE = re.compile(
 def handed_over(text: str) -> Iterator[Detection]:
     """Values after an authorization scheme, a command's option, or the name of a code."""
     low = text.lower()
-    if any(piece in low for piece in ("bearer ", "basic ", "token ")):
+    if holds(low, SCHEMES):
         for found in _HEADER.finditer(text):
             if mixed(found["value"]):
                 yield Detection(*found.span("value"), SECRET)
@@ -274,6 +254,6 @@ def handed_over(text: str) -> Iterator[Detection]:
         for found in _OPTION.finditer(text):
             if not ELSEWHERE.fullmatch(found["value"]):
                 yield Detection(*found.span("value"), SECRET)
-    if any(piece in low for piece in ("pin", "otp", "cvv", "cvc")):
+    if holds(low, CODES):
         for found in _CODE.finditer(text):
             yield Detection(*found.span("value"), SECRET)

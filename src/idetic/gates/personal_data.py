@@ -8,6 +8,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_network
 from itertools import count
 
 from idetic.gates.birth_dates import birth_dates
+from idetic.gates.first_look import ADDRESS_LABEL, AT, BIRTH, DIGIT, STREET, TAX_CODE
 from idetic.gates.person_numbers import (
     cards,
     ibans,
@@ -18,7 +19,7 @@ from idetic.gates.person_numbers import (
 )
 from idetic.gates.phones import phones
 from idetic.gates.postal_addresses import labelled_addresses, written_addresses
-from idetic.gates.redaction import Detection, Recogniser, each
+from idetic.gates.redaction import Detection, Recogniser, each, signed
 
 # --- e-mail -------------------------------------------------------------------------------
 
@@ -114,5 +115,11 @@ def personal_data(regions: tuple[str, ...]) -> tuple[Recogniser, ...]:
             yield from national_ids(text, run)
             yield from phones(text, run, regions, looked_up)
 
-    found = (emails, ibans, numbers, tax_codes, addresses)
-    return (*found, birth_dates, written_addresses, labelled_addresses)
+    return (
+        *signed(AT, emails),
+        *signed(DIGIT, ibans, numbers, addresses),
+        *signed(TAX_CODE, tax_codes),
+        *signed(BIRTH, birth_dates),
+        *signed(STREET, written_addresses),
+        *signed(ADDRESS_LABEL, labelled_addresses),
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from idetic.gates.first_look import ADDRESS_PIECES, holds
 from idetic.gates.redaction import Detection
 
 # --- written as an address is written -----------------------------------------------------
@@ -203,9 +204,6 @@ _STREET = re.compile(
     re.IGNORECASE,
 )
 _SOMEWHERE = re.compile(r"(?=[^\n]{0,60}\d)(?=[^\n]{0,60}[A-Z][a-z])[A-Z0-9]")
-_PIECES = tuple(
-    "addr anschrift adres direcc indirizzo endereco live living resid wohn domicil".split()
-)
 # Chinese, Japanese, Korean and Russian: the rest of the line, if it has a number.
 _WHOLE_LINE = re.compile(
     r"(?:住所|地址|주소|адрес(?:\s+(?:доставки|проживания))?)[は是은는]?\s?[:=]?\s?"
@@ -218,11 +216,11 @@ _WHOLE_LINE_PIECES = ("住所", "地址", "주소", "адрес")
 def labelled_addresses(text: str) -> Iterator[Detection]:
     """Addresses that are called so, in whatever spelling."""
     low = text.lower()
-    if any(piece in low for piece in _PIECES):
+    if holds(low, ADDRESS_PIECES):
         for label in _LABEL.finditer(text):
             if span := _address(text, label):
                 yield span
-    if any(piece in low for piece in _WHOLE_LINE_PIECES):
+    if holds(low, _WHOLE_LINE_PIECES):
         for found in _WHOLE_LINE.finditer(text):
             yield Detection(*found.span("line"), "address")
 

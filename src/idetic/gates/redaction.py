@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+from idetic.gates.first_look import signs
+
 SECRET = "secret"  # noqa: S105 - the name of a kind
 IDENTIFIER = "[identifier]"
 # Any kind a recogniser may name, so that an adapter's placeholders are known as well.
@@ -49,6 +51,22 @@ class Recogniser(Protocol):
         ...
 
 
+class Signed(NamedTuple):
+    """A recogniser that finds nothing in a text without one of some signs (`first_look`)."""
+
+    needs: int
+    recogniser: Recogniser
+
+    def __call__(self, text: str, /) -> Iterable[Detection]:
+        """Ask the recogniser, whatever the text shows."""
+        return self.recogniser(text)
+
+
+def signed(needs: int, *recognisers: Recogniser) -> tuple[Recogniser, ...]:
+    """Recognisers that all need one of the same signs."""
+    return tuple(Signed(needs, one) for one in recognisers)
+
+
 def when(pieces: tuple[str, ...], recogniser: Recogniser) -> Recogniser:
     """A recogniser that is only asked when one of these pieces is in the text, as written here.
 
@@ -71,8 +89,12 @@ def each(pattern: re.Pattern[str], kind: str) -> Recogniser:
     return lambda text: (Detection(*found.span(), kind) for found in pattern.finditer(text))
 
 
-def redact(text: str, recognisers: Sequence[Recogniser]) -> tuple[str, Counter[str]]:
+def redact(
+    text: str, recognisers: Sequence[Recogniser], label: str = ""
+) -> tuple[str, Counter[str]]:
     """The text without what the recognisers detect, and how much of each kind that was.
+
+    `label` is read before the text and never removed: `{"password": …}` says what it holds.
 
     What is left beside a placeholder is looked at again, alone: that is how the next reader
     would see it. So a second pass detects nothing, whatever the recognisers do at their edges.
@@ -81,9 +103,10 @@ def redact(text: str, recognisers: Sequence[Recogniser]) -> tuple[str, Counter[s
     counts: Counter[str] = Counter()
     done: list[str] = []
     waiting = _cut(text, [(*found.span(), found[0]) for found in PLACEHOLDER.finditer(text)])
+    before = f"{folded(label).text}: " if label else ""
     while waiting:
         piece, settled = waiting.pop()
-        detections = [] if settled or not piece else _detect(piece, recognisers)
+        detections = [] if settled or not piece else _detect(piece, recognisers, before)
         if not detections:
             done.append(piece)
             continue
@@ -103,10 +126,24 @@ def _cut(text: str, holes: Sequence[tuple[int, int, str]]) -> list[tuple[str, bo
     return pieces[::-1]
 
 
-def _detect(piece: str, recognisers: Sequence[Recogniser]) -> list[Detection]:
+def _detect(piece: str, recognisers: Sequence[Recogniser], before: str) -> list[Detection]:
     """What the recognisers find in the folded text, as stretches of the original, merged."""
     seen = folded(piece)
-    found = [one for recognise in recognisers for one in recognise(seen.text)]
+    text = before + seen.text
+    shown = signs(text)
+    found: list[Detection] = []
+    for recognise in recognisers:
+        if not isinstance(recognise, Signed):
+            found += recognise(text)
+        elif recognise.needs & shown:
+            found += recognise.recogniser(text)
+    if before:
+        start = len(before)
+        found = [
+            one._replace(start=max(0, one.start - start), end=one.end - start)
+            for one in found
+            if one.end > start
+        ]
     return _merged(map(seen.original, found)) if found else []
 
 

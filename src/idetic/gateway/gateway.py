@@ -147,6 +147,7 @@ class Gateway:
         refuses with an error that undoes the transaction, so the refusal itself is recorded by a
         second attempt that asks the guard before it writes.
         """
+        await self.database.check_clock(self.clock)
         receipts: list[Receipt] = []
         careful = False
         while items and not receipts:
@@ -237,6 +238,7 @@ class Gateway:
         self, scope: Scope, function: str, call: Mapping[str, Any], key: str | None = None
     ) -> Receipt:
         """BoundStatement another writing function of the family: one call, one receipt."""
+        await self.database.check_clock(self.clock)
         once, receipt_id = IdempotencyKey.of(scope, key, call), uuid7_text()
         actor = {"kind": scope.principal.kind.value, "name": scope.principal.name}
         asked = {**call, "actor": actor, "at": self.clock.now().isoformat(), "receipt": receipt_id}

@@ -14,7 +14,14 @@ from anyio import Lock, to_thread
 from idetic.context import shipped_contexts
 from idetic.embed.port import Embedder
 from idetic.engine import Engine, ExtractorFactory, ReasonerFactory
-from idetic.errors import DatabaseClosed, ExportRefused, InputError, SpecChanged, SpecNotFound
+from idetic.errors import (
+    DatabaseClosed,
+    ExportRefused,
+    IdeticError,
+    InputError,
+    SpecChanged,
+    SpecNotFound,
+)
 from idetic.ids import Clock, SystemClock
 from idetic.library.composition import compose
 from idetic.library.distribution import distribute, stay_distributed
@@ -102,7 +109,8 @@ class Idetic:
 
         `dsn` is a login that may become `idetic_app` and that row-level security binds;
         `admin_dsn` one that may create roles and schemas, for whatever administers;
-        `home` is where the embedded server lives; `keep` leaves that server running; `embedder`
+        `home` is where the embedded server lives; `keep` leaves that server running; `clock` is
+        where now comes from: one that is far from the server's says `simulated = True`; `embedder`
         replaces the pinned model; `reranker` serves specs that put one on top; `reasoner` makes the
         reasoner that `memory.consolidate()` may ask, one for each run; `extractor` makes what draws
         claims out of what was said, in the place of the rules; `floors` hold in the place of the
@@ -133,6 +141,12 @@ class Idetic:
         if self._opened is None:
             dsn, admin_dsn, home, keep = self._arguments
             self._opened = await open_database(dsn, admin_dsn, home=home, keep=keep)
+            try:
+                await self.database.check_clock(self.clock)
+            except IdeticError:
+                await self.close()
+                self._opened = None
+                raise
         return self
 
     def under(self, clock: Clock) -> Idetic:

@@ -77,6 +77,7 @@ async def leave_note(own: PersonaStores, actors: PersonaStores, text: str) -> Op
             gate.know(known)
     if gate.carried:
         raise NoteRefused
+    await own.store.database.check_clock(own.common.clock)
     note = OperationalNote(uuid7(), own.common.clock.now(), passed.text)
     await actors.store.rows("put_note", note_id=note.id, ts=note.ts, body=note.text)
     return note

@@ -143,7 +143,7 @@ class PersonaStores:
     async def record(self, events: Sequence[Event]) -> list[Event]:
         """Write events in one transaction, each with the long-term entry that can be derived."""
         items = self.items(events)
-        recorded = await self.store.record(self.common.clock.now(), self.common.version, items)
+        recorded = await self.store.record(self.common.clock, self.common.version, items)
         return [
             replace(event, position=where.position, digest=where.digest, ts=where.ts)
             for event, where in zip(events, recorded, strict=True)
@@ -159,7 +159,7 @@ class PersonaStores:
 
         An entry of an older derivation is replaced; what was erased meanwhile stays erased.
         """
-        async with self.store.hold(self.common.clock.now()) as held:
+        async with self.store.hold(self.common.clock) as held:
             ids = [step.event for step in made if step.event is not None]
             emptied, known = await held.emptied(ids), await held.mirrors(ids)
             wanted = [
@@ -179,7 +179,7 @@ class PersonaStores:
         its entry writes this one again.
         """
         deriver = self.common.deriver
-        async with self.store.hold(self.common.clock.now()) as held:
+        async with self.store.hold(self.common.clock) as held:
             events = [self.event(row) for row in await held.loop(loop_id)]
             if not events:
                 return

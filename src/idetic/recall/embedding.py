@@ -204,7 +204,7 @@ class EmbeddingRun:
             )
         switched = await self.embeddings.active(scope) != profile_id
         if switched:
-            await self.embeddings.activate(scope, profile_id, self.clock.now())
+            await self.embeddings.activate(scope, profile_id, self.clock)
         return Embedded(profile_id, done, 0, switched)
 
     def _across(self, scope: Scope) -> Scope:
@@ -346,7 +346,7 @@ class EmbeddingRun:
             return profile_id
         active = await self.embeddings.active(scope)
         if active is None:
-            await self.embeddings.activate(scope, profile_id, self.clock.now())
+            await self.embeddings.activate(scope, profile_id, self.clock)
         return active or profile_id
 
     async def _profile(self) -> UUID:

@@ -341,6 +341,7 @@ class Anchors:
     @asynccontextmanager
     async def look(self, scope: Scope) -> AsyncIterator[AnchorTransaction]:
         """The anchor for those who only want to know: nothing is locked."""
+        await self.database.check_clock(self.clock)
         async with self.database.transaction(scope) as run:
             now = self.clock.now()
             yield AnchorTransaction(self.family, self.entries, self.extensions, scope, run, now)

@@ -47,9 +47,10 @@ class Checkpoints:
             return False
         return bool(held is not None and held >= newest)
 
-    async def silent_since(self, moment: datetime) -> list[str]:
-        """The threads of which nothing was saved since a moment."""
-        return [thread for (thread,) in await self._ask("silent", {"moment": moment})]
+    async def silent_since(self, moment: datetime, prefix: str) -> list[str]:
+        """The threads of one scope of which nothing was saved since a moment."""
+        asked = {"moment": moment, "prefix": prefix}
+        return [thread for (thread,) in await self._ask("silent", asked)]
 
     async def _ask(self, query: str, values: Values) -> Rows:
         """The rows of one query over the framework's tables, asked as the application."""

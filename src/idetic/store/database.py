@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,11 +21,13 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import scalar_row
 
 from idetic.errors import DatabaseClosed, DatabaseUnavailable
+from idetic.ids import Clock
 from idetic.model import Scope
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.driver import Rows, is_moving, send, translated
 from idetic.store.live_pool import LivePool, Pooled
+from idetic.store.server_time import ServerTime
 from idetic.store.templates import BoundStatement, Statement, Values, raw
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
@@ -33,6 +36,7 @@ APP_ROLE = "idetic_app"
 _BEGIN = BoundStatement(Statement("BEGIN"))
 _BEGIN_SNAPSHOT = BoundStatement(Statement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
 _COMMIT = BoundStatement(Statement("COMMIT"))
+_NOW = BoundStatement(Statement("SELECT clock_timestamp()"))
 _ROLLBACK = BoundStatement(Statement("ROLLBACK"))
 _NOTHING: Values = {}
 _MOST_SURPRISES = 12
@@ -82,6 +86,7 @@ class Database:
         self.role = role
         self.closed = False
         self.citus = False
+        self._time = ServerTime(self._now)
         # How many exports of each tenant are under way.
         self.exports: Counter[str] = Counter()
         # What each connection has prepared, and how often its server thought otherwise.
@@ -112,6 +117,19 @@ class Database:
         """Give the connections back. Closing twice is fine."""
         self.closed = True
         await self._pool.close()
+
+    async def check_clock(self, clock: Clock) -> None:
+        """Refuse a clock that is far from the server's; whatever dates a write is checked first.
+
+        Not while a connection is lent: where the server is asked, it is through another one.
+        """
+        await self._time.check(clock)
+
+    async def _now(self) -> datetime:
+        """What the server's clock says."""
+        ((now,),) = await self.run_all(None, [_NOW])
+        moment: datetime = now
+        return moment
 
     async def run(
         self,

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.ids import uuid7
+from idetic.ids import Clock, uuid7
 from idetic.model import Place, Principal, Scope, Tier, Typology
 from idetic.store import scope as scoping
 from idetic.store import templates
@@ -92,9 +92,11 @@ class Embeddings:
         rows = await self.database.run_all(scope, [active(self.family, scope)])
         return rows[0][0] if rows else None
 
-    async def activate(self, scope: Scope, profile_id: UUID, at: datetime) -> None:
+    async def activate(self, scope: Scope, profile_id: UUID, clock: Clock) -> None:
         """Switch the tenant's recalls to a profile."""
-        await self.database.run_all(scope, [activation(self.family, scope, profile_id, at)])
+        await self.database.check_clock(clock)
+        bound = activation(self.family, scope, profile_id, clock.now())
+        await self.database.run_all(scope, [bound])
 
     async def pending(
         self,

@@ -70,6 +70,7 @@ async def _printed(
     anchors: Anchors, scope: Scope, within: AbstractAsyncContextManager[Transaction]
 ) -> AsyncIterator[AnchorTransaction]:
     """An anchor's transaction in which rows print alike on every server."""
+    await anchors.database.check_clock(anchors.clock)
     async with within as run:
         await run.set(_PRINTED)
         now = anchors.clock.now()

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from idetic.ids import Clock
 from idetic.model import Scope
 from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction
@@ -125,18 +126,21 @@ class LogStore:
         return [row[0] for row in await self.rows(query, **values)]
 
     @asynccontextmanager
-    async def hold(self, now: datetime) -> AsyncIterator[HeldLog]:
+    async def hold(self, clock: Clock) -> AsyncIterator[HeldLog]:
         """The anchor, locked until the block ends."""
+        await self.database.check_clock(clock)
         async with self.database.transaction(self.scope) as run:
+            now = clock.now()
             held = HeldLog(self.family, self.entries, self.extensions, self.scope, run, now)
             await held.lock()
             yield held
 
     async def record(
-        self, at: datetime, version: int, events: Sequence[Mapping[str, Any]]
+        self, clock: Clock, version: int, events: Sequence[Mapping[str, Any]]
     ) -> list[Recorded]:
         """Write events in one transaction, or find them written already."""
-        recording = _recording(self.scope, at, version, events)
+        await self.database.check_clock(clock)
+        recording = _recording(self.scope, clock.now(), version, events)
         return [_recorded(row) for row in await self.rows("record", **recording)]
 
     async def said(self) -> AsyncIterator[str]:

@@ -34,12 +34,14 @@ from langgraph.store.base import (
 from idetic.errors import InputError
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
+from idetic.model import Capability
 from idetic.store.checkpoints import CheckpointPool, Checkpoints
 from idetic.store.threads import thread_prefix
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Put, StoredDocument
 from idetic.surfaces.shelf import Shelf
 from idetic.surfaces.sweeper import Sweeper
+from idetic.verbs.authorization import require, require_whole_anchor
 from idetic.verbs.handle import SyncHandle
 
 Found = tuple[StoredDocument, float | None]
@@ -300,22 +302,26 @@ def thread(memory: Memory, thread_id: str) -> RunnableConfig:
 
 
 async def prune(
-    db: Idetic,
+    memory: Memory,
     saver: AsyncPostgresSaver,
     *,
     silent_for: timedelta,
     strategy: Literal["delete", "keep_latest"] = "keep_latest",
-    schema: str = SCHEMA,
 ) -> list[str]:
-    """Prune the threads of which nothing was saved for so long; says which.
+    """Prune the threads of a scope of which nothing was saved for so long; says which.
 
-    `keep_latest` leaves each thread where it stands and takes the steps that led there; `delete`
-    takes the thread.
+    `memory` is bound for maintenance, and no thread beyond its scope is looked at. `keep_latest`
+    leaves each thread where it stands and takes the steps that led there; `delete` takes the
+    thread.
     """
+    engine, scope = memory.agent.engine, memory.scope
+    require(engine.spec, scope, Capability.MAINTAIN)
+    require_whole_anchor(scope)
     if silent_for < timedelta(0):
         raise InputError("silent_for is not negative.")
-    moment = db.clock.now() - silent_for
-    threads = await Checkpoints(db.database, schema).silent_since(moment)
+    moment = engine.clock.now() - silent_for
+    checkpoints = Checkpoints(engine.anchors.database, engine.spec.backend.checkpointer)
+    threads = await checkpoints.silent_since(moment, thread_prefix(scope))
     if threads:
         await saver.aprune(threads, strategy=strategy)
     return threads

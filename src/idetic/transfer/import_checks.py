@@ -16,12 +16,14 @@ from idetic.engine import Binding
 from idetic.errors import ExportRefused
 from idetic.gates.gate import Pipeline
 from idetic.gateway.records import record_form
+from idetic.ids import is_simulated
 from idetic.model import Capability, Origin, Principal, PrincipalKind, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.export_rows import MOVING, note_parts, spec_texts
+from idetic.store.server_time import FAR
 
 _LISTED = 100
 _BATCH = 2_000
@@ -136,7 +138,11 @@ def _cell(added: AddedEntry) -> tuple[Tier, Typology]:
 
 async def check_import(binding: Binding, tx: AnchorTransaction) -> None:
     """Refuse a file that brought something which could not have been written here."""
-    found = [*await _unvouched(binding, tx), *await _ungated(binding, tx)]
+    found = [
+        *await _ahead(binding, tx),
+        *await _unvouched(binding, tx),
+        *await _ungated(binding, tx),
+    ]
     if not found:
         return
     first, count = found[0], len(found)
@@ -147,6 +153,14 @@ async def check_import(binding: Binding, tx: AnchorTransaction) -> None:
         "who made the file. Nothing was written.",
         found=[fault.as_data() for fault in found[:_LISTED]],
     )
+
+
+async def _ahead(binding: Binding, tx: AnchorTransaction) -> list[ImportFault]:
+    """A link of the future: it would hold this anchor's time there."""
+    if is_simulated(binding.engine.clock):
+        return []
+    rows = await tx.ask(MOVING, "ahead", far=FAR)
+    return [ImportFault("link", position, None, "it is dated ahead of now") for (position,) in rows]
 
 
 async def _unvouched(binding: Binding, tx: AnchorTransaction) -> list[ImportFault]:
@@ -186,6 +200,8 @@ async def _ungated(binding: Binding, tx: AnchorTransaction) -> list[ImportFault]
     for position, reason in await tx.ask(MOVING, "reasons") if gate.transforms else ():
         whys = list(_gate_faults(gate, reason, {}))
         found += [ImportFault("link", position, None, why) for why in whys]
+    if tx.family.log_table and gate.transforms:
+        found += await _ungated_events(gate, tx)
     for parts in note_parts(tx.family) if gate.transforms else ():
         for entry_id, note in await tx.ask(MOVING, "notes", parts):
             whys = list(_gate_faults(gate, note, {}))
@@ -193,9 +209,23 @@ async def _ungated(binding: Binding, tx: AnchorTransaction) -> list[ImportFault]
     return found
 
 
+async def _ungated_events(gate: Pipeline, tx: AnchorTransaction) -> list[ImportFault]:
+    """Events of the log, and notes beside it, that the ingest gate would change."""
+    found, after = list[ImportFault](), 0
+    while rows := await tx.ask(MOVING, "events", after=after, limit=_BATCH):
+        for position, event_id, content, metadata in rows:
+            # Below a key, as the log's own entrance has it.
+            whys = _gate_faults(gate, content, {"metadata": metadata} if metadata else {})
+            found += [ImportFault("event", position, event_id, why) for why in whys]
+        after = rows[-1][0]
+    for note_id, body in await tx.ask(MOVING, "channel") if tx.family.notes_table else ():
+        found += [ImportFault("note", None, note_id, why) for why in _gate_faults(gate, body, {})]
+    return found
+
+
 def _gate_faults(gate: Pipeline, text: str, envelope: Mapping[str, Any]) -> Iterator[str]:
     """What the gate would do to a text that it passed long ago, if it did."""
-    if not gate.transforms or not text:
+    if not gate.transforms or not (text or envelope):
         return
     passed = gate.apply(text)
     _, changes, refused = gate.apply_envelope(envelope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from typing import ClassVar
 from uuid import UUID, uuid5
 
 from idetic.context import Worlds
@@ -76,6 +77,8 @@ class StoryClock:
     `between` passes from one event of a day to the next, `thread` while a session's thread lasts.
     """
 
+    # It tells a story's time and not the present.
+    simulated: ClassVar[bool] = True
     begins: datetime
     between: timedelta = timedelta(hours=2)
     thread: timedelta = timedelta(0)

@@ -20,6 +20,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO idetic_
 SELECT max(v) FROM {schema}.checkpoint_migrations
 
 -- query: silent
--- Threads whose newest checkpoint is older than a moment.
-SELECT c.thread_id FROM {schema}.checkpoints c GROUP BY c.thread_id
+-- Threads of one scope whose newest checkpoint is older than a moment.
+SELECT c.thread_id FROM {schema}.checkpoints c
+WHERE starts_with(c.thread_id, %(prefix)s) GROUP BY c.thread_id
 HAVING max((c.checkpoint ->> 'ts')::timestamptz) < %(moment)s ORDER BY 1

@@ -77,6 +77,20 @@ WHERE {scope l} AND l.position > %(after)s AND l.state_from IS NULL
   AND l.detail ->> 'content_hash' IS NOT NULL
 ORDER BY l.position LIMIT %(limit)s
 
+-- query: ahead
+-- The first link that is dated later than the server's clock, by more than clocks may differ.
+SELECT l.position FROM {family}_memory_ledger l
+WHERE {scope l} AND l.at > clock_timestamp() + %(far)s ORDER BY l.position LIMIT 1
+
+-- query: events
+-- What was said, word for word.
+SELECT l.position, l.event_id, l.content, l.metadata FROM {family}_log l
+WHERE {scope l} AND l.position > %(after)s ORDER BY l.position LIMIT %(limit)s
+
+-- query: channel
+-- Notes that one persona leaves the other.
+SELECT n.note_id, n.body FROM {family}_notes n WHERE {scope n}
+
 -- query: texts
 -- What entries say, and whether somebody wrote it: of the others, the words went in before.
 SELECT m.memory_id, m.body_text, m.envelope, (
