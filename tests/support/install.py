@@ -23,28 +23,28 @@ LOCK = ROOT / "requirements.lock"
 LOCKED = ("--no-deps", "--require-hashes", "-r")
 OURS = ("--no-deps", "--no-build-isolation", "-e", str(ROOT))
 
-# What pip calls a setting, what uv reads it from, and what stands between several values.
+# A setting of pip (there with dashes), what uv reads it from, and what stands between two values.
 _SETTINGS = {
-    "index-url": ("UV_DEFAULT_INDEX", " "),
-    "extra-index-url": ("UV_INDEX", " "),
-    "find-links": ("UV_FIND_LINKS", ","),
-    "trusted-host": ("UV_INSECURE_HOST", " "),
+    "index_url": ("UV_DEFAULT_INDEX", " "),
+    "extra_index_url": ("UV_INDEX", " "),
+    "find_links": ("UV_FIND_LINKS", ","),
+    "trusted_host": ("UV_INSECURE_HOST", " "),
     "cert": ("SSL_CERT_FILE", " "),
-    "client-cert": ("SSL_CLIENT_CERT", " "),
+    "client_cert": ("SSL_CLIENT_CERT", " "),
     "timeout": ("UV_HTTP_TIMEOUT", " "),
-    "default-timeout": ("UV_HTTP_TIMEOUT", " "),
+    "default_timeout": ("UV_HTTP_TIMEOUT", " "),
     "proxy": ("ALL_PROXY", " "),
 }
 _LINE = re.compile(r"(global|install|:env:)\.([\w-]+)=(.+)")
 
 
 def pip_settings(listed: str) -> dict[str, str]:
-    """What `pip config list` printed, as settings; a command's overrule all, the environment's both."""
+    """What `pip config list` printed; a command's settings overrule all, the environment's both."""
     found: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
     for line in listed.splitlines():
         if match := _LINE.fullmatch(line):
             section, name, value = match.groups()
-            found[section][name] = str(ast.literal_eval(value))
+            found[section][name.replace("-", "_")] = str(ast.literal_eval(value))
     return found["global"] | found["install"] | found[":env:"]
 
 
@@ -55,7 +55,7 @@ def uv_environment(settings: Mapping[str, str], given: Mapping[str, str]) -> dic
         for name, (variable, between) in _SETTINGS.items()
         if settings.get(name)
     }
-    if settings.get("no-index", "").lower() in {"1", "true", "yes", "on"}:
+    if settings.get("no_index", "").lower() in {"1", "true", "yes", "on"}:
         read["UV_NO_INDEX"] = "1"
     # As pip does: the lock's hash says what a package is, wherever it comes from.
     return read | {"UV_INDEX_STRATEGY": "unsafe-best-match"} | dict(given)
