@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from uuid import UUID
@@ -74,6 +74,7 @@ class Idetic:
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
         self.model = Model(embedder)
+        self._keys: Keys | None = None
         self._opened: OpenedDatabase | None = None
         self._personas: PersonaPools | None = None
         self._opening = Lock()
@@ -161,12 +162,14 @@ class Idetic:
     async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
-    @cached_property
+    @property
     def keys(self) -> Keys:
         """The API keys of this database."""
         from idetic.library.keys import Keys
 
-        return Keys(self)
+        # One for as long as the database is open: it remembers agents.
+        self._keys = self._keys or Keys(self)
+        return self._keys
 
     @property
     def database(self) -> Database:
