@@ -41,7 +41,7 @@ help:
 	@echo "make wheel           the source archive and the wheel, in dist/"
 	@echo "make wheel-check     the wheel in an empty environment, and each of its extras alone"
 	@echo "make stranger        the tutorial and the README's tour, followed from a fresh clone"
-	@echo "make lock            renew requirements.lock (needs uv)"
+	@echo "make lock            renew requirements.lock"
 	@echo "make clean           remove the virtual environment and caches"
 
 setup: $(READY)
@@ -53,10 +53,7 @@ $(READY): requirements.lock pyproject.toml
 		{ echo "This Python has no venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@echo "Setting up .venv (once; a minute or two) ..."
 	@rm -rf .venv && $(PYTHON) -m venv .venv
-	@# The lock names every package. Without --no-deps pip would resolve extras anew, and refuse the
-	@# lock as soon as one of them has a newer release (seen with psycopg[pool]).
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python tests/support/install.py $(BIN)/python
 	@touch $@
 
 model: setup
@@ -197,8 +194,8 @@ stranger: setup
 moving: setup
 	IDETIC_MOVED=10000 $(BIN)/python -m pytest -s tests/integration/test_moving_many.py
 
-lock:
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+lock: setup
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		--extra dev --extra docs --extra bench --extra llm --extra server --extra console --extra client \
 		--extra mcp \
 		--extra langgraph --extra langchain --extra openai-agents --extra anthropic \

@@ -49,10 +49,15 @@ def test_start_use_status_stop(home: Path) -> None:
     shown = called("db", "status").out
     assert str(status["pid"]) in shown
     assert "running" in shown
+    memory = status["memory"]
+    assert 0 < memory["shared_buffers"] < memory["bound"]
+    assert 0 < memory["used"] < memory["bound"]
+    assert f"shared_buffers {memory['shared_buffers'] >> 20} MB" in shown
 
     assert "stopped" in called("db", "stop").out
     after = called("db", "status", "--json").json()
     assert (after["running"], after["kept"], after["pid"]) == (False, False, None)
+    assert after["memory"] is None
     assert called("spec", "list", "--json").json()["stored"], (
         "a database at rest is started to look"
     )

@@ -7,6 +7,7 @@ repetitions are bounded or possessive, so that no text takes more than its lengt
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from .clauses import COVER
 
@@ -43,10 +44,14 @@ def thing(group: str, most: int = 4) -> str:
     return rf"(?P<{group}>{WORD}(?: {WORD}){{0,{most - 1}}}?){END}"
 
 
-# "pizza, pasta and sushi": further things after a first one. The last one ends the clause.
-LIST = re.compile(
-    rf"(?P<more>(?:, {WORD}(?: {WORD})?){{0,4}},? (?:and|or) {WORD}(?: {WORD})?){HARD_END}"
-)
+@cache
+def list_pattern() -> re.Pattern[str]:
+    """Further things after a first one: "pizza, pasta and sushi". The last one ends the clause."""
+    return re.compile(
+        rf"(?P<more>(?:, {WORD}(?: {WORD})?){{0,4}},? (?:and|or) {WORD}(?: {WORD})?){HARD_END}"
+    )
+
+
 LIST_JOINTS = re.compile(r",? and |,? or |, ")
 _CAPITAL = r"[A-Z\u00c0-\u00de][\w'.-]*+"
 # Words with a capital that are no names.

@@ -11,9 +11,9 @@ from idetic.dates import date_windows
 
 from .attributes import PART_MAX
 from .clauses import Sentence, sentences
-from .phrases import LIST, LIST_JOINTS, SAME
+from .phrases import LIST_JOINTS, SAME, list_pattern
 from .port import ExtractedClaim, Extraction, Turn, plain_signs
-from .wordings import WORDINGS, Wording
+from .wordings import Wording, wordings
 
 _ARTICLES = re.compile(r"^(?:a|an|some|any|all kinds of|lots of)\s+(?=\w)", re.IGNORECASE)
 # What half a phrase ends with: "spending time (with …)", "the idea".
@@ -71,7 +71,7 @@ class _Drawn:
         """The list that follows what it names, where one may."""
         if not self.wording.listed:
             return None
-        return LIST.match(self.sentence.text, self.found.end())
+        return list_pattern().match(self.sentence.text, self.found.end())
 
     @property
     def quote(self) -> str:
@@ -97,7 +97,7 @@ def claims_of(turn: Turn) -> Iterator[ExtractedClaim]:
 def _found(turn: Turn, sentence: Sentence, *, lower: bool) -> Iterator[_Drawn]:
     """The wordings in a sentence, each where a statement may begin, and no two in one place."""
     taken: list[tuple[int, int]] = []
-    for wording in WORDINGS:
+    for wording in wordings():
         if wording.lower and not lower:
             continue
         for found in wording.pattern.finditer(sentence.text):

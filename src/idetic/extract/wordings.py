@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from .attributes import KINDS, AttributeKind
 from .clauses import COVER
@@ -311,4 +312,7 @@ def _procedures() -> list[Wording]:
     ]  # fmt: skip
 
 
-WORDINGS = (*_people(), *_places_and_work(), *_body(), *_tastes(), *_procedures())
+@cache
+def wordings() -> tuple[Wording, ...]:
+    """All of them; compiled when first asked for, which takes longer than loading the driver."""
+    return (*_people(), *_places_and_work(), *_body(), *_tastes(), *_procedures())

@@ -1,4 +1,8 @@
-"""`Idetic`: an open database. The composition root of the library."""
+"""`Idetic`: an open database. The composition root of the library.
+
+Importing this module loads neither the driver nor what works on memory: opening a database does,
+and each method what it alone needs, such as the personas' code.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,9 @@ import getpass
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from uuid import UUID
 
-from anyio import Lock, to_thread
-
-from idetic.context import shipped_contexts
-from idetic.embed.port import Embedder
-from idetic.engine import Engine, ExtractorFactory, ReasonerFactory
 from idetic.errors import (
     DatabaseClosed,
     ExportRefused,
@@ -23,36 +22,34 @@ from idetic.errors import (
     SpecNotFound,
 )
 from idetic.ids import Clock, SystemClock
-from idetic.library.composition import compose
-from idetic.library.distribution import distribute, stay_distributed
-from idetic.library.handles import Agent, Memory
-from idetic.library.keys import Keys
-from idetic.library.persona import SPEC as PERSONA_SPEC
-from idetic.library.persona import PersonaPools, compose_persona
-from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
-from idetic.persona.conversation import Tool
-from idetic.persona.events import Persona, Progress, persona_of
-from idetic.persona.identity import Identity, IdentityFile
-from idetic.persona.log_import import ImportReport, LogImport
-from idetic.persona.ltm_derivation import Derivation
-from idetic.persona.persona_memory import PersonaMemory
-from idetic.persona.persona_stores import PersonaStores
-from idetic.recall.embedding import PATIENCE, Model
-from idetic.recall.floors import FloorOverride
-from idetic.recall.rerank import Reranker
-from idetic.recall.tokens import TokenCounter
-from idetic.spec.loader import load
-from idetic.spec.memory_spec import MemorySpec
-from idetic.store.catalog import close_catalog
-from idetic.store.connect import OpenedDatabase, open_database, open_role
-from idetic.store.database import Administration, Database
-from idetic.store.distribution_plan import Distribution
-from idetic.store.family import STEWARD_ROLE, Family
-from idetic.store.plan import Plan
-from idetic.store.registry import Registry, SpecVersion, check_upgraded
-from idetic.transfer.exports import spec_rows
 
-SpecSource = str | Path | Mapping[str, Any] | MemorySpec
+if TYPE_CHECKING:
+    from idetic.embed.port import Embedder
+    from idetic.engine import Engine, ExtractorFactory, ReasonerFactory
+    from idetic.library.handles import Agent, Memory
+    from idetic.library.keys import Keys
+    from idetic.library.persona import PersonaPools
+    from idetic.persona.agent import PersonaAgent
+    from idetic.persona.conversation import Tool
+    from idetic.persona.events import Persona, Progress
+    from idetic.persona.identity import Identity
+    from idetic.persona.log_import import ImportReport
+    from idetic.persona.ltm_derivation import Derivation
+    from idetic.persona.persona_memory import PersonaMemory
+    from idetic.persona.persona_stores import PersonaStores
+    from idetic.recall.floors import FloorOverride
+    from idetic.recall.rerank import Reranker
+    from idetic.recall.tokens import TokenCounter
+    from idetic.spec.memory_spec import MemorySpec
+    from idetic.store.connect import OpenedDatabase
+    from idetic.store.database import Administration, Database
+    from idetic.store.distribution_plan import Distribution
+    from idetic.store.plan import Plan
+    from idetic.store.registry import Registry, SpecVersion
+
+    SpecSource: TypeAlias = str | Path | Mapping[str, Any] | MemorySpec
+
+PERSONA_SPEC = "persona_agent"
 
 
 class Idetic:
@@ -76,6 +73,10 @@ class Idetic:
         extractor: ExtractorFactory | None = None,
         floors: FloorOverride | None = None,
     ):
+        from anyio import Lock
+
+        from idetic.recall.embedding import Model
+
         self.reranker = reranker
         self.reasoner = reasoner
         self.extractor = extractor
@@ -83,7 +84,7 @@ class Idetic:
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
         self.model = Model(embedder)
-        self.keys = Keys(self)
+        self._keys: Keys | None = None
         self._opened: OpenedDatabase | None = None
         self._personas: PersonaPools | None = None
         self._opening = Lock()
@@ -138,6 +139,8 @@ class Idetic:
 
     async def start(self) -> Self:
         """Open the database; raises a clear error if it lacks anything."""
+        from idetic.store.connect import open_database
+
         if self._opened is None:
             dsn, admin_dsn, home, keep = self._arguments
             self._opened = await open_database(dsn, admin_dsn, home=home, keep=keep)
@@ -163,6 +166,8 @@ class Idetic:
 
     async def close(self) -> None:
         """Close the pool; the last one out stops an embedded server that is not kept."""
+        from anyio import to_thread
+
         if self._opened is not None and self._lent is None:
             if self._personas is not None:
                 await self._personas.close()
@@ -176,6 +181,15 @@ class Idetic:
 
     async def __aexit__(self, *_error: object) -> None:
         await self.close()
+
+    @property
+    def keys(self) -> Keys:
+        """The API keys of this database."""
+        from idetic.library.keys import Keys
+
+        # One for as long as the database is open: it remembers agents.
+        self._keys = self._keys or Keys(self)
+        return self._keys
 
     @property
     def database(self) -> Database:
@@ -212,7 +226,7 @@ class Idetic:
         *,
         apply: bool = False,
         embed_inline: bool = False,
-        persona: Persona = Persona.ACTOR,
+        persona: Persona | str = "actor",
     ) -> Agent:
         """An agent by its spec: a shipped name, a file, a mapping, a MemorySpec, or the name of
         one that this database holds.
@@ -229,6 +243,8 @@ class Idetic:
 
     async def _held(self, chosen: MemorySpec, *, apply: bool = False) -> Plan:
         """The plan of a spec that this database holds; one that it has never seen is applied."""
+        from idetic.store.registry import check_upgraded
+
         plan = await self.plan(chosen)
         check_upgraded(plan)
         if plan.from_version not in (None, plan.to_version) and not apply:
@@ -241,9 +257,13 @@ class Idetic:
         return plan if plan.empty else await self.apply(chosen)
 
     async def _agent(
-        self, chosen: MemorySpec, plan: Plan, persona: Persona, *, embed_inline: bool
+        self, chosen: MemorySpec, plan: Plan, persona: Persona | str, *, embed_inline: bool
     ) -> Agent:
         """An agent with the engine of one family; a persona's has a steward beside it."""
+        from idetic.library.handles import Agent
+        from idetic.persona.events import Persona, persona_of
+        from idetic.store.family import Family
+
         whose = persona_of(persona)
         engine = partial(self._engine, chosen, plan, embed_inline=embed_inline)
         if Family(chosen, whose).persona is None:
@@ -265,21 +285,28 @@ class Idetic:
         spec: SpecSource = PERSONA_SPEC,
         derivation: Derivation | None = None,
         derive: bool = True,
-        patience: float = PATIENCE,
+        patience: float | None = None,
     ) -> PersonaMemory:
         """Persona memory of the agent whose identity this is, within one tenant.
 
         `spec` is any with a log, for one persona or two, and an anchor of two keys: the tenant and
         the agent. `derivation` replaces the shipped compactor; `derive=False` writes the log alone
-        and leaves the rest to a dream; `patience` is how many seconds an embedder may take.
+        and leaves the rest to a dream; `patience` is how many seconds an embedder may take, if not
+        the usual ones.
         """
+        from idetic.library.persona import PersonaPools, compose_persona
+        from idetic.recall.embedding import PATIENCE
+        from idetic.store.family import Family
+
         chosen = await self._find(spec)
         plan = await self._held(chosen)
         two = Family(chosen).persona is not None
         pools = await self._persona_pools() if two else PersonaPools(*[self.database] * 3)
         return compose_persona(
             plan, pools, tenant, identity, self.model, self.clock,
-            derivation=derivation, derive=derive, patience=patience,
+            derivation=derivation,
+            derive=derive,
+            patience=PATIENCE if patience is None else patience,
         )  # fmt: skip
 
     async def persona_agent(
@@ -289,17 +316,22 @@ class Idetic:
         tenant: str | UUID,
         tools: Mapping[str, Tool] | None = None,
         counter: TokenCounter | None = None,
-        max_rounds: int = MAX_ROUNDS,
+        max_rounds: int | None = None,
     ) -> PersonaAgent:
         """An agent that does tasks, learns and dreams with persona memory, within one tenant.
 
         `identity` is an identity or the path of its file; `tools` are what a model may call;
-        `counter` is its tokenizer; `max_rounds` is how often it may be asked for one task.
+        `counter` is its tokenizer; `max_rounds` is how often it may be asked for one task, if not
+        as often as usual.
         """
+        from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
+        from idetic.persona.identity import Identity, IdentityFile
+
         held = identity if isinstance(identity, Identity) else IdentityFile(identity)
         known = held if isinstance(held, Identity) else held.read()
         memory = await self.persona(known, tenant=tenant)
-        return PersonaAgent(held, memory, tools=tools, counter=counter, max_rounds=max_rounds)
+        rounds = MAX_ROUNDS if max_rounds is None else max_rounds
+        return PersonaAgent(held, memory, tools=tools, counter=counter, max_rounds=rounds)
 
     async def import_events(
         self,
@@ -317,6 +349,8 @@ class Idetic:
         `spec` is any with a log; `dry_run` writes nothing. Run it again after an interruption:
         nothing comes twice.
         """
+        from idetic.persona.identity import Identity
+        from idetic.persona.log_import import LogImport
 
         async def stores(agent_id: str) -> Mapping[Persona, PersonaStores]:
             """The stores of one agent, which the import opens when it needs them."""
@@ -327,6 +361,11 @@ class Idetic:
 
     async def _persona_pools(self) -> PersonaPools:
         """A pool for each persona's role, opened when persona memory is first asked for."""
+        from idetic.library.persona import PersonaPools
+        from idetic.store.catalog import close_catalog
+        from idetic.store.connect import open_role
+        from idetic.store.family import STEWARD_ROLE
+
         if self._lent is not None:
             return await self._lent()
         opened = self._there
@@ -354,6 +393,8 @@ class Idetic:
 
         `alone` keeps the application's pool out of it, through which one could become another.
         """
+        from idetic.library.composition import compose
+
         return compose(
             spec, plan.to_version, database, plan.extensions, self.model, self.clock,
             self.reranker,
@@ -367,6 +408,8 @@ class Idetic:
 
     async def plan(self, spec: SpecSource) -> Plan:
         """What applying a spec would change; changes nothing."""
+        from idetic.spec.loader import load
+
         return await self._registry.plan(load(spec))
 
     async def apply(self, spec: SpecSource) -> Plan:
@@ -374,6 +417,9 @@ class Idetic:
 
         Where its tables are distributed over a cluster, what is new is too.
         """
+        from idetic.library.distribution import stay_distributed
+        from idetic.spec.loader import load
+
         wanted, by, at = load(spec), getpass.getuser(), self.clock.now()
         plan = await self._registry.apply(wanted, by=by, at=at, empty=self.database.citus)
         if self.database.citus and not plan.empty:
@@ -387,6 +433,9 @@ class Idetic:
         An entry names the version it was written under, so the versions must be the same ones.
         Not part of an import's transaction: a spec that was applied stays.
         """
+        from idetic.spec.loader import load
+        from idetic.transfer.exports import spec_rows
+
         agent, rows = spec_rows(path)
         if await self.spec_versions(agent):
             return 0
@@ -406,6 +455,8 @@ class Idetic:
 
         The embedded server's is closed when persona memory is first used.
         """
+        from idetic.store.catalog import close_catalog
+
         async with self.administration.connection() as connection:
             return await close_catalog(connection)
 
@@ -415,15 +466,22 @@ class Idetic:
         `dry_run` says which table would go where, on any server, and changes nothing. Agents that
         refer to the same canonical tables go together.
         """
+        from idetic.library.distribution import distribute
+
         return await distribute(self, agent, dry_run=dry_run)
 
     @property
     def _registry(self) -> Registry:
         """The registry of specs, with the reference contexts that Idetic ships."""
+        from idetic.context import shipped_contexts
+        from idetic.store.registry import Registry
+
         return Registry(self.database, self.administration, shipped_contexts())
 
     async def _find(self, spec: SpecSource) -> MemorySpec:
         """A name that is not shipped may be one that the database holds."""
+        from idetic.spec.loader import load
+
         try:
             return load(spec)
         except SpecNotFound:

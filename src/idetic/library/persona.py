@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from idetic.library.handles import Memory
     from idetic.library.idetic import Idetic
 
-SPEC = "persona_agent"
-
 
 @dataclass(frozen=True, slots=True)
 class PersonaPools:

@@ -6,7 +6,8 @@
     ada.add("I'm allergic to peanuts.")
     print(ada.search("what can she eat?"))
 
-The embedded database, `assistant_agent`, tenant "default". `ada.memory` is the whole API.
+The embedded database, `assistant_agent`, tenant "default". `ada.memory` is the whole API. As with
+`Idetic`, what works on memory is loaded when a database is opened.
 """
 
 from __future__ import annotations
@@ -18,28 +19,28 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
-from anyio import create_task_group, to_thread
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-
-from idetic.assistant.intake import TurnReceipt
-from idetic.assistant.messages import Messages
-from idetic.assistant.profile import BUDGET, Profile
-from idetic.assistant.why import WhyAnswer
-from idetic.erasure import Erased, ErasedAnchor
 from idetic.errors import IdeticError, InputError
-from idetic.library.handles import Memory
+from idetic.library.blocking import blocking
 from idetic.library.idetic import Idetic
-from idetic.library.sync import SyncMemory, blocking
-from idetic.model import Entry, Principal, Scope, Tier, Typology
-from idetic.recall.context import Context
-from idetic.recall.floors import above_floors
-from idetic.recall.hits import Hit, Recall
-from idetic.spec.memory_spec import MemorySpec
-from idetic.verbs.authorization import bind
 from idetic.verbs.handle import SyncHandle
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from idetic.assistant.intake import TurnReceipt
+    from idetic.assistant.messages import Messages
+    from idetic.assistant.profile import Profile
+    from idetic.assistant.why import WhyAnswer
+    from idetic.erasure import Erased, ErasedAnchor
+    from idetic.library.handles import Memory
+    from idetic.library.sync import SyncMemory
+    from idetic.model import Entry, Principal, Scope
+    from idetic.recall.context import Context
+    from idetic.recall.hits import Hit, Recall
+    from idetic.spec.memory_spec import MemorySpec
 
 log = logging.getLogger("idetic")
 AGENT = "assistant_agent"
@@ -100,6 +101,8 @@ class UserMemory:
 
     async def search(self, question: str, *, limit: int = 5) -> Found:
         """Find what was said and what is known about a question, best first."""
+        from idetic.recall.floors import above_floors
+
         found = await self.memory.recall(question, limit=limit)
         kept, unknown = above_floors(found)
         return Found(found, kept.hits if kept else (), unknown)
@@ -110,14 +113,20 @@ class UserMemory:
 
     async def facts(self) -> list[Entry]:
         """List the facts that hold now, newest first."""
+        from idetic.model import Tier, Typology
+
         return await self.memory.list(tier=Tier.PERSISTENT, typology=Typology.SEMANTIC)
 
-    async def profile(self, *, budget: int = BUDGET) -> Profile:
+    async def profile(self, *, budget: int | None = None) -> Profile:
         """Make the page of what is known about this user."""
-        return await self.memory.profile(budget=budget)
+        from idetic.assistant.profile import BUDGET
+
+        return await self.memory.profile(budget=BUDGET if budget is None else budget)
 
     async def why(self, what: Hit | Entry | UUID | Context | Found | str) -> WhyAnswer:
         """Say what something rests on: a hit, a fact, a prompt, or the answer to a question."""
+        from idetic.assistant.why import WhyAnswer
+
         if isinstance(what, str):
             what = await self.search(what, limit=1)
         ids = _ids(what)
@@ -148,6 +157,10 @@ class UserMemory:
 
 def _ids(what: Hit | Entry | UUID | Context | Found) -> list[UUID]:
     """The entries that something consists of."""
+    from idetic.model import Entry
+    from idetic.recall.context import Context
+    from idetic.recall.hits import Hit
+
     if isinstance(what, UUID):
         return [what]
     if isinstance(what, Hit):
@@ -187,6 +200,8 @@ async def remember_async(
 
 async def _start(db: Idetic, *, with_model: bool) -> None:
     """Open the database and fetch the model side by side: neither needs the other."""
+    from anyio import create_task_group, to_thread
+
     try:
         async with create_task_group() as group:
             if with_model:
@@ -199,7 +214,7 @@ async def _start(db: Idetic, *, with_model: bool) -> None:
 
 def _fetch_model() -> None:
     """Bring the embedding model here if it is missing; without it, words alone are searched."""
-    from idetic.embed import install  # noqa: PLC0415 - importing idetic stays light
+    from idetic.embed import install
 
     try:
         install(log.warning)
@@ -225,6 +240,9 @@ def user_scope(
     spec: MemorySpec, user: str, tenant: str = TENANT, principal: Principal | None = None
 ) -> Scope:
     """The scope of one user: the tenant and the user are the keys of the anchor, in this order."""
+    from idetic.model import Principal
+    from idetic.verbs.authorization import bind
+
     keys = [key.name for key in spec.anchor.keys]
     anchor = dict(zip(keys, (tenant, user), strict=False))
     return bind(spec, anchor, principal or Principal.agent("assistant"))
@@ -253,6 +271,8 @@ class SyncUserMemory(SyncHandle):
     @property
     def memory(self) -> SyncMemory:
         """The whole API for this user."""
+        from idetic.library.sync import SyncMemory
+
         return self.beside(SyncMemory, self.target.memory)
 
     def close(self) -> None:
@@ -276,6 +296,8 @@ def remember(
     **options: Any,
 ) -> SyncUserMemory:
     """Memory of one user: `ada = remember(user="ada")`; `options` are those of `Idetic.open`."""
+    from anyio.from_thread import start_blocking_portal
+
     with ExitStack() as stack:
         portal = stack.enter_context(start_blocking_portal())
         ask = partial(remember_async, tenant=tenant, agent=agent, principal=principal, **options)

@@ -20,6 +20,7 @@ from idetic.errors import IdeticError, InputError, Refused
 from idetic.ids import Clock
 from idetic.model import Scope, Tier, Typology
 from idetic.pieces import pieces
+from idetic.recall.question_vectors import QuestionVectors, Vector
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.embeddings import Embeddings, Pending, Piece
 from idetic.store.recall_query import DIMENSIONS
@@ -35,7 +36,6 @@ _HARMLESS = "Is the embedder well?"
 Progress = Callable[[int, int], None]
 PATIENCE = 30.0
 """How many seconds an embedder may take for one call."""
-Vector = list[float]
 T = TypeVar("T")
 
 
@@ -52,6 +52,7 @@ class Model:
         self._missing: IdeticError | None = None
         self._lock = Lock()
         self._hanging: threading.Thread | None = None
+        self.questions = QuestionVectors(self._embed_questions)
 
     async def get(self) -> Embedder | None:
         """The embedder, or None; `missing` then says why."""
@@ -91,11 +92,11 @@ class Model:
         embedder = await self.get()
         if embedder is None:
             raise self.missing
-        made = await self._in_time(lambda: embedder.embed(list(texts), query=query), patience)
-        rows: list[Vector] = made.tolist()
-        if len(rows) != len(texts):
-            raise EmbeddingFailed(f"The embedder gave {len(rows)} vectors for {len(texts)} texts.")
-        return [row if _is_vector(row) else None for row in rows]
+        return await self._in_time(lambda: _embedded(embedder, texts, query=query), patience)
+
+    async def _embed_questions(self, texts: list[str], patience: float) -> list[Vector | None]:
+        """The vectors of questions, in one call."""
+        return await self.embed(texts, query=True, patience=patience)
 
     async def _in_time(self, call: Callable[[], T], patience: float) -> T:
         """Call in a thread, for as long as patience lasts. A thread cannot be stopped: while one
@@ -122,6 +123,14 @@ class Model:
         except TimeoutError:
             self._hanging = thread
             raise EmbedderHangs from None
+
+
+def _embedded(embedder: Embedder, texts: Sequence[str], *, query: bool) -> list[Vector | None]:
+    """A vector for each text; None where what the embedder gave is none."""
+    rows: list[Vector] = embedder.embed(list(texts), query=query).tolist()
+    if len(rows) != len(texts):
+        raise EmbeddingFailed(f"The embedder gave {len(rows)} vectors for {len(texts)} texts.")
+    return [row if _is_vector(row) else None for row in rows]
 
 
 def _is_vector(row: Sequence[float]) -> bool:

@@ -14,9 +14,10 @@ from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError
 from idetic.ids import Clock
 from idetic.model import Scope
-from idetic.recall.embedding import PATIENCE, Model, Vector, fingerprint
+from idetic.recall.embedding import PATIENCE, Model, fingerprint
 from idetic.recall.floors import FloorOverride
 from idetic.recall.hits import Hit, NotUsed, Recall
+from idetic.recall.question_vectors import Vector
 from idetic.recall.relevance import judged, known
 from idetic.recall.rerank import RERANKED, InstalledReranker, Reranker, blend
 from idetic.recall.updates import newest_first
@@ -77,7 +78,7 @@ class RecallEngine:
             weights.pop(Signal.TIME, None)
         vector, failed = None, None
         if weights.get(Signal.SEMANTIC):
-            vector, failed = await self._vector(text)
+            vector, failed = await self._vector(scope, text)
         # A reranker is given more than is asked for, so that it has something to choose from.
         query = RecallQuery(
             text=text,
@@ -145,12 +146,12 @@ class RecallEngine:
             )
         return self._profile
 
-    async def _vector(self, query: str) -> tuple[Vector | None, NotUsed | None]:
+    async def _vector(self, scope: Scope, query: str) -> tuple[Vector | None, NotUsed | None]:
         """The question's vector; or why there is none. Words go on without it."""
         if await self.profile() is None:
             return None, _without(self.model.missing)
         try:
-            (vector,) = await self.model.embed([query], query=True, patience=self.patience)
+            vector = await self.model.questions.vector(scope, query, self.patience)
         except EmbedderHangs as error:
             return None, _without(error)
         except Exception as error:  # noqa: BLE001 - an embedder is anybody's code

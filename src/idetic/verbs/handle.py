@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from anyio.from_thread import BlockingPortal
-
 from idetic.errors import DatabaseClosed, IdeticError
-from idetic.model import Place
 
 if TYPE_CHECKING:
+    import asyncio
+
+    from anyio.from_thread import BlockingPortal
+
+    from idetic.model import Place
     from idetic.verbs.declaration import Verb
 
 
@@ -120,6 +121,8 @@ def _named(call: partial[Any], verb: Verb[..., Any]) -> partial[Any]:
 
 async def _running_loop() -> asyncio.AbstractEventLoop:
     """The event loop that this runs on: called through a portal, the portal's."""
+    import asyncio  # noqa: PLC0415 - importing idetic stays light
+
     return asyncio.get_running_loop()
 
 

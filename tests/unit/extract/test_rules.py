@@ -15,7 +15,7 @@ from idetic.extract import ExtractedClaim, Extractor, RuleExtractor, Turn
 from idetic.extract.attributes import KINDS, kind_of
 from idetic.extract.clauses import LONGEST
 from idetic.extract.rule_extractor import claims_of
-from idetic.extract.wordings import WORDINGS
+from idetic.extract.wordings import wordings
 from idetic.model import Origin, Typology
 
 from .said import DRAWN, NOTHING
@@ -132,7 +132,7 @@ async def test_the_same_turns_give_the_same_claims() -> None:
 
 def test_every_kind_of_the_list_is_drawn_by_some_sentence() -> None:
     said = {kind_of(each.claim) for text in DRAWN for each in drawn(text)}
-    assert {wording.kind for wording in WORDINGS} == set(KINDS.values())
+    assert {wording.kind for wording in wordings()} == set(KINDS.values())
     assert {kind.name for kind in KINDS.values()} - {kind.name for kind in said if kind} == {
         "studies_at"
     }

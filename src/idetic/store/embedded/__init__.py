@@ -2,10 +2,11 @@
 
 The rules are in `EmbeddedServer`'s docstring. The modules, from the ground up: `files` (durable
 files and locks), `home` (where everything lies), `account` (who runs the programs),
-`installation` (the programs and the data directory), `server` (the process), `lease` (sharing it).
+`server_memory` (how much it may take), `installation` (the programs and the data directory),
+`server` (the process), `lease` (sharing it).
 """
 
 from .home import default_home
-from .lease import EmbeddedServer, ServerStatus, keep, status, stop
+from .lease import EmbeddedServer, ServerStatus, keep, memory, status, stop
 
-__all__ = ["EmbeddedServer", "ServerStatus", "default_home", "keep", "status", "stop"]
+__all__ = ["EmbeddedServer", "ServerStatus", "default_home", "keep", "memory", "status", "stop"]

@@ -22,6 +22,7 @@ from idetic.errors import EmbeddedServerError
 from .account import ProgramRunner
 from .files import move_durably, write_durably
 from .home import SUPERUSER, Home
+from .server_memory import machine_memory, memory_settings
 
 DATABASE = "idetic"
 # pg_trgm and full text search still ask the C library what a letter is, so LC_CTYPE must
@@ -33,12 +34,6 @@ _SETTINGS = {
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",
-    # Two cores and a few gigabytes.
-    "shared_buffers": "256MB",
-    "effective_cache_size": "1GB",
-    "maintenance_work_mem": "256MB",
-    "work_mem": "16MB",
-    "max_connections": "100",
     # One family of tables per agent, with indexes per cell: wide transactions.
     "max_locks_per_transaction": "256",
     "wal_compression": "lz4",
@@ -148,6 +143,7 @@ def write_settings(home: Home) -> None:
     """Write the settings file: durable, quiet, modest; `ALTER SYSTEM` still overrides it."""
     settings = {
         **_SETTINGS,
+        **memory_settings(machine_memory()),
         "dynamic_shared_memory_type": _shared_memory_type(),
         "recovery_init_sync_method": _recovery_sync(),
     }

@@ -18,6 +18,7 @@ from .files import FileLock, count_users, start_lock, users_lock
 from .home import SUPERUSER, Home
 from .installation import DATABASE, Installation
 from .server import answers, connection_string, ensure_running, live_pid, stop_server, trim_log
+from .server_memory import ServerMemory, server_memory
 from .watch import Watch
 
 
@@ -208,6 +209,14 @@ def status(home: Path | None = None) -> ServerStatus:
             kept=place.kept.exists(),
             users=count_users(place.path),
         )
+
+
+def memory(home: Path | None = None) -> ServerMemory | None:
+    """How much memory the server has and may take; None if none runs."""
+    place = Home.at(home)
+    with place.os_errors_explained():
+        pid = live_pid(place)
+        return None if pid is None else server_memory(pid, place.settings.read_text("utf-8"))
 
 
 def stop(home: Path | None = None) -> bool:

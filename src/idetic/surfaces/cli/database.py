@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from idetic.library.settings import SettledSettings
     from idetic.store.database import Connection
     from idetic.store.distribution_plan import Distribution
+    from idetic.store.embedded.server_memory import ServerMemory
     from idetic.store.upgrade import FamilyVersions, Upgrade
 
 DOCTOR = examples("idetic doctor", "idetic doctor --json", "idetic doctor --dsn postgresql://…")
@@ -68,10 +69,10 @@ def stop(json: Json = False) -> None:
 
 @db.command("status", epilog=examples("idetic db status", "idetic db status --json"))
 def status(json: Json = False) -> None:
-    """Show the embedded server: home, process, socket, version. Touches nothing."""
+    """Show the embedded server: home, process, socket, version, memory. Touches nothing."""
     from idetic.store import embedded
 
-    found = embedded.status()
+    found, memory = embedded.status(), embedded.memory()
     rows = {
         "State": "running" if found.running else "not running",
         "Kept": "yes, until `idetic db stop`" if found.kept else "no, it stops with its last user",
@@ -80,10 +81,19 @@ def status(json: Json = False) -> None:
         "Socket": found.socket_dir,
         "PostgreSQL": found.version or "not unpacked yet",
         "Users": "unknown" if found.users is None else found.users,
+        "Memory": _memory(memory),
     }
-    data = {each.name: getattr(found, each.name) for each in fields(found)}
+    data = {each.name: getattr(found, each.name) for each in fields(found)} | {"memory": memory}
     title = "The embedded server"
     output.answer(data, json, lambda console: console.print(output.facts(rows, title=title)))
+
+
+def _memory(found: ServerMemory | None) -> str:
+    """How much memory the server has, and may take, in one line."""
+    if found is None:
+        return "none"
+    used, shared, bound = (size >> 20 for size in (found.used, found.shared_buffers, found.bound))
+    return f"{used} MB now, at most {bound} MB; shared_buffers {shared} MB"
 
 
 def doctor(given: Set = None, dsn: Dsn = None, json: Json = False) -> int:
