@@ -30,13 +30,13 @@ class Counted(FakeEmbedder):
         return super().embed(texts, query=query)
 
 
-async def runs_of(database: TestDatabase, second: tuple[str, str]) -> list[int]:
-    """Runs of the model for one user's question, asked twice, and for another's same one."""
+async def runs_of(database: TestDatabase, second: tuple[str, str, str]) -> list[int]:
+    """Runs of the model for one asker's question, asked twice, and for another's same one."""
     model, counts = Counted(), []
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=model) as db:
         agent = await db.agent("assistant_agent")
-        for tenant, user in (("acme", "ada"), ("acme", "ada"), second):
-            memory = agent.bind(tenant_id=tenant, user_id=user, principal=Principal.agent("a"))
+        for tenant, user, name in (("acme", "ada", "a"), ("acme", "ada", "a"), second):
+            memory = agent.bind(tenant_id=tenant, user_id=user, principal=Principal.agent(name))
             before = model.runs
             await memory.recall(QUESTION)
             counts.append(model.runs - before)
@@ -44,10 +44,12 @@ async def runs_of(database: TestDatabase, second: tuple[str, str]) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "second", [("other", "ada"), ("acme", "ben")], ids=["another tenant", "another user"]
+    "second",
+    [("other", "ada", "a"), ("acme", "ben", "a"), ("acme", "ada", "b")],
+    ids=["another tenant", "another user", "another principal"],
 )
 async def test_nobody_learns_what_another_asked(
-    database: TestDatabase, second: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    database: TestDatabase, second: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await runs_of(database, second) == [1, 0, 1]
     monkeypatch.setattr(question_vectors, "place_of", lambda scope: "")

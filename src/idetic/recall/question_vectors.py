@@ -18,8 +18,8 @@ Embed = Callable[[list[str], float], Awaitable[list[Vector | None]]]
 LANES = 2
 # A larger run keeps all of its questions waiting for the last one, and the database idle meanwhile.
 TOGETHER = 4
-# How many questions of one anchor are kept, and of how many anchors.
-KEPT, ANCHORS = 64, 256
+# How many questions of one asker are kept, and of how many askers.
+KEPT, ASKERS = 64, 256
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class QuestionVectors:
     A question that arrives alone is sent at once. While all lanes are busy, others wait, and the
     next run takes some of them together; one that the embedder fails on fails alone.
 
-    Recent vectors are kept for the anchor that asked, by a keyed hash of the question. An answer
+    Recent vectors are kept for whoever asked, by a keyed hash of the question. An answer
     that comes early tells that the question was asked before, so nobody else may share it.
     """
 
@@ -106,7 +106,7 @@ class QuestionVectors:
                     self._keep(asked, vector)
 
     def _recent(self, place: str, key: bytes) -> Vector | None:
-        """The vector that is kept for a question of this anchor."""
+        """The vector that is kept for a question of this asker."""
         kept = self._kept.get(place)
         if kept is None or key not in kept:
             return None
@@ -121,10 +121,14 @@ class QuestionVectors:
         kept[asked.key] = vector
         if len(kept) > KEPT:
             kept.popitem(last=False)
-        if len(self._kept) > ANCHORS:
+        if len(self._kept) > ASKERS:
             self._kept.popitem(last=False)
 
 
 def place_of(scope: Scope) -> str:
-    """Whose questions are kept together: an agent's within one anchor."""
-    return repr((scope.agent, *scope.anchor.items()))
+    """Whose questions are kept together: one principal's within one anchor.
+
+    An Actor and its Subconscious stand at the same anchor, and are two principals.
+    """
+    who = scope.principal
+    return repr((scope.agent, who.kind.value, who.name, *scope.anchor.items()))
