@@ -29,6 +29,7 @@ from idetic.store.family import (
     note_columns,
     noted_names,
     noun,
+    place,
     qualified,
     salt_columns,
     tables_outside,
@@ -151,6 +152,8 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "after": str(spec.retrieval.neighbours.after),
         "long_entry": str(LONG_ENTRY),
         "recalled": family.recalled,
+        "place": place(),
+        "place_of_m": place("m"),
         **_FOLDING,
         "citus" if extensions.citus else "plain": "",
     }

@@ -179,13 +179,14 @@ class Family:
         return found
 
     def scope_names(self, scope: Scope) -> Fillers:
-        """`{scope m}`, `{of_tenant p}`, `{live m}`, `{evidence m}`: conditions by an alias."""
+        """`{scope m}`, `{of_tenant p}`, `{live m}`, `{evidence m}`, `{place m}`: by an alias."""
         anchors = f"{self.prefix}_memory_anchors"
         return {
             "scope": partial(scoping.predicate, scope, anchors=anchors),
             "of_tenant": partial(scoping.tenant_predicate, scope),
             "live": live,
             "evidence": evidence,
+            "place": place,
         }
 
     def call(
@@ -204,6 +205,22 @@ def families(spec: MemorySpec) -> list[Family]:
 def live(alias: str) -> str:
     """The entries that hold now: the condition of the index that the current view is read by."""
     return " AND ".join(f"{alias}.{state} IS NULL" for state in _LIVE)
+
+
+def place(alias: str = "") -> str:
+    """Whose neighbours an entry's are: its interaction's, its session's, or nobody's.
+
+    As CASE, which the planner knows to leak nothing: with COALESCE, row-level security keeps the
+    index of places from being used.
+    """
+    interaction, session, memory = (
+        f"{alias}.{name}" if alias else name
+        for name in ("interaction_id", "session_id", "memory_id")
+    )
+    return (
+        f"CASE WHEN {interaction} IS NOT NULL THEN {interaction} "
+        f"WHEN {session} IS NOT NULL THEN {session} ELSE {memory} END"
+    )
 
 
 def evidence(alias: str) -> str:

@@ -7,7 +7,7 @@ sum takes four times as long. Everything nominated is then scored by one stateme
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -76,7 +76,6 @@ class NominationStatements:
     query: RecallQuery
     vector_schema: str
     visible: str
-    named: dict[str, Statement] = field(default_factory=dict)
 
     def compose(self) -> dict[str, Statement]:
         """The statements by name: only of signals that count."""
@@ -153,9 +152,7 @@ def nominated(found: Mapping[str, Rows]) -> Nomination | None:
     )
 
 
-def _best_words(
-    segments: Rows, words: Rows
-) -> tuple[list[str], list[int], list[tuple[UUID, int]]]:
+def _best_words(segments: Rows, words: Rows) -> tuple[list[str], list[int], list[tuple[UUID, int]]]:
     """BM25 over every posting of the question's words: how frequent each is, and the best."""
     import numpy as np  # noqa: PLC0415 - importing idetic stays light
 
@@ -193,5 +190,5 @@ def _impacts(average: float) -> npt.NDArray[np.float32]:
     often, long = np.divmod(np.arange(1 << 16, dtype=np.float32), 256)
     # As `postings_v1` in sql/family/words.sql keeps it.
     length = np.exp(long / 24) - 1
-    found: npt.NDArray[np.float32] = often * 2.2 / (often + 0.3 + length * 0.9 / max(average, 1))
-    return found
+    found = often * 2.2 / (often + 0.3 + length * 0.9 / max(average, 1))
+    return found.astype(np.float32)

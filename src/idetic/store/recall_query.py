@@ -15,9 +15,9 @@ from idetic.pieces import excerpt
 from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store import scope as scoping
 from idetic.store.database import Database
+from idetic.store.driver import Rows
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import texts
-from idetic.store.driver import Rows
 from idetic.store.family import Family
 from idetic.store.nomination import NominationStatements, nominated
 from idetic.store.recall_grounds import HitGrounds, QuestionGrounds
@@ -258,7 +258,9 @@ class Recalls:
 
     def _answer(self, scope: Scope, query: RecallQuery, rows: Rows) -> RecallAnswer:
         """The rows of a recall: what it looked at, then its hits."""
-        _, considered, candidates, embedded, profile, rarity, words, named, covered, near = rows[0][:10]
+        _, considered, candidates, embedded, profile, rarity, words, named, covered, near = rows[0][
+            :10
+        ]
         hits = [self._hit(scope, row[10:]) for row in rows if row[10] is not None]
         spoken = (rarity or {}) if query.weights.get(Signal.LEXICAL) else None
         grounds = QuestionGrounds(

@@ -21,6 +21,14 @@ INDEXED_FROM = 2_000
 SEGMENT = 2_000
 WAITING = 200
 _FILE = "words"
+INDEX_WORDS = "index_words"
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """How many segments of an anchor's word index were made."""
+
+    segments: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +50,12 @@ class WordIndex:
     async def update(self, scope: Scope, position: int, reached: int, *, anew: bool = False) -> int:
         """Index what the chain says up to a position; says how many segments were made.
 
-        `reached` is the position that the last update marked: what was told of indexed entries
-        after it makes their segment stale. `anew` makes all of them.
+        None in an anchor that is small. `reached` is the position that the last update marked:
+        what was told of indexed entries after it makes their segment stale. `anew` makes all of
+        them.
         """
+        if position < INDEXED_FROM:
+            return 0
         found = [] if anew else await self._segments(scope, reached)
         made = 0
         for segment in planned(found, position):
@@ -54,10 +65,9 @@ class WordIndex:
             made += 1
         return made
 
-    async def check(self, scope: Scope) -> list[UUID]:
+    async def check(self, scope: Scope) -> tuple[UUID, ...]:
         """The segments that say something else than their entries do."""
-        rows = await self._rows(scope, "check")
-        return [row[0] for row in rows]
+        return tuple(row[0] for row in await self._rows(scope, "check"))
 
     async def _segments(self, scope: Scope, reached: int) -> list[Segment]:
         """The segments in the order of the chain."""

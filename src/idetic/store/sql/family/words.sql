@@ -40,7 +40,7 @@ CREATE TABLE {family}_memory_words (
 -- object: index {name}_memory_place
 -- An entry's neighbours, on either side: those of the same interaction or session.
 CREATE INDEX {name}_place_idx ON {family}_memory
-    ({tenant}, anchor_id, (coalesce(interaction_id, session_id, memory_id)), memory_id);
+    ({tenant}, anchor_id, ({place}), memory_id);
 
 -- object: index {name}_memory_valid
 -- What an anchor holds of a time that a question names.
@@ -65,7 +65,7 @@ BEGIN
            CASE WHEN b.own < {long_entry} AND sum(b.own) OVER around > b.own
                 THEN b.own + sum(b.own) OVER around ELSE b.own END
     FROM (
-        SELECT m.memory_id, coalesce(m.interaction_id, m.session_id, m.memory_id) AS place,
+        SELECT m.memory_id, {place_of_m} AS place,
                m.tier::text || '_' || m.typology::text AS cell, m.lexemes, pg_catalog.length(m.lexemes) AS own
         FROM {family}_memory m
         WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND {recalled} AND m.memory_id = ANY (ARRAY(
@@ -176,7 +176,7 @@ BEGIN
             FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) n GROUP BY n.cell) c),
         coalesce(sum(m.own), 0), coalesce(sum(m.length), 0),
         coalesce(string_agg(uuid_send(m.memory_id), '' ORDER BY m.ord), ''),
-        coalesce((array_agg(m.memory_id ORDER BY md5(m.memory_id::text)))[1:64], '{}')
+        coalesce((array_agg(m.memory_id ORDER BY md5(m.memory_id::text)))[1:320], '{}')
     FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) m;
     INSERT INTO {family}_memory_words ({tenant}, anchor_id, segment_id, lexeme, postings)
     SELECT p_tenant, p_anchor, made, w.lexeme, w.postings

@@ -140,7 +140,7 @@ length(m.lexemes) AS len, ts_filter(setweight(m.lexemes, 'A', {terms}), '{"a"}')
 
 -- query: place
 -- An entry's neighbours are those of the same interaction or session.
-coalesce(m.interaction_id, m.session_id, m.memory_id) AS place
+{place m} AS place
 
 -- query: base_with_neighbours
 -- Each entry's place in its scope, and the length of its text with its neighbours', unless it is long
@@ -268,11 +268,12 @@ WHERE {scope m} AND m.memory_id = ANY ((SELECT ids FROM wanted)::uuid[]) AND {vi
 )
 
 -- query: beside
--- Found by the index of places: its entries in order, from this one on.
+-- Found by the index of places, in its order. A plain equality would let the planner forget the first
+-- column of that order and walk the primary key, past the entries of all other places.
 ARRAY(SELECT m.memory_id FROM {family}_memory m
-      WHERE {scope m} AND coalesce(m.interaction_id, m.session_id, m.memory_id) = c.place
+      WHERE {scope m} AND {place m} = ANY (ARRAY[c.place])
         AND m.memory_id {side} c.memory_id AND {visible}
-      ORDER BY m.memory_id {order} LIMIT {most})
+      ORDER BY {place m} {order}, m.memory_id {order} LIMIT {most})
 
 -- query: base_placed
 SELECT {columns}, p.before[1] AS previous, p.after[1] AS next, a.own,
