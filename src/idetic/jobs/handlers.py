@@ -20,8 +20,9 @@ from idetic.library.idetic import Idetic
 from idetic.model import Principal, Tier
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store import word_index
 from idetic.store.queue import Queue
-from idetic.store.word_index import INDEX_WORDS, INDEXED_FROM
+from idetic.store.word_index import INDEX_WORDS
 
 log = logging.getLogger("idetic.jobs")
 Anchor = dict[str, Any]
@@ -191,7 +192,9 @@ async def pending_embeddings(db: Idetic) -> int:
 async def unindexed_words(db: Idetic) -> int:
     """Enqueue the large anchors that were written to since their words were last indexed."""
     queue, specs = Queue(db.database), await _applied_specs(db)
-    return sum([await queue.sweep_grown(spec, INDEX_WORDS, INDEXED_FROM) for spec in specs])
+    return sum(
+        [await queue.sweep_grown(spec, INDEX_WORDS, word_index.INDEXED_FROM) for spec in specs]
+    )
 
 
 async def silent_scopes(db: Idetic) -> int:

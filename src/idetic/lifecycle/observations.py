@@ -28,6 +28,7 @@ from idetic.model import (
     Typology,
 )
 from idetic.recall.embedding import Embedded
+from idetic.store import word_index
 from idetic.store.word_index import INDEX_WORDS, Indexed
 from idetic.verbs.arguments import Progress
 from idetic.verbs.declaration import McpTool, post, verb
@@ -323,6 +324,8 @@ async def index_words(binding: Binding, *, anew: bool = False) -> Indexed:
     engine, scope = binding.engine, binding.scope
     # Read first: what is written while this runs is then looked at once more, never missed.
     position = await engine.marks.position(scope)
+    if position < word_index.INDEXED_FROM:
+        return Indexed(0)
     reached = await engine.marks.reached(scope, INDEX_WORDS)
     made = await engine.words.update(scope, position, reached, anew=anew)
     await engine.marks.mark(scope, INDEX_WORDS, position, engine.clock.now())

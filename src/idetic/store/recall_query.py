@@ -14,6 +14,7 @@ from idetic.model import Entry, Origin, Scope, Standing, Tier, Typology, standin
 from idetic.pieces import excerpt
 from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store import scope as scoping
+from idetic.store import word_index
 from idetic.store.database import Database
 from idetic.store.driver import Rows
 from idetic.store.entries import Entries
@@ -28,7 +29,6 @@ from idetic.store.recall_statement import (
     settings_of,
 )
 from idetic.store.templates import BoundStatement, Statement
-from idetic.store.word_index import INDEXED_FROM
 
 DIMENSIONS = 384
 # How often a question is asked of indexes that change while it is asked, and how many anchors are
@@ -220,7 +220,7 @@ class Recalls:
         rows = await self.database.run(scope, forms.exhaustive, values, settings=settings)
         answer = self._answer(scope, query, rows)
         self._small.discard(anchor)
-        if query.plain and answer.considered < INDEXED_FROM:
+        if query.plain and answer.considered < word_index.INDEXED_FROM:
             self._small = {anchor} if len(self._small) >= _REMEMBERED else self._small | {anchor}
         return answer
 

@@ -50,12 +50,9 @@ class WordIndex:
     async def update(self, scope: Scope, position: int, reached: int, *, anew: bool = False) -> int:
         """Index what the chain says up to a position; says how many segments were made.
 
-        None in an anchor that is small. `reached` is the position that the last update marked:
-        what was told of indexed entries after it makes their segment stale. `anew` makes all of
-        them.
+        `reached` is the position that the last update marked: what was told of indexed entries
+        after it makes their segment stale. `anew` makes all of them.
         """
-        if position < INDEXED_FROM:
-            return 0
         found = [] if anew else await self._segments(scope, reached)
         made = 0
         for segment in planned(found, position):
