@@ -1,4 +1,4 @@
-"""T12, anchor: one question to one anchor that grows, by every way there is.
+"""Anchor: one question to one anchor that grows, by every way there is.
 
 Ours with all signals and with meaning alone, both by nomination; the statement that reads every
 entry; and LangGraph's search over the same vectors. Each question goes to one way after the other,
