@@ -14,7 +14,6 @@ import yaml
 
 from idetic import Idetic, Observation, Principal, Subject
 from idetic.embed.port import EmbeddingModel
-from idetic.evidence import Outcome
 from idetic.jobs.handlers import HANDLERS, unindexed_words
 from idetic.library.handles import Memory
 from idetic.recall.hits import Recall
@@ -200,7 +199,7 @@ async def test_what_is_no_longer_visible_leaves_the_index(
     question = asked(notes(ENTRIES))[3]
     new, _ = await both(memory, question)
     operator = memory.agent.bind(user_id="ada", principal=Principal.operator("eve"))
-    await operator.dispose([ids(new)[0]], Outcome.ARCHIVE, reason="no longer so")
+    await operator.archive(ids(new)[0], reason="no longer so")
     after, old = await both(memory, question)
     assert ids(new)[0] not in ids(after)
     assert ids(after)[0] == ids(old)[0]

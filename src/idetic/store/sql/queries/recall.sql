@@ -236,10 +236,9 @@ SELECT min(c.{canonical_strength}::text::idetic.source_strength) FROM {family}_m
 JOIN {canonical} c ON c.{tenant} = r.{tenant} AND c.{canonical_id} = r.{canonical_id}
 WHERE {scope r} AND r.memory_id = m.memory_id
 
--- From here on: what is different where indexes have nominated, so that nothing else is read. What
--- a score depends on beyond the nominated entries was kept in the word index and comes with them.
-
 -- query: chosen
+-- This and what follows take the place of parts above where indexes have nominated, so that nothing
+-- else is read. What a score depends on beyond these entries was kept in the word index.
 -- What words nominated comes as places in segments; one that was made anew meanwhile has no places.
 , picked AS MATERIALIZED (
     SELECT encode(substring(s.ids FROM p.ord * 16 + 1 FOR 16), 'hex')::uuid AS memory_id
