@@ -27,6 +27,7 @@ from idetic.store.entries import Entries
 from idetic.store.entry_content import key_hash
 from idetic.store.queue import Marks, Queue
 from idetic.store.steps import LinkStep, Step
+from idetic.store.word_index import WordIndex
 
 V = TypeVar("V")
 ReasonerFactory = Callable[[], AbstractAsyncContextManager[Reasoner]]
@@ -48,6 +49,7 @@ class Engine:
     embeddings: Embeddings
     queue: Queue
     marks: Marks
+    words: WordIndex
     reasoner: ReasonerFactory | None = None
     # What draws claims out of what was said; the one by rules, if none is chosen.
     extractor: ExtractorFactory | None = None

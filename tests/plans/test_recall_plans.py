@@ -49,7 +49,7 @@ async def plan(database: TestDatabase, world: World, asked: RecallQuery) -> str:
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
         recalls = (await db.agent("world_agent")).engine.recall.recalls
         await recalls.ask(scope, asked)
-        form = recalls.forms[asked.form(scope)]
+        form = recalls.forms[asked.form(scope)].exhaustive
         values = map(sql.Literal, form.bound(asked.values(scope)))
         # The one connection that there is: nobody asks for a second.
         async with db.database.reading() as connection:

@@ -70,6 +70,7 @@ def _value(full: str, base: str, is_enum: bool) -> sql.Composable:
         "uuid": sql.SQL("gen_random_uuid()"),
         "timestamp with time zone": sql.SQL("now()"),
         "jsonb": sql.Literal("{}"),
+        "uuid[]": sql.Literal("{}"),
         "bytea": sql.Literal("\\x00"),
         "boolean": sql.SQL("true"),
     }.get(base, sql.Literal("1"))

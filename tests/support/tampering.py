@@ -35,6 +35,9 @@ UNSHOWN: dict[str, frozenset[str] | None] = {
     "embeddings": None,
     "profiles": None,
     "marks": None,
+    # `reconcile` compares these with the entries.
+    "segments": None,
+    "words": None,
     "rule_prints": None,
     "scopes": frozenset({"renewed_at"}),
     "memory": frozenset({"lexemes", "embedding_id", "embed_attempts", "embed_error"}),

@@ -20,7 +20,9 @@ from idetic.library.idetic import Idetic
 from idetic.model import Principal, Tier
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
+from idetic.store import word_index
 from idetic.store.queue import Queue
+from idetic.store.word_index import INDEX_WORDS
 
 log = logging.getLogger("idetic.jobs")
 Anchor = dict[str, Any]
@@ -42,6 +44,12 @@ async def embed(db: Idetic, agent: str, anchor: Anchor) -> Result:
     done = await memory.embed()
     await marks.mark(memory.scope, "embed", position, db.clock.now())
     return {"embedded": done.embedded}
+
+
+async def index_words(db: Idetic, agent: str, anchor: Anchor) -> Result:
+    """Bring the word index of one large anchor up to its chain."""
+    done = await (await _bound(db, agent, anchor)).index_words()
+    return {"segments": done.segments}
 
 
 async def reembed(db: Idetic, agent: str, anchor: Anchor) -> Result:
@@ -132,6 +140,7 @@ async def canon(db: Idetic, agent: str, anchor: Anchor, table: str, ref_id: str)
 
 HANDLERS: dict[str, Handler] = {
     "embed": embed,
+    INDEX_WORDS: index_words,
     "reembed": reembed,
     "recover": recover,
     "promote": promote,
@@ -180,6 +189,14 @@ async def pending_embeddings(db: Idetic) -> int:
     return 0 if await db.model.get() is None else await _moved(db, "embed")
 
 
+async def unindexed_words(db: Idetic) -> int:
+    """Enqueue the large anchors that were written to since their words were last indexed."""
+    queue, specs = Queue(db.database), await _applied_specs(db)
+    return sum(
+        [await queue.sweep_grown(spec, INDEX_WORDS, word_index.INDEXED_FROM) for spec in specs]
+    )
+
+
 async def silent_scopes(db: Idetic) -> int:
     """Enqueue the anchors with a scope that was opened longer ago than its lease."""
     queue, now = Queue(db.database), db.clock.now()
@@ -213,7 +230,10 @@ async def daily(db: Idetic) -> int:
     return found
 
 
-SWEEPS: list[Sweep] = [pending_embeddings, silent_scopes, unread_turns, unmerged_facts, daily]
+SWEEPS: list[Sweep] = [
+    *(pending_embeddings, unindexed_words, silent_scopes),
+    *(unread_turns, unmerged_facts, daily),
+]
 
 
 async def _moved(db: Idetic, task: str) -> int:

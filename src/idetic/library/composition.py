@@ -21,6 +21,7 @@ from idetic.store.entries import Entries
 from idetic.store.family import Family
 from idetic.store.queue import Marks, Queue
 from idetic.store.recall_query import Recalls
+from idetic.store.word_index import WordIndex
 
 
 def compose(  # noqa: PLR0913 - each part by its own name
@@ -62,6 +63,7 @@ def compose(  # noqa: PLR0913 - each part by its own name
         embeddings=embeddings,
         queue=Queue(jobs or database),
         marks=Marks(database, family),
+        words=WordIndex(database, family),
         reasoner=reasoner,
         extractor=extractor,
         embed_inline=embed_inline,

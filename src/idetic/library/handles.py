@@ -197,6 +197,7 @@ class MemoryVerbs(PlaceVerbs):
     promote = corroborations_verbs.promote
     mark_due = dispositions.mark_due
     embed = observations.embed
+    index_words = observations.index_words
     reembed = observations.reembed
     erase = erasure.erase
     erase_anchor = anchor_erasure.erase_anchor

@@ -28,6 +28,8 @@ from idetic.model import (
     Typology,
 )
 from idetic.recall.embedding import Embedded
+from idetic.store import word_index
+from idetic.store.word_index import INDEX_WORDS, Indexed
 from idetic.verbs.arguments import Progress
 from idetic.verbs.declaration import McpTool, post, verb
 
@@ -314,6 +316,20 @@ async def open_scope(binding: Binding) -> None:
 async def embed(binding: Binding, progress: Progress | None = None) -> Embedded:
     """Give every pending entry of this anchor its vector, in batches that each commit."""
     return await binding.engine.embedding.pending(binding.scope, progress)
+
+
+@verb(capability=Capability.MAINTAIN, repeatable=True, http=post("/index-words", "upkeep"))
+async def index_words(binding: Binding, *, anew: bool = False) -> Indexed:
+    """Bring the word index of a large anchor up to its chain, or make all of it anew."""
+    engine, scope = binding.engine, binding.scope
+    # Read first: what is written while this runs is then looked at once more, never missed.
+    position = await engine.marks.position(scope)
+    if position < word_index.INDEXED_FROM:
+        return Indexed(0)
+    reached = await engine.marks.reached(scope, INDEX_WORDS)
+    made = await engine.words.update(scope, position, reached, anew=anew)
+    await engine.marks.mark(scope, INDEX_WORDS, position, engine.clock.now())
+    return Indexed(made)
 
 
 @verb(capability=Capability.MAINTAIN, repeatable=True, http=post("/reembed", "upkeep"))

@@ -38,7 +38,9 @@ class Disposed:
 class Reconciled:
     """What stands where, and what should not be. A report: nothing in it was cleaned up.
 
-    `more` says that a list or the count of scopes was cut at a thousand.
+    `misindexed` are segments of the word index that do not say what their entries say: they wait
+    for `index_words`, or somebody has altered them. `more` says that a list or the count of scopes
+    was cut at a thousand.
     """
 
     states: Mapping[RetentionState, Mapping[Tier, int]]
@@ -46,6 +48,7 @@ class Reconciled:
     dangling: tuple[UUID, ...] = ()
     unused_vectors: Mapping[UUID, int] = field(default_factory=dict)
     overdue_scopes: int = 0
+    misindexed: tuple[UUID, ...] = ()
     more: bool = False
 
     def count(self, state: RetentionState, tier: Tier | None = None) -> int:
@@ -115,6 +118,7 @@ async def reconcile(binding: Binding) -> Reconciled:
             dangling=tuple(dangling[:LISTED]),
             unused_vectors=dict(await tx.ask("retention", "unused_vectors")),
             overdue_scopes=scopes,
+            misindexed=await binding.engine.words.check(binding.scope),
             more=max(len(orphaned), len(dangling), scopes) > LISTED,
         )
 

@@ -49,6 +49,8 @@ class RetainedEntity(StrEnum):
     ANCHORS = "anchors"
     PROFILES = "profiles"
     MARKS = "marks"
+    SEGMENTS = "segments"
+    WORDS = "words"
     PRINTS = "prints"
     LOG = "log"
     NOTES = "notes"
@@ -141,6 +143,9 @@ RETENTION = complete(
         RetainedEntity.ANCHORS: _KEPT,
         RetainedEntity.PROFILES: _KEPT,
         RetainedEntity.MARKS: _KEPT,
+        # The word index says again what notes say: a segment goes with the first note of it.
+        RetainedEntity.SEGMENTS: _policy(0, Disposal.HARD_DELETE),
+        RetainedEntity.WORDS: _policy(0, Disposal.HARD_DELETE),
         # Hashes of canonical texts, which are not ours to delete.
         RetainedEntity.PRINTS: _KEPT,
         # Only an erasure empties an event or a note; nothing removes it.

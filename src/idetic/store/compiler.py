@@ -20,6 +20,7 @@ from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ScopeEnd
 from idetic.store import scope, templates
 from idetic.store.family import (
+    LONG_ENTRY,
     PAYLOAD,
     Family,
     canonical_names,
@@ -28,6 +29,7 @@ from idetic.store.family import (
     note_columns,
     noted_names,
     noun,
+    place,
     qualified,
     salt_columns,
     tables_outside,
@@ -37,8 +39,8 @@ from idetic.store.templates import Lists, Names
 
 # In an order that can be executed: what others name comes first.
 _FILES = (
-    *("context", "log", "tables", "readings", "noun", "guard", "triggers", "close", "erase"),
-    *("admit", "settle", "record", "turn", "take", "views", "access"),
+    *("context", "log", "tables", "words", "readings", "noun", "guard", "triggers", "close"),
+    *("erase", "admit", "settle", "record", "turn", "take", "views", "access"),
 )
 # What may change of an entry; everything else about it is written once.
 STATE = (
@@ -146,6 +148,12 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "body_text_max": str(spec.backend.body_text_max),
         "dedup_trigram": str(cell.dedup_trigram),
         "together_hours": str(spec.leak_defence.together_hours),
+        "before": str(spec.retrieval.neighbours.before),
+        "after": str(spec.retrieval.neighbours.after),
+        "long_entry": str(LONG_ENTRY),
+        "recalled": family.recalled,
+        "place": place(),
+        "place_of_m": place("m"),
         **_FOLDING,
         "citus" if extensions.citus else "plain": "",
     }
@@ -311,13 +319,13 @@ def _definer_grants(family: Family, table: str) -> Names:
     found = {}
     if table == family.table_name("anchors"):
         found["mover_grants"] = "SELECT"
-    elif not _is_tenants(family, table):
+    elif not _is_tenants(family, table) and table not in family.index_tables():
         # The mover fills a table, and says which entry replaced which.
         memory = table == family.table_name("memory")
         replaced = ", UPDATE (superseded_at, superseded_by)" if memory else ""
         found["mover_grants"] = f"SELECT, INSERT{replaced}"
     touched = map(family.table_name, ("memory", "actions", "reads", "receipts", "ledger"))
-    emptied = (family.log_table, family.notes_table)
+    emptied = (family.log_table, family.notes_table, *family.index_tables())
     if table in (*touched, *emptied, *_belongings(family), *note_columns(family)):
         found["keeper_grants"] = _keeper_grants(family, table)
     return found
@@ -339,6 +347,7 @@ def _keeper_grants(family: Family, table: str) -> str:
         family.log_table: "SELECT, UPDATE (content, metadata, salt)",
         family.notes_table: "SELECT, UPDATE (body)",
     }
+    grants |= dict.fromkeys(family.index_tables(), "SELECT, INSERT, DELETE")
     corroborations = family.table_name("corroborations")
     if corroborations in emptied:
         grants[corroborations] = f"SELECT, DELETE, {emptied[corroborations]}"
@@ -349,6 +358,7 @@ def _refusals(family: Family, table: str) -> Names:
     """Which trigger functions refuse changes to a table; some let an erasure by."""
     refuse = "idetic.refuse_change_v1"
     deletes = dict.fromkeys(_belongings(family), f"{family.prefix}_release_v1")
+    deletes |= dict.fromkeys(family.index_tables(), f"{family.prefix}_reindexed_v1")
     deletes[family.table_name("reads")] = f"{family.prefix}_erasable_v1"
     updates = {
         family.table_name("receipts"): f"{family.prefix}_forgotten_v1",
@@ -373,8 +383,9 @@ def _belongings(family: Family) -> list[str]:
 
 def _write_grants(family: Family, table: str) -> str:
     """What the application may do beyond reading. Append-only tables get INSERT and no more."""
-    if table in (*family.prints_tables(), family.notes_table):
-        # Not even that: whoever could add hints could bury one, and notes are the other persona's.
+    if table in (*family.prints_tables(), family.notes_table, *family.index_tables()):
+        # Not even that: whoever could add hints could bury one, notes are the other persona's, and
+        # the word index is made of the entries by the keeper's functions.
         return "SELECT"
     log_end = ", log_position, log_hash" if family.log_table else ""
     updates = {

@@ -156,11 +156,33 @@ class Database:
 
         Without a scope, row-level security shows no memory at all: for what is no tenant's.
         """
+        found = await self._run(_BEGIN, scope, bound, role or self.role, settings)
+        return next((rows for rows in reversed(found) if rows), [])
+
+    async def read_each(
+        self,
+        scope: Scope,
+        bound: Sequence[BoundStatement],
+        *,
+        settings: Mapping[str, str] = _NOTHING,
+    ) -> list[Rows]:
+        """Statements that read one moment, in one round trip; the rows of each."""
+        return await self._run(_BEGIN_SNAPSHOT, scope, bound, self.role, settings)
+
+    async def _run(
+        self,
+        begin: BoundStatement,
+        scope: Scope | None,
+        bound: Sequence[BoundStatement],
+        role: str,
+        settings: Mapping[str, str],
+    ) -> list[Rows]:
+        """A whole transaction in one round trip; the rows of each statement."""
         settings = {**scoping.settings(scope), **settings}
-        before = (_BEGIN, *scoping.entering(settings, role or self.role, citus=self.citus))
+        before = (begin, *scoping.entering(settings, role, citus=self.citus))
         async with self._borrowed() as connection:
             found = await self._send_whole(connection, (*before, *bound, _COMMIT))
-        return next((rows for rows in reversed(found[len(before) :]) if rows), [])
+        return found[len(before) : -1]
 
     async def _send_whole(
         self, connection: Connection, messages: Sequence[BoundStatement]

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 STEWARD_ROLE = "idetic_steward"
 _TABLES = (
     *("memory", "actions", "embeddings", "ledger", "anchors", "receipts"),
-    *("scopes", "profiles", "reads", "lineage", "marks"),
+    *("scopes", "profiles", "reads", "lineage", "marks", "segments", "words"),
 )
+# Where each word of an anchor stands: made of its entries, and made anew from them at any time.
+_INDEX = ("segments", "words")
+# Neighbours lend their words to entries of fewer words than this; chosen on the development sets.
+LONG_ENTRY = 50
 # What an entry says, in every form it is kept in; the rest of the row is its identity and life.
 # `emptied` in sql/family/triggers.sql names the same.
 PAYLOAD = (
@@ -34,7 +38,7 @@ PAYLOAD = (
 # What others point at goes first. The anchor's row is the anchor itself, and the profiles are the
 # tenant's: neither moves as a row. Prints are made of the canonical content that is there.
 _FIRST = ("scopes", "ledger", "memory")
-_STAYS = ("anchors", "profiles")
+_STAYS = ("anchors", "profiles", *_INDEX)
 _LIVE = ("archived_at", "superseded_at", "invalidated_at", "deleted_at")
 # Statements by all that their text depends on. Every pass over an anchor asks for several, and
 # composing one takes longer than a query.
@@ -90,6 +94,10 @@ class Family:
         """The prints of each canonical noun that has texts."""
         return [self.prints_table(c) for c in self.spec.references.canonical if c.body]
 
+    def index_tables(self) -> list[str]:
+        """The tables of the word index."""
+        return [self.table_name(noun) for noun in _INDEX]
+
     def contradictions_table(self, canonical: Canonical) -> str:
         """The contradictions with one canonical noun."""
         return f"{self.name}_{canonical.noun}_contradictions"
@@ -139,6 +147,11 @@ class Family:
         # A missing key makes it unknown, and what is unknown is not excluded.
         return f"coalesce({kept}, true)" if documents else ""
 
+    @property
+    def recalled(self) -> str:
+        """The condition that a question without filters finds an entry called m."""
+        return " AND ".join(filter(None, (live("m"), "NOT m.candidate", self.searched)))
+
     def statement(
         self,
         file: str,
@@ -166,13 +179,14 @@ class Family:
         return found
 
     def scope_names(self, scope: Scope) -> Fillers:
-        """`{scope m}`, `{of_tenant p}`, `{live m}`, `{evidence m}`: conditions by an alias."""
+        """`{scope m}`, `{of_tenant p}`, `{live m}`, `{evidence m}`, `{place m}`: by an alias."""
         anchors = f"{self.prefix}_memory_anchors"
         return {
             "scope": partial(scoping.predicate, scope, anchors=anchors),
             "of_tenant": partial(scoping.tenant_predicate, scope),
             "live": live,
             "evidence": evidence,
+            "place": place,
         }
 
     def call(
@@ -191,6 +205,22 @@ def families(spec: MemorySpec) -> list[Family]:
 def live(alias: str) -> str:
     """The entries that hold now: the condition of the index that the current view is read by."""
     return " AND ".join(f"{alias}.{state} IS NULL" for state in _LIVE)
+
+
+def place(alias: str = "") -> str:
+    """Whose neighbours an entry's are: its interaction's, its session's, or nobody's.
+
+    As CASE, which the planner knows to leak nothing: with COALESCE, row-level security keeps the
+    index of places from being used.
+    """
+    interaction, session, memory = (
+        f"{alias}.{name}" if alias else name
+        for name in ("interaction_id", "session_id", "memory_id")
+    )
+    return (
+        f"CASE WHEN {interaction} IS NOT NULL THEN {interaction} "
+        f"WHEN {session} IS NOT NULL THEN {session} ELSE {memory} END"
+    )
 
 
 def evidence(alias: str) -> str:

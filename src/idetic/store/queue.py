@@ -127,6 +127,12 @@ class Queue:
         """Enqueue a task wherever it last finished before a moment, or never."""
         return await self._sweep(spec, task, "aged", limit, before=before)
 
+    async def sweep_grown(
+        self, spec: MemorySpec, task: str, least: int, *, limit: int = MOST
+    ) -> int:
+        """The same as `sweep_moved`, only where a chain has so many links."""
+        return await self._sweep(spec, task, "grown", limit, least=least)
+
     async def sweep_open(
         self, spec: MemorySpec, task: str, opened: datetime, before: datetime, *, limit: int = MOST
     ) -> int:
@@ -134,7 +140,7 @@ class Queue:
         return await self._sweep(spec, task, "open", limit, opened=opened, before=before)
 
     async def _sweep(
-        self, spec: MemorySpec, task: str, where: str, limit: int, **moments: datetime
+        self, spec: MemorySpec, task: str, where: str, limit: int, **bounds: datetime | int
     ) -> int:
         """Enqueue a task at every anchor that meets a named condition; says at how many."""
         family = Family(spec)
@@ -147,7 +153,7 @@ class Queue:
         names["condition"] = filled(templates.query(_FILE, f"sweep_{where}"), names)
         pairs = (f"{sql.Literal(key).as_string(None)}, a.{quoted(key)}" for key in family.keys)
         names["pairs"] = ", ".join(pairs)
-        values = {"task": task, "agent": spec.agent, "limit": limit, **moments}
+        values = {"task": task, "agent": spec.agent, "limit": limit, **bounds}
         count: int = (await self._as_worker("sweep", names, values))[0][0]
         return count
 

@@ -14,15 +14,27 @@ from idetic.model import Entry, Origin, Scope, Standing, Tier, Typology, standin
 from idetic.pieces import excerpt
 from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store import scope as scoping
+from idetic.store import word_index
 from idetic.store.database import Database
+from idetic.store.driver import Rows
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import texts
 from idetic.store.family import Family
+from idetic.store.nomination import NominationStatements, nominated
 from idetic.store.recall_grounds import HitGrounds, QuestionGrounds
-from idetic.store.recall_statement import NARROWING, RecallStatement, settings_of
-from idetic.store.templates import Statement
+from idetic.store.recall_statement import (
+    NARROWING,
+    NominatedStatement,
+    RecallStatement,
+    settings_of,
+)
+from idetic.store.templates import BoundStatement, Statement
 
 DIMENSIONS = 384
+# How often a question is asked of indexes that change while it is asked, and how many anchors are
+# known to have none.
+_TRIES = 3
+_REMEMBERED = 10_000
 _NAME = re.compile(r"[^\W\d_]+")
 # A capital within a sentence. "I" is none, and neither is what begins one.
 _NAMED = re.compile(r"(?<![.!?:\"“] )(?<!^)\b(?!I\b)[A-Z][^\W\d_]+")
@@ -46,6 +58,9 @@ class Filters:
     until: datetime | None = None
     # Of entries that mirror a log.
     min_importance: float | None = None
+
+
+_ALL = Filters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +95,11 @@ class RecallQuery:
             tuple(filters.where),
             tuple(bool(getattr(filters, name)) for name in NARROWING),
         )
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is asked of all that holds now: then the indexes of an anchor can nominate."""
+        return self.filters == _ALL and not (self.envelope and self.weights.get(Signal.ENVELOPE))
 
     def values(self, scope: Scope) -> dict[str, Any]:
         """The values of the question, whether its form of the statement uses them or not."""
@@ -163,30 +183,85 @@ class RecallAnswer:
     grounds: QuestionGrounds
 
 
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """The statements of one form of question: all entries read, or nominated and then scored."""
+
+    exhaustive: Statement
+    scored: Statement
+    nominating: Mapping[str, Statement]
+
+
 @dataclass(slots=True)
 class Recalls:
     """Asks one family's memory.
 
-    The statement is long: each connection prepares it once per form of question.
+    A small anchor is read as a whole; in a large one the indexes nominate, and what they nominate
+    is scored. The statements are long: each connection prepares them once per form of question.
     """
 
     database: Database
     family: Family
     entries: Entries
     vector_schema: str
-    forms: dict[tuple[Any, ...], Statement] = field(default_factory=dict)
+    forms: dict[tuple[Any, ...], _Forms] = field(default_factory=dict)
+    # Anchors without a word index, as far as this process knows: nothing is nominated there.
+    _small: set[UUID] = field(default_factory=set)
 
     async def ask(self, scope: Scope, query: RecallQuery) -> RecallAnswer:
-        """One round trip: question in, explained hits out."""
-        key = query.form(scope)
-        form = self.forms.get(key)
-        if form is None:
-            recall = RecallStatement(self.family, scope, query, self.vector_schema)
-            form = self.forms[key] = recall.compose(self.entries)
+        """Question in, explained hits out: one round trip, or two where indexes nominate."""
+        forms, values = self._forms(scope, query), query.values(scope)
+        anchor = values["anchor_id"]
+        if query.plain and anchor is not None and anchor not in self._small:
+            answer = await self._nominated(scope, query, forms, values)
+            if answer is not None:
+                return answer
         settings = settings_of(self.database)
-        rows = await self.database.run(scope, form, query.values(scope), settings=settings)
-        considered, candidates, embedded, profile, rarity, words, named, covered, near = rows[0][:9]
-        hits = [self._hit(scope, row[9:]) for row in rows if row[9] is not None]
+        rows = await self.database.run(scope, forms.exhaustive, values, settings=settings)
+        answer = self._answer(scope, query, rows)
+        self._small.discard(anchor)
+        if query.plain and answer.considered < word_index.INDEXED_FROM:
+            self._small = {anchor} if len(self._small) >= _REMEMBERED else self._small | {anchor}
+        return answer
+
+    def _forms(self, scope: Scope, query: RecallQuery) -> _Forms:
+        """The statements for this form of question, composed once."""
+        key = query.form(scope)
+        forms = self.forms.get(key)
+        if forms is None:
+            of = (self.family, scope, query, self.vector_schema)
+            whole, scored = RecallStatement(*of), NominatedStatement(*of)
+            nominating = NominationStatements(*of, scored.visible).compose()
+            forms = _Forms(whole.compose(self.entries), scored.compose(self.entries), nominating)
+            self.forms[key] = forms
+        return forms
+
+    async def _nominated(
+        self, scope: Scope, query: RecallQuery, forms: _Forms, values: Mapping[str, Any]
+    ) -> RecallAnswer | None:
+        """The answer by nomination; None where there is no index to nominate from.
+
+        A segment may be made anew between the two round trips: then it is asked once more.
+        """
+        settings = settings_of(self.database)
+        for _ in range(_TRIES):
+            calls = [BoundStatement(each, values) for each in forms.nominating.values()]
+            found = await self.database.read_each(scope, calls, settings=settings)
+            nomination = nominated(dict(zip(forms.nominating, found, strict=True)))
+            if nomination is None:
+                return None
+            known = {**values, **nomination.values()}
+            rows = await self.database.run(scope, forms.scored, known, settings=settings)
+            if rows[0][0]:
+                return self._answer(scope, query, rows)
+        return None
+
+    def _answer(self, scope: Scope, query: RecallQuery, rows: Rows) -> RecallAnswer:
+        """The rows of a recall: what it looked at, then its hits."""
+        _, considered, candidates, embedded, profile, rarity, words, named, covered, near = rows[0][
+            :10
+        ]
+        hits = [self._hit(scope, row[10:]) for row in rows if row[10] is not None]
         spoken = (rarity or {}) if query.weights.get(Signal.LEXICAL) else None
         grounds = QuestionGrounds(
             considered, near, spoken, tuple(words), tuple(named), covered or 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from idetic.model import Scope, Tier
@@ -10,7 +11,7 @@ from idetic.store import templates
 from idetic.store.database import Database
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import freshness, matches
-from idetic.store.family import Family, canonical_names, evidence, live
+from idetic.store.family import LONG_ENTRY, Family, canonical_names, evidence, live
 from idetic.store.scope import quoted
 from idetic.store.templates import Fillers, Statement, filled, statement
 
@@ -25,10 +26,9 @@ POOL = 100
 _FILE = "queries/recall.sql"
 _MOMENT = "%(moment)s::timestamptz"
 # In words that count, without stop words. Each was chosen on the development sets
-# (bench.quality): a question shorter than the first is no statement; neighbours lend their words to
-# entries shorter than the second; words count fully where entries are shorter than the third.
+# (bench.quality): a question shorter than the first is no statement; words count fully where
+# entries are shorter than the second.
 SHORT_QUESTION = 12
-LONG_ENTRY = 50
 BRIEF_ENTRY = 15
 
 _OF_THE_ROW = (Signal.STATEMENT, Signal.VOICE, Signal.SPEAKER, Signal.TIME)
@@ -72,6 +72,11 @@ def settings_of(database: Database) -> dict[str, str]:
 class RecallStatement:
     """Composes the statement for one form of question."""
 
+    # The parts that another way to the candidates replaces, by what they are for; and the columns
+    # by which an entry knows what stands beside it.
+    forms: Mapping[str, str] = {}
+    beside: tuple[str, ...] = ("place", "turn")
+
     def __init__(self, family: Family, scope: Scope, query: RecallQuery, vector_schema: str):
         self._family = family
         self._scope = scope
@@ -98,7 +103,7 @@ class RecallStatement:
     def compose(self, entries: Entries) -> Statement:
         """The whole statement."""
         weighted, columns = self._weighted, self._columns()
-        placed = ("place", "turn") if Signal.NEARBY in weighted else ()
+        placed = self.beside if Signal.NEARBY in weighted else ()
         kept = [f"b.{name}" for name in ("memory_id", "tier", *columns, *placed)]
         joined = []
         compared = self._query.vector is not None and Signal.SEMANTIC in weighted
@@ -124,25 +129,35 @@ class RecallStatement:
             "columns": filled(entries.columns(self._scope), self._names),
             "active": self._part("active" if not self._family.log_table else "at_hand"),
             "small": self._part("small"),
+            "chosen": self._chosen(columns),
             "base": self._base(columns),
             "lexical": self._lexical(),
             "kept": ", ".join(kept),
             "joined": " ".join(joined),
-            "spread": self._part("spread") if Signal.SEMANTIC in weighted else "",
+            "spread": self._form("spread") if Signal.SEMANTIC in weighted else "",
             "values": _listed(values),
             "nominated": " OR ".join(nominated) or "false",
             "ranks": _listed({f"{s.value}_rank": _rank_of(s) for s in ranked}),
             "reach": self._reach(),
             "fusion": " + ".join(self._contribution(s, "r") for s in ranked) or "0.0::float8",
-            "placed": self._part("nearby") if placed else "fused",
+            "placed": self._form("nearby") if placed else "fused",
             "nearby_adds": f" + {self._contribution(Signal.NEARBY, 'p')}" if placed else "",
             "rarity": self._part("rarity") if Signal.LEXICAL in weighted else "NULL::jsonb",
             **self._grounds(compared),
+            **self._counted(),
             "piece": self._part("piece") if compared else "NULL::smallint",
             "outcomes": ", ".join(map(self._outcome, Signal)),
             "strength": self._strength(),
         }
         return statement(self._part("recall", **parts), prepared=True)
+
+    def _chosen(self, columns: dict[str, str]) -> str:
+        """What is done before entries are read: here nothing, every visible one is a candidate."""
+        return ""
+
+    def _counted(self) -> dict[str, str]:
+        """How many entries were looked at, how many have a vector, and that none was missed."""
+        return {"considered": "count(*)", "embedded": self._part("embedded"), "whole": "true"}
 
     def _grounds(self, compared: bool) -> dict[str, str]:
         """What relevance is judged by; what no weighted signal computes anyway is not computed."""
@@ -158,6 +173,15 @@ class RecallStatement:
     def _part(self, name: str, **more: str) -> str:
         """One part of the statement, with this family's names in place."""
         return filled(templates.query(_FILE, name), {**self._names, **more})
+
+    @property
+    def visible(self) -> str:
+        """Which entries may be recalled, of those called m."""
+        return self._seen["visible"]
+
+    def _form(self, name: str, **more: str) -> str:
+        """A part that another way to the candidates may replace."""
+        return self._part(self.forms.get(name, name), **more)
 
     def _visible(self) -> str:
         """Which entries may be recalled."""
@@ -218,8 +242,10 @@ class RecallStatement:
         """The scores of the words, if they are weighted."""
         if Signal.LEXICAL not in self._weighted:
             return ""
-        hits = self._part("hits_with_neighbours" if self._scoped else "hits")
-        return self._part("lexical", hits=hits, own="own" if self._scoped else "len")
+        own = {"own": "own" if self._scoped else "len"}
+        hits = self._form("hits_with_neighbours" if self._scoped else "hits")
+        sums, frequencies = self._form("sums", **own), self._form("frequencies")
+        return self._part("lexical", hits=hits, sums=sums, frequencies=frequencies)
 
     def _semantic(self) -> str:
         """The distances: exact in a small anchor, from the index of each cell in a large one."""
@@ -311,6 +337,55 @@ class RecallStatement:
         ]
         # The type's order begins with the strongest.
         return f"least({', '.join(found)})::text" if found else "NULL::text"
+
+
+class NominatedStatement(RecallStatement):
+    """The same scores for entries that indexes have nominated, and for no others.
+
+    What a score depends on beyond these entries comes with the nomination (`nomination.py`).
+    """
+
+    forms: Mapping[str, str] = {
+        "spread": "spread_sampled",
+        "nearby": "nearby_placed",
+        "hits_with_neighbours": "hits_placed",
+        "sums": "sums_kept",
+        "frequencies": "frequencies_kept",
+    }
+    beside = ("previous", "next")
+
+    def _chosen(self, columns: dict[str, str]) -> str:
+        """The nominated ids; where neighbours count, with what stands beside each."""
+        if not self._scoped:
+            return self._part("chosen", neighbours="")
+        place = f", {self._part('place')}"
+        base = self._part("base_chosen", read=_listed(columns) + place, **self._seen)
+        window = self._family.spec.retrieval.neighbours
+        sides = {
+            "beside_before": {"side": "<", "order": "DESC", "most": str(max(window.before, 1))},
+            "beside_after": {"side": ">", "order": "ASC", "most": str(max(window.after, 1))},
+        }
+        beside = {n: self._part("beside", **self._seen, **side) for n, side in sides.items()}
+        words = self._part("words")
+        placed = self._part("neighbours", base=base, words=words, **beside)
+        return self._part("chosen", neighbours=placed)
+
+    def _base(self, columns: dict[str, str]) -> str:
+        """The nominated entries; those that are not visible any more are none."""
+        if self._scoped:
+            names = ", ".join(f"p.{name}" for name in ("memory_id", "tier", *columns))
+            return self._part("base_placed", columns=names)
+        words = f", {self._part('words')}" if Signal.LEXICAL in self._weighted else ""
+        return self._part("base_chosen", read=_listed(columns) + words, **self._seen)
+
+    def _semantic(self) -> str:
+        """The distances of the nominated entries, all exact."""
+        return self._part("semantic", vectors=self._part("semantic_chosen"))
+
+    def _counted(self) -> dict[str, str]:
+        """Kept counts, with those of what is not indexed; and whether every place was found."""
+        considered = self._part("considered_kept")
+        return {"considered": considered, "embedded": considered, "whole": self._part("whole")}
 
 
 def _listed(columns: dict[str, str]) -> str:

@@ -82,6 +82,7 @@ GRANT EXECUTE ON FUNCTION {family}_head_v1, {family}_chain_v1, {family}_append_v
     {family}_pinned_v1,
     {family}_settle_v1, {family}_turn_v1, {family}_link_v1, {family}_scope_v1, {family}_taken_v1
     TO {writers};
+GRANT EXECUTE ON FUNCTION {family}_members_v1, {family}_postings_v1 TO {writers}, {readers}, idetic_keeper;
 -- if guarded:
 GRANT EXECUTE ON FUNCTION {family}_texts_v1 TO {writers}, idetic_guard;
 GRANT EXECUTE ON FUNCTION {family}_spelled_v1, {family}_readings_v1, {family}_prints_v1,

@@ -9,6 +9,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     gone integer;
 BEGIN
+    PERFORM {family}_unindex_v1(p_tenant, p_anchor, p_ids, NULL, NULL);
     -- for each belonging:
     DELETE FROM {table} m
     WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = ANY (p_ids);

@@ -15,6 +15,7 @@ BEGIN
     IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
         RAISE EXCEPTION 'idetic.entry_not_found: this anchor is not bound' USING ERRCODE = 'ID006';
     END IF;
+    PERFORM {family}_unindex_v1(p_tenant, p_anchor, p_ids, NULL, NULL);
     FOREACH wanted IN ARRAY p_ids LOOP
         EXECUTE format('SET LOCAL idetic.erasing = %L', coalesce(wanted::text, ''));
         UPDATE {family}_memory m SET body_text = '', lexemes = '',

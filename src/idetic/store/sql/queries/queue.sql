@@ -120,6 +120,10 @@ FROM (
 -- The chain has moved since the task last finished there.
 a.position > coalesce(m.position, 0)
 
+-- query: sweep_grown
+-- The same, in a chain of some length.
+a.position > coalesce(m.position, 0) AND a.position >= %(least)s
+
 -- query: sweep_aged
 -- The task last finished there before a moment, or never.
 coalesce(m.marked_at, '-infinity') < %(before)s

@@ -5,7 +5,7 @@
 -- first half, so it reads only what the weighted signals need and copies nothing that is read once.
 WITH facts AS MATERIALIZED (
     SELECT {active} AS profile_id, {small} AS small
-), base AS (
+){chosen}, base AS (
     {base}
 ){lexical}, scored AS MATERIALIZED (
     SELECT {kept} FROM base b {joined}
@@ -22,11 +22,10 @@ WITH facts AS MATERIALIZED (
     WHERE reach > 0 AND (distance IS NOT NULL OR score > 0)
     ORDER BY score DESC, distance, memory_id DESC LIMIT %(limit)s::integer
 )
-SELECT counts.considered, counts.candidates, counts.embedded, counts.profile_id, {rarity}, {grounds},
+SELECT {whole}, counts.considered, counts.candidates, counts.embedded, counts.profile_id, {rarity}, {grounds},
        top.score, {outcomes}, -top.distance, {piece}, {strength}, {hit_grounds}, {columns}
-FROM (SELECT count(*) AS considered, (SELECT count(*) FROM valued) AS candidates,
-             -- Beyond the exact comparison only a pool of vectors is seen, so the rest is not counted.
-             CASE WHEN (SELECT small FROM facts) THEN count(distance) ELSE count(*) END AS embedded, (SELECT profile_id FROM facts) AS profile_id
+FROM (SELECT {considered} AS considered, (SELECT count(*) FROM valued) AS candidates,
+             {embedded} AS embedded, (SELECT profile_id FROM facts) AS profile_id
       FROM scored) counts
 LEFT JOIN top ON true
 LEFT JOIN {family}_memory m ON {scope m} AND m.memory_id = top.memory_id
@@ -141,7 +140,7 @@ length(m.lexemes) AS len, ts_filter(setweight(m.lexemes, 'A', {terms}), '{"a"}')
 
 -- query: place
 -- An entry's neighbours are those of the same interaction or session.
-coalesce(m.interaction_id, m.session_id, m.memory_id) AS place
+{place m} AS place
 
 -- query: base_with_neighbours
 -- Each entry's place in its scope, and the length of its text with its neighbours', unless it is long
@@ -173,20 +172,30 @@ GROUP BY b.memory_id, b.len, h.lexeme
 -- query: lexical
 -- BM25 (k1 1.2, b 0.75) with this scope's statistics.
 , totals AS MATERIALIZED (
-    SELECT count(*) AS entries, 0.9 / greatest(sum(len)::float8 / count(*), 1) AS norm,
-           least(1, {brief_entry} / greatest(sum({own})::float8 / count(*), 1)) AS brevity
-    FROM base
+    SELECT t.entries, 0.9 / greatest(t.len::float8 / nullif(t.entries, 0), 1) AS norm,
+           least(1, {brief_entry} / greatest(t.own::float8 / nullif(t.entries, 0), 1)) AS brevity
+    FROM ({sums}) t
 ), hits AS MATERIALIZED (
     {hits}
 ), idf AS (
-    SELECT lexeme, ln(1 + ((SELECT entries FROM totals) - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) AS idf
-    FROM hits GROUP BY lexeme
+    SELECT w.lexeme, ln(1 + ((SELECT entries FROM totals) - w.entries + 0.5::float8) / (w.entries + 0.5::float8)) AS idf
+    FROM ({frequencies}) w
 ), lex AS MATERIALIZED (
     SELECT h.memory_id, sum(i.idf) AS covered,
            sum(i.idf * h.tf * 2.2 / (h.tf + 0.3 + h.len * (SELECT norm FROM totals))) AS score
     FROM hits h JOIN idf i USING (lexeme)
     GROUP BY h.memory_id
 )
+
+-- query: sums
+SELECT count(*) AS entries, sum(len) AS len, sum({own}) AS own FROM base
+
+-- query: frequencies
+SELECT lexeme, count(*) AS entries FROM hits GROUP BY lexeme
+
+-- query: embedded
+-- Beyond the exact comparison only a pool of vectors is seen, so the rest is not counted.
+CASE WHEN (SELECT small FROM facts) THEN count(distance) ELSE count(*) END
 
 -- query: nominate_semantic
 m.distance <= coalesce((SELECT distance FROM scored WHERE distance IS NOT NULL
@@ -226,3 +235,96 @@ m.memory_id >= coalesce((SELECT memory_id FROM scored ORDER BY memory_id DESC OF
 SELECT min(c.{canonical_strength}::text::idetic.source_strength) FROM {family}_memory_{noun}_refs r
 JOIN {canonical} c ON c.{tenant} = r.{tenant} AND c.{canonical_id} = r.{canonical_id}
 WHERE {scope r} AND r.memory_id = m.memory_id
+
+-- query: chosen
+-- This and what follows take the place of parts above where indexes have nominated, so that nothing
+-- else is read. What a score depends on beyond these entries was kept in the word index.
+-- What words nominated comes as places in segments; one that was made anew meanwhile has no places.
+, picked AS MATERIALIZED (
+    SELECT encode(substring(s.ids FROM p.ord * 16 + 1 FOR 16), 'hex')::uuid AS memory_id
+    FROM unnest(%(segments)s::uuid[], %(places)s::integer[]) AS p (segment_id, ord)
+    JOIN {family}_memory_segments s ON {scope s} AND s.segment_id = p.segment_id
+), wanted AS MATERIALIZED (
+    SELECT %(ids)s::uuid[] || %(tail)s::uuid[] || ARRAY(SELECT memory_id FROM picked) AS ids
+){neighbours}
+
+-- query: base_chosen
+SELECT m.memory_id, m.tier{read} FROM {family}_memory m
+WHERE {scope m} AND m.memory_id = ANY ((SELECT ids FROM wanted)::uuid[]) AND {visible}
+
+-- query: neighbours
+-- The nominated entries with their neighbours at their place, nearest first; and what both say.
+, placed AS MATERIALIZED (
+    SELECT c.*, {beside_before} AS before, {beside_after} AS after FROM ({base}) c
+), said AS MATERIALIZED (
+    SELECT m.memory_id, {words} FROM {family}_memory m
+    WHERE {scope m} AND m.memory_id = ANY (ARRAY(
+        SELECT unnest(p.memory_id || p.before || p.after) FROM placed p))
+), around AS MATERIALIZED (
+    SELECT p.memory_id, s.len, s.words, s.memory_id = p.memory_id AS itself
+    FROM (SELECT p.memory_id, unnest(p.memory_id || p.before[:{before}] || p.after[:{after}]) AS near FROM placed p) p
+    JOIN said s ON s.memory_id = p.near
+)
+
+-- query: beside
+-- Found by the index of places, in its order. A plain equality would let the planner forget the first
+-- column of that order and walk the primary key, past the entries of all other places.
+ARRAY(SELECT m.memory_id FROM {family}_memory m
+      WHERE {scope m} AND {place m} = ANY (ARRAY[c.place])
+        AND m.memory_id {side} c.memory_id AND {visible}
+      ORDER BY {place m} {order}, m.memory_id {order} LIMIT {most})
+
+-- query: base_placed
+SELECT {columns}, p.before[1] AS previous, p.after[1] AS next, a.own,
+       CASE WHEN a.own < {long_entry} AND a.len > a.own THEN a.own + a.len ELSE a.own END AS len
+FROM placed p
+JOIN (SELECT memory_id, sum(len) AS len, sum(len) FILTER (WHERE itself) AS own
+      FROM around GROUP BY memory_id) a USING (memory_id)
+
+-- query: hits_placed
+SELECT b.memory_id, b.len::float8 AS len, (h.word).lexeme,
+       sum(cardinality((h.word).positions)::float8 * CASE WHEN h.itself AND b.len > b.own THEN 2 ELSE 1 END) AS tf
+FROM (SELECT memory_id, itself, unnest(words) AS word FROM around WHERE length(words) > 0) h
+JOIN base b USING (memory_id)
+WHERE h.itself OR b.own < {long_entry}
+GROUP BY b.memory_id, b.len, (h.word).lexeme
+
+-- query: sums_kept
+SELECT %(entries)s::bigint + count(*) AS entries, %(length)s::bigint + coalesce(sum(len), 0) AS len,
+       %(own)s::bigint + coalesce(sum({own}), 0) AS own
+FROM base WHERE memory_id = ANY (%(tail)s::uuid[])
+
+-- query: frequencies_kept
+SELECT lexeme, coalesce(k.entries, 0) + coalesce(t.entries, 0) AS entries
+FROM unnest(%(lexemes)s::text[], %(frequencies)s::bigint[]) AS k (lexeme, entries)
+FULL JOIN (SELECT lexeme, count(*) AS entries FROM hits
+           WHERE memory_id = ANY (%(tail)s::uuid[]) GROUP BY lexeme) t USING (lexeme)
+
+-- query: semantic_chosen
+SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+FROM {family}_memory_embeddings e
+WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.memory_id = ANY ((SELECT ids FROM wanted)::uuid[])
+  AND (SELECT profile_id = %(profile)s::uuid FROM facts)
+
+-- query: spread_sampled
+-- Half of the anchor by half of a sample of it.
+, spread AS MATERIALIZED (
+    SELECT s.best, greatest(s.best + 0.1, s.middle) AS middle
+    FROM (SELECT (SELECT min(distance) FROM scored) AS best,
+                 percentile_cont(0.5) WITHIN GROUP (ORDER BY e.distance) AS middle
+          FROM (SELECT min(e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec) AS distance
+                FROM {family}_memory_embeddings e
+                WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.memory_id = ANY (ARRAY(
+                    SELECT unnest(s.sample[:%(sampled)s::integer]) FROM {family}_memory_segments s WHERE {scope s}))
+                GROUP BY e.memory_id) e) s
+)
+
+-- query: nearby_placed
+(SELECT f.*, coalesce(b.alone, 0) + coalesce(a.alone, 0) AS nearby
+ FROM fused f LEFT JOIN fused b ON b.memory_id = f.previous LEFT JOIN fused a ON a.memory_id = f.next)
+
+-- query: considered_kept
+%(entries)s::bigint + count(*) FILTER (WHERE memory_id = ANY (%(tail)s::uuid[]))
+
+-- query: whole
+(SELECT count(*) FROM picked) = cardinality(%(places)s::integer[])
