@@ -57,8 +57,11 @@ class WriteItem:
         looked_into = (self.key, self.form, self.echo)
         return not (self.refs or self.cell.supersede) and looked_into == (None, None, None)
 
-    def encoded(self, receipt: str, entry_id: str) -> dict[str, Any]:
-        """What the SQL function reads; the ids are those of its receipt and its entry."""
+    def encoded(self, receipt: str, entry_id: str, told: Mapping[str, Any]) -> dict[str, Any]:
+        """What the SQL function reads; the ids are those of its receipt and its entry.
+
+        `told` is what its link says of where it was written.
+        """
         made = self._chosen()
         if self.key is not None:
             refs = [{"noun": r.noun, "id": str(r.id), "version": r.version} for r in self.refs]
@@ -67,6 +70,7 @@ class WriteItem:
         salt, digest = content_hash(self.body, self.envelope)
         cell = (self.cell.tier, self.cell.typology)
         detail = link_detail(self.origin, self.trust, cell, self.provenance, salt, digest)
+        detail |= told
         if self.removed:
             detail["removed"] = self.removed
         if self.valid_at:

@@ -37,6 +37,11 @@ def anchor_id(values: Sequence[Any]) -> UUID:
     return _anchor_id(tuple(map(str, values)))
 
 
+def anchor_of(scope: Scope) -> UUID:
+    """The narrow key of the anchor that a scope binds whole."""
+    return anchor_id(tuple(scope.anchor.values()))
+
+
 @lru_cache(maxsize=65_536)
 def _anchor_id(texts: tuple[str, ...]) -> UUID:
     """The id of an anchor: a UUID made of the hash of its key's texts."""

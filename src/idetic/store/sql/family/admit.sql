@@ -129,9 +129,16 @@ $$;
 -- On Citus that lane is left out, because it refuses INSERT … SELECT FROM a function under RLS;
 -- the loop below then does the same, row by row.
 -- For an item that is simply added only position and time come back; the rest is as asked.
+--
+-- Where nothing is written because the call has to come again, one row without a position says why:
+-- held      somebody holds the anchor, and the call does not wait: others travel with it
+-- unjudged  the session was shown entries that the items may only repeat
+-- apart     items of several callers are not all simply added: what is decided about one may
+--           depend on the one before, so each caller's are decided by themselves
 CREATE OR REPLACE FUNCTION {family}_admit_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_at timestamptz, p_kind idetic.principal, p_name text, p_session uuid, p_interaction uuid,
-    p_version integer, p_careful boolean, p_plain boolean, p_items jsonb)
+    p_version integer, p_careful boolean, p_plain boolean, p_shared boolean, p_waits boolean,
+    p_items jsonb)
 RETURNS TABLE (r_position bigint, r_at timestamptz, r_receipt uuid, r_decision idetic.decision,
                r_reason text, r_memory uuid, r_detail jsonb)
 -- if plain:
@@ -157,7 +164,13 @@ DECLARE
     key_salt uuid;
     keyed jsonb;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
+    IF p_waits THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
+    ELSIF NOT pg_try_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0)) THEN
+        r_reason := 'held';
+        RETURN NEXT;
+        RETURN;
+    END IF;
     -- One statement for all that must hold before a row is written.
     SELECT a.position, a.hash, greatest(a.at, p_at), {root_of_a},
         (SELECT count(*) FROM {family}_memory_scopes s
@@ -198,6 +211,12 @@ BEGIN
     IF refused THEN
         SELECT array_agg(s.id) INTO spent
         FROM {family}_spent_v1(p_tenant, p_anchor, p_at, p_kind, p_name, p_session) s(id);
+    END IF;
+    IF p_shared AND (suspects <> '{}' OR spent IS NOT NULL) THEN
+        r_position := NULL;
+        r_reason := 'apart';
+        RETURN NEXT;
+        RETURN;
     END IF;
     -- if plain:
     -- All items of the call are simply added: one statement for all of them, and one row back.
