@@ -1,7 +1,7 @@
 """Admissions: the items of one caller on their way to the database, and the receipts they get.
 
-Admissions of one tenant may travel as one transaction. Those that only add plain notes at one
-place of one anchor are then a single statement; the others keep theirs, in the order of arrival.
+Admissions of one tenant may travel as one transaction. Those of one principal that only add plain
+notes to one anchor share a statement; the others keep theirs, in the order of arrival.
 """
 
 from __future__ import annotations
@@ -85,26 +85,29 @@ class Admission:
         return cls(scope, place, items, ids, encoded, version, at, terms, plain)
 
     @property
-    def statement_key(self) -> tuple[Any, ...] | None:
-        """What admissions have in common that one statement can take; None for one by itself."""
+    def shared_by(self) -> tuple[Any, ...] | None:
+        """What admissions have in common that share a statement; None for one by itself."""
         if not self.plain or self.terms.apart:
             return None
-        who, place = self.scope.principal, self.place
-        return (who.kind, who.name, place.session_id, place.interaction_id, self.terms.waits)
+        return (self.scope.principal.kind, self.scope.principal.name, self.terms.waits)
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionCall:
-    """One statement: an admission, or several that are alike but for their items."""
+    """One statement: an admission, or several of one principal that only add plain notes."""
 
     parts: list[Admission]
 
     @property
+    def query(self) -> str:
+        """The query of `gateway.sql` that it is."""
+        return "admit" if len(self.parts) == 1 else "convoy"
+
+    @property
     def values(self) -> Values:
         """What the statement tells the database."""
-        first, many = self.parts[0], len(self.parts) > 1
+        first = self.parts[0]
         principal, terms = first.scope.principal, first.terms
-        count = sum(len(part.items) for part in self.parts)
         return scoping.bound(first.scope) | {
             "at": first.at,
             "kind": principal.kind.value,
@@ -113,8 +116,7 @@ class AdmissionCall:
             "interaction": first.place.interaction_id,
             "version": first.version,
             "careful": terms.careful,
-            "plain": count > 1 and first.plain,
-            "shared": many,
+            "plain": first.plain and len(first.items) > 1,
             "waits": terms.waits,
             "items": f"[{','.join(part.encoded for part in self.parts)}]",
         }
@@ -123,11 +125,6 @@ class AdmissionCall:
         """What each admission of the call gets: its receipts, or why it has to come again."""
         if rows[0][0] is None:
             return [AskedAgain(rows[0][4]) for _ in self.parts]
-        count = sum(len(part.items) for part in self.parts)
-        if len(rows) < count:
-            # Plain items give one row, for the last; the others precede it.
-            last, *rest = rows[0]
-            rows = [(last - count + n, *rest) for n in range(1, count + 1)]
         own = iter(rows)
         return [
             [_admitted(next(own), *one) for one in zip(part.items, part.ids, strict=True)]
@@ -143,12 +140,12 @@ def calls_of(admissions: Iterable[Admission]) -> list[AdmissionCall]:
     calls: list[AdmissionCall] = []
     before: tuple[Any, ...] | None = None
     for one in admissions:
-        key = one.statement_key
-        if calls and key is not None and key == before:
+        shared = one.shared_by
+        if shared is not None and shared == before:
             calls[-1].parts.append(one)
         else:
             calls.append(AdmissionCall([one]))
-        before = key
+        before = shared
     return calls
 
 

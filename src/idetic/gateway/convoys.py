@@ -14,10 +14,14 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Generic, TypeVar
 
+from idetic.errors import Busy, DatabaseClosed, DatabaseUnavailable, IdeticError
+
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
-# Carries calls together; an answer for each, or the error that is its own.
+# Carries calls together; an answer for each, or an error that is its own.
 Travel = Callable[[Sequence[Asked]], Awaitable[Sequence[Answer | Exception]]]
+# What no call causes by what it asks.
+EVERYBODYS = (Busy, DatabaseClosed, DatabaseUnavailable)
 # More together gain little, and hold their places longer.
 MOST = 64
 
@@ -76,18 +80,12 @@ async def _travelled(
     crowd: Sequence[tuple[Asked, asyncio.Future[Answer]]], travel: Travel[Asked, Answer]
 ) -> None:
     """Send one convoy, and give each of the crowd its answer or its error."""
-    if not crowd:
-        return
-    answers: Sequence[Answer | Exception]
     try:
-        answers = await travel([asked for asked, _ in crowd])
+        answers = await _carried([asked for asked, _ in crowd], travel) if crowd else []
     except asyncio.CancelledError:
         for _, future in crowd:
             future.cancel()
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is theirs
-        # Each its own: a traceback grows where an error is raised.
-        answers = [copy(error) for _ in crowd]
     for (_, future), answer in zip(crowd, answers, strict=True):
         if future.done():
             continue
@@ -95,3 +93,24 @@ async def _travelled(
             future.set_exception(answer)
         else:
             future.set_result(answer)
+
+
+async def _carried(
+    crowd: Sequence[Asked], travel: Travel[Asked, Answer]
+) -> list[Answer | Exception]:
+    """The answers of a crowd.
+
+    If its convoy fails, each half is sent by itself, until what fails is alone with its error. Not
+    if nobody's call can have caused it: then it is not even known whether they were done.
+    """
+    try:
+        return [*await travel(crowd)]
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is theirs
+        if len(crowd) == 1:
+            return [error]
+        if not isinstance(error, IdeticError) or isinstance(error, EVERYBODYS):
+            # Each its own: a traceback grows where an error is raised.
+            return [copy(error) for _ in crowd]
+    half = len(crowd) // 2
+    first = await _carried(crowd[:half], travel)
+    return first + await _carried(crowd[half:], travel)

@@ -9,9 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from idetic.errors import (
-    Busy,
-    DatabaseClosed,
-    DatabaseUnavailable,
     IdempotencyConflict,
     IdeticError,
     InputError,
@@ -158,8 +155,8 @@ class Gateway:
         refuses with an error that undoes the transaction, so the refusal itself is recorded by a
         second attempt that asks the guard before it writes.
         """
-        # Many make nobody wait who would travel with them.
-        terms = Terms(waits=len(items) > FEW)
+        # Many travel by themselves, and on Citus there is no statement for several calls.
+        terms = Terms(apart=self.database.citus, waits=len(items) > FEW)
         while items:
             try:
                 if len(items) > CHUNK:
@@ -204,25 +201,13 @@ class Gateway:
         return Admission.of(scope, place, items, version=self.version, at=now, terms=terms)
 
     async def _travel(self, crowd: Sequence[Admission]) -> list[list[Receipt] | Exception]:
-        """Send admissions of one tenant in one round trip and one transaction.
-
-        If it fails, each half is sent by itself, until what fails is alone with its error. Not if
-        nobody's items can have caused it: then it is not even known whether they were written.
-        """
+        """Send admissions of one tenant in one round trip and one transaction."""
         anchors: dict[UUID, list[Admission]] = {}
         for one in crowd:
             anchors.setdefault(scoping.anchor_of(one.scope), []).append(one)
         # In one order: two processes that write to the same anchors do not hold each other up.
         trips = [calls_of(anchors[key]) for key in sorted(anchors)]
-        try:
-            found = await self.database.run_together([self._sent(calls) for calls in trips])
-        except (Busy, DatabaseClosed, DatabaseUnavailable):
-            raise
-        except IdeticError as error:
-            if len(crowd) == 1:
-                return [error]
-            half = len(crowd) // 2
-            return [*await self._travel(crowd[:half]), *await self._travel(crowd[half:])]
+        found = await self.database.run_together([self._sent(calls) for calls in trips])
         answered = {
             id(part): answer
             for calls, results in zip(trips, found, strict=True)
@@ -234,8 +219,9 @@ class Gateway:
     def _sent(self, calls: Sequence[AdmissionCall]) -> tuple[Scope, list[BoundStatement]]:
         """The statements of one anchor's calls, and the scope that they run within."""
         scope = calls[0].parts[0].scope
-        statement = self._statement(scope, "admit")
-        return scope, [BoundStatement(statement, call.values) for call in calls]
+        return scope, [
+            BoundStatement(self._statement(scope, call.query), call.values) for call in calls
+        ]
 
     async def _admit_chunks(
         self, scope: Scope, place: Place, items: Sequence[WriteItem], terms: Terms

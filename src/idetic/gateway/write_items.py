@@ -53,9 +53,8 @@ class WriteItem:
 
     @property
     def plain(self) -> bool:
-        """Whether it is simply added: nothing has to be looked into first."""
-        looked_into = (self.key, self.form, self.echo)
-        return not (self.refs or self.cell.supersede) and looked_into == (None, None, None)
+        """Whether nothing has to be asked of it alone: many such are written together."""
+        return not self.refs and self.form is None and self.echo is None
 
     def encoded(self, receipt: str, entry_id: str, told: Mapping[str, Any]) -> dict[str, Any]:
         """What the SQL function reads; the ids are those of its receipt and its entry.

@@ -38,7 +38,7 @@ from idetic.store.templates import Lists, Names
 # In an order that can be executed: what others name comes first.
 _FILES = (
     *("context", "log", "tables", "readings", "noun", "guard", "triggers", "close", "erase"),
-    *("admit", "settle", "record", "turn", "take", "views", "access"),
+    *("admit", "convoy", "settle", "record", "turn", "take", "views", "access"),
 )
 # What may change of an entry; everything else about it is written once.
 STATE = (
