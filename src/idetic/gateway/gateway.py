@@ -31,12 +31,12 @@ from idetic.gateway.admission import (
 )
 from idetic.gateway.convoys import Convoys
 from idetic.gateway.own_keys import own_key
-from idetic.gateway.write_items import ItemMaker, WriteItem
+from idetic.gateway.write_items import ItemMaker, WriteCell, WriteItem
 from idetic.ids import Clock, uuid7_text
 from idetic.model import Decision, Observation, Place, Receipt, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
-from idetic.spec.typology import WriteMode
+from idetic.spec.typology import ConflictRule, WriteMode
 from idetic.store import scope as scoping
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.database import Database
@@ -99,6 +99,7 @@ class Gateway:
     gates: Gates
     clock: Clock
     convoys: Convoys[Admission, list[Receipt]] = field(default_factory=Convoys)
+    _cells: dict[tuple[Any, ...], WriteCell] = field(default_factory=dict, repr=False)
 
     def items(
         self,
@@ -133,6 +134,14 @@ class Gateway:
         self, scope: Scope, tier: Tier, typology: Typology, transition: str, mode: WriteMode
     ) -> ItemMaker:
         """What makes the items of one cell; refused where the spec does not write it this way."""
+        key = (tier, typology, transition, mode)
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = self._cell(*key)
+        return ItemMaker(self.spec, scope, cell, self.gates.at(Boundary.INGEST))
+
+    def _cell(self, tier: Tier, typology: Typology, transition: str, mode: WriteMode) -> WriteCell:
+        """A cell that the spec writes this way; the policies of the spec are asked once."""
         if typology not in self.spec.typology.at(tier):
             mix = ", ".join(self.spec.typology.at(tier)) or "nothing"
             raise WritePolicyRefused(
@@ -144,8 +153,8 @@ class Gateway:
                 f"{typology.capitalize()} memory at the {tier} tier is not written this way.",
                 remedy=_INSTEAD[self.spec.writes_of(tier, typology).mode],
             )
-        ingest = self.gates.at(Boundary.INGEST)
-        return ItemMaker(self.spec, scope, tier, typology, transition, ingest)
+        supersede = self.spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
+        return WriteCell(transition, tier, typology, supersede)
 
     async def admit(self, scope: Scope, place: Place, items: Sequence[WriteItem]) -> list[Receipt]:
         """Write items in one transaction; what the guard refuses comes back as a REJECT receipt.

@@ -13,7 +13,6 @@ from idetic.gateway.own_keys import own_key
 from idetic.gateway.records import record_form
 from idetic.model import Claim, Observation, Origin, Ref, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.typology import ConflictRule
 from idetic.store.entry_content import call_digest, content_hash, link_detail
 from idetic.store.steps import reference
 from idetic.verbs.arguments import check_moment, check_text
@@ -111,22 +110,13 @@ class WriteItem:
 
 
 class ItemMaker:
-    """Makes items for one cell; what depends only on the cell is worked out once."""
+    """Makes items of one cell for one principal."""
 
-    def __init__(
-        self,
-        spec: MemorySpec,
-        scope: Scope,
-        tier: Tier,
-        typology: Typology,
-        transition: str,
-        ingest: Pipeline,
-    ):
+    def __init__(self, spec: MemorySpec, scope: Scope, cell: WriteCell, ingest: Pipeline):
         self._spec = spec
+        self._cell = cell
         self._ingest = ingest
         self._principal, self._own = scope.principal, scope.principal.origin
-        supersede = spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
-        self._cell = WriteCell(transition, tier, typology, supersede)
 
     def make(self, seen: Observation) -> WriteItem:
         """One item, checked; raises before anything is written."""
