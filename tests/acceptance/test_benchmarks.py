@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import against, common, peers, recall, sets, vectors, write
+from bench import against, common, concurrency, peers, recall, sets, vectors, write
 
 pytestmark = pytest.mark.anyio
 
@@ -29,6 +29,13 @@ async def test_writes_are_measured(reported: Path) -> None:
     found = {row["arm"]: row for row in rows(reported / "write.json")}
     assert found["observe"]["p50 ms"] > 0
     assert found["observe_many, guarded notes"]["rows/s"] > 0
+
+
+async def test_writers_at_once_are_measured_beside_the_peer(reported: Path) -> None:
+    await concurrency.main(rounds=1, writes=32, documents=10)
+    found = {row["arm"]: row for row in rows(reported / "concurrency.json")}
+    assert {f"many anchors, {clients} clients" for clients in concurrency.CLIENTS} <= found.keys()
+    assert all(row["Idetic / LangGraph"] > 0 for row in found.values())
 
 
 async def test_recalls_are_measured_and_find_what_is_nearest(reported: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -20,21 +20,30 @@ from idetic.errors import (
 )
 from idetic.gates.crossing import check_amount, cross
 from idetic.gates.gate import Gates
+from idetic.gateway.admission import (
+    UNJUDGED,
+    Admission,
+    AdmissionCall,
+    AskedAgain,
+    Terms,
+    calls_of,
+    receipt_of,
+)
+from idetic.gateway.convoys import Convoys
 from idetic.gateway.own_keys import own_key
-from idetic.gateway.write_items import ItemMaker, WriteItem
+from idetic.gateway.write_items import ItemMaker, WriteCell, WriteItem
 from idetic.ids import Clock, uuid7_text
 from idetic.model import Decision, Observation, Place, Receipt, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
-from idetic.spec.typology import WriteMode
+from idetic.spec.typology import ConflictRule, WriteMode
 from idetic.store import scope as scoping
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.database import Database
-from idetic.store.driver import Rows
-from idetic.store.entry_content import call_digest, placed, plain_json
+from idetic.store.entry_content import call_digest, plain_json
 from idetic.store.family import Family
 from idetic.store.steps import LinkStep, Step
-from idetic.store.templates import BoundStatement, Statement, Values
+from idetic.store.templates import BoundStatement, Statement
 from idetic.telemetry import (
     Metric,
     Name,
@@ -48,6 +57,8 @@ from idetic.verbs.arguments import SHORT, check_text
 
 MAX_BATCH = 10_000
 CHUNK = 1_000
+# A call with more items travels by itself.
+FEW = 50
 # The transitions by which an entry moves up.
 _UPWARD = frozenset({"proposed", "promoted", "meta_promoted"})
 _INSTEAD = {
@@ -59,10 +70,6 @@ _INSTEAD = {
 
 # Marks each item as compared with what its session was shown, and echoes with what they repeat.
 EchoCheck = Callable[[Scope, Place, Sequence[WriteItem]], Awaitable[Sequence[WriteItem]]]
-
-
-class _Unjudged(Exception):
-    """Nothing was written: the session was shown entries that the items may only repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,8 @@ class Gateway:
     check_echoes: EchoCheck
     gates: Gates
     clock: Clock
+    convoys: Convoys[Admission, list[Receipt]] = field(default_factory=Convoys)
+    _cells: dict[tuple[Any, ...], WriteCell] = field(default_factory=dict, repr=False)
 
     def items(
         self,
@@ -125,6 +134,14 @@ class Gateway:
         self, scope: Scope, tier: Tier, typology: Typology, transition: str, mode: WriteMode
     ) -> ItemMaker:
         """What makes the items of one cell; refused where the spec does not write it this way."""
+        key = (tier, typology, transition, mode)
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = self._cell(*key)
+        return ItemMaker(self.spec, scope, cell, self.gates.at(Boundary.INGEST))
+
+    def _cell(self, tier: Tier, typology: Typology, transition: str, mode: WriteMode) -> WriteCell:
+        """A cell that the spec writes this way; the policies of the spec are asked once."""
         if typology not in self.spec.typology.at(tier):
             mix = ", ".join(self.spec.typology.at(tier)) or "nothing"
             raise WritePolicyRefused(
@@ -136,8 +153,8 @@ class Gateway:
                 f"{typology.capitalize()} memory at the {tier} tier is not written this way.",
                 remedy=_INSTEAD[self.spec.writes_of(tier, typology).mode],
             )
-        ingest = self.gates.at(Boundary.INGEST)
-        return ItemMaker(self.spec, scope, tier, typology, transition, ingest)
+        supersede = self.spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
+        return WriteCell(transition, tier, typology, supersede)
 
     async def admit(self, scope: Scope, place: Place, items: Sequence[WriteItem]) -> list[Receipt]:
         """Write items in one transaction; what the guard refuses comes back as a REJECT receipt.
@@ -148,45 +165,98 @@ class Gateway:
         second attempt that asks the guard before it writes.
         """
         await self.database.check_clock(self.clock)
-        receipts: list[Receipt] = []
-        careful = False
-        while items and not receipts:
-            asked = self._asked(scope, place, careful)
+        # Many travel by themselves, and on Citus there is no statement for several calls.
+        terms = Terms(apart=self.database.citus, waits=len(items) > FEW)
+        while items:
             try:
                 if len(items) > CHUNK:
-                    receipts = await self._admit_chunks(scope, asked, items)
-                    continue
-                chunk = _Chunk.of(asked, items)
-                call = BoundStatement(self._statement(scope, "admit"), chunk.values)
-                receipts = chunk.receipts(await self.database.run_all(scope, [call]))
-            except _Unjudged:
-                items = await self.check_echoes(scope, place, items)
+                    receipts = await self._admit_chunks(scope, place, items, terms)
+                elif (lane := self._lane(scope, items, terms)) in self.convoys:
+                    made = self._admission(scope, place, items, terms)
+                    receipts = await self.convoys.follow(lane, made)
+                else:
+                    made = self._admission(scope, place, items, terms)
+                    with self.convoys.leading(lane, self._travel):
+                        receipts = _own(await self._travel([made]))
+            except AskedAgain as again:
+                if again.reason == UNJUDGED:
+                    items = await self.check_echoes(scope, place, items)
+                terms = terms.after(again.reason)
             except ShadowRefused:
-                if careful:
+                if terms.careful:
                     raise
-                careful = True
-        count_receipts(scope, receipts)
-        return receipts
+                terms = replace(terms, careful=True)
+            else:
+                count_receipts(scope, receipts)
+                return receipts
+        return []
+
+    def _lane(self, scope: Scope, items: Sequence[WriteItem], terms: Terms) -> Hashable:
+        """The lane of a call: its tenant's, where nobody waits for an anchor that is held.
+
+        Who must wait does so in a lane of that anchor, and whoever comes there meanwhile behind.
+        Many items are a convoy by themselves.
+        """
+        if len(items) > FEW:
+            return object()
+        tenant = (scope.agent, scope.tenant)
+        anchor = (*tenant, scoping.anchor_of(scope))
+        return anchor if terms.waits or anchor in self.convoys else tenant
+
+    def _admission(
+        self, scope: Scope, place: Place, items: Sequence[WriteItem], terms: Terms
+    ) -> Admission:
+        """One attempt to admit items."""
+        now = self.clock.now()
+        return Admission.of(scope, place, items, version=self.version, at=now, terms=terms)
+
+    async def _travel(self, crowd: Sequence[Admission]) -> list[list[Receipt] | Exception]:
+        """Send admissions of one tenant in one round trip and one transaction."""
+        anchors: dict[UUID, list[Admission]] = {}
+        for one in crowd:
+            anchors.setdefault(scoping.anchor_of(one.scope), []).append(one)
+        # In one order: two processes that write to the same anchors do not hold each other up.
+        trips = [calls_of(anchors[key]) for key in sorted(anchors)]
+        found = await self.database.run_together([self._sent(calls) for calls in trips])
+        answered = {
+            id(part): answer
+            for calls, results in zip(trips, found, strict=True)
+            for call, rows in zip(calls, results, strict=True)
+            for part, answer in zip(call.parts, call.answers(rows), strict=True)
+        }
+        return [answered[id(one)] for one in crowd]
+
+    def _sent(self, calls: Sequence[AdmissionCall]) -> tuple[Scope, list[BoundStatement]]:
+        """The statements of one anchor's calls, and the scope that they run within."""
+        scope = calls[0].parts[0].scope
+        return scope, [
+            BoundStatement(self._statement(scope, call.query), call.values) for call in calls
+        ]
 
     async def _admit_chunks(
-        self, scope: Scope, asked: Values, items: Sequence[WriteItem]
+        self, scope: Scope, place: Place, items: Sequence[WriteItem], terms: Terms
     ) -> list[Receipt]:
         """Many items in one transaction, a thousand to a statement."""
         statement = self._statement(scope, "admit")
         receipts: list[Receipt] = []
+
+        def call(first: int) -> AdmissionCall:
+            chunk = items[first : first + CHUNK]
+            return AdmissionCall([self._admission(scope, place, chunk, terms)])
+
         async with self.database.transaction(scope) as run:
-            chunk = _Chunk.of(asked, items[:CHUNK])
-            task = asyncio.ensure_future(run(statement, chunk.values))
+            sent = call(0)
+            task = asyncio.ensure_future(run(statement, sent.values))
             try:
                 for first in range(CHUNK, len(items), CHUNK):
                     # While the server writes one chunk, the next is encoded here.
                     await asyncio.sleep(0)
-                    following = _Chunk.of(asked, items[first : first + CHUNK])
-                    receipts += chunk.receipts(await task)
-                    chunk, task = following, asyncio.ensure_future(run(statement, following.values))
+                    following = call(first)
+                    receipts += _own(sent.answers(await task))
+                    sent, task = following, asyncio.ensure_future(run(statement, following.values))
             finally:
                 await asyncio.wait([task])
-            return receipts + chunk.receipts(task.result())
+            return receipts + _own(sent.answers(task.result()))
 
     async def admit_each(
         self, scope: Scope, place: Place, seen: Sequence[Observation], *, write: bool
@@ -222,18 +292,6 @@ class Gateway:
                 return [error]
             return [(await self._admit_separately(scope, place, [item]))[0] for item in items]
 
-    def _asked(self, scope: Scope, place: Place, careful: bool) -> dict[str, Any]:
-        """What each admission tells the database: where, when, who, and by which spec's version."""
-        return scoping.bound(scope) | {
-            "at": self.clock.now(),
-            "kind": scope.principal.kind.value,
-            "name": scope.principal.name,
-            "session": place.session_id,
-            "interaction": place.interaction_id,
-            "version": self.version,
-            "careful": careful,
-        }
-
     async def call(
         self, scope: Scope, function: str, call: Mapping[str, Any], key: str | None = None
     ) -> Receipt:
@@ -247,7 +305,7 @@ class Gateway:
         values = scoping.bound(scope) | {"call": plain_json(asked)}
         written = BoundStatement(self._statement(scope, function), values)
         (row,) = await self.database.run_all(scope, [written])
-        receipt = _receipt(row, receipt_id)
+        receipt = receipt_of(row, receipt_id)
         count_receipts(scope, [receipt])
         return receipt
 
@@ -281,6 +339,14 @@ def _length(seen: Observation) -> int:
     """How much there is to read of an observation; what is none is told so where it is checked."""
     text = getattr(seen, "text", None)
     return len(text) if isinstance(text, str) else 0
+
+
+def _own(answers: Sequence[list[Receipt] | Exception]) -> list[Receipt]:
+    """The one answer to a call that travelled alone."""
+    (answer,) = answers
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def raise_if_rejected(receipt: Receipt) -> Receipt:
@@ -329,58 +395,3 @@ def _refusal(receipt: Receipt) -> Refused:
         receipt=receipt,
         **about,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Items with the ids that they are written under, encoded for one statement."""
-
-    items: Sequence[WriteItem]
-    ids: Sequence[tuple[str, str]]
-    values: Values
-
-    @classmethod
-    def of(cls, asked: Values, items: Sequence[WriteItem]) -> _Chunk:
-        """The next items, under new ids: an attempt that failed has written nothing."""
-        ids = [(uuid7_text(), uuid7_text()) for _ in items]
-        plain = len(items) > 1 and not asked["careful"] and all(item.plain for item in items)
-        encoded = [item.encoded(*own) for item, own in zip(items, ids, strict=True)]
-        told = placed(asked["version"], asked["session"], asked["interaction"])
-        for one in encoded:
-            one["detail"] |= told
-        return cls(items, ids, {**asked, "plain": plain, "items": plain_json(encoded)})
-
-    def receipts(self, rows: Rows) -> list[Receipt]:
-        """The receipts of what was written."""
-        if rows[0][2] is None and rows[0][4] == "unjudged":
-            raise _Unjudged
-        if len(rows) == 1:
-            # A chunk of plain items gives one row, for the last; the others precede it.
-            last, *rest = rows[0]
-            rows = [(last - len(self.items) + n, *rest) for n in range(1, len(self.items) + 1)]
-        return [_admitted(*one) for one in zip(rows, self.items, self.ids, strict=True)]
-
-
-def _admitted(row: tuple[Any, ...], item: WriteItem, ids: tuple[str, str]) -> Receipt:
-    """For what was simply added only position and time come back."""
-    if row[2] is not None:
-        return _receipt(row, ids[0])
-    told = {"removed": item.removed} if item.removed else {}
-    receipt_id, entry_id = UUID(ids[0]), UUID(ids[1])
-    return Receipt(receipt_id, Decision.ADD, "new", row[0], row[1], entry_id=entry_id, detail=told)
-
-
-def _receipt(row: tuple[Any, ...], asked: str) -> Receipt:
-    """A receipt from its columns; another id than was asked for is an earlier call's."""
-    position, at, receipt_id, decision, reason, memory_id, superseded, detail = row
-    receipt = Receipt(
-        receipt_id,
-        Decision(decision),
-        reason,
-        position,
-        at,
-        entry_id=memory_id,
-        superseded=UUID(superseded) if superseded else None,
-        detail=detail or {},
-    )
-    return receipt if str(receipt_id) == asked else replace(receipt, replayed=True)

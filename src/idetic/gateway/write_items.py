@@ -13,7 +13,6 @@ from idetic.gateway.own_keys import own_key
 from idetic.gateway.records import record_form
 from idetic.model import Claim, Observation, Origin, Ref, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.typology import ConflictRule
 from idetic.store.entry_content import call_digest, content_hash, link_detail
 from idetic.store.steps import reference
 from idetic.verbs.arguments import check_moment, check_text
@@ -53,12 +52,14 @@ class WriteItem:
 
     @property
     def plain(self) -> bool:
-        """Whether it is simply added: nothing has to be looked into first."""
-        looked_into = (self.key, self.form, self.echo)
-        return not (self.refs or self.cell.supersede) and looked_into == (None, None, None)
+        """Whether nothing has to be asked of it alone: many such are written together."""
+        return not self.refs and self.form is None and self.echo is None
 
-    def encoded(self, receipt: str, entry_id: str) -> dict[str, Any]:
-        """What the SQL function reads; the ids are those of its receipt and its entry."""
+    def encoded(self, receipt: str, entry_id: str, told: Mapping[str, Any]) -> dict[str, Any]:
+        """What the SQL function reads; the ids are those of its receipt and its entry.
+
+        `told` is what its link says of where it was written.
+        """
         made = self._chosen()
         if self.key is not None:
             refs = [{"noun": r.noun, "id": str(r.id), "version": r.version} for r in self.refs]
@@ -67,6 +68,7 @@ class WriteItem:
         salt, digest = content_hash(self.body, self.envelope)
         cell = (self.cell.tier, self.cell.typology)
         detail = link_detail(self.origin, self.trust, cell, self.provenance, salt, digest)
+        detail |= told
         if self.removed:
             detail["removed"] = self.removed
         if self.valid_at:
@@ -108,22 +110,13 @@ class WriteItem:
 
 
 class ItemMaker:
-    """Makes items for one cell; what depends only on the cell is worked out once."""
+    """Makes items of one cell for one principal."""
 
-    def __init__(
-        self,
-        spec: MemorySpec,
-        scope: Scope,
-        tier: Tier,
-        typology: Typology,
-        transition: str,
-        ingest: Pipeline,
-    ):
+    def __init__(self, spec: MemorySpec, scope: Scope, cell: WriteCell, ingest: Pipeline):
         self._spec = spec
+        self._cell = cell
         self._ingest = ingest
         self._principal, self._own = scope.principal, scope.principal.origin
-        supersede = spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
-        self._cell = WriteCell(transition, tier, typology, supersede)
 
     def make(self, seen: Observation) -> WriteItem:
         """One item, checked; raises before anything is written."""

@@ -16,6 +16,8 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import CandidateGround, DecayModel, PromotionPath, ScopeEnd
 
 _WROTE = (Decision.ADD, Decision.UPDATE)
+# Of observations with neither claim nor references: only the spec and the cell decide.
+_PLAIN: dict[tuple[str, Tier, Typology], str] = {}
 
 
 def with_lifetimes(
@@ -36,6 +38,16 @@ def with_lifetimes(
 
 def lifetime_of(spec: MemorySpec, tier: Tier, typology: Typology, seen: Observation) -> str:
     """How long an observation stays that is written in this cell now."""
+    if seen.claim is not None or seen.refs:
+        return _worked_out(spec, tier, typology, seen)
+    key = (spec.digest, tier, typology)
+    if key not in _PLAIN:
+        _PLAIN[key] = _worked_out(spec, tier, typology, seen)
+    return _PLAIN[key]
+
+
+def _worked_out(spec: MemorySpec, tier: Tier, typology: Typology, seen: Observation) -> str:
+    """The same, from the spec."""
     if tier is Tier.PERSISTENT:
         return _persistent(spec, typology)
     if spec.lifecycle_of(tier, typology).at_scope_end is ScopeEnd.KEEP:

@@ -40,7 +40,7 @@ from idetic.store.templates import Lists, Names
 # In an order that can be executed: what others name comes first.
 _FILES = (
     *("context", "log", "tables", "words", "readings", "noun", "guard", "triggers", "close"),
-    *("erase", "admit", "settle", "record", "turn", "take", "views", "access"),
+    *("erase", "admit", "convoy", "settle", "record", "turn", "take", "views", "access"),
 )
 # What may change of an entry; everything else about it is written once.
 STATE = (

@@ -156,7 +156,7 @@ class Database:
 
         Without a scope, row-level security shows no memory at all: for what is no tenant's.
         """
-        found = await self._run(_BEGIN, scope, bound, role or self.role, settings)
+        (found,) = await self.run_together([(scope, bound)], role=role, settings=settings)
         return next((rows for rows in reversed(found) if rows), [])
 
     async def read_each(
@@ -167,52 +167,73 @@ class Database:
         settings: Mapping[str, str] = _NOTHING,
     ) -> list[Rows]:
         """Statements that read one moment, in one round trip; the rows of each."""
-        return await self._run(_BEGIN_SNAPSHOT, scope, bound, self.role, settings)
+        within = [(scope, bound)]
+        (found,) = await self.run_together(within, settings=settings, begin=_BEGIN_SNAPSHOT)
+        return found
 
-    async def _run(
+    async def run_together(
         self,
-        begin: BoundStatement,
-        scope: Scope | None,
-        bound: Sequence[BoundStatement],
-        role: str,
-        settings: Mapping[str, str],
-    ) -> list[Rows]:
-        """A whole transaction in one round trip; the rows of each statement."""
-        settings = {**scoping.settings(scope), **settings}
-        before = (begin, *scoping.entering(settings, role, citus=self.citus))
-        async with self._borrowed() as connection:
-            found = await self._send_whole(connection, (*before, *bound, _COMMIT))
-        return found[len(before) : -1]
-
-    async def _send_whole(
-        self, connection: Connection, messages: Sequence[BoundStatement]
-    ) -> list[Rows]:
-        """Send a transaction from begin to commit, with what this connection has prepared.
+        within: Sequence[tuple[Scope | None, Sequence[BoundStatement]]],
+        *,
+        role: str | None = None,
+        settings: Mapping[str, str] = _NOTHING,
+        begin: BoundStatement = _BEGIN,
+    ) -> list[list[Rows]]:
+        """Run statements of several scopes of one tenant as one transaction and one round trip.
 
         Behind a pooler the server may differ from message to message and know more or fewer names
         than we think. Nothing is committed then, and since a name is its text's hash, either is put
         right by asking again; where it goes on, the texts travel instead. Where Citus has just
         moved the tenant's rows, asking again finds them.
         """
-        known: set[bytes] | None = self._prepared.setdefault(connection, set())
+        messages, spans = self._messages(within, role or self.role, settings, begin)
         pauses = iter(_MOVES if self.citus else ())
-        while True:
-            known = known if self._surprises < _MOST_SURPRISES else None
-            try:
-                return await send(connection, messages, known)
-            except (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement):
-                # `send` has noted what the server knows: it means the same by a name.
-                if known is None:
-                    raise
-                self._surprises += 1
-                continue
-            except pg.InternalError as error:
-                pause = next(pauses, None)
-                if pause is None or not is_moving(error):
-                    raise
-            finally:
-                await _rolled_back(connection)
-            await anyio.sleep(pause)
+        async with self._borrowed() as connection:
+            known: set[bytes] | None = self._prepared.setdefault(connection, set())
+            while True:
+                known = known if self._surprises < _MOST_SURPRISES else None
+                try:
+                    found = await send(connection, messages, known)
+                    return [found[span] for span in spans]
+                except (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement):
+                    # `send` has noted what the server knows: it means the same by a name.
+                    if known is None:
+                        raise
+                    self._surprises += 1
+                    continue
+                except pg.InternalError as error:
+                    pause = next(pauses, None)
+                    if pause is None or not is_moving(error):
+                        raise
+                finally:
+                    await _rolled_back(connection)
+                await anyio.sleep(pause)
+
+    def _messages(
+        self,
+        within: Sequence[tuple[Scope | None, Sequence[BoundStatement]]],
+        role: str | None,
+        settings: Mapping[str, str],
+        begin: BoundStatement,
+    ) -> tuple[list[BoundStatement], list[slice]]:
+        """The statements of a transaction, and where among them those of each scope stand.
+
+        Each scope is entered before its own, and row-level security hides the others from it. The
+        role stays to the end.
+        """
+        messages, spans = [begin], []
+        if (
+            len(within) > 1
+            and len({scope and (scope.agent, scope.tenant) for scope, _ in within}) > 1
+        ):
+            raise ValueError("No transaction is two tenants'.")
+        for scope, bound in within:
+            named = {**scoping.settings(scope), **settings}
+            messages += scoping.entering(named, role, citus=self.citus)
+            role = None
+            spans.append(slice(len(messages), len(messages) + len(bound)))
+            messages += bound
+        return [*messages, _COMMIT], spans
 
     def transaction(self, scope: Scope | None) -> AbstractAsyncContextManager[Transaction]:
         """Several statements within a scope, all or none."""

@@ -37,6 +37,11 @@ def anchor_id(values: Sequence[Any]) -> UUID:
     return _anchor_id(tuple(map(str, values)))
 
 
+def anchor_of(scope: Scope) -> UUID:
+    """The narrow key of the anchor that a scope binds whole."""
+    return anchor_id(tuple(scope.anchor.values()))
+
+
 @lru_cache(maxsize=65_536)
 def _anchor_id(texts: tuple[str, ...]) -> UUID:
     """The id of an anchor: a UUID made of the hash of its key's texts."""
@@ -54,8 +59,13 @@ def settings(scope: Scope | None) -> dict[str, str]:
     """
     if scope is None:
         return dict(_NOBODY)
-    values = tuple(scope.anchor.values())
-    parts = [scope.agent, *(ANY if value is None else str(value) for value in values)]
+    return dict(_settings(scope.agent, tuple(scope.anchor.values())))
+
+
+@lru_cache(maxsize=65_536)
+def _settings(agent: str, values: tuple[Any, ...]) -> Mapping[str, str]:
+    """The settings of a scope, by what they depend on: every message sends them."""
+    parts = [agent, *(ANY if value is None else str(value) for value in values)]
     whole = None not in values
     return {
         "idetic.scope": SEPARATOR.join(parts),

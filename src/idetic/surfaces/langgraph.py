@@ -8,9 +8,10 @@ agent's spec names for them, so that neither knows of the other (primitive 4).
 from __future__ import annotations
 
 import operator
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
+from itertools import islice
 from typing import Any, Literal, cast
 from urllib.parse import quote
 
@@ -32,6 +33,7 @@ from langgraph.store.base import (
 )
 
 from idetic.errors import InputError
+from idetic.gateway.convoys import Convoys
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 from idetic.model import Capability
@@ -48,6 +50,10 @@ Found = tuple[StoredDocument, float | None]
 SWEEP_MINUTES = 5
 PAGE = 100
 SCHEMA = "langgraph"
+# Puts of so many callers are one batch at most.
+AT_ONCE = 1_000
+# One store is one scope: all of it is one lane.
+_LANE = "documents"
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
     "$gte": operator.ge,
@@ -69,17 +75,18 @@ class IdeticStore(BaseStore):
         self._bridge = Bridge(memory)
         self._shelf = Shelf(self._bridge.memory)
         self._sweeper = Sweeper(self._bridge, self._sweep)
+        self._convoys: Convoys[Sequence[Op], list[Result]] = Convoys(AT_ONCE)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations from code that cannot await them."""
         asked = list(ops)
-        return self._bridge.blocking(lambda: self._answers(asked))
+        return self._bridge.blocking(lambda: self._joined(asked))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations: reads first, which see what was there before, then writes together."""
         asked = list(ops)
-        return await self._bridge.awaited(lambda: self._answers(asked))
+        return await self._bridge.awaited(lambda: self._joined(asked))
 
     # Awaited in a coroutine, and done on return in blocking code: no one type says both.
     def sweep_ttl(self) -> Any:
@@ -101,6 +108,30 @@ class IdeticStore(BaseStore):
         over = await self._shelf.over()
         await self._shelf.delete_many([(d.namespace, d.key) for d in over], "expired")
         return len(over)
+
+    async def _joined(self, ops: Sequence[Op]) -> list[Result]:
+        """The results of one caller's operations; puts and gets that arrive together share a call.
+
+        A search takes its time, and nobody who puts is to wait for it.
+        """
+        if not all(isinstance(op, GetOp | PutOp) for op in ops):
+            return await self._answers(ops)
+        if _LANE in self._convoys:
+            return await self._convoys.follow(_LANE, ops)
+        with self._convoys.leading(_LANE, self._together):
+            return await self._answers(ops)
+
+    async def _together(self, crowd: Sequence[Sequence[Op]]) -> list[list[Result]]:
+        """The results of each caller's operations.
+
+        Of two callers who put under one name the first is written before the second comes: its
+        value was acknowledged, and has to have been there.
+        """
+        results: list[list[Result]] = []
+        for callers in _without_repeats(crowd):
+            found = iter(await self._answers([op for ops in callers for op in ops]))
+            results += [list(islice(found, len(ops))) for ops in callers]
+        return results
 
     async def _answers(self, ops: Sequence[Op]) -> list[Result]:
         """The results in the order of the operations; every write comes after every read."""
@@ -190,6 +221,21 @@ class IdeticStore(BaseStore):
             if count > 0 and all(matches(namespace, c) for c in op.match_conditions or ())
         ]
         return sorted(set(kept))[op.offset : op.offset + op.limit]
+
+
+def _without_repeats(crowd: Iterable[Sequence[Op]]) -> Iterator[list[Sequence[Op]]]:
+    """Callers in runs in which no two of them put under the same name."""
+    run: list[Sequence[Op]] = []
+    taken: set[tuple[Any, str]] = set()
+    for ops in crowd:
+        own = {(op.namespace, op.key) for op in ops if isinstance(op, PutOp)}
+        if own & taken:
+            yield run
+            run, taken = [], set()
+        run.append(ops)
+        taken |= own
+    if run:
+        yield run
 
 
 def _told(found: StoredDocument) -> dict[str, Any]:

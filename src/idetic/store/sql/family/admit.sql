@@ -124,14 +124,17 @@ $$;
 -- it (a replay, a NOOP, a refusal), the row, its references, its link in the ledger.
 --
 -- Written for few statements and few expressions: PL/pgSQL prepares each of them anew in every
--- transaction, and that, not the writing, was most of the cost. When the caller says that all
--- items are plain (no key, references or conflict to look into) they go in with one statement.
--- On Citus that lane is left out, because it refuses INSERT … SELECT FROM a function under RLS;
--- the loop below then does the same, row by row.
+-- transaction, and that, not the writing, was most of the cost. When the caller says that the
+-- items are plain (nothing has to be asked of one that is not asked of all) they go in with one
+-- statement, if `write` finds that they can; the loop below does the same, row by row.
 -- For an item that is simply added only position and time come back; the rest is as asked.
+--
+-- Where nothing is written because the call has to come again, one row without a position says why:
+-- held      somebody holds the anchor, and the call does not wait: others travel with it
+-- unjudged  the session was shown entries that the items may only repeat
 CREATE OR REPLACE FUNCTION {family}_admit_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_at timestamptz, p_kind idetic.principal, p_name text, p_session uuid, p_interaction uuid,
-    p_version integer, p_careful boolean, p_plain boolean, p_items jsonb)
+    p_version integer, p_careful boolean, p_plain boolean, p_waits boolean, p_items jsonb)
 RETURNS TABLE (r_position bigint, r_at timestamptz, r_receipt uuid, r_decision idetic.decision,
                r_reason text, r_memory uuid, r_detail jsonb)
 -- if plain:
@@ -157,7 +160,13 @@ DECLARE
     key_salt uuid;
     keyed jsonb;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
+    IF p_waits THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
+    ELSIF NOT pg_try_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0)) THEN
+        r_reason := 'held';
+        RETURN NEXT;
+        RETURN;
+    END IF;
     -- One statement for all that must hold before a row is written.
     SELECT a.position, a.hash, greatest(a.at, p_at), {root_of_a},
         (SELECT count(*) FROM {family}_memory_scopes s
@@ -199,56 +208,13 @@ BEGIN
         SELECT array_agg(s.id) INTO spent
         FROM {family}_spent_v1(p_tenant, p_anchor, p_at, p_kind, p_name, p_session) s(id);
     END IF;
-    -- if plain:
-    -- All items of the call are simply added: one statement for all of them, and one row back.
     IF p_plain AND suspects = '{}' AND spent IS NULL THEN
-        WITH item AS MATERIALIZED (
-            SELECT x.*, row_number() OVER () AS n
-            FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x
-        ), entry AS (
-            INSERT INTO {family}_memory ({tenant}, anchor_id, memory_id,
-                -- if root:
-                {root_id},
-                -- end
-                tier, typology, session_id, interaction_id, body_text, envelope, claim_subject,
-                claim_attribute, claim_value, lexemes, provenance, origin, trust,
-                valid_at, invalid_at, candidate, spec_version, content_hash, digest_salt,
-                created_at, created_by)
-            SELECT p_tenant, p_anchor, item.memory,
-                -- if root:
-                root_key,
-                -- end
-                item.tier, item.typology, p_session, p_interaction, item.body, item.envelope,
-                item.claim ->> 'subject', item.claim ->> 'attribute', item.claim ->> 'value',
-                to_tsvector('pg_catalog.english', concat_ws(': ', item.envelope ->> 'speaker', item.body)), item.provenance,
-                item.origin, item.trust, coalesce(item.valid_at, r_at), item.invalid_at,
-                coalesce(item.candidate, false), p_version, decode(item.hash, 'hex'),
-                decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name
-            FROM item
-        ), chained AS MATERIALIZED (
-            SELECT item.*, idetic.chain_v1(head_hash, idetic.link_content_v1(
-                r_position + item.n, item.receipt, r_at, item.transition, 'ADD', item.memory,
-                p_kind, p_name, 'new', NULL, 'current', item.detail)) OVER (ORDER BY item.n)
-                AS link_hash
-            FROM item
-        ), linked AS (
-            INSERT INTO {family}_memory_ledger ({tenant}, anchor_id, position, receipt_id, at,
-                transition, decision, memory_id, actor_kind, actor, reason, state_from, state_to,
-                detail, prev_hash, hash)
-            SELECT p_tenant, p_anchor, r_position + item.n, item.receipt, r_at, item.transition,
-                'ADD', item.memory, p_kind, p_name, 'new', NULL, 'current', item.detail,
-                lag(item.link_hash, 1, head_hash) OVER (ORDER BY item.n), item.link_hash
-            FROM chained AS item
-        )
-        UPDATE {family}_memory_anchors a
-        SET position = r_position + last.n, hash = last.link_hash, at = r_at
-        FROM (SELECT item.n, item.link_hash FROM chained AS item ORDER BY item.n DESC LIMIT 1) AS last
-        WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor RETURNING a.position INTO r_position;
-        RETURN NEXT;
-        RETURN;
+        RETURN QUERY SELECT * FROM {family}_write_v1(p_tenant, p_anchor, r_position, head_hash,
+            r_at, root_key, p_kind, p_name, p_version, p_items);
+        IF FOUND THEN
+            RETURN;
+        END IF;
     END IF;
-    -- end
-
     FOR item IN
         SELECT x.*, row_number() OVER () = ANY (suspects) OR spent IS NOT NULL AS suspect,
             coalesce(x.key IS NOT NULL OR x.refs IS NOT NULL OR x.supersede OR x.echo IS NOT NULL
@@ -366,8 +332,9 @@ BEGIN
             r_detail := NULL;
         END IF;
     END LOOP;
+    -- Where all were replays, no link was added, and the anchor keeps the time of its last.
     UPDATE {family}_memory_anchors a SET position = r_position, hash = head_hash, at = r_at
-    WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor;
+    WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor AND a.position <> r_position;
 END
 $$;
 
