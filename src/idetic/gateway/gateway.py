@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from anyio import to_thread
+
 from idetic.errors import (
     IdempotencyConflict,
     IdeticError,
@@ -156,7 +158,7 @@ class Gateway:
                 if len(items) > CHUNK:
                     receipts = await self._admit_chunks(scope, asked, items)
                     continue
-                chunk = _Chunk.of(asked, items)
+                chunk = await _encoded(asked, items)
                 call = BoundStatement(self._statement(scope, "admit"), chunk.values)
                 receipts = chunk.receipts(await self.database.run_all(scope, [call]))
             except _Unjudged:
@@ -175,13 +177,14 @@ class Gateway:
         statement = self._statement(scope, "admit")
         receipts: list[Receipt] = []
         async with self.database.transaction(scope) as run:
-            chunk = _Chunk.of(asked, items[:CHUNK])
+            chunk = await to_thread.run_sync(_Chunk.of, asked, items[:CHUNK])
             task = asyncio.ensure_future(run(statement, chunk.values))
             try:
                 for first in range(CHUNK, len(items), CHUNK):
-                    # While the server writes one chunk, the next is encoded here.
-                    await asyncio.sleep(0)
-                    following = _Chunk.of(asked, items[first : first + CHUNK])
+                    # While the server writes one chunk, the next is encoded.
+                    following = await to_thread.run_sync(
+                        _Chunk.of, asked, items[first : first + CHUNK]
+                    )
                     receipts += chunk.receipts(await task)
                     chunk, task = following, asyncio.ensure_future(run(statement, following.values))
             finally:
@@ -348,7 +351,9 @@ class _Chunk:
         told = placed(asked["version"], asked["session"], asked["interaction"])
         for one in encoded:
             one["detail"] |= told
-        return cls(items, ids, {**asked, "plain": plain, "items": plain_json(encoded)})
+        # Item by item: one call for all of them would not let another thread run meanwhile.
+        told_items = f"[{','.join(map(plain_json, encoded))}]"
+        return cls(items, ids, {**asked, "plain": plain, "items": told_items})
 
     def receipts(self, rows: Rows) -> list[Receipt]:
         """The receipts of what was written."""
@@ -359,6 +364,12 @@ class _Chunk:
             last, *rest = rows[0]
             rows = [(last - len(self.items) + n, *rest) for n in range(1, len(self.items) + 1)]
         return [_admitted(*one) for one in zip(rows, self.items, self.ids, strict=True)]
+
+
+async def _encoded(asked: Values, items: Sequence[WriteItem]) -> _Chunk:
+    """Items as a statement takes them; many are encoded beside the event loop."""
+    amount = sum(len(item.body) for item in items)
+    return await cross(amount, lambda: _Chunk.of(asked, items))
 
 
 def _admitted(row: tuple[Any, ...], item: WriteItem, ids: tuple[str, str]) -> Receipt:
