@@ -86,27 +86,34 @@ async def test_the_opener_of_a_session_closes_what_lies_in_it(world: World) -> N
     session = await world.memory.session().open()
     inner = await world.bind(ELSE).session(session.id).interaction().open()
     await world.memory.session(session.id).interaction(inner.id).close()
+    with pytest.raises(errors.ScopeClosed):
+        await inner.observe("Too late.")
     inner = await world.bind(ELSE).session(session.id).interaction().open()
     await inner.close()
     await session.close()
+    with pytest.raises(errors.ScopeClosed):
+        await session.observe("Too late.")
+
+
+async def is_closed_by(world: World, principal: Principal) -> bool:
+    """Whether a session that the agent opened takes no more once another has closed it."""
+    session = await world.memory.session().open()
+    await world.bind(principal).session(session.id).close()
+    with pytest.raises(errors.ScopeClosed):
+        await session.observe("Too late.")
+    return True
 
 
 async def test_operators_and_maintenance_close_any(world: World) -> None:
     for principal in (Principal.operator("ada"), Principal.maintenance("sweep")):
-        session = await world.memory.session().open()
-        await world.bind(principal).session(session.id).close()
-        with pytest.raises(errors.ScopeClosed):
-            await session.observe("Too late.")
+        assert await is_closed_by(world, principal)
 
 
 async def test_control_without_the_check_an_agent_closes_anothers(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(close_scope, "_closes_own_alone", lambda _: False)
-    session = await world.memory.session().open()
-    await world.bind(ELSE).session(session.id).close()
-    with pytest.raises(errors.ScopeClosed):
-        await session.observe("Too late.")
+    assert await is_closed_by(world, ELSE)
 
 
 async def test_an_agent_does_not_pin_an_operators_word(

@@ -358,7 +358,7 @@ async def prefer(fleet: Fleet, tenant: Tenant) -> Any:
 
 
 @operation(3)
-async def testify(fleet: Fleet, tenant: Tenant) -> Any:
+async def give_word(fleet: Fleet, tenant: Tenant) -> Any:
     memory, entry = tenant.bind(fleet.agent, "operator"), fleet.rng.choice(tenant.entries)
     if fleet.rng.random() < 0.3:
         return await memory.contradict(entry, tenant.rule, reason=f"{tenant.canary} says so")

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import anyio
@@ -22,7 +23,7 @@ from idetic.errors import Busy, InputError
 from idetic.gates import crossing
 from idetic.model import Tier, Typology
 from idetic.surfaces.http.app import create_app
-from idetic.surfaces.http.authentication import Limits, Turns
+from idetic.surfaces.http.authentication import LARGE, Authentication, Limits, Turns
 from idetic.surfaces.http.connections import ConnectionBounds, bounded
 from idetic.surfaces.listening import Server, address, listen
 from tests.conftest import World
@@ -184,6 +185,47 @@ async def test_a_tenant_has_few_turns_at_once_and_the_others_theirs() -> None:
             await work("b")
     assert most == {"a": 2, "b": 1}
     assert not turns._tenants
+
+
+class Worked:
+    """An application behind authentication that counts how much of a tenant is at work at once."""
+
+    def __init__(self) -> None:
+        self.at_work, self.most = 0, 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.at_work += 1
+        self.most = max(self.most, self.at_work)
+        await anyio.sleep(0.02)
+        self.at_work -= 1
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def sent(database: Idetic, key: str, size: int) -> int:
+    """Four requests of one key with bodies of a size; how many were at work at once."""
+    worked = Worked()
+    app = Authentication(worked, database, Limits())
+    transport = httpx.ASGITransport(app=app)
+    head = {"Authorization": f"Bearer {key}"}
+    http = httpx.AsyncClient(transport=transport, base_url="http://a", headers=head)
+    async with http, anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(partial(http.post, "/v1/anything", content=b"a" * size))
+    return worked.most
+
+
+async def test_large_bodies_of_a_tenant_are_taken_one_after_the_other(
+    db: Idetic, world: World
+) -> None:
+    made = await db.keys.create(
+        agent="world_agent",
+        principal=Principal.agent("explorer"),
+        anchor={"org_id": world.org_id, "domain_id": world.domain_id},
+    )
+    assert await sent(db, made.key, LARGE + 1) == 1
+    # The control: small ones are not.
+    assert await sent(db, made.key, 100) == 4
 
 
 # --- exports ------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stdnum import luhn
 
 from idetic.gates.gate import Gates, Pipeline
+from idetic.gates.person_numbers import has_luhn
 from idetic.gates.redaction import PLACEHOLDER, folded
 from idetic.spec.loader import load
 from idetic.spec.primitives import Boundary, Gate, GateKind
@@ -136,3 +138,10 @@ def test_a_text_made_to_be_slow_is_not(piece: str) -> None:
         start = time.process_time()
         pipeline.apply(text)
         assert time.process_time() - start < 2
+
+
+@given(st.text("0123456789", min_size=12, max_size=19))
+def test_the_check_digit_by_tables_is_the_library_s(number: str) -> None:
+    assert has_luhn(number.encode()) == luhn.is_valid(number)
+    right = number[:-1] + luhn.calc_check_digit(number[:-1])
+    assert has_luhn(right.encode())

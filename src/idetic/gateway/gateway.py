@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
+from anyio import to_thread
+
 from idetic.errors import (
     IdempotencyConflict,
     IdeticError,
@@ -171,13 +173,13 @@ class Gateway:
             try:
                 if len(items) > CHUNK:
                     receipts = await self._admit_chunks(scope, place, items, terms)
-                elif (lane := self._lane(scope, items, terms)) in self.convoys:
-                    made = self._admission(scope, place, items, terms)
-                    receipts = await self.convoys.follow(lane, made)
                 else:
-                    made = self._admission(scope, place, items, terms)
-                    with self.convoys.leading(lane, self._travel):
-                        receipts = _own(await self._travel([made]))
+                    made = await self._encoded(scope, place, items, terms)
+                    if (lane := self._lane(scope, items, terms)) in self.convoys:
+                        receipts = await self.convoys.follow(lane, made)
+                    else:
+                        with self.convoys.leading(lane, self._travel):
+                            receipts = _own(await self._travel([made]))
             except AskedAgain as again:
                 if again.reason == UNJUDGED:
                     items = await self.check_echoes(scope, place, items)
@@ -190,6 +192,13 @@ class Gateway:
                 count_receipts(scope, receipts)
                 return receipts
         return []
+
+    async def _encoded(
+        self, scope: Scope, place: Place, items: Sequence[WriteItem], terms: Terms
+    ) -> Admission:
+        """One attempt to admit items; much text is encoded beside the event loop."""
+        amount = sum(len(item.body) for item in items)
+        return await cross(amount, lambda: self._admission(scope, place, items, terms))
 
     def _lane(self, scope: Scope, items: Sequence[WriteItem], terms: Terms) -> Hashable:
         """The lane of a call: its tenant's, where nobody waits for an anchor that is held.
@@ -245,13 +254,12 @@ class Gateway:
             return AdmissionCall([self._admission(scope, place, chunk, terms)])
 
         async with self.database.transaction(scope) as run:
-            sent = call(0)
+            sent = await to_thread.run_sync(call, 0)
             task = asyncio.ensure_future(run(statement, sent.values))
             try:
                 for first in range(CHUNK, len(items), CHUNK):
-                    # While the server writes one chunk, the next is encoded here.
-                    await asyncio.sleep(0)
-                    following = call(first)
+                    # While the server writes one chunk, the next is encoded.
+                    following = await to_thread.run_sync(call, first)
                     receipts += _own(sent.answers(await task))
                     sent, task = following, asyncio.ensure_future(run(statement, following.values))
             finally:

@@ -13,7 +13,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 import anyio
@@ -28,6 +28,9 @@ GUARDED = "/v1/"
 log = logging.getLogger("idetic.http")
 _NO_STORE = (b"cache-control", b"no-store")
 _CLOSE = (b"connection", b"close")
+
+# A body of more bytes is a large one.
+LARGE = 32 << 10
 
 # Keys that were never made take a place too, so there must be an end to them.
 _REMEMBERED = 10_000
@@ -108,6 +111,7 @@ class Authentication:
         self._limits = limits
         self._rates = Rates(limits)
         self._turns = Turns(limits.at_once)
+        self._large_turns = Turns(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens."""
@@ -143,11 +147,23 @@ class Authentication:
         self._rates.take(key.encode("latin-1"))
         memory = await self._db.authenticate(key)
         scope.setdefault("state", {})["memory"] = memory
-        async with self._turns.taken(str(next(iter(memory.scope.anchor.values()), ""))):
-            await self._work(scope, receive, send, self._limits.body_bytes)
+        tenant = str(next(iter(memory.scope.anchor.values()), ""))
+        async with self._turns.taken(tenant):
+            await self._work(scope, receive, send, self._limits.body_bytes, tenant)
 
-    async def _work(self, scope: Scope, receive: Receive, send: _Answered, limit: int) -> None:
-        """Read the body, within its bounds, and pass the request on."""
+    async def _work(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: _Answered,
+        limit: int,
+        tenant: str | None = None,
+    ) -> None:
+        """Read the body, within its bounds, and pass the request on.
+
+        Large ones of one tenant are worked on one after the other, up to their commit: each keeps a
+        thread and a server process busy, and several at once would leave others neither.
+        """
         try:
             with anyio.fail_after(self._limits.body_seconds):
                 body = await _body(scope, receive, limit)
@@ -160,7 +176,10 @@ class Authentication:
             send.read = True
             raise
         send.read = True
-        if body is not None:
+        if body is None:
+            return
+        large = tenant is not None and len(body) > LARGE
+        async with self._large_turns.taken(str(tenant)) if large else nullcontext():
             await self._app(scope, _replaying(body, receive), send)
 
 

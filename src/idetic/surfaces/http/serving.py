@@ -21,6 +21,9 @@ from idetic.surfaces.listening import Server, address, listen
 DRAIN_SECONDS = 30
 # Longer than clients and proxies keep a connection: else one may write to what was just closed.
 KEEP_ALIVE_SECONDS = 65
+# How long a thread that computes keeps the interpreter from the event loop. While a thread gated a
+# wall of digits, a task that slept 2 ms woke 8.5 to 15.0 ms late on average with Python's own 5 ms,
+# and 3.0 to 5.8 ms late with this (4 rounds of each in turn, a busy machine with 2 cores).
 SWITCH_SECONDS = 0.0005
 
 
