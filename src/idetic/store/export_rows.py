@@ -71,7 +71,7 @@ async def _printed(
 ) -> AsyncIterator[AnchorTransaction]:
     """An anchor's transaction in which rows print alike on every server."""
     async with within as run:
-        await run.set(_PRINTED)
+        run.set(_PRINTED)
         now = anchors.clock.now()
         yield AnchorTransaction(
             anchors.family, anchors.entries, anchors.extensions, scope, run, now
