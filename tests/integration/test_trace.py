@@ -8,7 +8,7 @@ import pytest
 
 from idetic import Idetic, errors
 from tests.support import trace
-from tests.support.trace import MOST_CALLS, MOST_FILES, Step
+from tests.support.trace import MOST_CALLS, MOST_FILES, MOST_MESSAGES, Step
 
 pytestmark = pytest.mark.anyio
 
@@ -23,6 +23,12 @@ async def test_closing_a_session_passes_few_files(db: Idetic) -> None:
     files = await trace.close(db)
     assert any(file.startswith("lifecycle/") for file in files), "there was something to decide"
     assert len(files) <= MOST_FILES, "\n".join(sorted(files))
+
+
+async def test_a_close_and_an_erasure_send_few_messages(db: Idetic) -> None:
+    found = await trace.messages(db)
+    assert found.keys() == MOST_MESSAGES.keys()
+    assert all(1 < found[name] <= most for name, most in MOST_MESSAGES.items()), found
 
 
 async def test_control_a_wrapper_of_ours_is_a_call(db: Idetic) -> None:

@@ -208,8 +208,7 @@ class Gateway:
         """
         if len(items) > FEW:
             return object()
-        tenant = (scope.agent, scope.tenant)
-        anchor = (*tenant, scoping.anchor_of(scope))
+        tenant, anchor = (scope.agent, scope.tenant), (scope.agent, *scope.anchor.values())
         return anchor if terms.waits or anchor in self.convoys else tenant
 
     def _admission(

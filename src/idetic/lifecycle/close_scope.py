@@ -100,17 +100,20 @@ async def close_at(binding: Binding, reason: str, *, own: bool = False) -> Close
     # The model runs before the anchor is held: other writers wait for the lock, not for it.
     profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
     async with binding.hold() as tx:
+        rows = await tx.scopes(wanted)
         if own:
-            await _check_opened(tx, wanted)
-        return await _close(binding, tx, wanted, reason, profile_id)
+            await _check_opened(tx, rows, wanted)
+        return await _close(binding, tx, rows, wanted, reason, profile_id)
 
 
-async def _check_opened(tx: AnchorTransaction, wanted: UUID) -> None:
+async def _check_opened(tx: AnchorTransaction, rows: Sequence[ScopeRow], wanted: UUID) -> None:
     """Refuse an agent that opened neither a scope nor its session; an unknown one is told later."""
-    own = [row for row in await tx.scopes(wanted) if row.id == wanted]
-    # The session that the row names: the caller's place may name another.
-    around = [row for one in own for row in await tx.scopes(one.session_id)]
-    openers = {row.opened_by for row in around if row.id in (wanted, own[0].session_id)}
+    around, own = list(rows), [row for row in rows if row.id == wanted]
+    for one in own:
+        if one.session_id != wanted:
+            # The session that the row names: the caller's place may name another.
+            around += await tx.scopes(one.session_id)
+    openers = {row.opened_by for row in around if own and row.id in (wanted, own[0].session_id)}
     if openers and tx.actor not in openers:
         raise CapabilityRefused(
             "An agent closes the sessions that it opened, and this one is another's.",
@@ -119,17 +122,21 @@ async def _check_opened(tx: AnchorTransaction, wanted: UUID) -> None:
 
 
 async def _close(
-    binding: Binding, tx: AnchorTransaction, wanted: UUID, reason: str, profile_id: UUID | None
+    binding: Binding,
+    tx: AnchorTransaction,
+    rows: Sequence[ScopeRow],
+    wanted: UUID,
+    reason: str,
+    profile_id: UUID | None,
 ) -> Closed:
     """Close a scope once; a second close changes nothing and leaves a link that says so."""
-    rows = await tx.scopes(wanted)
     own = next((row for row in rows if row.id == wanted), None)
     if own is None:
         raise ScopeClosed("There is no such session or interaction in this scope.")
     if own.closed_at is not None:
         step = LinkStep(f"{own.tier.value}_closed", "it was closed already")
         return Closed((await binding.settle(tx, [step]))[0])
-    await tx.let_transient_go(own.session_id)
+    tx.let_transient_go(own.session_id)
     if own.tier is Tier.INTERACTION:
         return await _close_interaction(binding, tx, own, reason)
     return await _close_session(binding, tx, rows, own, reason, profile_id)
@@ -165,8 +172,7 @@ async def _close_session(
     steps = await _promotion_steps(binding, tx, row.id, profile_id)
     closed = await _closed(binding, tx, row, reason, steps)
     # With the close or not at all: what it left to be embedded and consolidated.
-    await tx.enqueue("embed")
-    await tx.enqueue("consolidate")
+    await tx.enqueue("embed", "consolidate")
     return Closed(closed.receipt, (*decided, *closed.decided))
 
 

@@ -161,7 +161,7 @@ async def _drop_loose_evidence(binding: Binding) -> list[Receipt]:
         if not rows:
             return []
         session_id = rows[0][0]
-        await tx.let_transient_go(session_id)
+        tx.let_transient_go(session_id)
         entries = [one.entry for one in await tx.stored(r[1] for r in rows if r[0] == session_id)]
         steps = drop_steps(entries, "nothing rests on it any more", {})
         return await binding.settle(tx, steps)

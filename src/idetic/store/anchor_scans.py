@@ -40,7 +40,7 @@ async def nearest(
     ((count,),) = await tx.rows("persistent_vectors", profile=profile_id, most=EXACT_BELOW)
     exact = count < EXACT_BELOW
     if not exact:
-        await tx.run.set(_INDEXED)
+        tx.run.set(_INDEXED)
     rows = await tx.rows(
         "near_exact" if exact else "near_indexed",
         # In the text, so that the planner sees which partial index serves.
@@ -51,7 +51,7 @@ async def nearest(
         most=_NEAREST,
     )
     if not exact:
-        await tx.run.set(_AFTER)
+        tx.run.set(_AFTER)
     found: Near = {}
     for number, memory_id, similarity in rows:
         found.setdefault(number, []).append((memory_id, similarity))

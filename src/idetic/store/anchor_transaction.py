@@ -286,9 +286,9 @@ class AnchorTransaction:
         """Extend the leases of open scopes; those that were open."""
         return await self.ids(LIFECYCLE, "renew", ids=list(ids), moment=self.at)
 
-    async def let_transient_go(self, session_id: UUID) -> None:
+    def let_transient_go(self, session_id: UUID) -> None:
         """Allow this transaction to remove the transient rows of a session."""
-        await self.run.set({"idetic.closing": str(session_id)})
+        self.run.set({"idetic.closing": str(session_id)})
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -317,15 +317,13 @@ class AnchorTransaction:
         kept: dict[str, Any] = {"key": key, "digest": digest, "position": position, "salt": salt}
         await self.ask("receipts", "remember", **kept)
 
-    async def enqueue(self, task: str, **ids: Any) -> None:
-        """Enqueue a background task for this anchor; it commits with what was settled.
+    async def enqueue(self, *tasks: str, **ids: Any) -> None:
+        """Enqueue background tasks for this anchor; they commit with what was settled.
 
         The Subconscious has its dreams for that: a job of its own in the queue could be told.
         """
-        if self.family.persona is Persona.SUBCONSCIOUS:
-            return
-        call = enqueue_statement(self.scope, task, **ids)
-        await self.run(call.statement, call.values)
+        if self.family.persona is not Persona.SUBCONSCIOUS:
+            await self.run.each([enqueue_statement(self.scope, task, **ids) for task in tasks])
 
 
 @dataclass(frozen=True, slots=True)

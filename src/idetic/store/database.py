@@ -53,7 +53,9 @@ class Transaction:
     ):
         self._database = database
         self._connection = connection
-        self._entering = entering
+        # What goes before the next statement.
+        self._entering = tuple(entering)
+        self._begun = False
 
     async def __call__(self, statement: Statement, values: Values = _NOTHING) -> Rows:
         """Run one statement."""
@@ -62,17 +64,19 @@ class Transaction:
     async def each(self, bound: Sequence[BoundStatement]) -> list[Rows]:
         """Run several statements in one round trip; the rows of each."""
         entering, self._entering = self._entering, ()
+        self._begun = True
         # Not prepared: what a pooler makes of a name could only be mended by beginning again.
         found = await send(self._connection, [*entering, *bound], None)
         return found[len(entering) :]
 
-    async def set(self, settings: Mapping[str, str]) -> None:
-        """Settings that hold to the end of the transaction."""
-        await self.each(scoping.entering(settings, None, citus=self._database.citus))
+    def set(self, settings: Mapping[str, str]) -> None:
+        """Settings that hold to the end of the transaction; they travel with what comes next."""
+        added = scoping.entering(settings, None, citus=self._database.citus)
+        self._entering = (*self._entering, *added)
 
     async def end(self) -> None:
         """Commit, if anything has begun."""
-        if not self._entering:
+        if self._begun:
             await send(self._connection, [_COMMIT], None)
 
 

@@ -11,6 +11,7 @@ from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.driver import Rows
 from idetic.store.family import Family, note_columns, noun, row_id
+from idetic.store.templates import BoundStatement
 
 _FILE = "erasure"
 _PATH = "queries/erasure.sql"
@@ -71,7 +72,8 @@ async def naming(tx: AnchorTransaction, query: str, runs: Sequence[str]) -> Rows
         return []
     column = _NAMING[query]
     text = column if "." in column else _text(column)
-    return await _suspects(tx, query, text, runs)
+    call = _suspects(tx, query, text, runs)
+    return await tx.run(call.statement, call.values)
 
 
 async def derived(tx: AnchorTransaction, ids: Sequence[UUID]) -> list[UUID]:
@@ -80,30 +82,36 @@ async def derived(tx: AnchorTransaction, ids: Sequence[UUID]) -> list[UUID]:
 
 
 async def notes(tx: AnchorTransaction, runs: Sequence[str]) -> list[EntryNote]:
-    """Notes that may name the subject, about whichever entry."""
-    found: list[EntryNote] = []
+    """Notes that may name the subject, about whichever entry: one round trip for all tables."""
     each = [(table, one) for table, many in note_columns(tx.family).items() for one in many]
+    calls = []
     for table, column in each:
         parts = {**_table(tx, table), "column": column, "row_id": row_id(tx.family, table)}
-        rows = await _suspects(tx, "noted", f"m.{column}", runs, parts)
-        found += [EntryNote(noun(tx.family, table), *row) for row in rows]
-    return found
+        calls.append(_suspects(tx, "noted", f"m.{column}", runs, parts))
+    found = await tx.run.each(calls) if calls else []
+    return [
+        EntryNote(noun(tx.family, table), *row)
+        for (table, _), rows in zip(each, found, strict=True)
+        for row in rows
+    ]
 
 
 async def kept_columns(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
     """Columns that may name the subject and stay: (table, column, value, count).
 
-    Of contextual provenance each name is told as a column.
+    Of contextual provenance each name is told as a column. One round trip for all of them.
     """
-    found: Rows = []
+    told: list[tuple[str, ...]] = []
+    calls: list[BoundStatement] = []
     for table, column in _actors(tx.family):
         parts = {**_table(tx, table), "column": column}
-        rows = await _suspects(tx, "named", f"m.{column}", runs, parts)
-        found += [(noun(tx.family, table), column, *row) for row in rows]
+        told.append((noun(tx.family, table), column))
+        calls.append(_suspects(tx, "named", f"m.{column}", runs, parts))
     for table in _provided(tx.family):
-        rows = await _suspects(tx, "provided", "p.value", runs, _table(tx, table))
-        found += [(noun(tx.family, table), *row) for row in rows]
-    return found
+        told.append((noun(tx.family, table),))
+        calls.append(_suspects(tx, "provided", "p.value", runs, _table(tx, table)))
+    found = await tx.run.each(calls)
+    return [(*names, *row) for names, rows in zip(told, found, strict=True) for row in rows]
 
 
 async def mirrored(tx: AnchorTransaction, events: Sequence[UUID], entries: Sequence[UUID]) -> Rows:
@@ -155,8 +163,8 @@ async def unsay(tx: AnchorTransaction, ids: Sequence[UUID] | None) -> tuple[int,
     The latter is for the link that tells of it: verification compares it with the links.
     """
     wanted = None if ids is None else list(ids)
-    ((now,),) = await tx.ask(_FILE, "unsay", ids=wanted)
-    ((links, upto, digest),) = await tx.ask(_FILE, "unsaid")
+    calls = [tx.call(_FILE, "unsay", ids=wanted), tx.call(_FILE, "unsaid")]
+    ((now,),), ((links, upto, digest),) = await tx.run.each(calls)
     return now, {"unsaid": {"links": links, "upto": upto, "sha256": digest}} if links else {}
 
 
@@ -206,16 +214,16 @@ def _table(tx: AnchorTransaction, table: str) -> dict[str, str]:
     return {"table": tx.family.qualified(table).as_string(None)}
 
 
-async def _suspects(
+def _suspects(
     tx: AnchorTransaction,
     query: str,
     text: str,
     runs: Sequence[str],
     parts: Mapping[str, str] = _NO_PARTS,
-) -> Rows:
-    """Rows that may name the subject: a first look, by runs of ASCII letters and digits."""
+) -> BoundStatement:
+    """Asks for rows that may name the subject: a first look, by runs of letters and digits."""
     given = {**parts, "suspect": _text("suspect"), "text": text}
-    return await tx.ask(_FILE, query, given, runs=[f"%{run}%" for run in runs])
+    return tx.call(_FILE, query, given, runs=[f"%{run}%" for run in runs])
 
 
 def _actors(family: Family) -> Iterator[tuple[str, str]]:

@@ -72,7 +72,7 @@ async def _printed(
     """An anchor's transaction in which rows print alike on every server."""
     await anchors.database.check_clock(anchors.clock)
     async with within as run:
-        await run.set(_PRINTED)
+        run.set(_PRINTED)
         now = anchors.clock.now()
         yield AnchorTransaction(
             anchors.family, anchors.entries, anchors.extensions, scope, run, now
