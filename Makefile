@@ -122,7 +122,7 @@ figures: setup
 trace: setup
 	@$(BIN)/python -m tests.support.trace
 
-TASKS := quality relevance answers peers sts dedup write recall threshold growth start close gates guard shadow \
+TASKS := quality relevance answers peers sts dedup write recall anchor threshold growth start close gates guard shadow \
 	persona http
 # Those that other memories take part in.
 PEERED := recall peers
