@@ -26,7 +26,7 @@ help:
 	@echo "make figures         files, lines and explanation of each room of src/"
 	@echo "make trace           the way of a note to the driver, the files that a close runs through"
 	@echo "make bench [T=name]  one benchmark (quality, relevance, answers, peers, sts, dedup, write, recall,"
-	@echo "                     threshold, growth, start, close, gates, guard, shadow, persona, http),"
+	@echo "                     anchor, threshold, growth, start, close, gates, guard, shadow, persona, http),"
 	@echo "                     or all;"
 	@echo "                     make bench T=against TREE=path compares with another checkout"
 	@echo "make faults          the long form of what kills processes and servers"
@@ -119,7 +119,7 @@ figures: setup
 trace: setup
 	@$(BIN)/python -m tests.support.trace
 
-TASKS := quality relevance answers peers sts dedup write recall threshold growth start close gates guard shadow \
+TASKS := quality relevance answers peers sts dedup write recall anchor threshold growth start close gates guard shadow \
 	persona http
 # Those that other memories take part in.
 PEERED := recall peers

@@ -105,7 +105,7 @@ def test_what_only_looks_answers_people_and_programs(shell: Shell) -> None:
     for command in LOOKING:
         audits = command in ("actions", "anchors", "head", "verify")
         who = "auditor:ben" if audits else "operator:ada"
-        if command in ("embed", "reembed", "reconcile"):
+        if command in ("embed", "index-words", "reembed", "reconcile"):
             who = "maintenance:m"
         for words in ((command,), (command, "--json")):
             ran = shell.run(*words, who=who)
