@@ -25,7 +25,7 @@ help:
 	@echo "make coverage        the whole test suite (or T=path), and how much of the code it runs"
 	@echo "make figures         files, lines and explanation of each room of src/"
 	@echo "make trace           the way of a note to the driver, the files that a close runs through"
-	@echo "make bench [T=name]  one benchmark (quality, relevance, answers, peers, sts, dedup, write, recall,"
+	@echo "make bench [T=name]  one benchmark (quality, relevance, answers, peers, sts, model, dedup, write, recall,"
 	@echo "                     threshold, growth, start, close, gates, guard, shadow, persona, http),"
 	@echo "                     or all;"
 	@echo "                     make bench T=against TREE=path compares with another checkout"
@@ -119,7 +119,7 @@ figures: setup
 trace: setup
 	@$(BIN)/python -m tests.support.trace
 
-TASKS := quality relevance answers peers sts dedup write recall threshold growth start close gates guard shadow \
+TASKS := quality relevance answers peers sts model dedup write recall threshold growth start close gates guard shadow \
 	persona http
 # Those that other memories take part in.
 PEERED := recall peers
