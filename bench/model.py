@@ -50,7 +50,7 @@ async def main():
 
         async def ask(kind, n, memory, until, counted):
             m = 0
-            while time.perf_counter() < until:
+            while m == 0 or time.perf_counter() < until:
                 m += 1
                 about = f"{n}-{m}" if kind == "new" else f"{m % 4}"
                 found = await memory.recall(f"Who waits for {TOPICS[m % 6]} in case {about}?")
