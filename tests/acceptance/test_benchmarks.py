@@ -74,7 +74,10 @@ def test_what_is_no_checkout_is_refused(tmp_path: Path) -> None:
         against.main(tmp_path, 1)
 
 
-def test_the_model_s_time_is_measured_alone_and_with_clients() -> None:
+def test_the_model_s_time_is_measured_alone_and_with_clients(
+    model_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
     (first, *_) = model.sentence_rows(["A sentence.", "Another one."])
     assert (first["threads"], first["calls at a time"]) == (1, 1)
     assert first["cpu ms"] > 0
