@@ -93,8 +93,8 @@ fix: setup
 	$(BIN)/ruff check --fix src tests bench
 	$(BIN)/ruff format src tests bench
 
-# Three at a time, each with a server of its own; a file's tests stay together and in order. Files in
-# the order of their folders: by the number of their tests, the slowest would come last.
+# Three at a time, each with a server of its own; a file's tests stay together and in order. The
+# longest files first (tests/support/long_files.py), the others in the order of their folders.
 SUITE := -n 3 --dist loadfile --no-loadscope-reorder
 
 # A path's tests run in one process: quicker for a few, and asked for by a server that is given.
