@@ -25,8 +25,9 @@ help:
 	@echo "make coverage        the whole test suite (or T=path), and how much of the code it runs"
 	@echo "make figures         files, lines and explanation of each room of src/"
 	@echo "make trace           the way of a note to the driver, the files that a close runs through"
-	@echo "make bench [T=name]  one benchmark (quality, relevance, answers, peers, sts, dedup, write, recall,"
-	@echo "                     anchor, threshold, growth, start, close, gates, guard, shadow, persona, http),"
+	@echo "make bench [T=name]  one benchmark (quality, relevance, answers, peers, sts, model, extract, dedup,"
+	@echo "                     write, concurrency, recall, anchor, threshold, growth, start, close, gates, notes, guard,"
+	@echo "                     shadow, stall, persona, http),"
 	@echo "                     or all;"
 	@echo "                     make bench T=against TREE=path compares with another checkout"
 	@echo "make faults          the long form of what kills processes and servers"
@@ -93,8 +94,8 @@ fix: setup
 	$(BIN)/ruff check --fix src tests bench
 	$(BIN)/ruff format src tests bench
 
-# Three at a time, each with a server of its own; a file's tests stay together and in order. Files in
-# the order of their folders: by the number of their tests, the slowest would come last.
+# Three at a time, each with a server of its own; a file's tests stay together and in order. The
+# longest files first (tests/support/long_files.py), the others in the order of their folders.
 SUITE := -n 3 --dist loadfile --no-loadscope-reorder
 
 # A path's tests run in one process: quicker for a few, and asked for by a server that is given.
@@ -119,8 +120,8 @@ figures: setup
 trace: setup
 	@$(BIN)/python -m tests.support.trace
 
-TASKS := quality relevance answers peers sts dedup write recall anchor threshold growth start close gates guard shadow \
-	persona http
+TASKS := quality relevance answers peers sts model extract dedup write concurrency recall anchor threshold growth \
+	start close gates notes guard shadow stall persona http
 # Those that other memories take part in.
 PEERED := recall peers
 PEERS_READY := .venv-peers/.ready

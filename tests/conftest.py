@@ -24,6 +24,7 @@ from idetic.store.embedded import EmbeddedServer
 from idetic.world import load_world
 from tests.support import scratch
 from tests.support.given_server import GivenServer, is_given
+from tests.support.long_files import LongestFirst
 from tests.support.not_applicable import NotApplicable
 from tests.support.servers import EmbeddedTestServer, TestServer
 from tests.support.templates import apply_agent, fill
@@ -42,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: scratch.give_back(place))
     if is_given():
         config.pluginmanager.register(NotApplicable())
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(LongestFirst())
 
 
 @pytest.fixture(scope="session")

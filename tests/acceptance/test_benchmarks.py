@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import against, common, concurrency, peers, recall, sets, vectors, write
+from bench import against, common, concurrency, model, peers, recall, sets, vectors, write
 
 pytestmark = pytest.mark.anyio
 
@@ -79,3 +79,15 @@ def test_two_trees_are_compared(reported: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_is_no_checkout_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"is no checkout of Idetic: it has no src/idetic\."):
         against.main(tmp_path, 1)
+
+
+def test_the_model_s_time_is_measured_alone_and_with_clients(
+    model_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
+    (first, *_) = model.sentence_rows(["A sentence.", "Another one."])
+    assert (first["threads"], first["calls at a time"]) == (1, 1)
+    assert first["cpu ms"] > 0
+    told = model.recalls(common.ROOT, clients=2, seconds=0, entries=2)
+    assert list(told) == [f"{kind}, {n} clients" for kind in ("new", "repeated") for n in (1, 2)]
+    assert all(rate > 0 and cpu > 0 for rate, cpu in told.values())

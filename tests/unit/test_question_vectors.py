@@ -103,7 +103,7 @@ async def test_whoever_goes_away_takes_nobody_along() -> None:
     await settled()
     gone.cancel()
     runs.go.set()
-    assert await asyncio.gather(other, third) == [[7.0], [8.0]]
+    assert [await other, await third] == [[7.0], [8.0]]
     assert gone.cancelled()
 
 
