@@ -36,7 +36,7 @@ WORDED = 150
 MOST_TAIL = 4_000
 # So many entries say what is near by chance: the middle of a sample of them is off by less than a
 # hundredth of the scale on which meaning is valued.
-SAMPLED = 320
+SAMPLED = 640
 # HNSW is walked where an anchor has so many vectors in a cell, and one of so many of its index:
 # fewer are compared one by one, which misses none.
 WALKED_FROM = 2_000

@@ -176,7 +176,7 @@ BEGIN
             FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) n GROUP BY n.cell) c),
         coalesce(sum(m.own), 0), coalesce(sum(m.length), 0),
         coalesce(string_agg(uuid_send(m.memory_id), '' ORDER BY m.ord), ''),
-        coalesce((array_agg(m.memory_id ORDER BY md5(m.memory_id::text)))[1:320], '{}')
+        coalesce((array_agg(m.memory_id ORDER BY md5(m.memory_id::text)))[1:640], '{}')
     FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) m;
     INSERT INTO {family}_memory_words ({tenant}, anchor_id, segment_id, lexeme, postings)
     SELECT p_tenant, p_anchor, made, w.lexeme, w.postings
