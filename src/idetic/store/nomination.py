@@ -1,7 +1,7 @@
 """What the indexes of a large anchor nominate for a question: the best of every signal.
 
 Words come as posting blocks from the word index and are added up here: in the database the same
-sum took the sketch four times as long. Everything nominated is then scored by one statement, exactly.
+sum took the sketch four times as long. What is nominated is then scored by one statement, exactly.
 """
 
 from __future__ import annotations
