@@ -14,7 +14,6 @@ LONGEST = (
     "security/test_promotion_attacks.py",
     "property/test_memory_machine.py",
     "acceptance/test_docs_run.py",
-    "console/test_pages.py",
     "faults/test_embedded_heals.py",
     "faults/test_lifecycle_kills.py",
     "faults/test_tampering.py",

@@ -1,7 +1,7 @@
 """What the indexes of a large anchor nominate for a question: the best of every signal.
 
 Words come as posting blocks from the word index and are added up here: in the database the same
-sum takes four times as long. Everything nominated is then scored by one statement, exactly.
+sum took the sketch four times as long. What is nominated is then scored by one statement, exactly.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ NOMINATED = 100
 WORDED = 150
 # A longer tail is read with everything else, as if nothing were indexed.
 MOST_TAIL = 4_000
-# So many entries say what is near by chance: the middle of a sample of them is off by less than a
-# hundredth of the scale on which meaning is valued.
+# So many entries, drawn by chance, say what is near by chance. Chosen: the ten best stay the same
+# (bench.anchor).
 SAMPLED = 640
 # HNSW is walked where an anchor has so many vectors in a cell, and one of so many of its index:
 # fewer are compared one by one, which misses none.

@@ -15,7 +15,7 @@ from idetic.store.database import Database
 from idetic.store.driver import Rows
 from idetic.store.family import LONG_ENTRY, Family
 
-# An anchor whose chain is shorter is read as a whole, which takes no longer (bench.anchor).
+# An anchor whose chain is shorter is read as a whole. Chosen, and not measured yet (bench.anchor).
 INDEXED_FROM = 2_000
 # How many links a segment covers, and how many may wait until it is worth making one.
 SEGMENT = 2_000
