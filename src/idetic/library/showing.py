@@ -32,9 +32,8 @@ async def record_shown(binding: Binding, verb: Verb[..., Any], answer: object) -
         return
     engine, place = binding.engine, binding.place
     sessions = [place.session_id] if place.session_id else await _open(binding)
-    for session in sessions:
-        at = Place(session, place.interaction_id)
-        await engine.embeddings.read(binding.scope, at, found, engine.clock.now())
+    places = [Place(session, place.interaction_id) for session in sessions]
+    await engine.embeddings.read(binding.scope, places, found, engine.clock.now())
 
 
 def shown_in(answer: object, depth: int = _DEPTH) -> Iterator[UUID]:

@@ -154,20 +154,23 @@ class Embeddings:
         ids = [entry.memory_id for entry in found]
         await self._rows(scope, "failed", ids=ids, error=error, most=most)
 
-    async def read(self, scope: Scope, place: Place, ids: Iterable[UUID], at: datetime) -> UUID:
-        """Record that entries were put before the scope's principal."""
-        read_id = uuid7()
-        same = {
-            "read_id": read_id,
-            "session_id": place.session_id,
-            "interaction_id": place.interaction_id,
-            "at": at,
-            "by": _by(scope.principal),
-        }
+    async def read(
+        self, scope: Scope, places: Sequence[Place], ids: Iterable[UUID], at: datetime
+    ) -> None:
+        """Record that entries were put before the scope's principal, at each of some places."""
         rows = [{"memory_id": memory_id} for memory_id in ids]
-        if rows:
-            await self.database.run_all(scope, [*self._inserts(scope, "read", rows, same)])
-        return read_id
+        calls: list[BoundStatement] = []
+        for place in places if rows else ():
+            same = {
+                "read_id": uuid7(),
+                "session_id": place.session_id,
+                "interaction_id": place.interaction_id,
+                "at": at,
+                "by": _by(scope.principal),
+            }
+            calls += self._inserts(scope, "read", rows, same)
+        if calls:
+            await self.database.run_all(scope, calls)
 
     def _inserts(
         self, scope: Scope, query: str, rows: Sequence[Values], same: Values
