@@ -27,9 +27,8 @@ from bench.vectors import CachedEmbedder
 from idetic import Idetic
 from idetic.recall import relevance as product
 from idetic.recall.floors import NOTHING_KNOWN, above_floors
-from idetic.recall.hits import Recall
+from idetic.recall.hits import AppliedFloors, Recall
 from idetic.recall.relevance import HIT_FLOOR, QUESTION_FLOOR, Sense, addressed, hit_features
-from idetic.spec.primitives import Floors
 
 # The parts of the sets: the first is fitted on, the others are not.
 PARTS: dict[str, Callable[[], list[Conversation]]] = {
@@ -59,7 +58,7 @@ HIT = {
 SILENCED, LOST = 0.9, 0.05
 # A bin of fewer says little.
 JUDGED = 20
-FLOORS = Floors(question=QUESTION_FLOOR, hit=HIT_FLOOR)
+FLOORS = AppliedFloors(QUESTION_FLOOR, HIT_FLOOR)
 Rows = list[dict[str, float]]
 
 

@@ -13,10 +13,9 @@ from idetic.library.answers import DONT_KNOW
 from idetic.library.handles import Memory
 from idetic.recall.context import Eviction
 from idetic.recall.floors import GROWN, FloorOverride
-from idetic.recall.hits import explain
+from idetic.recall.hits import AppliedFloors, explain
 from idetic.recall.relevance import HIT_FLOOR, QUESTION_FLOOR
 from idetic.spec.loader import load
-from idetic.spec.primitives import Floors
 from tests.conftest import TestDatabase
 
 pytestmark = pytest.mark.anyio
@@ -97,7 +96,7 @@ async def test_floors_of_the_process_hold_whatever_the_spec_says(
     async with opened as db:
         memory = await told(db, BANK, OFF)
         assert (await memory.context("best pizza recipe")).unknown is not None
-        assert (await memory.recall("best pizza recipe")).floors == Floors(**FLOORS)
+        assert (await memory.recall("best pizza recipe")).floors == AppliedFloors(**FLOORS)
     none = FloorOverride(question=0, hit=0)
     async with Idetic.open(database.dsn, admin_dsn=admin, embedder=embedder, floors=none) as db:
         memory = await told(db, BANK, FLOORS)

@@ -22,7 +22,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from idetic import Idetic, Scope
-from idetic.gateway import gateway
+from idetic.gateway import admission, gateway
 from idetic.library.keys import Keys
 from idetic.recall.engine import RecallEngine
 from idetic.store import connect, family, templates
@@ -207,7 +207,8 @@ def writes_into_another_anchor_without_rls(admin: Admin, patch: pytest.MonkeyPat
         return first[0]
 
     # The arguments of what writes, and of nothing that reads.
-    patch.setattr(gateway, "scoping", SimpleNamespace(bound=bound))
+    patch.setattr(gateway, "scoping", SimpleNamespace(bound=bound, anchor_of=scoping.anchor_of))
+    patch.setattr(admission, "scoping", SimpleNamespace(bound=bound))
 
 
 CONTROLS: tuple[Sabotage, ...] = (

@@ -21,6 +21,8 @@ LOCK = ROOT / "requirements.lock"
 # The lock names every package. With dependencies pip would resolve extras anew, and refuse the
 # lock as soon as one of them has a newer release (seen with psycopg[pool]).
 LOCKED = ("--no-deps", "--require-hashes", "-r")
+# Longer than the slowest network has taken.
+SECONDS = 3_600
 OURS = ("--no-deps", "--no-build-isolation", "-e", str(ROOT))
 
 # A setting of pip (there with dashes), what uv reads it from, and what stands between two values.
@@ -66,7 +68,9 @@ def own_uv(python: Path, pip: list[str]) -> Path | None:
     pinned = re.search(r"^uv==.*?(?=^\S|\Z)", LOCK.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     part = python.parent.parent / "uv.lock"
     part.write_text(pinned[0] if pinned else "", "utf-8")
-    done = subprocess.run([*pip, "install", "--quiet", *LOCKED, str(part)], check=False)
+    done = subprocess.run(
+        [*pip, "install", "--quiet", *LOCKED, str(part)], check=False, timeout=SECONDS
+    )
     uv = python.parent / "uv"
     return uv if done.returncode == 0 and uv.exists() else None
 
@@ -77,11 +81,14 @@ def by_uv(python: Path, pip: list[str]) -> bool:
     uv = Path(found) if found else own_uv(python, pip)
     if uv is None:
         return False
-    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        [*pip, "config", "list"], capture_output=True, text=True, check=False, timeout=SECONDS
+    )
     environment = uv_environment(pip_settings(listed.stdout), os.environ)
     install = [str(uv), "pip", "install", "--quiet", "--python", str(python)]
     return all(
-        subprocess.run([*install, *what], env=environment, check=False).returncode == 0
+        subprocess.run([*install, *what], env=environment, check=False, timeout=SECONDS).returncode
+        == 0
         for what in ((*LOCKED, str(LOCK)), OURS)
     )
 
@@ -93,7 +100,7 @@ def main(python: Path) -> int:
         return 0
     print("uv did not install the packages; pip does, in some minutes.", file=sys.stderr)
     for what in ((*LOCKED, str(LOCK)), OURS):
-        done = subprocess.run([*pip, "install", "--quiet", *what], check=False)
+        done = subprocess.run([*pip, "install", "--quiet", *what], check=False, timeout=SECONDS)
         if done.returncode:
             return done.returncode
     return 0

@@ -16,7 +16,7 @@ from idetic.recall.floors import (
     NOTHING_RELEVANT,
     above_floors,
 )
-from idetic.recall.hits import Recall, as_data, explain
+from idetic.recall.hits import AppliedFloors, Recall, as_data, explain
 from idetic.recall.relevance import (
     HIT_FLOOR,
     QUESTION_FLOOR,
@@ -38,7 +38,7 @@ OWN = QuestionGrounds(100, 0.74, {"kayak": 4.0, "lisbon": 3.0}, WORDS, ("lisbon"
 FOREIGN = QuestionGrounds(100, 0.48, {}, WORDS, ("lisbon",), 0.0)
 
 
-def above(floors: Floors, found: Recall) -> tuple[Recall | None, str | None]:
+def above(floors: AppliedFloors, found: Recall) -> tuple[Recall | None, str | None]:
     return above_floors(replace(found, floors=floors))
 
 
@@ -151,39 +151,39 @@ def test_a_value_lies_between_nothing_and_certainty() -> None:
 
 def test_no_floor_changes_nothing() -> None:
     unsure = recall(replace(hit(), relevance=0.0), chance=0.0)
-    assert above(Floors(), unsure) == (unsure, None)
+    assert above(AppliedFloors(), unsure) == (unsure, None)
 
 
 def test_below_the_floor_of_questions_nothing_is_told() -> None:
-    left, why = above(Floors(question=0.5), recall(hit(), chance=0.4))
+    left, why = above(AppliedFloors(question=0.5), recall(hit(), chance=0.4))
     assert left is not None
     assert (left.hits, why) == ((), NOTHING_KNOWN)
 
 
 def test_below_the_floor_of_hits_a_hit_is_left_out() -> None:
     kept, dropped = replace(hit(), relevance=0.5), replace(hit(), relevance=0.1)
-    left, why = above(Floors(hit=0.2), recall(kept, dropped))
+    left, why = above(AppliedFloors(hit=0.2), recall(kept, dropped))
     assert left is not None
     assert (left.hits, why) == ((kept,), None)
-    assert above(Floors(hit=0.2), recall(dropped))[1] == NOTHING_RELEVANT
-    assert above(Floors(hit=0.2), recall())[1] == NOTHING_FOUND
+    assert above(AppliedFloors(hit=0.2), recall(dropped))[1] == NOTHING_RELEVANT
+    assert above(AppliedFloors(hit=0.2), recall())[1] == NOTHING_FOUND
 
 
 def test_what_memory_knows_keeps_its_best_hit() -> None:
     best, rest = replace(hit(), relevance=0.1), replace(hit(), relevance=0.05)
-    left, why = above(Floors(question=0.5, hit=0.2), recall(rest, best))
+    left, why = above(AppliedFloors(question=0.5, hit=0.2), recall(rest, best))
     assert left is not None
     assert (left.hits, why) == ((best,), None)
 
 
 def test_the_floor_of_questions_grows_with_a_memory() -> None:
     unsure = replace(recall(hit(), chance=0.2), considered=GROWN)
-    assert above(Floors(question=0.5), unsure)[1] == NOTHING_KNOWN
-    assert above(Floors(question=0.5), replace(unsure, considered=GROWN // 4))[1] is None
+    assert above(AppliedFloors(question=0.5), unsure)[1] == NOTHING_KNOWN
+    assert above(AppliedFloors(question=0.5), replace(unsure, considered=GROWN // 4))[1] is None
 
 
 def test_what_could_not_be_judged_is_below_no_floor() -> None:
-    unjudged = replace(recall(hit(), chance=None), floors=Floors(question=0.5, hit=0.5))
+    unjudged = replace(recall(hit(), chance=None), floors=AppliedFloors(question=0.5, hit=0.5))
     assert above_floors(unjudged) == (unjudged, None)
 
 

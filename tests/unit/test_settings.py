@@ -24,6 +24,7 @@ from idetic.library.settings import RerankerOff, Settings, flat, keys, settle, v
 from idetic.library.settings_health import examine_settings
 from idetic.reason import OpenAICompatible
 from idetic.recall.floors import FloorOverride
+from idetic.recall.hits import AppliedFloors
 from idetic.recall.rerank import RerankerError
 from idetic.spec.primitives import Floors
 from tests.support.docs import DOCS
@@ -254,6 +255,6 @@ def test_floors_of_a_process_hold_in_the_place_of_the_specs() -> None:
     assert only().parts()["floors"] is None
     override = only(floors__hit="0.2").parts()["floors"]
     assert override == FloorOverride(hit=0.2)
-    assert override.over(Floors(question=0.5, hit=0.1)) == Floors(question=0.5, hit=0.2)
+    assert override.over(Floors(question=0.5, hit=0.1)) == AppliedFloors(0.5, 0.2)
     with pytest.raises(InputError, match=r"floors\.question"):
         only(floors__question="1.5")

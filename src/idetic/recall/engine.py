@@ -22,7 +22,7 @@ from idetic.recall.relevance import judged, known
 from idetic.recall.rerank import RERANKED, InstalledReranker, Reranker, blend
 from idetic.recall.updates import newest_first
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Floors, RerankerKind, Signal
+from idetic.spec.primitives import RerankerKind, Signal
 from idetic.store.embeddings import Embeddings
 from idetic.store.recall_query import Filters, RecallAnswer, RecallQuery, Recalls
 from idetic.store.recall_statement import EXACT_BELOW
@@ -107,13 +107,8 @@ class RecallEngine:
             dates=tuple(window.words for window in windows),
             known=known(answer.grounds),
             grounds=answer.grounds,
-            floors=self._floors(),
+            floors=(self.floors or FloorOverride()).over(self.spec.retrieval.floors),
         )
-
-    def _floors(self) -> Floors:
-        """The spec's floors, or what this process puts in their place."""
-        floors = self.spec.retrieval.floors
-        return floors if self.floors is None else self.floors.over(floors)
 
     async def _ordered(self, query: str, hits: list[Hit]) -> tuple[list[Hit], NotUsed | None]:
         """The fused order, the first hits by their blend with the reranker where the spec has one.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from idetic.recall.hits import Recall
+from idetic.recall.hits import AppliedFloors, Recall
 from idetic.spec.primitives import Floors
 
 # From so many entries on floors count whole; before that the one of questions in proportion, and
@@ -23,10 +23,10 @@ class FloorOverride:
     question: float | None = None
     hit: float | None = None
 
-    def over(self, floors: Floors) -> Floors:
+    def over(self, floors: Floors) -> AppliedFloors:
         """A spec's floors as they hold in this process."""
         question = floors.question if self.question is None else self.question
-        return Floors(question=question, hit=floors.hit if self.hit is None else self.hit)
+        return AppliedFloors(question, floors.hit if self.hit is None else self.hit)
 
 
 def above_floors(recall: Recall | None) -> tuple[Recall | None, str | None]:

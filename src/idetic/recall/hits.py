@@ -10,13 +10,22 @@ from uuid import UUID
 
 from idetic.model import Entry, plain
 from idetic.recall.rerank import WEIGHT
-from idetic.spec.primitives import Floors, FusionMethod, Signal
+from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store.recall_grounds import QuestionGrounds
 from idetic.store.recall_query import Hit, SignalScore
 
 __all__ = ["Hit", "NotUsed", "Recall", "SignalScore", "as_data", "explain"]
 
-NO_FLOORS = Floors()
+
+@dataclass(frozen=True, slots=True)
+class AppliedFloors:
+    """The floors that hold for a recall: those of its spec, or of the process in their place."""
+
+    question: float = 0.0
+    hit: float = 0.0
+
+
+NO_FLOORS = AppliedFloors()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,7 @@ class Recall:
     known: float | None = None
     grounds: QuestionGrounds | None = None
     # Below which prompts and answers leave something out; the hits here are all of them.
-    floors: Floors = NO_FLOORS
+    floors: AppliedFloors = NO_FLOORS
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

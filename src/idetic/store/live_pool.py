@@ -24,6 +24,8 @@ Pooled = TypeVar("Pooled", bound=psycopg.AsyncConnection[Any])
 _RECONNECT = 1.0
 # After this a caller who waits asks whether there is a server at all.
 _PATIENCE = 5.0
+# A server that is gone refuses at once; one that is only busy may take its time to answer.
+_PING = 10
 _GONE = "the server does not answer"
 
 
@@ -63,7 +65,7 @@ class LivePool(AsyncConnectionPool[Pooled]):
 
     def _answers(self) -> bool:
         """Whether the server accepts connections; a pooler that answers for it counts."""
-        place = make_conninfo(self._place, connect_timeout=2)
+        place = make_conninfo(self._place, connect_timeout=_PING)
         return pq.Ping(pq.PGconn.ping(place.encode())) is pq.Ping.OK
 
 

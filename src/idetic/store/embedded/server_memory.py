@@ -23,7 +23,7 @@ def machine_memory() -> int:
     total: int = psutil.virtual_memory().total
     for path in map(Path, _LIMITS):
         with suppress(OSError, ValueError):
-            total = min(total, int(path.read_text("ascii")))
+            total = min(total, int(path.read_text("utf-8")))
     return total
 
 
