@@ -246,6 +246,9 @@ async def test_the_subconscious_role_reads_both_and_writes_its_own_and_notes(
         "INSERT persona_agent_actor_notes",
         # Which anchors it may read: with its own rights, under the policies of its own scope.
         "persona_agent_actor_visible_v1",
+        # What the word index is made of: read with the caller's own rights too.
+        "persona_agent_actor_members_v1",
+        "persona_agent_actor_postings_v1",
     }
     with pytest.raises(CapabilityRefused):
         await memory.stores[Persona.ACTOR].store.rows(

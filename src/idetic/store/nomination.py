@@ -37,10 +37,9 @@ MOST_TAIL = 4_000
 # So many entries, drawn by chance, say what is near by chance. Chosen: the ten best stay the same
 # (bench.anchor).
 SAMPLED = 640
-# HNSW is walked where an anchor has so many vectors in a cell, and one of so many of its index:
-# fewer are compared one by one, which misses none.
-WALKED_FROM = 2_000
-WALKED_SHARE = 50
+# HNSW is walked where an anchor has so many vectors in a cell; fewer are compared one by one, which
+# misses none. How large the index is in all is no role's to know: catalogs may be closed.
+WALKED_FROM = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,6 @@ class NominationStatements:
             "pool": str(NOMINATED),
             "most_tail": str(MOST_TAIL),
             "walked_from": str(WALKED_FROM),
-            "walked_share": str(WALKED_SHARE),
         }
 
 

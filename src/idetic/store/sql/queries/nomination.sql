@@ -39,9 +39,7 @@ WITH facts AS MATERIALIZED (
 coalesce(sum((s.cells ->> '{cell}')::bigint), 0) AS {cell}
 
 -- query: walked
-(SELECT profile_id = %(profile)s::uuid AND {cell} >= {walked_from}
-        AND {cell} * {walked_share} >= (SELECT c.reltuples FROM pg_catalog.pg_class c WHERE c.oid = '{schema}.{name}_hnsw_{cell}'::regclass)
- FROM facts)
+(SELECT profile_id = %(profile)s::uuid AND {cell} >= {walked_from} FROM facts)
 
 -- query: compared
 (SELECT profile_id = %(profile)s::uuid AND {cell} > 0 AND NOT coalesce({walked}, false) FROM facts)
