@@ -100,6 +100,7 @@ def bodies(planted: Planted) -> dict[str, Any]:
         "fact": {"text": "It sings.", "claim": {"subject": "bird", "attribute": "name",
                                                 "value": "none"}, "evidence": planted.entries},
         "adopt": {"source": "mem0", "data": [{"id": "m", "memory": "A memory."}]},
+        "index_words": {},
     }  # fmt: skip
 
 

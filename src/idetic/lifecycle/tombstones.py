@@ -104,6 +104,8 @@ async def dispose_tombstones(binding: Binding) -> Disposed:
 )
 async def reconcile(binding: Binding) -> Reconciled:
     """Count what is kept in which state, and name what should not be there; change nothing."""
+    # By itself: a transaction that waits for another connection could wait for ever.
+    misindexed = await binding.engine.words.check(binding.scope)
     async with binding.look() as tx:
         since = {
             tier: tx.at - timedelta(minutes=tx.spec.tiers.at(tier).lease_minutes)
@@ -118,7 +120,7 @@ async def reconcile(binding: Binding) -> Reconciled:
             dangling=tuple(dangling[:LISTED]),
             unused_vectors=dict(await tx.ask("retention", "unused_vectors")),
             overdue_scopes=scopes,
-            misindexed=await binding.engine.words.check(binding.scope),
+            misindexed=misindexed,
             more=max(len(orphaned), len(dangling), scopes) > LISTED,
         )
 

@@ -27,12 +27,13 @@ _LEDGER = (
     "position receipt_id at transition decision actor_kind actor reason state_from state_to "
     "detail prev_hash hash idempotency_key request_digest"
 )
+_WORDS = "segment_id after through neighbours entries cells own length ids sample lexeme postings"
 _VIEWS = "retention_state referenced_at pinned_version current_version"
 _POSTGRESQL = "tableoid xmin cmin xmax cmax ctid"
 
 COLUMNS = frozenset(
     " ".join(
-        (_MEMORY, _LOG, _JUNCTIONS, _EMBEDDINGS, _SCOPES, _LEDGER, _VIEWS, _POSTGRESQL)
+        (_MEMORY, _LOG, _JUNCTIONS, _EMBEDDINGS, _SCOPES, _LEDGER, _WORDS, _VIEWS, _POSTGRESQL)
     ).split()
 )
 

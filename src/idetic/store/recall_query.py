@@ -192,6 +192,13 @@ class _Forms:
     nominating: Mapping[str, Statement]
 
 
+def _remember(anchors: set[UUID], one: UUID) -> None:
+    """Add an anchor to what is known, which has an end."""
+    if len(anchors) >= _REMEMBERED:
+        anchors.clear()
+    anchors.add(one)
+
+
 @dataclass(slots=True)
 class Recalls:
     """Asks one family's memory.
@@ -205,24 +212,35 @@ class Recalls:
     entries: Entries
     vector_schema: str
     forms: dict[tuple[Any, ...], _Forms] = field(default_factory=dict)
-    # Anchors without a word index, as far as this process knows: nothing is nominated there.
+    # Anchors whose size this process knows: those that are read as a whole, those with an index.
     _small: set[UUID] = field(default_factory=set)
+    _large: set[UUID] = field(default_factory=set)
 
     async def ask(self, scope: Scope, query: RecallQuery) -> RecallAnswer:
         """Question in, explained hits out: one round trip, or two where indexes nominate."""
         forms, values = self._forms(scope, query), query.values(scope)
         anchor = values["anchor_id"]
-        if query.plain and anchor is not None and anchor not in self._small:
+        if query.plain and anchor is not None and await self._indexed(scope, forms, values):
             answer = await self._nominated(scope, query, forms, values)
             if answer is not None:
                 return answer
+            self._large.discard(anchor)
         settings = settings_of(self.database)
         rows = await self.database.run(scope, forms.exhaustive, values, settings=settings)
         answer = self._answer(scope, query, rows)
         self._small.discard(anchor)
         if query.plain and answer.considered < word_index.INDEXED_FROM:
-            self._small = {anchor} if len(self._small) >= _REMEMBERED else self._small | {anchor}
+            _remember(self._small, anchor)
         return answer
+
+    async def _indexed(self, scope: Scope, forms: _Forms, values: Mapping[str, Any]) -> bool:
+        """Whether an anchor has a word index; of one that is not known yet, that alone is asked."""
+        anchor = values["anchor_id"]
+        if anchor not in self._small and anchor not in self._large:
+            if not await self.database.run(scope, forms.nominating["segments"], values):
+                return False
+            _remember(self._large, anchor)
+        return anchor in self._large
 
     def _forms(self, scope: Scope, query: RecallQuery) -> _Forms:
         """The statements for this form of question, composed once."""

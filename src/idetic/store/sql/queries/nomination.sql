@@ -28,8 +28,8 @@ WHERE {scope w} AND w.lexeme = ANY ({terms}::text[])
   AND w.segment_id = ANY (ARRAY(SELECT s.segment_id FROM {family}_memory_segments s WHERE {scope s}))
 
 -- query: meaning
--- The nearest of each cell. What share of the cell's index is this anchor's decides how: HNSW walks
--- past the others' vectors.
+-- The nearest of each cell: through HNSW, which walks past the vectors of others too, only where the
+-- anchor has many of its own.
 WITH facts AS MATERIALIZED (
     SELECT {active} AS profile_id, {counts} FROM {family}_memory_segments s WHERE {scope s}
 )
