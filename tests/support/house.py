@@ -17,10 +17,11 @@ from typing import TypeGuard
 
 ROOT = Path(__file__).parents[2] / "src" / "idetic"
 
-# The aim was 36,000 and 280 (decision 0033), before memory of conversations (0036) and guarantees
-# without holes (0037) came in. This is where the house stands with them, and it only goes down.
-MOST_LINES = 59_000
-MOST_FILES = 338
+# The aim was 36,000 and 280 (decision 0033), before memory of conversations (0036), guarantees
+# without holes (0037) and the word index, convoys and questions together (0038 to 0040) came in.
+# This is where the house stands with them, and it only goes down.
+MOST_LINES = 58_120
+MOST_FILES = 333
 LEAST_EXPLAINED = 0.18
 MOST_OF_A_MEDIAN_FUNCTION = 8
 MOST_PLACES_OF_A_STEM = 3
