@@ -1,9 +1,9 @@
 """Anchor: one question to one anchor that grows, by every way there is.
 
-Ours with all signals and with meaning alone, both by nomination; the statement that reads every
-entry; and LangGraph's search over the same vectors. Each question goes to one way after the other,
-so that a slow moment falls on all. The overlap is that of the ten best with the exhaustive
-statement's, for both fusions; recall@10 is that of meaning alone with the true nearest.
+Ours with all signals and with meaning alone, both through the word index; the same with every
+entry read; and LangGraph's search over the same vectors. Each question goes to one way after the
+other, so that a slow moment falls on all. The overlap is that of the ten best with those of all
+entries read, for both fusions; recall@10 is that of meaning alone with the true nearest.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ async def measure(size: int, questions: int) -> dict[str, Any]:
 
 
 def exhaustive(search: Search) -> Search:
-    """The same search, by the statement that reads every entry."""
+    """The same search, with every entry read."""
 
     async def asked(question: int) -> Sequence[int]:
-        plain = RecallQuery.plain
+        current = RecallQuery.current
         try:
-            RecallQuery.plain = False  # type: ignore[assignment, method-assign]
+            RecallQuery.current = False  # type: ignore[assignment, method-assign]
             return await search(question)
         finally:
-            RecallQuery.plain = plain  # type: ignore[method-assign]
+            RecallQuery.current = current  # type: ignore[method-assign]
 
     return asked
 

@@ -2,7 +2,7 @@
 
 One anchor of each size is asked for meaning alone, the same questions both ways: every vector
 compared, and through HNSW. With `--others`, as many anchors of the same size share the index, as
-tenants do. The rest of a recall, which reads every visible entry, is in both times.
+tenants do.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import anyio
 from bench.bulk import Corpus
 from bench.common import report, table
 from bench.place import bench_server, percentile
-from bench.recall import LIMIT, Lookup, Search, corpus, embed, fill, ours
+from bench.recall import LIMIT, Lookup, Search, bound, corpus, embed, fill, ours
 from bench.specs import single, spec_new
-from idetic import Idetic
-from idetic.store import recall_statement
+from idetic import Idetic, Principal
+from idetic.store import nomination_statements, recall_statement
 
 SIZES = [5_000, 10_000, 20_000, 40_000, 80_000]
 
@@ -29,12 +29,12 @@ SIZES = [5_000, 10_000, 20_000, 40_000, 80_000]
 async def main(sizes: list[int], others: int, questions: int, ef_search: list[int]) -> None:
     """Measure and report."""
     rows: list[dict[str, Any]] = []
-    chosen = recall_statement.EXACT_BELOW
+    chosen = nomination_statements.WALKED_FROM
     for size in sizes:
         found = await measure(size, others, questions, ef_search)
         rows += found
         print(table(found), flush=True)
-    meta = {"others": others, "questions": questions, "EXACT_BELOW": chosen}
+    meta = {"others": others, "questions": questions, "WALKED_FROM": chosen}
     report("threshold" if not others else f"threshold_{others}", rows, meta)
 
 
@@ -50,15 +50,26 @@ async def measure(
             exact = await db.agent(spec)
             places = await fill(db, exact, held)
             await embed(dsn, exact, held, places)
+            upkeep = bound(exact, 0).scope.anchor
+            await exact.bind(**upkeep, principal=Principal.maintenance("bench")).index_words()
             indexed = await db.agent(spec)
-            ways = {"exact": ours(exact, held, places), "HNSW": ours(indexed, held, places)}
-            # A statement keeps the bound that it was composed with, at the first question.
-            for way, below in (("exact", 10**9), ("HNSW", 0)):
-                recall_statement.EXACT_BELOW = below
-                await ways[way](0)
+            ways = {
+                "exact": from_size(ours(exact, held, places), 10**9),
+                "HNSW": from_size(ours(indexed, held, places), 0),
+            }
             for ef in ef_search:
                 ways[f"HNSW, ef_search {ef}"] = with_ef(ways["HNSW"], ef)
             return [{"entries": size, **row} for row in await ask(ways, held)]
+
+
+def from_size(search: Search, size: int) -> Search:
+    """The same search, which takes the index of vectors from a cell of so many on."""
+
+    async def asked(question: int) -> Sequence[int]:
+        nomination_statements.WALKED_FROM = size
+        return await search(question)
+
+    return asked
 
 
 def with_ef(search: Search, ef: int) -> Search:

@@ -19,7 +19,8 @@ from idetic.persona.persona_errors import NoteRefused
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.retrieval import RagFilters
 from idetic.spec.primitives import Signal
-from idetic.store import recall_statement
+from idetic.store import nomination_statements
+from idetic.store.word_index import WordIndex
 from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
 from tests.support.persona import remembering, task, thought
@@ -112,14 +113,18 @@ async def test_filters_narrow(memory: PersonaMemory, clock: SettableClock) -> No
 async def test_a_large_memory_is_asked_through_its_index(
     memory: PersonaMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond the exact comparison the same is found, filters included."""
+    """Through the word index and HNSW the same is found, filters included."""
     questions = ("pets on trains", "corrected bill", "dark screen")
     outside = RagFilters(visibilities=[Visibility.EXTERNAL])
     ways = [(text, filters) for text in questions for filters in (None, outside)]
     exact = [await memory.actor.rag_query(*way, limit=16) for way in ways]
-    monkeypatch.setattr(recall_statement, "EXACT_BELOW", 0)
-    monkeypatch.setattr(memory.actor._stores.engine.recalls, "forms", {})
+    monkeypatch.setattr(nomination_statements, "WALKED_FROM", 1)
+    recalls = memory.actor._stores.engine.recalls
+    scope = memory.actor._stores.common.scope(Persona.ACTOR)
+    assert await WordIndex(recalls.database, recalls.family).update(scope, 10_000, 0) > 0
+    recalls._readings.clear()
     indexed = [await memory.actor.rag_query(*way, limit=16) for way in ways]
+    assert all(reading.walked for reading in recalls._readings.values())
     for one, other in zip(exact, indexed, strict=True):
         assert [hit.entry.id for hit in one] == [hit.entry.id for hit in other]
         assert len(other) == other.considered

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from idetic import Idetic, Observation
+from idetic import Idetic, Observation, Principal
 from idetic.spec.primitives import Signal
-from idetic.store import recall_statement
+from idetic.store import nomination_statements, word_index
 from idetic.store.recall_query import RecallQuery
 from idetic.store.recall_statement import settings_of
 from idetic.store.scope import settings
@@ -43,56 +43,62 @@ async def stored(database: TestDatabase) -> tuple[World, RecallQuery]:
     return worlds[0], asked
 
 
-async def plan(database: TestDatabase, world: World, asked: RecallQuery) -> str:
-    """How the application role runs the very statement that a recall prepares and sends."""
+async def plans(database: TestDatabase, world: World, asked: RecallQuery) -> str:
+    """How the application role runs the very statements that a recall prepares and sends."""
     scope = world.memory.scope
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
         recalls = (await db.agent("world_agent")).engine.recall.recalls
-        await recalls.ask(scope, asked)
-        form = recalls.forms[asked.form(scope)].exhaustive
-        values = map(sql.Literal, form.bound(asked.values(scope)))
+        answer = await recalls.ask(scope, asked)
+        forms = recalls.forms[asked.form(scope)]
+        (nominating,) = recalls._nominating.values()
+        top = [hit.entry.id for hit in answer.hits]
+        found = {"ids": top, "top": top, "unmeasured": top, "kept": [], "sampled": 10}
+        told = []
         # The one connection that there is: nobody asks for a second.
         async with db.database.reading() as connection:
             for name, value in (settings(scope) | settings_of(db.database)).items():
                 await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
-            cursor = await connection.execute(
-                "SELECT name, current_user::text FROM pg_prepared_statements WHERE statement = %s",
-                (form.text,),
-            )
-            ((name, role),) = await cursor.fetchall()
-            assert role == "idetic_app"
-            execute = sql.SQL("EXPLAIN (ANALYZE, COSTS OFF) EXECUTE {} ({})")
-            named = execute.format(sql.Identifier(name), sql.SQL(", ").join(values))
-            cursor = await connection.execute(named)
-            return "\n".join(row[0] for row in await cursor.fetchall())
+            for form in (*nominating.values(), forms.features, forms.whole):
+                values = map(sql.Literal, form.bound({**asked.values(scope), **found}))
+                cursor = await connection.execute(
+                    "SELECT name, current_user::text FROM pg_prepared_statements "
+                    "WHERE statement = %s",
+                    (form.text,),
+                )
+                ((name, role),) = await cursor.fetchall()
+                assert role == "idetic_app"
+                execute = sql.SQL("EXPLAIN (ANALYZE, COSTS OFF) EXECUTE {} ({})")
+                named = execute.format(sql.Identifier(name), sql.SQL(", ").join(values))
+                cursor = await connection.execute(named)
+                told += [row[0] for row in await cursor.fetchall()]
+        return "\n".join(told)
 
 
 async def test_a_scoped_recall_reads_its_own_anchor_by_index(database: TestDatabase) -> None:
     world, asked = await stored(database)
-    told = await plan(database, world, asked)
+    told = await plans(database, world, asked)
     for table in ("world_agent_memory m", "world_agent_memory_embeddings e"):
         assert f"Seq Scan on {table}" not in told, told
-    assert "Index" in told
     assert "Index Cond: ((org_id = $1) AND (anchor_id = $2))" in told, "in general, for any anchor"
     assert "world_agent_memory_embeddings" in told
 
 
-async def test_a_large_anchor_goes_through_its_hnsw_index_and_still_finds_k(
+async def test_a_large_anchor_goes_through_its_indexes_and_still_finds_k(
     database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recall_statement, "EXACT_BELOW", 100)
+    monkeypatch.setattr(word_index, "INDEXED_FROM", 100)
+    monkeypatch.setattr(nomination_statements, "WALKED_FROM", 100)
     world, asked = await stored(database)
-    told = await plan(database, world, asked)
-    assert "world_agent_hnsw_session_episodic" in told, told
-    async with Idetic.open(
-        database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder()
-    ) as db:
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder())
+    async with opened as db:
         agent = await db.agent("world_agent")
-        memory = agent.bind(
-            org_id=world.org_id,
-            domain_id=world.domain_id,
-            principal=world.memory.scope.principal,
-        )
+        anchor = {"org_id": world.org_id, "domain_id": world.domain_id}
+        await agent.bind(**anchor, principal=Principal.maintenance("keeper")).index_words()
+        memory = agent.bind(**anchor, principal=world.memory.scope.principal)
         recall = await memory.recall("wires and desks", limit=50)
     assert len(recall) == 50
     assert sum(hit.signals[Signal.SEMANTIC].rank is not None for hit in recall.hits) > 0
+    told = await plans(database, world, asked)
+    assert "world_agent_hnsw_session_episodic" in told, told
+    assert "world_agent_words_pkey" in told, "words come from their postings"
+    assert "Seq Scan" not in told, told

@@ -28,8 +28,8 @@ from idetic.recall.relevance import (
 )
 from idetic.spec.loader import load, shipped
 from idetic.spec.primitives import Floors, FusionMethod, Signal
-from idetic.store.recall_grounds import HitGrounds, QuestionGrounds
-from idetic.store.recall_query import Hit, SignalScore
+from idetic.store.recall_grounds import HitGrounds, QuestionGrounds, SignalScore
+from idetic.store.recall_query import Hit
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 WORDS = ("kayak", "lisbon", "tram")

@@ -107,7 +107,7 @@ async def ask(binding: Binding, question: str) -> Answered:
     if not evidence:
         return Answered(DONT_KNOW, (), mode)
     read = [each.entry_id for each in evidence]
-    await engine.embeddings.read(scope, [binding.place], read, engine.clock.now())
+    await engine.embeddings.read(scope, binding.place, read, engine.clock.now())
     return Answered("\n".join(map(_said, evidence)), evidence, mode)
 
 

@@ -124,7 +124,7 @@ async def context(
     if all(value is not None for value in scope.anchor.values()):
         read = [entry.entry_id for entry in made.included]
         place = Place() if preview else binding.place
-        await engine.embeddings.read(scope, [place], read, engine.clock.now())
+        await engine.embeddings.read(scope, place, read, engine.clock.now())
     return made
 
 

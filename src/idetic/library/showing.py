@@ -12,8 +12,9 @@ from typing import Any
 from uuid import UUID
 
 from idetic.engine import Binding
-from idetic.model import Capability, Entry, Place
+from idetic.model import Capability, Entry
 from idetic.recall.context import Context
+from idetic.recall.hits import Recall
 from idetic.verbs.authorization import allows
 from idetic.verbs.declaration import Verb
 
@@ -31,16 +32,18 @@ async def record_shown(binding: Binding, verb: Verb[..., Any], answer: object) -
     if not found or not _may_echo(binding):
         return
     engine, place = binding.engine, binding.place
-    sessions = [place.session_id] if place.session_id else await _open(binding)
-    places = [Place(session, place.interaction_id) for session in sessions]
-    await engine.embeddings.read(binding.scope, places, found, engine.clock.now())
+    shown_at = place if place.session_id else None
+    await engine.embeddings.read(binding.scope, shown_at, found, engine.clock.now())
 
 
 def shown_in(answer: object, depth: int = _DEPTH) -> Iterator[UUID]:
     """The ids of the entries within an answer."""
     if isinstance(answer, Context) or not depth:
         return
-    if isinstance(answer, Entry):
+    if isinstance(answer, Recall):
+        # Looked through like any other, it took a millisecond.
+        yield from (hit.entry.id for hit in answer.hits)
+    elif isinstance(answer, Entry):
         yield answer.id
     elif isinstance(answer, Mapping):
         yield from shown_in(list(answer.values()), depth)
@@ -56,11 +59,3 @@ def _may_echo(binding: Binding) -> bool:
     """Whether the principal writes observations, at one whole anchor."""
     whole = all(value is not None for value in binding.scope.anchor.values())
     return whole and allows(binding.spec, binding.scope, Capability.OBSERVE)
-
-
-async def _open(binding: Binding) -> list[UUID]:
-    """The sessions that the principal has open at the anchor."""
-    who = binding.scope.principal
-    by = f"{who.kind}:{who.name}"
-    rows = await binding.engine.entries.rows(binding.scope, "open_sessions", by=by)
-    return [row[0] for row in rows]

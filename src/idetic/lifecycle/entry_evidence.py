@@ -146,7 +146,7 @@ async def note_read(binding: Binding, entries: Iterable[UUID]) -> None:
     """Record that entries were put before this scope's principal, as `context` does."""
     ids = _few(entries, "entries")
     now = binding.engine.clock.now()
-    await binding.engine.embeddings.read(binding.scope, [binding.place], ids, now)
+    await binding.engine.embeddings.read(binding.scope, binding.place, ids, now)
 
 
 @verb(capability=Capability.READ, http=post("/reads/last", "lookups"))

@@ -25,7 +25,6 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import RerankerKind, Signal
 from idetic.store.embeddings import Embeddings
 from idetic.store.recall_query import Filters, RecallAnswer, RecallQuery, Recalls
-from idetic.store.recall_statement import EXACT_BELOW
 from idetic.telemetry import recording, span
 
 _LOOK = "Look at the embedder."
@@ -174,7 +173,7 @@ class RecallEngine:
             elif answer.active_profile != query.profile_id:
                 why = "this tenant's vectors are of another model than the one loaded here"
                 told.append(NotUsed("semantic", why, "Run `await memory.reembed()`."))
-            elif answer.embedded < answer.considered and answer.considered <= EXACT_BELOW:
+            elif answer.embedded < answer.considered:
                 why = f"{answer.considered - answer.embedded} entries have no vector yet"
                 told.append(NotUsed("semantic, in part", why, embed))
         if query.weights.get(Signal.ENVELOPE) and not query.envelope:

@@ -11,8 +11,8 @@ from uuid import UUID
 from idetic.model import Entry, plain
 from idetic.recall.rerank import WEIGHT
 from idetic.spec.primitives import FusionMethod, Signal
-from idetic.store.recall_grounds import QuestionGrounds
-from idetic.store.recall_query import Hit, SignalScore
+from idetic.store.recall_grounds import QuestionGrounds, SignalScore
+from idetic.store.recall_query import Hit
 
 __all__ = ["Hit", "NotUsed", "Recall", "SignalScore", "as_data", "explain"]
 

@@ -12,9 +12,11 @@ from idetic.spec.primitives import Canonical
 from idetic.store import entry_sql
 from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction
 from idetic.store.family import canonical_names
-from idetic.store.recall_statement import EXACT_BELOW
 from idetic.store.scope import quoted
 
+# Up to so many vectors of an anchor are compared one by one. Their index is 1.5 to 2 times faster
+# from 20,000 on, but misses some, at 80,000 one of thirty of the nearest (bench/threshold.py).
+EXACT_BELOW = 80_000
 # An entry itself and candidates take places too.
 _NEAREST = 8
 # They leave the planner no other plan than the vector index.

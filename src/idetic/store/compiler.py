@@ -20,11 +20,11 @@ from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ScopeEnd
 from idetic.store import scope, templates
 from idetic.store.family import (
-    LONG_ENTRY,
     PAYLOAD,
     Family,
     canonical_names,
     families,
+    member,
     moved,
     note_columns,
     noted_names,
@@ -40,7 +40,7 @@ from idetic.store.templates import Lists, Names
 # In an order that can be executed: what others name comes first.
 _FILES = (
     *("context", "log", "tables", "words", "readings", "noun", "guard", "triggers", "close"),
-    *("erase", "admit", "convoy", "settle", "record", "turn", "take", "views", "access"),
+    *("erase", "admit", "convoy", "settle", "record", "turn", "reads", "take", "views", "access"),
 )
 # What may change of an entry; everything else about it is written once.
 STATE = (
@@ -148,10 +148,8 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "body_text_max": str(spec.backend.body_text_max),
         "dedup_trigram": str(cell.dedup_trigram),
         "together_hours": str(spec.leak_defence.together_hours),
-        "before": str(spec.retrieval.neighbours.before),
-        "after": str(spec.retrieval.neighbours.after),
-        "long_entry": str(LONG_ENTRY),
         "recalled": family.recalled,
+        "member": member(),
         "place": place(),
         "place_of_m": place("m"),
         **_FOLDING,

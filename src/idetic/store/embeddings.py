@@ -23,6 +23,8 @@ _FILE = "embeddings"
 _PATH = "queries/embeddings.sql"
 # How many rows one INSERT brings: each number of rows is a statement of its own, and is kept.
 _ROWS = 64
+# At how many open sessions of a principal, at most, something counts as shown.
+_SESSIONS = 16
 _NO_PARTS: Mapping[str, str] = {}
 
 
@@ -155,22 +157,24 @@ class Embeddings:
         await self._rows(scope, "failed", ids=ids, error=error, most=most)
 
     async def read(
-        self, scope: Scope, places: Sequence[Place], ids: Iterable[UUID], at: datetime
+        self, scope: Scope, place: Place | None, ids: Iterable[UUID], at: datetime
     ) -> None:
-        """Record that entries were put before the scope's principal, at each of some places."""
-        rows = [{"memory_id": memory_id} for memory_id in ids]
-        calls: list[BoundStatement] = []
-        for place in places if rows else ():
-            same = {
-                "read_id": uuid7(),
-                "session_id": place.session_id,
-                "interaction_id": place.interaction_id,
-                "at": at,
-                "by": _by(scope.principal),
-            }
-            calls += self._inserts(scope, "read", rows, same)
-        if calls:
-            await self.database.run_all(scope, calls)
+        """Record that entries were put before the scope's principal, at a place.
+
+        Without a place, at every session that the principal has open.
+        """
+        found = list(ids)
+        if not found:
+            return
+        at_place = place or Place()
+        values: dict[str, Any] = {
+            "reads": [uuid7() for _ in range(1 if place else _SESSIONS)],
+            "ids": found,
+            "open": place is None,
+            "session_id": at_place.session_id,
+            "interaction_id": at_place.interaction_id,
+        }
+        await self._rows(scope, "read", **values, at=at, by=_by(scope.principal))
 
     def _inserts(
         self, scope: Scope, query: str, rows: Sequence[Values], same: Values

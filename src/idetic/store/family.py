@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
 
+from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import GuardRole
 from idetic.spec.primitives import Persona
 from idetic.store import scope as scoping
@@ -27,8 +28,6 @@ _TABLES = (
 )
 # Where each word of an anchor stands: made of its entries, and made anew from them at any time.
 _INDEX = ("segments", "words")
-# Neighbours lend their words to entries of fewer words than this; chosen on the development sets.
-LONG_ENTRY = 50
 # What an entry says, in every form it is kept in; the rest of the row is its identity and life.
 # `emptied` in sql/family/triggers.sql names the same.
 PAYLOAD = (
@@ -150,7 +149,8 @@ class Family:
     @property
     def recalled(self) -> str:
         """The condition that a question without filters finds an entry called m."""
-        return " AND ".join(filter(None, (live("m"), "NOT m.candidate", self.searched)))
+        confirmed = "" if self.spec.retrieval.unconfirmed else "NOT m.candidate"
+        return " AND ".join(filter(None, (live("m"), confirmed, self.searched)))
 
     def statement(
         self,
@@ -187,6 +187,7 @@ class Family:
             "live": live,
             "evidence": evidence,
             "place": place,
+            "member": member(),
         }
 
     def call(
@@ -221,6 +222,23 @@ def place(alias: str = "") -> str:
         f"CASE WHEN {interaction} IS NOT NULL THEN {interaction} "
         f"WHEN {session} IS NOT NULL THEN {session} ELSE {memory} END"
     )
+
+
+def member() -> str:
+    """What the word index keeps of an entry m beside its id, in the window `ordered`.
+
+    One number: how many words it has times 256, its cell times 2, and 1 where it begins a place.
+    """
+    tiers = " ".join(f"WHEN '{tier}' THEN {3 * n}" for n, tier in enumerate(Tier))
+    typologies = " ".join(f"WHEN '{typology}' THEN {n}" for n, typology in enumerate(Typology))
+    cell = f"CASE m.tier {tiers} END + CASE m.typology {typologies} END"
+    begins = "(lag(m.place) OVER ordered IS DISTINCT FROM m.place)::integer"
+    return f"length(m.lexemes) * 256 + ({cell}) * 2 + {begins}"
+
+
+def cell_number(tier: Tier, typology: Typology) -> int:
+    """The number that `member` has for a cell."""
+    return 3 * list(Tier).index(tier) + list(Typology).index(typology)
 
 
 def evidence(alias: str) -> str:

@@ -9,6 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class SignalScore:
+    """One signal's word on one hit: its rank among the candidates, and its value from 0 to 1."""
+
+    rank: int | None
+    value: float | None
+    contribution: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +34,7 @@ class HitGrounds:
     words: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QuestionGrounds:
     """How an anchor as a whole meets a question.
 
@@ -40,17 +50,17 @@ class QuestionGrounds:
     named: tuple[str, ...] = ()
     covered: float = 0.0
 
-    @property
+    @cached_property
     def unheard(self) -> tuple[str, ...]:
         """The question's words that no entry has."""
         return tuple(word for word in self.words if word not in (self.rarity or {}))
 
-    @property
+    @cached_property
     def unheard_rarity(self) -> float:
         """The rarity of a word that no entry has."""
         return math.log(1 + (self.entries + 0.5) / 0.5)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """The rarity of all words of the question, added up."""
         return sum((self.rarity or {}).values()) + len(self.unheard) * self.unheard_rarity

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from idetic.dates import DateWindow
@@ -16,24 +16,20 @@ from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store import scope as scoping
 from idetic.store import word_index
 from idetic.store.database import Database
-from idetic.store.driver import Rows
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import texts
 from idetic.store.family import Family
-from idetic.store.nomination import NominationStatements, nominated
-from idetic.store.recall_grounds import HitGrounds, QuestionGrounds
-from idetic.store.recall_statement import (
-    NARROWING,
-    NominatedStatement,
-    RecallStatement,
-    settings_of,
-)
+from idetic.store.nomination_statements import NominationStatements, NotIndexed, Reading
+from idetic.store.recall_grounds import HitGrounds, QuestionGrounds, SignalScore
+from idetic.store.recall_statement import NARROWING, RecallStatement, settings_of
 from idetic.store.templates import BoundStatement, Statement
 
+if TYPE_CHECKING:
+    from idetic.store.fusion import Candidates
+    from idetic.store.nomination import Nomination
+
 DIMENSIONS = 384
-# How often a question is asked of indexes that change while it is asked, and how many anchors are
-# known to have none.
-_TRIES = 3
+# Of how many anchors it is remembered how they are read.
 _REMEMBERED = 10_000
 _NAME = re.compile(r"[^\W\d_]+")
 # A capital within a sentence. "I" is none, and neither is what begins one.
@@ -58,9 +54,6 @@ class Filters:
     until: datetime | None = None
     # Of entries that mirror a log.
     min_importance: float | None = None
-
-
-_ALL = Filters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +90,15 @@ class RecallQuery:
         )
 
     @property
-    def plain(self) -> bool:
-        """Whether it is asked of all that holds now: then the indexes of an anchor can nominate."""
-        return self.filters == _ALL and not (self.envelope and self.weights.get(Signal.ENVELOPE))
+    def current(self) -> bool:
+        """Whether it is asked of what holds now: then the word index knows every entry."""
+        return self.filters.as_of is None and not self.filters.include_archived
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether it asks for more of an entry than that it is of some cells."""
+        named = (name for name in NARROWING if name != "typologies")
+        return bool(self.filters.where) or any(getattr(self.filters, name) for name in named)
 
     def values(self, scope: Scope) -> dict[str, Any]:
         """The values of the question, whether its form of the statement uses them or not."""
@@ -126,15 +125,6 @@ class RecallQuery:
             "min_importance": filters.min_importance,
             **{f"asked_{number}": texts(value) for number, value in enumerate(given)},
         }
-
-
-@dataclass(frozen=True, slots=True)
-class SignalScore:
-    """One signal's word on one hit: its rank among the candidates, and its value from 0 to 1."""
-
-    rank: int | None
-    value: float | None
-    contribution: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,33 +168,29 @@ class RecallAnswer:
     candidates: int
     embedded: int
     active_profile: UUID | None
-    # How rare each word of the question is in this anchor.
-    rarity: Mapping[str, float]
     grounds: QuestionGrounds
+
+    @property
+    def rarity(self) -> Mapping[str, float]:
+        """How rare each word of the question is in this anchor."""
+        return self.grounds.rarity or {}
 
 
 @dataclass(frozen=True, slots=True)
 class _Forms:
-    """The statements of one form of question: all entries read, or nominated and then scored."""
+    """The statements of one form of question: what the signals read, and the best as entries."""
 
-    exhaustive: Statement
-    scored: Statement
-    nominating: Mapping[str, Statement]
-
-
-def _remember(anchors: set[UUID], one: UUID) -> None:
-    """Add an anchor to what is known, which has an end."""
-    if len(anchors) >= _REMEMBERED:
-        anchors.clear()
-    anchors.add(one)
+    features: Statement
+    whole: Statement
 
 
 @dataclass(slots=True)
 class Recalls:
-    """Asks one family's memory.
+    """Asks one family's memory, in three round trips: what is nominated, what the signals read off
+    that, and the best of it as entries.
 
-    A small anchor is read as a whole; in a large one the indexes nominate, and what they nominate
-    is scored. The statements are long: each connection prepares them once per form of question.
+    A small anchor is read as a whole, a large one through its indexes. The statements are long:
+    each connection prepares them once per form of question.
     """
 
     database: Database
@@ -212,88 +198,139 @@ class Recalls:
     entries: Entries
     vector_schema: str
     forms: dict[tuple[Any, ...], _Forms] = field(default_factory=dict)
-    # Anchors whose size this process knows: those that are read as a whole, those with an index.
-    _small: set[UUID] = field(default_factory=set)
-    _large: set[UUID] = field(default_factory=set)
+    _nominating: dict[tuple[Any, ...], Mapping[str, Statement]] = field(default_factory=dict)
+    # How the anchors are read that this process knows, and what it keeps of their indexes.
+    _readings: dict[UUID, Reading] = field(default_factory=dict)
+    _kept: Any = None
 
     async def ask(self, scope: Scope, query: RecallQuery) -> RecallAnswer:
-        """Question in, explained hits out: one round trip, or two where indexes nominate."""
-        forms, values = self._forms(scope, query), query.values(scope)
-        anchor = values["anchor_id"]
-        if query.plain and anchor is not None and await self._indexed(scope, forms, values):
-            answer = await self._nominated(scope, query, forms, values)
-            if answer is not None:
-                return answer
-            self._large.discard(anchor)
-        settings = settings_of(self.database)
-        rows = await self.database.run(scope, forms.exhaustive, values, settings=settings)
-        answer = self._answer(scope, query, rows)
-        self._small.discard(anchor)
-        if query.plain and answer.considered < word_index.INDEXED_FROM:
-            _remember(self._small, anchor)
-        return answer
+        """Question in, explained hits out."""
+        reading = await self._reading(scope, query)
+        try:
+            nomination = await self._nominated(scope, query, reading or Reading())
+        except NotIndexed:
+            nomination = await self._nominated(scope, query, Reading())
+        # What has grown may have an index by now: its size is asked once more.
+        if reading is not None and nomination.considered >= word_index.INDEXED_FROM:
+            self._forget_unindexed(scope)
+        candidates, hits = 0, []
+        if len(nomination.at):
+            scored = await self._scored(scope, query, nomination)
+            candidates, hits = len(scored.tiers), await self._hits(scope, query, scored)
+        return RecallAnswer(
+            hits,
+            nomination.considered,
+            candidates,
+            nomination.embedded,
+            nomination.active_profile,
+            nomination.grounds,
+        )
 
-    async def _indexed(self, scope: Scope, forms: _Forms, values: Mapping[str, Any]) -> bool:
-        """Whether an anchor has a word index; of one that is not known yet, that alone is asked."""
+    async def _scored(self, scope: Scope, query: RecallQuery, nomination: Nomination) -> Candidates:
+        """The candidates with what the signals read off them."""
+        forms = self._forms(scope, query)
+        values = {**query.values(scope), **nomination.values()}
+        settings = settings_of(self.database)
+        rows = await self.database.run(scope, forms.features, values, settings=settings)
+        return nomination.candidates(rows)
+
+    async def _hits(self, scope: Scope, query: RecallQuery, scored: Candidates) -> list[Hit]:
+        """The best of the candidates as hits, in their order."""
+        scores = scored.fuse(self.family.spec.retrieval, query.weights)
+        best = scored.best(scores, query.limit)
+        top = [UUID(bytes=scored.ids[at].tobytes()) for at in best]
+        values = {**query.values(scope), "top": top}
+        settings = settings_of(self.database)
+        whole = self._forms(scope, query).whole
+        rows = await self.database.run(scope, whole, values, settings=settings)
+        found = {row[0]: row[1:] for row in rows}
+        return [
+            self._hit(scope, scored, at, float(scores[at]), found[memory_id])
+            for at, memory_id in zip(best, top, strict=True)
+            if memory_id in found
+        ]
+
+    async def _reading(self, scope: Scope, query: RecallQuery) -> Reading | None:
+        """How the anchor is read; of one that is not known yet, the size of its index is asked.
+
+        None for a question that no index knows all entries of.
+        """
+        anchor = scoping.bound(scope)["anchor_id"]
+        unconfirmed = self.family.spec.retrieval.unconfirmed
+        if (
+            anchor is None
+            or not query.current
+            or query.filters.include_candidates is not unconfirmed
+        ):
+            return None
+        if anchor not in self._readings:
+            sizes = self._statements(scope, query).sizes()
+            rows = await self.database.run(scope, sizes, scoping.bound(scope))
+            self._remember(anchor, Reading.of([row[0] for row in rows]))
+        return self._readings[anchor]
+
+    def _remember(self, anchor: UUID, reading: Reading) -> None:
+        """Remember how an anchor is read. What is remembered has an end."""
+        if len(self._readings) >= _REMEMBERED:
+            self._readings.clear()
+        self._readings[anchor] = reading
+
+    async def _nominated(self, scope: Scope, query: RecallQuery, reading: Reading) -> Nomination:
+        """What the anchor nominates, read one way."""
+        # Both load numpy: importing idetic stays light.
+        from idetic.store.members import KeptSegments  # noqa: PLC0415
+        from idetic.store.nomination import nominate  # noqa: PLC0415
+
+        self._kept = self._kept or KeptSegments()
+        key = (*query.form(scope), reading.indexed, reading.walked)
+        statements = self._nominating.get(key)
+        if statements is None:
+            statements = self._statements(scope, query).compose(reading)
+            self._nominating[key] = statements
+        values = query.values(scope)
         anchor = values["anchor_id"]
-        if anchor not in self._small and anchor not in self._large:
-            if not await self.database.run(scope, forms.nominating["segments"], values):
-                return False
-            _remember(self._large, anchor)
-        return anchor in self._large
+        values |= {"kept": list(self._kept.of(anchor)), "sampled": reading.sampled}
+        calls = [BoundStatement(each, values) for each in statements.values()]
+        settings = settings_of(self.database)
+        rows = await self.database.read_each(scope, calls, settings=settings)
+        found = dict(zip(statements, rows, strict=True))
+        if reading.indexed:
+            self._readings.pop(anchor, None)
+        nomination = nominate(self.family.spec, query, reading, found, self._kept, anchor)
+        if reading.indexed:
+            self._remember(anchor, Reading.of([row[1] for row in found["segments"]]))
+        return nomination
+
+    def _forget_unindexed(self, scope: Scope) -> None:
+        """Forget that an anchor has no index."""
+        anchor = scoping.bound(scope)["anchor_id"]
+        if anchor in self._readings and not self._readings[anchor].indexed:
+            del self._readings[anchor]
+
+    def _statements(self, scope: Scope, query: RecallQuery) -> NominationStatements:
+        """Composes what the anchor is asked."""
+        recall = RecallStatement(self.family, scope, query, self.vector_schema)
+        return NominationStatements(self.family, scope, recall)
 
     def _forms(self, scope: Scope, query: RecallQuery) -> _Forms:
         """The statements for this form of question, composed once."""
         key = query.form(scope)
-        forms = self.forms.get(key)
-        if forms is None:
-            of = (self.family, scope, query, self.vector_schema)
-            whole, scored = RecallStatement(*of), NominatedStatement(*of)
-            nominating = NominationStatements(*of, scored.visible).compose()
-            forms = _Forms(whole.compose(self.entries), scored.compose(self.entries), nominating)
-            self.forms[key] = forms
-        return forms
+        if key not in self.forms:
+            recall = RecallStatement(self.family, scope, query, self.vector_schema)
+            self.forms[key] = _Forms(recall.features(), recall.whole(self.entries))
+        return self.forms[key]
 
-    async def _nominated(
-        self, scope: Scope, query: RecallQuery, forms: _Forms, values: Mapping[str, Any]
-    ) -> RecallAnswer | None:
-        """The answer by nomination; None where there is no index to nominate from.
-
-        A segment may be made anew between the two round trips: then it is asked once more.
-        """
-        settings = settings_of(self.database)
-        for _ in range(_TRIES):
-            calls = [BoundStatement(each, values) for each in forms.nominating.values()]
-            found = await self.database.read_each(scope, calls, settings=settings)
-            nomination = nominated(dict(zip(forms.nominating, found, strict=True)))
-            if nomination is None:
-                return None
-            known = {**values, **nomination.values()}
-            rows = await self.database.run(scope, forms.scored, known, settings=settings)
-            if rows[0][0]:
-                return self._answer(scope, query, rows)
-        return None
-
-    def _answer(self, scope: Scope, query: RecallQuery, rows: Rows) -> RecallAnswer:
-        """The rows of a recall: what it looked at, then its hits."""
-        _, considered, candidates, embedded, profile, rarity, words, named, covered, near = rows[0][
-            :10
-        ]
-        hits = [self._hit(scope, row[10:]) for row in rows if row[10] is not None]
-        spoken = (rarity or {}) if query.weights.get(Signal.LEXICAL) else None
-        grounds = QuestionGrounds(
-            considered, near, spoken, tuple(words), tuple(named), covered or 0.0
+    def _hit(
+        self, scope: Scope, scored: Candidates, at: int, score: float, row: tuple[Any, ...]
+    ) -> Hit:
+        """A candidate as a hit: what it scored, and its entry."""
+        piece, strength, words, *entry = row
+        return Hit(
+            self.entries.entry(scope, tuple(entry)),
+            score,
+            {signal: scored.score_of(signal, at) for signal in Signal},
+            SourceStrength(strength) if strength else None,
+            scored.similarity(at),
+            piece,
+            grounds=scored.grounds(at, words or 0),
         )
-        return RecallAnswer(hits, considered, candidates, embedded, profile, rarity or {}, grounds)
-
-    def _hit(self, scope: Scope, row: tuple[Any, ...]) -> Hit:
-        """A hit: its score, three columns by signal, nearness, strength, grounds, its entry."""
-        signals = {}
-        for at, signal in zip(range(1, len(row), 3), Signal, strict=False):
-            rank, value, contribution = row[at : at + 3]
-            signals[signal] = SignalScore(rank, value, contribution or 0.0)
-        similarity, piece, strength, covered, share, words, *entry = row[1 + 3 * len(Signal) :]
-        known = SourceStrength(strength) if strength else None
-        made = self.entries.entry(scope, tuple(entry))
-        grounds = HitGrounds(covered or 0.0, share or 0.0, words or 0)
-        return Hit(made, row[0], signals, known, similarity, piece, grounds=grounds)

@@ -13,10 +13,10 @@ from uuid import UUID
 from idetic.model import Scope
 from idetic.store.database import Database
 from idetic.store.driver import Rows
-from idetic.store.family import LONG_ENTRY, Family
+from idetic.store.family import Family
 
 # An anchor whose chain is shorter is read as a whole. Chosen, and not measured yet (bench.anchor).
-INDEXED_FROM = 2_000
+INDEXED_FROM = 300
 # How many links a segment covers, and how many may wait until it is worth making one.
 SEGMENT = 2_000
 WAITING = 200
@@ -68,9 +68,7 @@ class WordIndex:
 
     async def _segments(self, scope: Scope, reached: int) -> list[Segment]:
         """The segments in the order of the chain."""
-        window = self.family.spec.retrieval.neighbours
-        neighbours = f"{window.before} {window.after} {LONG_ENTRY}"
-        rows = await self._rows(scope, "segments", reached=reached, neighbours=neighbours)
+        rows = await self._rows(scope, "segments", reached=reached)
         return [Segment(*row) for row in rows]
 
     async def _rows(self, scope: Scope, query: str, **values: Any) -> Rows:

@@ -8,26 +8,23 @@ CREATE TABLE {family}_memory_segments (
     segment_id uuid NOT NULL,
     after bigint NOT NULL,
     through bigint NOT NULL,
-    -- How far the chain had come when it was made, and with which neighbours.
+    -- How far the chain had come when it was made.
     position bigint NOT NULL,
-    neighbours text NOT NULL,
-    -- How many entries, by cell too; their words, and their words with their neighbours'.
+    -- How many entries, by cell too.
     entries integer NOT NULL,
     cells jsonb NOT NULL,
-    own bigint NOT NULL,
-    length bigint NOT NULL,
-    -- The entries' ids in order, and some of them by chance: how near an entry is by chance.
+    -- The entries in order: their ids, and four bytes each of `member`.
     ids bytea NOT NULL,
+    members bytea NOT NULL,
+    -- Some of their ids by chance: they say how near an entry is by chance.
     sample uuid[] NOT NULL,
     CONSTRAINT {name}_segments_pkey PRIMARY KEY ({tenant}, anchor_id, segment_id),
     CONSTRAINT {name}_segments_through UNIQUE ({tenant}, anchor_id, through)
 );
--- Not compressed, so that one id is read without the others.
-ALTER TABLE {family}_memory_segments ALTER COLUMN ids SET STORAGE EXTERNAL;
 
 -- object: table {name}_memory_words
--- Where a word stands: of each entry of the segment that has it, itself or by its neighbours, four
--- bytes: two for its place among the segment's ids, how often it has it, how long it is.
+-- Where a word stands: four bytes for each entry of the segment that has it, its place in the
+-- segment's order times 256 and how often it has it.
 CREATE TABLE {family}_memory_words (
     {tenant} {tenant_type} NOT NULL,
     anchor_id uuid NOT NULL,
@@ -48,64 +45,43 @@ CREATE INDEX {name}_valid_idx ON {family}_memory ({tenant}, anchor_id, valid_at)
 
 -- object: function {name}_members_v1
 -- The entries of a stretch of the chain that a question without filters finds, in the order of
--- their ids, each with its turn at its place and its length with its neighbours'. Neighbours beyond
--- the stretch do not count: what is nominated is scored with all of them. Whether an entry has an
--- earlier link is looked up: as an anti-join, tables that nobody has analysed yet are compared row by
--- row.
+-- their places and ids: neighbours stand side by side. Whether an entry has an earlier link is
+-- looked up: as an anti-join, tables that nobody has analysed yet are compared row by row.
 CREATE OR REPLACE FUNCTION {family}_members_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_after bigint, p_through bigint)
-RETURNS TABLE (ord integer, memory_id uuid, place uuid, turn bigint, cell text, lexemes tsvector,
-               own integer, length bigint)
+RETURNS TABLE (ord bigint, memory_id uuid, cell text, member integer, lexemes tsvector)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT (row_number() OVER (ORDER BY b.memory_id) - 1)::integer, b.memory_id, b.place,
-           row_number() OVER ordered, b.cell, b.lexemes, b.own,
-           CASE WHEN b.own < {long_entry} AND sum(b.own) OVER around > b.own
-                THEN b.own + sum(b.own) OVER around ELSE b.own END
+    SELECT row_number() OVER ordered - 1, m.memory_id, m.tier::text || '_' || m.typology::text,
+           {member}, m.lexemes
     FROM (
-        SELECT m.memory_id, {place_of_m} AS place,
-               m.tier::text || '_' || m.typology::text AS cell, m.lexemes, pg_catalog.length(m.lexemes) AS own
-        FROM {family}_memory m
+        SELECT m.*, {place_of_m} AS place FROM {family}_memory m
         WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND {recalled} AND m.memory_id = ANY (ARRAY(
             SELECT l.memory_id FROM {family}_memory_ledger l
             WHERE l.{tenant} = p_tenant AND l.anchor_id = p_anchor AND l.position > p_after
               AND l.position <= p_through AND l.memory_id IS NOT NULL AND (
                 SELECT true FROM {family}_memory_ledger f
                 WHERE f.{tenant} = p_tenant AND f.anchor_id = p_anchor
-                  AND f.memory_id = l.memory_id AND f.position <= p_after LIMIT 1) IS NULL))) b
-    WINDOW ordered AS (PARTITION BY b.place ORDER BY b.memory_id),
-           around AS (ordered ROWS BETWEEN {before} PRECEDING AND {after} FOLLOWING);
+                  AND f.memory_id = l.memory_id AND f.position <= p_after LIMIT 1) IS NULL))) m
+    WINDOW ordered AS (ORDER BY m.place, m.memory_id);
 END
 $$;
 
 -- object: function {name}_postings_v1
--- The words of a stretch of the chain: as recall counts them, for an entry and its neighbours, with
--- its own words twice. Lengths are kept by their logarithm: 4 percent are near enough to nominate.
+-- The words of a stretch of the chain: of each, who has it and how often.
 CREATE OR REPLACE FUNCTION {family}_postings_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_after bigint, p_through bigint)
 RETURNS TABLE (lexeme text, postings bytea)
-LANGUAGE plpgsql STABLE SET enable_nestloop = off SET jit = off AS $$
+LANGUAGE plpgsql STABLE SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    WITH said AS MATERIALIZED (
-        SELECT * FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through)
-    ), spoken AS (
-        SELECT s.place, s.turn, w.lexeme, cardinality(w.positions) AS tf
-        FROM said s CROSS JOIN unnest(s.lexemes) AS w
-    ), counted AS (
-        SELECT b.ord, b.length, w.lexeme,
-               sum(w.tf * CASE WHEN w.step = 0 AND b.length > b.own THEN 2 ELSE 1 END) AS tf
-        FROM (SELECT s.*, s.turn + step AS met, step
-              FROM spoken s CROSS JOIN generate_series(-{after}, {before}) AS step) w
-        JOIN said b ON b.place = w.place AND b.turn = w.met AND (w.step = 0 OR b.own < {long_entry})
-        GROUP BY b.ord, b.length, w.lexeme
-    )
-    SELECT c.lexeme, string_agg(int4send(c.ord * 65536 + least(c.tf, 255)::integer * 256
-        + least(round(24 * ln(1 + c.length)), 255)::integer), '' ORDER BY c.ord)
-    FROM counted c GROUP BY c.lexeme;
+    SELECT w.lexeme, string_agg(int4send((m.ord * 256 + least(cardinality(w.positions), 255))::integer),
+                                '' ORDER BY m.ord)
+    FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) m CROSS JOIN unnest(m.lexemes) AS w
+    GROUP BY w.lexeme;
 END
 $$;
 
@@ -169,13 +145,13 @@ DECLARE
 BEGIN
     PERFORM {family}_unindex_v1(p_tenant, p_anchor, NULL, p_after, p_through);
     INSERT INTO {family}_memory_segments ({tenant}, anchor_id, segment_id, after, through, position,
-        neighbours, entries, cells, own, length, ids, sample)
-    SELECT p_tenant, p_anchor, made, p_after, p_through, p_position, '{before} {after} {long_entry}',
-        count(*), (SELECT coalesce(jsonb_object_agg(c.cell, c.entries), '{}') FROM (
+        entries, cells, ids, members, sample)
+    SELECT p_tenant, p_anchor, made, p_after, p_through, p_position, count(*),
+        (SELECT coalesce(jsonb_object_agg(c.cell, c.entries), '{}') FROM (
             SELECT n.cell, count(*) AS entries
             FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) n GROUP BY n.cell) c),
-        coalesce(sum(m.own), 0), coalesce(sum(m.length), 0),
         coalesce(string_agg(uuid_send(m.memory_id), '' ORDER BY m.ord), ''),
+        coalesce(string_agg(int4send(m.member), '' ORDER BY m.ord), ''),
         coalesce((array_agg(m.memory_id ORDER BY md5(m.memory_id::text)))[1:640], '{}')
     FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) m;
     INSERT INTO {family}_memory_words ({tenant}, anchor_id, segment_id, lexeme, postings)

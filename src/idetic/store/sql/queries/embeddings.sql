@@ -70,11 +70,5 @@ WHERE {scope m} AND m.memory_id = ANY (%(ids)s::uuid[])
 SELECT {keys} FROM {family}_memory_anchors a WHERE {scope a} ORDER BY {keys}
 
 -- query: read
--- Read receipts of one context.
-INSERT INTO {family}_memory_reads ({tenant}, anchor_id, read_id, memory_id, session_id,
-    interaction_id, read_at, read_by)
-VALUES {rows}
-
--- query: read_row
-(%(tenant)s, %(anchor_id)s, %(read_id)s, %(memory_id_{n})s, %(session_id)s::uuid,
- %(interaction_id)s::uuid, %(at)s, %(by)s::text)
+SELECT {family}_read_v1(%(tenant)s, %(anchor_id)s, %(reads)s::uuid[], %(ids)s::uuid[], %(open)s::boolean,
+    %(session_id)s::uuid, %(interaction_id)s::uuid, %(at)s::timestamptz, %(by)s::text)

@@ -70,9 +70,3 @@ FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = %(memory_id)s OR
 -- One key of an entry's anchor: every other table knows the anchor by its id alone.
 (SELECT b.{key} FROM {family}_memory_anchors b
  WHERE b.{tenant} = m.{tenant} AND b.anchor_id = m.anchor_id)
-
--- query: open_sessions
--- The sessions that somebody has open here: few, found in the index of what is open.
-SELECT s.scope_id FROM {family}_memory_scopes s
-WHERE {scope s} AND s.closed_at IS NULL AND s.tier = 'session' AND s.opened_by = %(by)s::text
-ORDER BY s.opened_at DESC LIMIT 16

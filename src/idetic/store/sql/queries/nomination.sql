@@ -1,72 +1,156 @@
--- What the indexes of an anchor say about a question: each signal nominates its best, and one
--- statement scores them (recall.sql). All of these go in one round trip and read one moment.
+-- What an anchor says about a question before any entry is scored: its words, its nearest vectors,
+-- its newest entries. All of these go in one round trip and read one moment; `nomination.py` makes
+-- candidates of them, and one statement scores those (recall.sql).
+
+-- query: facts
+-- The question's words, those of them that look like names, and the profile recalls use now.
+SELECT {terms}, (SELECT tsvector_to_array(to_tsvector('pg_catalog.english', %(named)s::text))), {active}
+
+-- query: terms
+(SELECT tsvector_to_array(to_tsvector('pg_catalog.english', %(text)s::text)))
+
+-- query: active
+-- The profile that this tenant's recalls use now.
+(SELECT p.profile_id FROM {family}_memory_profiles p WHERE {of_tenant p} ORDER BY p.activation_id DESC LIMIT 1)
+
+-- query: at_hand
+-- Of a log's mirror: the profile of the model that asks.
+%(profile)s::uuid
+
+-- query: as_of
+-- The state of an entry at a moment, from the ledger.
+CROSS JOIN LATERAL (
+    SELECT l.state_to FROM {family}_memory_ledger l
+    WHERE {scope l} AND l.memory_id = m.memory_id AND l.at <= %(moment)s::timestamptz AND l.state_to IS NOT NULL
+    ORDER BY l.position DESC LIMIT 1) AS past
 
 -- query: segments
--- What the word index covers, and what it counts.
-SELECT s.segment_id, s.entries, s.own, s.length FROM {family}_memory_segments s
-WHERE {scope s} ORDER BY s.through
+-- What the word index covers; what this process has kept of a segment does not travel again.
+SELECT s.segment_id, s.cells, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids END,
+       CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.members END
+FROM {family}_memory_segments s WHERE {scope s} ORDER BY s.through
 
--- query: tail
--- Entries that the chain tells of where no segment covers it: new ones, changed ones, and those of
--- a segment that is gone.
-SELECT DISTINCT l.memory_id FROM (
-    SELECT coalesce(lag(s.through) OVER (ORDER BY s.through), 0) AS after, s.after AS through
-    FROM {family}_memory_segments s WHERE {scope s}
-    UNION ALL
-    SELECT coalesce(max(s.through), 0), 9223372036854775807 FROM {family}_memory_segments s WHERE {scope s}) g
-CROSS JOIN LATERAL (
-    SELECT l.memory_id FROM {family}_memory_ledger l
-    WHERE {scope l} AND l.position > g.after AND l.position <= g.through AND l.memory_id IS NOT NULL
-    ORDER BY l.position LIMIT {most_tail} + 1) l
-WHERE g.through > g.after AND EXISTS (SELECT FROM {family}_memory_segments s WHERE {scope s})
-LIMIT {most_tail} + 1
+-- query: sizes
+-- How many entries of each cell the word index covers; no row where there is none.
+SELECT s.cells FROM {family}_memory_segments s WHERE {scope s}
 
 -- query: words
 -- The postings of the question's words. Equality is leakproof: the index is used under RLS.
-SELECT w.segment_id, w.lexeme, w.postings FROM {family}_memory_words w
+SELECT w.lexeme, w.segment_id, w.postings FROM {family}_memory_words w
 WHERE {scope w} AND w.lexeme = ANY ({terms}::text[])
   AND w.segment_id = ANY (ARRAY(SELECT s.segment_id FROM {family}_memory_segments s WHERE {scope s}))
 
--- query: meaning
--- The nearest of each cell: through HNSW, which walks past the vectors of others too, only where the
--- anchor has many of its own.
-WITH facts AS MATERIALIZED (
-    SELECT {active} AS profile_id, {counts} FROM {family}_memory_segments s WHERE {scope s}
+-- query: block
+-- Entries that no segment holds, in the form of one: first a row with all of them, then a row for
+-- each word of the question. The words get a weight of their own, so that the rest can be filtered
+-- out before anything is unfolded. `told` counts the tail, up to one more than its bound.
+WITH {tail} read AS MATERIALIZED (
+    SELECT m.memory_id, m.place, m.words, row_number() OVER ordered - 1 AS ord, {member} AS member
+    FROM (SELECT m.memory_id, m.tier, m.typology, m.lexemes, {place m} AS place,
+                 {words} AS words
+          FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible} {of_tail} OFFSET 0) m
+    WINDOW ordered AS (ORDER BY m.place, m.memory_id)
 )
-{cells}
+SELECT NULL AS lexeme, string_agg(uuid_send(r.memory_id), '' ORDER BY r.ord) AS ids,
+       string_agg(int4send(r.member), '' ORDER BY r.ord) AS members, {told} AS told
+FROM read r
+UNION ALL
+SELECT w.lexeme, string_agg(int4send((w.ord * 256 + least(cardinality(w.positions), 255))::integer), ''),
+       NULL, 0
+FROM (SELECT r.ord, (unnest(r.words)).* FROM read r WHERE length(r.words) > 0) w
+GROUP BY w.lexeme
 
--- query: of_cell
-coalesce(sum((s.cells ->> '{cell}')::bigint), 0) AS {cell}
+-- query: words_of
+ts_filter(setweight(m.lexemes, 'A', {terms}), '{"a"}')
 
--- query: walked
-(SELECT profile_id = %(profile)s::uuid AND {cell} >= {walked_from} FROM facts)
+-- query: no_words
+''::tsvector
+
+-- query: tail
+-- Entries that the chain tells of where no segment covers it: new ones, changed ones, and those of
+-- a segment that is gone. With the entries before the first of each place, which lend it their words.
+told AS MATERIALIZED (
+    SELECT DISTINCT l.memory_id FROM (
+        SELECT coalesce(lag(s.through) OVER (ORDER BY s.through), 0) AS after, s.after AS through
+        FROM {family}_memory_segments s WHERE {scope s}
+        UNION ALL
+        SELECT coalesce(max(s.through), 0), 9223372036854775807 FROM {family}_memory_segments s WHERE {scope s}) g
+    CROSS JOIN LATERAL (
+        SELECT l.memory_id FROM {family}_memory_ledger l
+        WHERE {scope l} AND l.position > g.after AND l.position <= g.through AND l.memory_id IS NOT NULL
+        ORDER BY l.position LIMIT {most_tail} + 1) l
+    WHERE g.through > g.after
+    LIMIT {most_tail} + 1
+), beside AS MATERIALIZED (
+    SELECT b.memory_id FROM (
+        SELECT DISTINCT ON (1) {place m} AS place, m.memory_id AS first FROM {family}_memory m
+        WHERE {scope m} AND m.memory_id = ANY (ARRAY(SELECT t.memory_id FROM told t)) AND {visible}
+        ORDER BY 1, 2) p
+    CROSS JOIN LATERAL (
+        SELECT m.memory_id FROM {family}_memory m
+        WHERE {scope m} AND {place m} = ANY (ARRAY[p.place]) AND m.memory_id < p.first AND {visible}
+        ORDER BY {place m} DESC, m.memory_id DESC LIMIT {before}) b
+),
+
+-- query: of_tail
+AND m.memory_id = ANY (ARRAY(SELECT t.memory_id FROM told t UNION SELECT b.memory_id FROM beside b))
+
+-- query: allowed
+-- The entries that a narrowed question may find.
+SELECT string_agg(uuid_send(m.memory_id), '') FROM {family}_memory m WHERE {scope m} AND {visible}
 
 -- query: compared
-(SELECT profile_id = %(profile)s::uuid AND {cell} > 0 AND NOT coalesce({walked}, false) FROM facts)
+-- The distance of every vector of the scope, so that nothing is missed.
+SELECT string_agg(uuid_send(e.memory_id), ''), string_agg(float8send(e.distance), '')
+FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+      FROM {family}_memory_embeddings e
+      WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s::uuid OFFSET 0) e
 
--- query: nearest_walked
-(SELECT e.memory_id FROM {family}_memory_embeddings e
- WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.tier = '{tier}' AND e.typology = '{typology}' AND {walked}
-   AND (SELECT true FROM {family}_memory m WHERE {scope m} AND m.memory_id = e.memory_id AND {visible})
- ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT {pool})
+-- query: walked
+-- The nearest of a large cell, through its partial HNSW index. Each vector's entry is looked up by
+-- its key as a filter on that scan, which goes on until there are enough; a join would sort all
+-- vectors, and a set of the visible ones would have to be made first.
+SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+FROM {family}_memory_embeddings e
+WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.tier = '{tier}' AND e.typology = '{typology}'
+  AND {active} = %(profile)s::uuid
+  AND (SELECT true FROM {family}_memory m WHERE {scope m} AND m.memory_id = e.memory_id AND {visible})
+ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT {pool}
 
--- query: nearest_compared
-(SELECT e.memory_id FROM {family}_memory_embeddings e
- WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.memory_id = ANY (ARRAY(
-     SELECT m.memory_id FROM {family}_memory m
-     WHERE {scope m} AND m.tier = '{tier}' AND m.typology = '{typology}' AND {visible} AND {compared}))
- ORDER BY (e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec)::float8 LIMIT {pool})
+-- query: rest
+-- The distances of the small cells of a large anchor, all of them.
+SELECT string_agg(uuid_send(e.memory_id), ''), string_agg(float8send(e.distance), '')
+FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+      FROM {family}_memory_embeddings e
+      WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s::uuid
+        AND e.memory_id = ANY (ARRAY(
+            SELECT m.memory_id FROM {family}_memory m WHERE {scope m} AND {visible} AND ({cells}))) OFFSET 0) e
+
+-- query: sample
+-- How near some entries are that were drawn by chance.
+SELECT min(e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec)
+FROM {family}_memory_embeddings e
+WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s::uuid
+  AND e.memory_id = ANY (ARRAY(
+      SELECT unnest(s.sample[:%(sampled)s::integer]) FROM {family}_memory_segments s WHERE {scope s}))
+GROUP BY e.memory_id
 
 -- query: newest
-SELECT m.memory_id FROM {family}_memory m WHERE {scope m} AND {visible}
+SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible}
 ORDER BY m.memory_id DESC LIMIT {pool}
 
 -- query: dated
 -- What lies within the dates asked for; one more than a pool says that these are too many.
-SELECT m.memory_id FROM unnest(%(time_since)s::timestamptz[], %(time_until)s::timestamptz[], %(time_sure)s::float8[])
+SELECT DISTINCT m.memory_id FROM unnest(%(time_since)s::timestamptz[], %(time_until)s::timestamptz[], %(time_sure)s::float8[])
     AS w (since, until, sure)
 CROSS JOIN LATERAL (
-    SELECT m.memory_id FROM {family}_memory m
+    SELECT m.memory_id FROM {family}_memory m {as_of_join}
     WHERE {scope m} AND m.valid_at >= w.since AND m.valid_at < w.until AND {visible}
     LIMIT {pool} + 1) m
 WHERE w.sure >= 1
+LIMIT {pool} + 1
+
+-- query: enveloped
+-- What matches most of the envelope asked for.
+SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible} AND {envelope} > 0
+ORDER BY {envelope} DESC, m.memory_id DESC LIMIT {pool}

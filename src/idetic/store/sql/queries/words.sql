@@ -2,8 +2,8 @@
 
 -- query: segments
 -- The segments in the order of the chain, and which of them have to be made anew: the chain has told
--- of an entry of theirs since, or neighbours count otherwise by now.
-SELECT s.after, s.through, s.neighbours <> %(neighbours)s::text OR EXISTS (
+-- of an entry of theirs since.
+SELECT s.after, s.through, EXISTS (
     SELECT FROM (
         SELECT l.memory_id, max(l.position) AS last FROM {family}_memory_ledger l
         WHERE {scope l} AND l.position > %(reached)s::bigint AND l.memory_id IS NOT NULL

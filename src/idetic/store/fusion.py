@@ -1,0 +1,131 @@
+"""The fusion of a recall: every signal's value and rank for each candidate, and their sum.
+
+By reciprocal ranks or by weighted values, as the spec says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from idetic.spec.primitives import FusionMethod, Retrieval, Signal
+from idetic.store.members import Array
+from idetic.store.recall_grounds import HitGrounds, SignalScore
+
+# By bands that share a rank: microseconds of age must not weigh as much as relevance.
+_BANDED = (Signal.DECAY, Signal.STATEMENT, Signal.VOICE, Signal.SPEAKER, Signal.TIME)
+_BANDS = 10
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Candidates with their values by signal; NaN where a signal knows nothing of one.
+
+    `distances` are infinite where no vector was compared, `words` are shares of the best score by
+    words and `covered` the rarity of the words met. `turns` count up within a place, so that
+    neighbours differ by one.
+    """
+
+    ids: Array
+    tiers: list[str]
+    distances: Array
+    values: dict[Signal, Array]
+    covered: Array
+    words: Array
+    places: Array
+    turns: Array
+    brevity: float
+    found: Array = field(init=False)
+    ranks: dict[Signal, Array] = field(default_factory=dict)
+    shares: dict[Signal, Array] = field(default_factory=dict)
+
+    def fuse(self, retrieval: Retrieval, weights: Mapping[Signal, float]) -> Array:
+        """The score of each candidate; what each signal added is kept."""
+        alone = np.zeros(len(self.tiers))
+        for signal, weight in weights.items():
+            if signal in self.values:
+                alone += self._share(signal, weight, retrieval)
+        if weights.get(Signal.NEARBY):
+            self.values[Signal.NEARBY] = near = self._nearby(alone)
+            self.shares[Signal.NEARBY] = weights[Signal.NEARBY] * self.brevity * near
+            alone = alone + self.shares[Signal.NEARBY]
+        # A tier that the spec does not name is out of reach.
+        reach = {tier.value: float(weight) for tier, weight in retrieval.tiers.items()}
+        weighed = np.array([reach.get(tier, 0.0) for tier in self.tiers])
+        scores: Array = alone * weighed
+        self.found = (weighed > 0) & (np.isfinite(self.distances) | (scores > 0))
+        return scores
+
+    def best(self, scores: Array, limit: int) -> list[int]:
+        """Those that are found, best first, as many as asked for.
+
+        A compared vector is reason enough to be found, however far off it is: whoever asks for k
+        gets k where k exist, and the distance says how little they may mean.
+        """
+        order = np.lexsort((_descending(self.ids), self.distances, -scores))
+        return [int(at) for at in order[self.found[order]][:limit]]
+
+    def score_of(self, signal: Signal, at: int) -> SignalScore:
+        """One signal's word on one candidate."""
+        value = float(self.values[signal][at]) if signal in self.values else np.nan
+        rank = self.ranks[signal][at] if signal in self.ranks else 0
+        share = float(self.shares[signal][at]) if signal in self.shares else 0.0
+        return SignalScore(int(rank) or None, None if np.isnan(value) else value, share)
+
+    def similarity(self, at: int) -> float | None:
+        """The cosine of question and entry, where it was compared."""
+        return -float(self.distances[at]) if np.isfinite(self.distances[at]) else None
+
+    def grounds(self, at: int, words: int) -> HitGrounds:
+        """What a candidate's relevance is judged by."""
+        return HitGrounds(float(self.covered[at]), float(self.words[at]), words)
+
+    def _share(self, signal: Signal, weight: float, retrieval: Retrieval) -> Array:
+        """What a signal adds to each score: its weighted value, or its share by rank."""
+        self.ranks[signal] = ranks = self._ranked(signal)
+        if retrieval.fusion.method is FusionMethod.WEIGHTED:
+            share = weight * np.nan_to_num(self.values[signal])
+        else:
+            share = np.where(ranks > 0, weight / (retrieval.fusion.k + ranks), 0.0)
+        self.shares[signal] = share
+        return share
+
+    def _ranked(self, signal: Signal) -> Array:
+        """The rank of each candidate by a signal, ties sharing one; 0 for what it knows nothing of.
+
+        Meaning ranks by distance: its value is cut off at both ends.
+        """
+        if signal is Signal.SEMANTIC:
+            return np.where(np.isfinite(self.distances), _places(self.distances), 0)
+        values = np.nan_to_num(self.values[signal])
+        if signal in _BANDED:
+            band = np.unique(-np.ceil(values * _BANDS), return_inverse=True)[1]
+            return np.where(values > 0, band + 1, 0)
+        return np.where(values > 0, _places(-values), 0)
+
+    def _nearby(self, alone: Array) -> Array:
+        """What each gains by strong candidates said right before or after it."""
+        near = np.zeros(len(alone))
+        order = np.lexsort((self.turns, self.places))
+        one, next_one = order[:-1], order[1:]
+        beside = (self.places[one] == self.places[next_one]) & (
+            self.turns[one] + 1 == self.turns[next_one]
+        )
+        near[one[beside]] += alone[next_one[beside]]
+        near[next_one[beside]] += alone[one[beside]]
+        return near
+
+
+def _places(values: Array) -> Array:
+    """One more than how many values are lower."""
+    return np.searchsorted(np.sort(values), values) + 1
+
+
+def _descending(ids: Array) -> Array:
+    """Numbers that sort ids from the newest to the oldest."""
+    order = np.lexsort(ids.T[::-1])
+    ranks = np.empty(len(ids), np.int64)
+    ranks[order] = np.arange(len(ids), 0, -1)
+    return ranks
