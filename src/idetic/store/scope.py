@@ -90,6 +90,22 @@ def entering(
     return (BoundStatement(_setting(tuple(named)), named),)
 
 
+def entered(scopes: Sequence[Scope]) -> dict[str, Any]:
+    """Anchors of one tenant as a function takes them that enters one after the other by itself."""
+    check_one_tenant(scopes)
+    found = [_settings(scope.agent, tuple(scope.anchor.values())) for scope in scopes]
+    return {
+        "scopes": [one["idetic.scope"] for one in found],
+        "anchors": [anchor_of(scope) for scope in scopes],
+    }
+
+
+def check_one_tenant(scopes: Sequence[Scope | None]) -> None:
+    """Refuse what would mix tenants in one transaction."""
+    if len({scope and (scope.agent, scope.tenant) for scope in scopes}) > 1:
+        raise ValueError("No transaction is two tenants'.")
+
+
 _CITUS = statement("SELECT idetic.enter_v1(%(names)s::text[], %(settings)s::text[])")
 
 
