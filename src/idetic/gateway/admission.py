@@ -142,13 +142,9 @@ class AdmissionCall:
     @property
     def _shared(self) -> dict[str, Any]:
         """What is told of each anchor: its scope, how many items, and the places they are for."""
-        places = [_places(own) for own in self.anchors]
-        return scoping.entered([own[0].scope for own in self.anchors]) | {
-            "counts": [sum(len(part.items) for part in own) for own in self.anchors],
-            "places": [_uuids(found) for found in places],
-            "sessions": [_uuids(found.values()) for found in places],
-            "unread": [_uuids(_unread(own)) for own in self.anchors],
-        }
+        entered = scoping.entered([own[0].scope for own in self.anchors])
+        told = zip(entered, self.anchors, strict=True)
+        return {"calls": plain_json([one | _told(own) for one, own in told])}
 
     def answers(self, rows: Rows) -> list[list[Receipt] | Exception]:
         """What each admission of the call gets: its receipts, or why it has to come again."""
@@ -186,15 +182,20 @@ def _answer(part: Admission, rows: Rows) -> list[Receipt] | Exception:
     return [_admitted(*one) for one in zip(rows, part.items, part.ids, strict=True)]
 
 
-def _places(parts: Iterable[Admission]) -> dict[UUID, UUID]:
-    """The sessions and interactions that admissions are for, each with its session."""
-    found: dict[UUID, UUID] = {}
+def _told(parts: Sequence[Admission]) -> dict[str, Any]:
+    """What a convoy tells of one anchor: how many items there are, and the places they are for."""
+    places: dict[UUID, UUID] = {}
     for part in parts:
         session, interaction = part.place.session_id, part.place.interaction_id
         if session is not None:
-            found[session] = session
-            found |= {} if interaction is None else {interaction: session}
-    return found
+            places[session] = session
+            places |= {} if interaction is None else {interaction: session}
+    return {
+        "count": sum(len(part.items) for part in parts),
+        "places": _uuids(places),
+        "sessions": _uuids(places.values()),
+        "unread": _uuids(_unread(parts)),
+    }
 
 
 def _unread(parts: Iterable[Admission]) -> set[UUID]:

@@ -90,14 +90,13 @@ def entering(
     return (BoundStatement(_setting(tuple(named)), named),)
 
 
-def entered(scopes: Sequence[Scope]) -> dict[str, Any]:
-    """Anchors of one tenant as a function takes them that enters one after the other by itself."""
+def entered(scopes: Sequence[Scope]) -> list[dict[str, str]]:
+    """Anchors of one tenant for a function that enters one after the other by itself."""
     check_one_tenant(scopes)
-    found = [_settings(scope.agent, tuple(scope.anchor.values())) for scope in scopes]
-    return {
-        "scopes": [one["idetic.scope"] for one in found],
-        "anchors": [anchor_of(scope) for scope in scopes],
-    }
+    return [
+        {"scope": scope_setting, "anchor": anchor}
+        for scope_setting, anchor in (settings(scope).values() for scope in scopes)
+    ]
 
 
 def check_one_tenant(scopes: Sequence[Scope | None]) -> None:

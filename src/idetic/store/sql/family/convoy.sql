@@ -150,10 +150,10 @@ $$;
 -- object: function {name}_convoy_v1
 -- Admit items of several calls of one principal, of one anchor or of several, each at a place of its
 -- own. Anchor by anchor all or none: only what is as plain for each call as if it had come alone.
--- The items of anchor n are `p_counts[n]` of `p_items`, after those of the anchors before it.
--- `p_scopes` and `p_anchors` are what row-level security reads: one anchor is bound at a time.
--- `p_places` are the scopes that an anchor's items are written in, `p_sessions` the session of each,
--- and `p_unread` the sessions of those that nobody has compared with what was shown there.
+-- `p_calls` tells of each anchor what row-level security reads of it (`scope`, `anchor`: one is bound
+-- at a time), and how many of `p_items` are its own, after those of the anchors before it. `places`
+-- are the scopes that its items are for, `sessions` the session of each, and `unread` the sessions of
+-- items that nobody has compared with what was shown there.
 --
 -- Of an anchor whose items are simply added, one row: the position of its last, and the time. Of one
 -- with keys or claims, a row for each item. Where nothing is written, a row without a position:
@@ -161,8 +161,7 @@ $$;
 -- unjudged  a session was shown entries that the items may only repeat
 -- apart     a place is closed, or an item might be refused: each call is decided by itself (`admit`)
 CREATE OR REPLACE FUNCTION {family}_convoy_v1(p_tenant {tenant_type}, p_at timestamptz,
-    p_kind idetic.principal, p_name text, p_version integer, p_waits boolean, p_scopes text[],
-    p_anchors uuid[], p_counts integer[], p_places text[], p_sessions text[], p_unread text[],
+    p_kind idetic.principal, p_name text, p_version integer, p_waits boolean, p_calls jsonb,
     p_items jsonb)
 RETURNS TABLE (r_call integer, r_position bigint, r_at timestamptz, r_receipt uuid,
                r_decision idetic.decision, r_reason text, r_memory uuid, r_detail jsonb)
@@ -178,9 +177,12 @@ DECLARE
         SELECT x FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x);
     -- Whether an item has a key or supersedes.
     special CONSTANT boolean := p_items @? '$[*] ? (exists (@.key) || @.supersede == true)';
+    call jsonb;
     anchor uuid;
     bound text;
     places uuid[];
+    sessions uuid[];
+    unread uuid[];
     head record;
     heads {family}_memory_anchors[];
     end_hash bytea;
@@ -192,22 +194,26 @@ DECLARE
     many integer;
 BEGIN
     -- First all anchors are taken and looked at, so that the guard is asked once for all notes.
-    FOR n IN 1 .. cardinality(p_anchors) LOOP
-        anchor := p_anchors[n];
-        bound := set_config('idetic.scope', p_scopes[n], true)
+    FOR n IN 1 .. jsonb_array_length(p_calls) LOOP
+        call := p_calls -> n - 1;
+        anchor := call ->> 'anchor';
+        many := call -> 'count';
+        bound := set_config('idetic.scope', call ->> 'scope', true)
             || set_config('idetic.anchor', anchor::text, true);
         IF p_waits THEN
             bound := pg_advisory_xact_lock(hashtextextended('{family_text}' || anchor::text, 0));
         ELSIF NOT pg_try_advisory_xact_lock(hashtextextended('{family_text}' || anchor::text, 0)) THEN
             reasons[n] := 'held';
-            roots := roots || array_fill(NULL::uuid, ARRAY[p_counts[n]]);
+            roots := roots || array_fill(NULL::uuid, ARRAY[many]);
             CONTINUE;
         END IF;
-        places := p_places[n];
+        places := call ->> 'places';
+        sessions := call ->> 'sessions';
+        unread := call ->> 'unread';
         SELECT a, {root_of_a} AS root, cardinality(places) = (
                 SELECT count(*) FROM {family}_memory_scopes s
                 WHERE s.{tenant} = p_tenant AND s.anchor_id = anchor AND s.scope_id = ANY (places)
-                  AND s.session_id = (p_sessions[n]::uuid[])[array_position(places, s.scope_id)]
+                  AND s.session_id = sessions[array_position(places, s.scope_id)]
                   AND s.closed_at IS NULL)
             -- Somebody who was refused too often may be refused for less: see `spent`.
             AND NOT EXISTS (
@@ -216,7 +222,7 @@ BEGIN
                   AND l.at > p_at - interval '1 day' AND l.actor_kind = p_kind AND l.actor = p_name
                 OFFSET 2) AS plain,
             EXISTS (SELECT FROM {family}_memory_reads r WHERE r.{tenant} = p_tenant
-                    AND r.anchor_id = anchor AND r.session_id = ANY (p_unread[n]::uuid[])) AS unjudged
+                    AND r.anchor_id = anchor AND r.session_id = ANY (unread)) AS unjudged
         INTO head FROM {family}_memory_anchors a
         WHERE a.{tenant} = p_tenant AND a.anchor_id = anchor;
         IF head.plain IS NOT TRUE THEN
@@ -225,16 +231,17 @@ BEGIN
             reasons[n] := 'unjudged';
         END IF;
         heads[n] := head.a;
-        roots := roots || array_fill(head.root, ARRAY[p_counts[n]]);
+        roots := roots || array_fill(head.root, ARRAY[many]);
     END LOOP;
     -- for each guarded noun:
     -- The shared lock first, as in the trigger: what is looked up must hold until the commit.
     bound := pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
     suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, roots, p_items);
     -- end
-    FOR n IN 1 .. cardinality(p_anchors) LOOP
-        many := p_counts[n];
-        anchor := p_anchors[n];
+    FOR n IN 1 .. jsonb_array_length(p_calls) LOOP
+        call := p_calls -> n - 1;
+        anchor := call ->> 'anchor';
+        many := call -> 'count';
         root_key := roots[behind + 1];
         end_hash := heads[n].hash;
         r_call := n;
@@ -246,7 +253,7 @@ BEGIN
             WHERE s > behind AND s <= behind + many LIMIT 1;
         END IF;
         IF r_reason IS NULL THEN
-            bound := set_config('idetic.scope', p_scopes[n], true)
+            bound := set_config('idetic.scope', call ->> 'scope', true)
                 || set_config('idetic.anchor', anchor::text, true);
             IF special THEN
                 RETURN QUERY SELECT n, w.* FROM {family}_write_v1(p_tenant, anchor, r_position,

@@ -214,12 +214,11 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    SELECT array_agg(DISTINCT x.n::integer) INTO suspicious
-    FROM jsonb_array_elements(p_items) WITH ORDINALITY AS x(item, n),
-        unnest({family}_prints_v1({family}_readings_v1({family}_texts_v1(x.item ->> 'body',
-            x.item -> 'envelope', x.item -> 'provenance')), {scope_of_item})) AS p(print),
-        LATERAL (SELECT FROM {family}_{noun}_prints c
-                 WHERE c.{tenant} = p_tenant AND c.print = p.print LIMIT 1) AS hit;
+    SELECT array_agg(x.n::integer) INTO suspicious
+    FROM jsonb_array_elements(p_items) WITH ORDINALITY AS x(item, n)
+    WHERE EXISTS (SELECT FROM {family}_{noun}_prints c WHERE c.{tenant} = p_tenant
+        AND c.print = ANY ({family}_prints_v1({family}_readings_v1({family}_texts_v1(
+            x.item ->> 'body', x.item -> 'envelope', x.item -> 'provenance')), {scope_of_item})));
     RETURN suspicious;
 END
 $$;

@@ -25,5 +25,4 @@ FROM {family}_admit_v1(%(tenant)s, %(anchor_id)s, %(at)s, %(kind)s, %(name)s, %(
 SELECT w.r_call, w.r_position, w.r_at, w.r_receipt, w.r_decision, w.r_reason, w.r_memory,
        w.r_detail ->> 'supersedes', CASE WHEN w.r_decision IN ('REJECT', 'NOOP') THEN w.r_detail END
 FROM {family}_convoy_v1(%(tenant)s, %(at)s, %(kind)s, %(name)s, %(version)s, %(waits)s,
-    %(scopes)s::text[], %(anchors)s::uuid[], %(counts)s::integer[], %(places)s::text[],
-    %(sessions)s::text[], %(unread)s::text[], %(items)s) w
+    %(calls)s, %(items)s) w
