@@ -38,7 +38,7 @@ WARM = 10
 # The kinds that the aim is about.
 AIMED = ("new text", "near-duplicate")
 _SHADOW = "SELECT worlds.world_agent_rule_shadow_v1(%s, %s, %s)"
-_SUSPECTS = "SELECT worlds.world_agent_rule_suspects_v1(%s, %s, %s::jsonb)"
+_SUSPECTS = "SELECT worlds.world_agent_rule_suspects_v1(%s, ARRAY[%s::uuid], %s::jsonb)"
 _RESTATED = "SELECT worlds.world_agent_rule_restated_v1(%s, %s, %s, ARRAY[%s], now(), NULL)"
 
 

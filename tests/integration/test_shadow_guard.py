@@ -198,7 +198,7 @@ async def test_a_refusal_names_the_row_and_its_text_is_nowhere(library: Library)
 
 _BLIND = """
 CREATE OR REPLACE FUNCTION worlds.world_agent_rule_suspects_v1(
-    p_tenant uuid, p_root uuid, p_items jsonb) RETURNS integer[]
+    p_tenant uuid, p_roots uuid[], p_items jsonb) RETURNS integer[]
 LANGUAGE sql AS 'SELECT NULL::integer[]'
 """
 

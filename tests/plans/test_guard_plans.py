@@ -48,7 +48,7 @@ def test_every_look_up_of_the_guard_is_by_index(server: TestServer, template: st
             connection.execute("SET LOCAL ROLE idetic_app")
             bind(connection, scope)
             suspects = connection.execute(
-                "SELECT worlds.world_agent_rule_suspects_v1(%s, %s, %s::jsonb)",
+                "SELECT worlds.world_agent_rule_suspects_v1(%s, ARRAY[%s::uuid], %s::jsonb)",
                 (org, world, json.dumps([{"body": "An ordinary note."}, {"body": note}])),
             ).fetchone()
             found = connection.execute(

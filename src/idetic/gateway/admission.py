@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -95,59 +96,146 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionCall:
-    """One statement: an admission, or several of one principal that only add plain notes."""
+    """One statement: an admission, or several of one principal that only add plain notes.
 
-    parts: list[Admission]
+    Those come anchor by anchor, each anchor's in the order of arrival.
+    """
+
+    anchors: list[list[Admission]]
+
+    @property
+    def scope(self) -> Scope:
+        """The scope that it is sent within."""
+        return self.anchors[0][0].scope
+
+    @property
+    def parts(self) -> list[Admission]:
+        """The admissions that it answers, one after the other."""
+        return [part for own in self.anchors for part in own]
 
     @property
     def query(self) -> str:
         """The query of `gateway.sql` that it is."""
-        return "admit" if len(self.parts) == 1 else "convoy"
+        return "admit" if self.anchors[0][0].shared_by is None else "convoy"
 
     @property
     def values(self) -> Values:
         """What the statement tells the database."""
-        first = self.parts[0]
-        principal, terms = first.scope.principal, first.terms
-        return scoping.bound(first.scope) | {
+        first, parts = self.anchors[0][0], self.parts
+        common = scoping.bound(first.scope) | {
             "at": first.at,
-            "kind": principal.kind.value,
-            "name": principal.name,
-            "session": first.place.session_id,
-            "interaction": first.place.interaction_id,
+            "kind": first.scope.principal.kind.value,
+            "name": first.scope.principal.name,
             "version": first.version,
-            "careful": terms.careful,
-            "plain": first.plain and len(first.items) > 1,
-            "waits": terms.waits,
-            "items": f"[{','.join(part.encoded for part in self.parts)}]",
+            "waits": first.terms.waits,
+            "items": f"[{','.join(part.encoded for part in parts)}]",
         }
+        return common | (self._own if self.query == "admit" else self._shared)
+
+    @property
+    def _own(self) -> dict[str, Any]:
+        """What is told of an admission by itself."""
+        ((one,),) = self.anchors
+        told = {"session": one.place.session_id, "interaction": one.place.interaction_id}
+        return told | {"careful": one.terms.careful}
+
+    @property
+    def _shared(self) -> dict[str, Any]:
+        """What is told of each anchor: its scope, how many items, and the places they are for."""
+        entered = scoping.entered([own[0].scope for own in self.anchors])
+        told = zip(entered, self.anchors, strict=True)
+        return {"calls": plain_json([one | _told(own) for one, own in told])}
 
     def answers(self, rows: Rows) -> list[list[Receipt] | Exception]:
         """What each admission of the call gets: its receipts, or why it has to come again."""
-        if rows[0][0] is None:
-            return [AskedAgain(rows[0][4]) for _ in self.parts]
-        own = iter(rows)
+        if self.query == "admit":
+            return [_answer(part, rows) for part in self.parts]
+        found: dict[int, Rows] = {}
+        for number, *row in rows:
+            found.setdefault(number, []).append(tuple(row))
         return [
-            [_admitted(next(own), *one) for one in zip(part.items, part.ids, strict=True)]
-            for part in self.parts
+            answer
+            for number, own in enumerate(self.anchors, start=1)
+            for answer in _answers(own, found[number])
         ]
 
 
-def calls_of(admissions: Iterable[Admission]) -> list[AdmissionCall]:
-    """The statements that admissions of one anchor need, in their order.
+def _answers(parts: Sequence[Admission], rows: Rows) -> list[list[Receipt] | Exception]:
+    """What the admissions of one anchor get of its rows; of what is simply added there is one."""
+    position, at = rows[0][:2]
+    if position is None:
+        # Which of them the session is, whose entries were shown, each finds out by itself.
+        reason = APART if len(parts) > 1 and rows[0][4] == UNJUDGED else rows[0][4]
+        return [AskedAgain(reason) for _ in parts]
+    count = sum(len(part.items) for part in parts)
+    if len(rows) < count:
+        added = (None,) * (len(rows[0]) - 2)
+        rows = [(position - count + n, at, *added) for n in range(1, count + 1)]
+    own = iter(rows)
+    return [_answer(part, list(islice(own, len(part.items)))) for part in parts]
 
-    Only neighbours share one: whoever came between is admitted between.
+
+def _answer(part: Admission, rows: Rows) -> list[Receipt] | Exception:
+    """What an admission gets of its own rows."""
+    if rows[0][0] is None:
+        return AskedAgain(rows[0][4])
+    return [_admitted(*one) for one in zip(rows, part.items, part.ids, strict=True)]
+
+
+def _told(parts: Sequence[Admission]) -> dict[str, Any]:
+    """What a convoy tells of one anchor: how many items there are, and the places they are for."""
+    places: dict[UUID, UUID] = {}
+    for part in parts:
+        session, interaction = part.place.session_id, part.place.interaction_id
+        if session is not None:
+            places[session] = session
+            places |= {} if interaction is None else {interaction: session}
+    return {
+        "count": sum(len(part.items) for part in parts),
+        "places": _uuids(places),
+        "sessions": _uuids(places.values()),
+        "unread": _uuids(_unread(parts)),
+    }
+
+
+def _unread(parts: Iterable[Admission]) -> set[UUID]:
+    """The sessions of observations that were not compared with what was shown there."""
+    return {
+        part.place.session_id
+        for part in parts
+        if part.place.session_id is not None
+        and part.items[0].cell.transition == "observed"
+        and not part.items[0].judged
+    }
+
+
+def _uuids(values: Iterable[UUID]) -> str:
+    """Some ids as PostgreSQL reads an array: each anchor has as many as it has."""
+    return f"{{{','.join(map(str, values))}}}"
+
+
+def calls_of(admissions: Iterable[Admission]) -> list[AdmissionCall]:
+    """The statements that admissions of one tenant need: each anchor's in their order.
+
+    Only neighbours share one: whoever came between is admitted between. What each anchor begins
+    with may share one with what others begin with.
     """
-    calls: list[AdmissionCall] = []
-    before: tuple[Any, ...] | None = None
+    anchors: dict[UUID, list[list[Admission]]] = {}
     for one in admissions:
-        shared = one.shared_by
-        if shared is not None and shared == before:
-            calls[-1].parts.append(one)
+        runs = anchors.setdefault(scoping.anchor_of(one.scope), [])
+        if runs and one.shared_by is not None and one.shared_by == runs[-1][0].shared_by:
+            runs[-1].append(one)
         else:
-            calls.append(AdmissionCall([one]))
-        before = shared
-    return calls
+            runs.append([one])
+    together: dict[tuple[Any, ...], list[list[Admission]]] = {}
+    alone: list[AdmissionCall] = []
+    # In one order: two processes that write to the same anchors do not hold each other up.
+    for key in sorted(anchors):
+        first, *others = anchors[key]
+        shared = first[0].shared_by
+        together.setdefault((key,) if shared is None else shared, []).append(first)
+        alone += [AdmissionCall([run]) for run in others]
+    return [*map(AdmissionCall, together.values()), *alone]
 
 
 def _admitted(row: tuple[Any, ...], item: WriteItem, ids: tuple[str, str]) -> Receipt:

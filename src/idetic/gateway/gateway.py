@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import UUID
 
 from anyio import to_thread
 
@@ -23,6 +22,7 @@ from idetic.errors import (
 from idetic.gates.crossing import check_amount, cross
 from idetic.gates.gate import Gates
 from idetic.gateway.admission import (
+    APART,
     UNJUDGED,
     Admission,
     AdmissionCall,
@@ -220,50 +220,49 @@ class Gateway:
 
     async def _travel(self, crowd: Sequence[Admission]) -> list[list[Receipt] | Exception]:
         """Send admissions of one tenant in one round trip and one transaction."""
-        anchors: dict[UUID, list[Admission]] = {}
-        for one in crowd:
-            anchors.setdefault(scoping.anchor_of(one.scope), []).append(one)
-        # In one order: two processes that write to the same anchors do not hold each other up.
-        trips = [calls_of(anchors[key]) for key in sorted(anchors)]
-        found = await self.database.run_together([self._sent(calls) for calls in trips])
+        calls = calls_of(crowd)
+        found = await self.database.run_together([(one.scope, [self._sent(one)]) for one in calls])
         answered = {
             id(part): answer
-            for calls, results in zip(trips, found, strict=True)
-            for call, rows in zip(calls, results, strict=True)
+            for call, (rows,) in zip(calls, found, strict=True)
             for part, answer in zip(call.parts, call.answers(rows), strict=True)
         }
         return [answered[id(one)] for one in crowd]
 
-    def _sent(self, calls: Sequence[AdmissionCall]) -> tuple[Scope, list[BoundStatement]]:
-        """The statements of one anchor's calls, and the scope that they run within."""
-        scope = calls[0].parts[0].scope
-        return scope, [
-            BoundStatement(self._statement(scope, call.query), call.values) for call in calls
-        ]
+    def _sent(self, call: AdmissionCall) -> BoundStatement:
+        """The statement that a call is."""
+        return BoundStatement(self._statement(call.scope, call.query), call.values)
 
     async def _admit_chunks(
         self, scope: Scope, place: Place, items: Sequence[WriteItem], terms: Terms
     ) -> list[Receipt]:
         """Many items in one transaction, a thousand to a statement."""
-        statement = self._statement(scope, "admit")
         receipts: list[Receipt] = []
 
-        def call(first: int) -> AdmissionCall:
-            chunk = items[first : first + CHUNK]
-            return AdmissionCall([self._admission(scope, place, chunk, terms)])
+        def made(first: int) -> Admission:
+            return self._admission(scope, place, items[first : first + CHUNK], terms)
 
         async with self.database.transaction(scope) as run:
-            sent = await to_thread.run_sync(call, 0)
-            task = asyncio.ensure_future(run(statement, sent.values))
+
+            async def admitted(one: Admission) -> list[Receipt]:
+                """The receipts of a chunk; by itself if it cannot go in with one statement."""
+                call = AdmissionCall([[one]])
+                sent = self._sent(call)
+                (answer,) = call.answers(await run(sent.statement, sent.values))
+                if isinstance(answer, AskedAgain) and answer.reason == APART:
+                    return await admitted(replace(one, terms=one.terms.after(APART)))
+                return _own([answer])
+
+            task = asyncio.ensure_future(admitted(await to_thread.run_sync(made, 0)))
             try:
                 for first in range(CHUNK, len(items), CHUNK):
                     # While the server writes one chunk, the next is encoded.
-                    following = await to_thread.run_sync(call, first)
-                    receipts += _own(sent.answers(await task))
-                    sent, task = following, asyncio.ensure_future(run(statement, following.values))
+                    following = await to_thread.run_sync(made, first)
+                    receipts += await task
+                    task = asyncio.ensure_future(admitted(following))
             finally:
                 await asyncio.wait([task])
-            return receipts + _own(sent.answers(task.result()))
+            return receipts + task.result()
 
     async def admit_each(
         self, scope: Scope, place: Place, seen: Sequence[Observation], *, write: bool

@@ -241,6 +241,7 @@ def _noun_names(family: Family, canonical: Canonical) -> Names:
         "scope_of_new": f"NEW.{narrowed}::text" if narrowed else "''",
         "scope_of_c": f"c.{narrowed}::text" if narrowed else "''",
         "scope_of_p": "p_root::text" if narrowed else "''",
+        "scope_of_item": "p_roots[least(x.n, cardinality(p_roots))]::text" if narrowed else "''",
     }
     # A name without a text is a condition that the files ask for.
     return names | {"contradictions": ""} if canonical.contradictions else names

@@ -90,6 +90,21 @@ def entering(
     return (BoundStatement(_setting(tuple(named)), named),)
 
 
+def entered(scopes: Sequence[Scope]) -> list[dict[str, str]]:
+    """Anchors of one tenant for a function that enters one after the other by itself."""
+    check_one_tenant(scopes)
+    return [
+        {"scope": scope_setting, "anchor": anchor}
+        for scope_setting, anchor in (settings(scope).values() for scope in scopes)
+    ]
+
+
+def check_one_tenant(scopes: Sequence[Scope | None]) -> None:
+    """Refuse what would mix tenants in one transaction."""
+    if len({scope and (scope.agent, scope.tenant) for scope in scopes}) > 1:
+        raise ValueError("No transaction is two tenants'.")
+
+
 _CITUS = statement("SELECT idetic.enter_v1(%(names)s::text[], %(settings)s::text[])")
 
 

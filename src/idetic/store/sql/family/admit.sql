@@ -124,9 +124,8 @@ $$;
 -- it (a replay, a NOOP, a refusal), the row, its references, its link in the ledger.
 --
 -- Written for few statements and few expressions: PL/pgSQL prepares each of them anew in every
--- transaction, and that, not the writing, was most of the cost. When the caller says that the
--- items are plain (nothing has to be asked of one that is not asked of all) they go in with one
--- statement, if `write` finds that they can; the loop below does the same, row by row.
+-- transaction, and that, not the writing, was most of the cost. Items of which nothing has to be
+-- asked alone come as a convoy, and go in with one statement; here they go row by row.
 -- For an item that is simply added only position and time come back; the rest is as asked.
 --
 -- Where nothing is written because the call has to come again, one row without a position says why:
@@ -134,7 +133,7 @@ $$;
 -- unjudged  the session was shown entries that the items may only repeat
 CREATE OR REPLACE FUNCTION {family}_admit_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_at timestamptz, p_kind idetic.principal, p_name text, p_session uuid, p_interaction uuid,
-    p_version integer, p_careful boolean, p_plain boolean, p_waits boolean, p_items jsonb)
+    p_version integer, p_careful boolean, p_waits boolean, p_items jsonb)
 RETURNS TABLE (r_position bigint, r_at timestamptz, r_receipt uuid, r_decision idetic.decision,
                r_reason text, r_memory uuid, r_detail jsonb)
 -- if plain:
@@ -201,19 +200,12 @@ BEGIN
     -- for each guarded noun:
     -- The shared lock first, as in the trigger: what is looked up must hold until the commit.
     PERFORM pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
-    suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, root_key, p_items);
+    suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, ARRAY[root_key], p_items);
     -- end
     -- Nearly always there is nothing: asked by itself, that took 24 us of a write's 600.
     IF refused THEN
         SELECT array_agg(s.id) INTO spent
         FROM {family}_spent_v1(p_tenant, p_anchor, p_at, p_kind, p_name, p_session) s(id);
-    END IF;
-    IF p_plain AND suspects = '{}' AND spent IS NULL THEN
-        RETURN QUERY SELECT * FROM {family}_write_v1(p_tenant, p_anchor, r_position, head_hash,
-            r_at, root_key, p_kind, p_name, p_version, p_items);
-        IF FOUND THEN
-            RETURN;
-        END IF;
     END IF;
     FOR item IN
         SELECT x.*, row_number() OVER () = ANY (suspects) OR spent IS NOT NULL AS suspect,

@@ -10,15 +10,16 @@
 -- To start a statement costs ten times what a row does, however few rows there are: hence this.
 CREATE OR REPLACE FUNCTION {family}_write_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_position bigint, p_hash bytea, p_at timestamptz, p_root uuid, p_kind idetic.principal,
-    p_name text, p_version integer, p_items jsonb)
+    p_name text, p_version integer, p_items idetic.item[])
 RETURNS TABLE (r_position bigint, r_at timestamptz, r_receipt uuid, r_decision idetic.decision,
                r_reason text, r_memory uuid, r_detail jsonb)
+LANGUAGE plpgsql
 -- if plain:
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+SET plan_cache_mode = force_generic_plan
+-- For the look-up of claims: see the index on them.
+SET enable_sort = off
 -- end
--- if citus:
-LANGUAGE plpgsql AS $$
--- end
+AS $$
 #variable_conflict use_column
 BEGIN
     -- if citus:
@@ -26,27 +27,22 @@ BEGIN
     RETURN;
     -- end
     -- if plain:
-    IF p_items @? '$[*] ? (exists (@.key) || @.supersede == true)' THEN
-        PERFORM FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x
-        HAVING count(x.key) > count(DISTINCT x.key)
-            OR bool_or(x.supersede AND x.claim IS NULL)
-            OR count(*) FILTER (WHERE x.supersede) > count(DISTINCT (x.tier, x.typology,
-                x.claim ->> 'subject', x.claim ->> 'attribute')) FILTER (WHERE x.supersede);
-        IF FOUND THEN
-            RETURN;
-        END IF;
-        PERFORM FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x
-        JOIN {family}_memory_receipts r ON r.{tenant} = p_tenant AND r.anchor_id = p_anchor
-            AND r.idempotency_key = x.key;
-        IF FOUND THEN
-            RETURN;
-        END IF;
+    PERFORM FROM unnest(p_items) x
+    HAVING count(x.key) > count(DISTINCT x.key)
+        OR bool_or(x.supersede AND x.claim IS NULL)
+        OR count(*) FILTER (WHERE x.supersede) > count(DISTINCT (x.tier, x.typology,
+            x.claim ->> 'subject', x.claim ->> 'attribute')) FILTER (WHERE x.supersede)
+        OR EXISTS (SELECT FROM {family}_memory_receipts r
+                   WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor
+                     AND r.idempotency_key = ANY (array_agg(x.key)));
+    IF FOUND THEN
+        RETURN;
     END IF;
     RETURN QUERY
     WITH item AS MATERIALIZED (
-        SELECT x.*, row_number() OVER () AS n,
+        SELECT x.*, x.ordinality AS n,
             CASE WHEN x.key IS NOT NULL THEN gen_random_uuid() END AS key_salt
-        FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x
+        FROM unnest(p_items) WITH ORDINALITY x
     ), decided AS MATERIALIZED (
         -- What stands now under the claim of an item that supersedes: said again, it is a NOOP.
         SELECT item.*, old.memory_id AS old_id, coalesce(old.same, false) AS same,
@@ -55,15 +51,16 @@ BEGIN
         FROM item LEFT JOIN LATERAL (
             SELECT m.memory_id,
                 m.claim_value IS NOT DISTINCT FROM item.claim ->> 'value' AS same
-            -- By its claim first: an order with a limit would be served by the newest entries.
-            FROM (SELECT c.memory_id, c.claim_value FROM {family}_memory c
+            -- By its claim first: an order with a limit would be served by the newest entries, and
+            -- an index on all that is current by reading the anchor for every item.
+            FROM (SELECT c.memory_id, c.claim_value, c.tier, c.typology FROM {family}_memory c
                   WHERE item.supersede AND c.{tenant} = p_tenant AND c.anchor_id = p_anchor
                     AND c.claim_subject = item.claim ->> 'subject'
                     AND c.claim_attribute = item.claim ->> 'attribute'
-                    AND c.tier = item.tier AND c.typology = item.typology
                     AND c.archived_at IS NULL AND c.superseded_at IS NULL
                     AND c.invalidated_at IS NULL AND c.deleted_at IS NULL AND NOT c.candidate
-                  OFFSET 0) m
+                  ORDER BY c.typology OFFSET 0) m
+            WHERE m.tier = item.tier AND m.typology = item.typology
             ORDER BY m.memory_id DESC LIMIT 1
         ) AS old ON true
     ), link AS MATERIALIZED (
@@ -123,6 +120,8 @@ BEGIN
         UPDATE {family}_memory m SET superseded_at = p_at, superseded_by = d.memory
         FROM decided d
         WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = d.old_id
+          -- Said twice, so that they are found by their ids and not among all of the anchor's.
+          AND m.memory_id = ANY (ARRAY(SELECT o.old_id FROM decided o WHERE NOT o.same))
           AND NOT d.same
     ), keyed AS (
         INSERT INTO {family}_memory_receipts ({tenant}, anchor_id, idempotency_key,
@@ -149,15 +148,23 @@ END
 $$;
 
 -- object: function {name}_convoy_v1
--- Admit items of several calls of one principal, each at a place of its own, all or none of them.
--- Only what is as plain for each as if it had come alone: where a place is closed, a session was
--- shown entries, or an item might be refused, one row without a position says `apart`, and each
--- call is decided by itself (`admit`). `held`: as there.
-CREATE OR REPLACE FUNCTION {family}_convoy_v1(p_tenant {tenant_type}, p_anchor uuid,
-    p_at timestamptz, p_kind idetic.principal, p_name text, p_version integer, p_waits boolean,
+-- Admit items of several calls of one principal, of one anchor or of several, each at a place of its
+-- own. Anchor by anchor all or none: only what is as plain for each call as if it had come alone.
+-- `p_calls` tells of each anchor what row-level security reads of it (`scope`, `anchor`: one is bound
+-- at a time), and how many of `p_items` are its own, after those of the anchors before it. `places`
+-- are the scopes that its items are for, `sessions` the session of each, and `unread` the sessions of
+-- items that nobody has compared with what was shown there.
+--
+-- Of an anchor whose items are simply added, one row: the position of its last, and the time. Of one
+-- with keys or claims, a row for each item. Where nothing is written, a row without a position:
+-- held      somebody holds the anchor
+-- unjudged  a session was shown entries that the items may only repeat
+-- apart     a place is closed, or an item might be refused: each call is decided by itself (`admit`)
+CREATE OR REPLACE FUNCTION {family}_convoy_v1(p_tenant {tenant_type}, p_at timestamptz,
+    p_kind idetic.principal, p_name text, p_version integer, p_waits boolean, p_calls jsonb,
     p_items jsonb)
-RETURNS TABLE (r_position bigint, r_at timestamptz, r_receipt uuid, r_decision idetic.decision,
-               r_reason text, r_memory uuid, r_detail jsonb)
+RETURNS TABLE (r_call integer, r_position bigint, r_at timestamptz, r_receipt uuid,
+               r_decision idetic.decision, r_reason text, r_memory uuid, r_detail jsonb)
 -- if plain:
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 -- end
@@ -166,52 +173,147 @@ LANGUAGE plpgsql AS $$
 -- end
 #variable_conflict use_column
 DECLARE
+    items CONSTANT idetic.item[] := ARRAY(
+        SELECT x FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x);
+    -- Whether an item has a key or supersedes.
+    special CONSTANT boolean := p_items @? '$[*] ? (exists (@.key) || @.supersede == true)';
+    call jsonb;
+    anchor uuid;
+    bound text;
+    places uuid[];
+    sessions uuid[];
+    unread uuid[];
     head record;
+    heads {family}_memory_anchors[];
+    end_hash bytea;
+    root_key uuid;
+    roots uuid[] := '{}';
+    reasons text[];
     suspects integer[] := '{}';
+    behind integer := 0;
+    many integer;
 BEGIN
-    IF p_waits THEN
-        PERFORM pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
-    ELSIF NOT pg_try_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0)) THEN
-        r_reason := 'held';
-        RETURN NEXT;
-        RETURN;
-    END IF;
-    SELECT a.position, a.hash, greatest(a.at, p_at) AS at, {root_of_a} AS root INTO head
-    FROM {family}_memory_anchors a
-    WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor
-      -- Somebody who was refused too often may be refused for less: see `spent`.
-      AND NOT EXISTS (
-        SELECT FROM {family}_memory_ledger l WHERE l.{tenant} = p_tenant AND l.anchor_id = p_anchor
-          AND l.transition = 'refused' AND l.at > p_at - interval '1 day'
-          AND l.actor_kind = p_kind AND l.actor = p_name
-        GROUP BY l.detail ->> 'id', l.detail ->> 'session' HAVING count(*) >= 3)
-      AND NOT EXISTS (
-        SELECT FROM (SELECT DISTINCT (i.value #>> '{detail,session}')::uuid AS session_id,
-                            (i.value #>> '{detail,interaction}')::uuid AS interaction_id,
-                            i.value -> 'judged' IS NOT NULL AS judged
-                     FROM jsonb_array_elements(p_items) AS i) AS place
-        WHERE place.session_id IS NOT NULL AND (
-            NOT place.judged AND EXISTS (SELECT FROM {family}_memory_reads r
-                    WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor
-                      AND r.session_id = place.session_id)
-            OR (SELECT count(*) FROM {family}_memory_scopes s WHERE s.{tenant} = p_tenant
-                AND s.anchor_id = p_anchor AND s.session_id = place.session_id
-                AND s.scope_id IN (place.session_id, place.interaction_id)
-                AND s.closed_at IS NULL) <> num_nonnulls(place.session_id, place.interaction_id)));
-    IF FOUND THEN
-        -- for each guarded noun:
-        PERFORM pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
-        suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, head.root, p_items);
-        -- end
-        IF suspects = '{}' THEN
-            RETURN QUERY SELECT * FROM {family}_write_v1(p_tenant, p_anchor, head.position,
-                head.hash, head.at, head.root, p_kind, p_name, p_version, p_items);
-            IF FOUND THEN
-                RETURN;
+    -- First all anchors are taken and looked at, so that the guard is asked once for all notes.
+    FOR n IN 1 .. jsonb_array_length(p_calls) LOOP
+        call := p_calls -> n - 1;
+        anchor := call ->> 'anchor';
+        many := call -> 'count';
+        bound := set_config('idetic.scope', call ->> 'scope', true)
+            || set_config('idetic.anchor', anchor::text, true);
+        IF p_waits THEN
+            bound := pg_advisory_xact_lock(hashtextextended('{family_text}' || anchor::text, 0));
+        ELSIF NOT pg_try_advisory_xact_lock(hashtextextended('{family_text}' || anchor::text, 0)) THEN
+            reasons[n] := 'held';
+            roots := roots || array_fill(NULL::uuid, ARRAY[many]);
+            CONTINUE;
+        END IF;
+        places := call ->> 'places';
+        sessions := call ->> 'sessions';
+        unread := call ->> 'unread';
+        SELECT a, {root_of_a} AS root, cardinality(places) = (
+                SELECT count(*) FROM {family}_memory_scopes s
+                WHERE s.{tenant} = p_tenant AND s.anchor_id = anchor AND s.scope_id = ANY (places)
+                  AND s.session_id = sessions[array_position(places, s.scope_id)]
+                  AND s.closed_at IS NULL)
+            -- Somebody who was refused too often may be refused for less: see `spent`.
+            AND NOT EXISTS (
+                SELECT FROM {family}_memory_ledger l WHERE l.{tenant} = p_tenant
+                  AND l.anchor_id = anchor AND l.transition = 'refused'
+                  AND l.at > p_at - interval '1 day' AND l.actor_kind = p_kind AND l.actor = p_name
+                OFFSET 2) AS plain,
+            EXISTS (SELECT FROM {family}_memory_reads r WHERE r.{tenant} = p_tenant
+                    AND r.anchor_id = anchor AND r.session_id = ANY (unread)) AS unjudged
+        INTO head FROM {family}_memory_anchors a
+        WHERE a.{tenant} = p_tenant AND a.anchor_id = anchor;
+        IF head.plain IS NOT TRUE THEN
+            reasons[n] := 'apart';
+        ELSIF head.unjudged THEN
+            reasons[n] := 'unjudged';
+        END IF;
+        heads[n] := head.a;
+        roots := roots || array_fill(head.root, ARRAY[many]);
+    END LOOP;
+    -- for each guarded noun:
+    -- The shared lock first, as in the trigger: what is looked up must hold until the commit.
+    bound := pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
+    suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, roots, p_items);
+    -- end
+    FOR n IN 1 .. jsonb_array_length(p_calls) LOOP
+        call := p_calls -> n - 1;
+        anchor := call ->> 'anchor';
+        many := call -> 'count';
+        root_key := roots[behind + 1];
+        end_hash := heads[n].hash;
+        r_call := n;
+        r_position := heads[n].position;
+        r_at := greatest(heads[n].at, p_at);
+        r_reason := reasons[n];
+        IF suspects <> '{}' AND r_reason IS NULL THEN
+            SELECT 'apart' INTO r_reason FROM unnest(suspects) s
+            WHERE s > behind AND s <= behind + many LIMIT 1;
+        END IF;
+        IF r_reason IS NULL THEN
+            bound := set_config('idetic.scope', call ->> 'scope', true)
+                || set_config('idetic.anchor', anchor::text, true);
+            IF special THEN
+                RETURN QUERY SELECT n, w.* FROM {family}_write_v1(p_tenant, anchor, r_position,
+                    end_hash, r_at, root_key, p_kind, p_name, p_version,
+                    items[behind + 1 : behind + many]) w;
+                IF NOT FOUND THEN
+                    r_reason := 'apart';
+                END IF;
+            ELSE
+                WITH item AS MATERIALIZED (
+                    SELECT x.*, idetic.chain_v1(end_hash, idetic.link_content_v1(
+                        r_position + x.ordinality, x.receipt, r_at, x.transition, 'ADD', x.memory,
+                        p_kind, p_name, 'new', NULL, 'current', x.detail))
+                        OVER (ORDER BY x.ordinality) AS link_hash
+                    FROM unnest(items[behind + 1 : behind + many]) WITH ORDINALITY x
+                ), entry AS (
+                    INSERT INTO {family}_memory ({tenant}, anchor_id, memory_id,
+                        -- if root:
+                        {root_id},
+                        -- end
+                        tier, typology, session_id, interaction_id, body_text, envelope,
+                        claim_subject, claim_attribute, claim_value, lexemes, provenance, origin,
+                        trust, valid_at, invalid_at, candidate, spec_version, content_hash,
+                        digest_salt, created_at, created_by)
+                    SELECT p_tenant, anchor, item.memory,
+                        -- if root:
+                        root_key,
+                        -- end
+                        item.tier, item.typology, (item.detail ->> 'session')::uuid,
+                        (item.detail ->> 'interaction')::uuid, item.body, item.envelope,
+                        item.claim ->> 'subject', item.claim ->> 'attribute',
+                        item.claim ->> 'value', to_tsvector('pg_catalog.english',
+                            concat_ws(': ', item.envelope ->> 'speaker', item.body)),
+                        item.provenance, item.origin, item.trust, coalesce(item.valid_at, r_at),
+                        item.invalid_at, coalesce(item.candidate, false), p_version,
+                        decode(item.hash, 'hex'), decode(item.salt, 'hex'), r_at,
+                        p_kind || ':' || p_name
+                    FROM item
+                ), linked AS (
+                    INSERT INTO {family}_memory_ledger ({tenant}, anchor_id, position, receipt_id,
+                        at, transition, decision, memory_id, actor_kind, actor, reason, state_from,
+                        state_to, detail, prev_hash, hash)
+                    SELECT p_tenant, anchor, r_position + item.ordinality, item.receipt, r_at,
+                        item.transition, 'ADD', item.memory, p_kind, p_name, 'new', NULL, 'current',
+                        item.detail, lag(item.link_hash, 1, end_hash)
+                            OVER (ORDER BY item.ordinality), item.link_hash
+                    FROM item
+                )
+                UPDATE {family}_memory_anchors a SET position = r_position + many, at = r_at,
+                    hash = (SELECT item.link_hash FROM item WHERE item.ordinality = many)
+                WHERE a.{tenant} = p_tenant AND a.anchor_id = anchor;
+                r_position := r_position + many;
+                RETURN NEXT;
             END IF;
         END IF;
-    END IF;
-    r_reason := 'apart';
-    RETURN NEXT;
+        IF r_reason IS NOT NULL THEN
+            r_position := NULL;
+            RETURN NEXT;
+        END IF;
+        behind := behind + many;
+    END LOOP;
 END
 $$;

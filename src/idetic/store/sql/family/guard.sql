@@ -191,9 +191,9 @@ ON CONFLICT DO NOTHING;
 
 -- object: function {name}_{noun}_suspects_v1
 -- as: guard
--- Which notes of a call (by number) share a run of letters with some canonical row and so deserve
--- a closer look. By key, and in one statement for all of them.
-CREATE OR REPLACE FUNCTION {family}_{noun}_suspects_v1(p_tenant {tenant_type}, p_root uuid,
+-- Which notes (by number) share a run of letters with some canonical row and so deserve a closer
+-- look. By key, and in one statement for all of them: each within its own root, or all within one.
+CREATE OR REPLACE FUNCTION {family}_{noun}_suspects_v1(p_tenant {tenant_type}, p_roots uuid[],
     p_items jsonb) RETURNS integer[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -214,12 +214,11 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    SELECT array_agg(DISTINCT x.n::integer) INTO suspicious
-    FROM jsonb_array_elements(p_items) WITH ORDINALITY AS x(item, n),
-        unnest({family}_prints_v1({family}_readings_v1({family}_texts_v1(x.item ->> 'body',
-            x.item -> 'envelope', x.item -> 'provenance')), {scope_of_p})) AS p(print),
-        LATERAL (SELECT FROM {family}_{noun}_prints c
-                 WHERE c.{tenant} = p_tenant AND c.print = p.print LIMIT 1) AS hit;
+    SELECT array_agg(x.n::integer) INTO suspicious
+    FROM jsonb_array_elements(p_items) WITH ORDINALITY AS x(item, n)
+    WHERE EXISTS (SELECT FROM {family}_{noun}_prints c WHERE c.{tenant} = p_tenant
+        AND c.print = ANY ({family}_prints_v1({family}_readings_v1({family}_texts_v1(
+            x.item ->> 'body', x.item -> 'envelope', x.item -> 'provenance')), {scope_of_item})));
     RETURN suspicious;
 END
 $$;

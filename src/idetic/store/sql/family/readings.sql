@@ -51,13 +51,10 @@ BEGIN
     IF coalesce(p_envelope, '{}') = '{}' AND coalesce(p_provenance, '{}') = '{}' THEN
         RETURN ARRAY[p_body];
     END IF;
-    SELECT array_agg(t.said #>> '{}') INTO found FROM (
-        SELECT jsonb_path_query(p_envelope -> 'claim', 'strict $.** ? (@.type() == "string")')
-        UNION ALL
-        SELECT jsonb_path_query(p_envelope - 'claim', 'strict $.** ? (@.type() == "string")')
-        UNION ALL
-        SELECT jsonb_path_query(p_provenance, 'strict $.** ? (@.type() == "string")')) AS t(said);
-    IF found IS NULL THEN
+    found := ARRAY(SELECT jsonb_array_elements_text(jsonb_path_query_array(jsonb_build_array(
+        p_envelope -> 'claim', p_envelope - 'claim', p_provenance),
+        'strict $.** ? (@.type() == "string")')));
+    IF found = '{}' THEN
         RETURN ARRAY[p_body];
     END IF;
     RETURN p_body || found || array_to_string(p_body || found, ' ');
@@ -65,14 +62,21 @@ END
 $$;
 
 -- object: function {name}_readings_v1
--- Some texts in their bare words, in their order.
+-- Some texts in their bare words, in their order. If the last is the others together, as `texts`
+-- makes it, and nothing in it can reach over a space, its words are theirs.
 CREATE OR REPLACE FUNCTION {family}_readings_v1(p_texts text[]) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
+    many CONSTANT integer := cardinality(p_texts);
     one text;
     found text[] := '{}';
 BEGIN
     FOREACH one IN ARRAY p_texts LOOP
+        IF many > 1 AND cardinality(found) = many - 1 AND octet_length(one) = char_length(one)
+            AND translate(one, '*~`|^\<', '') = one
+            AND one = array_to_string(p_texts[: many - 1], ' ') THEN
+            RETURN found || array_to_string(array_remove(found, ''), ' ');
+        END IF;
         found := found || {family}_spelled_v1(one);
     END LOOP;
     RETURN found;

@@ -88,9 +88,11 @@ CREATE INDEX {name}_current_idx ON {family}_memory ({tenant}, anchor_id, tier, t
       AND deleted_at IS NULL;
 
 -- object: index {name}_memory_claim
--- Conflict resolution asks for the current entry of a claim key (subject, attribute).
+-- Conflict resolution asks for the current entry of a claim key (subject, attribute). The typology
+-- at its end is an order that no other index has: whoever asks for it gets this index, however
+-- little the planner knows of a table that nobody has analysed yet.
 CREATE INDEX {name}_claim_idx ON {family}_memory
-    ({tenant}, anchor_id, claim_subject, claim_attribute)
+    ({tenant}, anchor_id, claim_subject, claim_attribute, typology)
     WHERE claim_subject IS NOT NULL AND superseded_at IS NULL;
 
 -- if log:
@@ -359,10 +361,11 @@ CREATE INDEX {name}_tombstones_idx ON {family}_memory ({tenant}, anchor_id, typo
 
 -- object: index {name}_memory_alike
 -- Persistent notes by their trigrams, for the look-up below. Transient ones are not in it: they
--- are many, short-lived, and compared in memory when their scope closes.
+-- are many, short-lived, and compared in memory when their scope closes. Nor are those that were
+-- replaced: to put a row into it once more took longer than to write its successor.
 CREATE INDEX {name}_alike_idx ON {family}_memory
     USING gist ({tenant}, anchor_id, body_text {trgm}.gist_trgm_ops (siglen = 256))
-    WHERE tier = 'persistent';
+    WHERE tier = 'persistent' AND superseded_at IS NULL;
 
 -- if corroborations:
 -- object: table {name}_memory_corroborations

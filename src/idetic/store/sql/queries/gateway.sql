@@ -18,11 +18,11 @@ FROM {family}_scope_v1(%(tenant)s, %(anchor_id)s, %(call)s) w
 SELECT w.r_position, w.r_at, w.r_receipt, w.r_decision, w.r_reason, w.r_memory,
        w.r_detail ->> 'supersedes', CASE WHEN w.r_decision IN ('REJECT', 'NOOP') THEN w.r_detail END
 FROM {family}_admit_v1(%(tenant)s, %(anchor_id)s, %(at)s, %(kind)s, %(name)s, %(session)s,
-    %(interaction)s, %(version)s, %(careful)s, %(plain)s, %(waits)s, %(items)s) w
+    %(interaction)s, %(version)s, %(careful)s, %(waits)s, %(items)s) w
 
 -- query: convoy
--- Admit plain items of several calls, each at its own place.
-SELECT w.r_position, w.r_at, w.r_receipt, w.r_decision, w.r_reason, w.r_memory,
+-- Admit plain items of several calls, of one anchor or of several, each at its own place.
+SELECT w.r_call, w.r_position, w.r_at, w.r_receipt, w.r_decision, w.r_reason, w.r_memory,
        w.r_detail ->> 'supersedes', CASE WHEN w.r_decision IN ('REJECT', 'NOOP') THEN w.r_detail END
-FROM {family}_convoy_v1(%(tenant)s, %(anchor_id)s, %(at)s, %(kind)s, %(name)s, %(version)s,
-    %(waits)s, %(items)s) w
+FROM {family}_convoy_v1(%(tenant)s, %(at)s, %(kind)s, %(name)s, %(version)s, %(waits)s,
+    %(calls)s, %(items)s) w
