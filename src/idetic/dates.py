@@ -34,6 +34,13 @@ Found = re.Match[str]
 Span = tuple[datetime, datetime]
 
 
+_ASKS_WHEN = re.compile(
+    r"\b(?:when (?:did|do|does|is|was|were|will|has|have|had|are)|since when|how long ago|"
+    r"(?:what|which) (?:date|day|week|month|year|time))\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class DateWindow:
     """The time that a date names; `sure` is how far the wording can be trusted."""
@@ -42,6 +49,11 @@ class DateWindow:
     until: datetime
     words: str
     sure: float = 1.0
+
+
+def asks_when(said: str) -> bool:
+    """Whether a question asks for a time."""
+    return _ASKS_WHEN.search(said) is not None
 
 
 def date_windows(said: str, now: datetime) -> tuple[DateWindow, ...]:

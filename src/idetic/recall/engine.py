@@ -9,7 +9,7 @@ from uuid import UUID
 
 from anyio import to_thread
 
-from idetic.dates import date_windows
+from idetic.dates import asks_when, date_windows
 from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError
 from idetic.ids import Clock
@@ -73,7 +73,7 @@ class RecallEngine:
         now = self.clock.now()
         windows = date_windows(text, filters.as_of or now)
         weights = {s: float(w) for s, w in self.spec.retrieval.signals.items() if w}
-        if not windows:
+        if not (windows or asks_when(text)):
             weights.pop(Signal.TIME, None)
         vector, failed = None, None
         if weights.get(Signal.SEMANTIC):

@@ -16,7 +16,7 @@ from idetic.store.recall_grounds import HitGrounds, SignalScore
 
 # By bands that share a rank: microseconds of age must not weigh as much as relevance.
 _BANDED = (Signal.DECAY, Signal.STATEMENT, Signal.VOICE, Signal.SPEAKER, Signal.TIME)
-_BANDS = 10
+_BANDS = 3
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Candidates:
 
     `distances` are infinite where no vector was compared, `words` are shares of the best score by
     words and `covered` the rarity of the words met. `turns` count up within a place, so that
-    neighbours differ by one.
+    neighbours differ by one; `asks` says which are questions.
     """
 
     ids: Array
@@ -36,6 +36,7 @@ class Candidates:
     words: Array
     places: Array
     turns: Array
+    asks: Array
     brevity: float
     found: Array = field(init=False)
     ranks: dict[Signal, Array] = field(default_factory=dict)
@@ -88,7 +89,9 @@ class Candidates:
         if retrieval.fusion.method is FusionMethod.WEIGHTED:
             share = weight * np.nan_to_num(self.values[signal])
         else:
-            share = np.where(ranks > 0, weight / (retrieval.fusion.k + ranks), 0.0)
+            # Ranks do not tell how weak words are where entries are long, so the weight does.
+            counted = weight * self.brevity if signal is Signal.LEXICAL else weight
+            share = np.where(ranks > 0, counted / (retrieval.fusion.k + ranks), 0.0)
         self.shares[signal] = share
         return share
 
@@ -103,18 +106,26 @@ class Candidates:
         if signal in _BANDED:
             band = np.unique(-np.ceil(values * _BANDS), return_inverse=True)[1]
             return np.where(values > 0, band + 1, 0)
+        if signal is Signal.LEXICAL and values.any():
+            # What has no word of the question ranks after all that have one: with no rank at all,
+            # one common word would be worth more than being the nearest.
+            return _places(-values)
         return np.where(values > 0, _places(-values), 0)
 
     def _nearby(self, alone: Array) -> Array:
-        """What each gains by strong candidates said right before or after it."""
-        near = np.zeros(len(alone))
+        """What each gains by its place: twice its best candidate, and the question it answers."""
         order = np.lexsort((self.turns, self.places))
         one, next_one = order[:-1], order[1:]
-        beside = (self.places[one] == self.places[next_one]) & (
-            self.turns[one] + 1 == self.turns[next_one]
+        answers = (
+            (self.places[one] == self.places[next_one])
+            & (self.turns[one] + 1 == self.turns[next_one])
+            & self.asks[one]
         )
-        near[one[beside]] += alone[next_one[beside]]
-        near[next_one[beside]] += alone[one[beside]]
+        _, place = np.unique(self.places, return_inverse=True)
+        best = np.zeros(len(alone))
+        np.maximum.at(best, place, alone)
+        near = 2 * best[place]
+        near[next_one[answers]] += alone[one[answers]]
         return near
 
 

@@ -63,16 +63,19 @@ class Nomination:
         """The candidates that are visible, with what a statement read off them."""
         ids = b"".join(row[0] for row in rows)
         at = self.members.find(np.frombuffer(ids, np.uint8).reshape(-1, 16))
-        told = np.array([row[2:] for row in rows], np.float64).reshape(-1, 1 + len(OF_THE_ROW))
+        told = np.array([row[2:] for row in rows], np.float64).reshape(-1, 2 + len(OF_THE_ROW))
         distances = np.where(
             np.isfinite(self.distances[at]),
             self.distances[at],
             np.nan_to_num(told[:, 0], nan=np.inf),
         )
         shares = self.words.scores[at] / (self.words.scores.max(initial=0.0) or 1.0)
-        values = dict(zip(OF_THE_ROW, told[:, 1:].T, strict=True))
-        # A vector knows most of what a long entry says: there words count less.
-        known = np.where(shares > 0, shares * (0.36 + 0.64 * self.words.brevity), np.nan)
+        values = dict(zip(OF_THE_ROW, told[:, 2:].T, strict=True))
+        # By its square: what shares a common word or two with the question says little by that. A
+        # vector knows most of what a long entry says: there words count less.
+        known = shares**2 * (0.2 + 0.8 * self.words.brevity if self.words.rarity else np.nan)
+        # Where entries are long, how long one is says nothing.
+        values[Signal.STATEMENT] = 1 - self.words.brevity * (1 - values[Signal.STATEMENT])
         values |= {Signal.SEMANTIC: self._nearness(distances), Signal.LEXICAL: known}
         return Candidates(
             self.members.ids[at],
@@ -83,6 +86,7 @@ class Nomination:
             shares,
             self.members.places[at],
             at,
+            told[:, 1] > 0,
             self.words.brevity,
         )
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from idetic.dates import DateWindow
+from idetic.dates import DateWindow, asks_when
 from idetic.model import Entry, Origin, Scope, Standing, Tier, Typology, standing
 from idetic.pieces import excerpt
 from idetic.spec.primitives import Signal, SourceStrength
@@ -80,6 +80,7 @@ class RecallQuery:
             tuple(self.weights.items()),
             self.vector is None,
             bool(self.windows),
+            asks_when(self.text),
             filters.as_of is None,
             filters.include_archived,
             filters.include_candidates,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from idetic.dates import asks_when
 from idetic.model import Scope, Tier
 from idetic.spec.primitives import Signal
 from idetic.store import templates
@@ -24,8 +25,16 @@ MOST_TAIL = 4_000
 _FILE = "queries/recall.sql"
 _NOMINATION = "queries/nomination.sql"
 _MOMENT = "%(moment)s::timestamptz"
-# A question of fewer words that count is no statement; chosen on the development sets.
-SHORT_QUESTION = 12
+# In words that count, chosen on the development sets: neighbours lend their words to entries of
+# fewer than the first, and an entry of the second says as much as any longer one.
+LONG_ENTRY = 50
+FULL_ENTRY = 30
+# The words by which an entry names a time, as the database stems them.
+_TIMES = (
+    "yesterday today tonight tomorrow last next ago day week weekend month year recent spring summer "
+    "winter januari februari march april june juli august septemb octob novemb decemb monday tuesday "
+    "wednesday thursday friday saturday sunday 19:* 20:*"
+)
 
 
 # What narrows a question where it is asked for, and is no part of its text otherwise.
@@ -85,7 +94,9 @@ class RecallStatement:
             "pool": str(POOL),
             "most_tail": str(MOST_TAIL),
             "before": str(family.spec.retrieval.neighbours.before),
-            "short_question": str(SHORT_QUESTION),
+            "long_entry": str(LONG_ENTRY),
+            "full_entry": str(FULL_ENTRY),
+            "times": "'" + " | ".join(_TIMES.split()) + "'",
             "terms": templates.query(_NOMINATION, "terms"),
             "visible": self._visible(),
         }
@@ -95,6 +106,7 @@ class RecallStatement:
             **names,
             "active": filled(templates.query(_NOMINATION, active), names),
             "as_of_join": filled(as_of, names),
+            "asks": filled(templates.query(_FILE, "asks"), names),
         }
 
     def features(self) -> Statement:
@@ -155,9 +167,15 @@ class RecallStatement:
             voices = self._family.spec.retrieval.voices.items()
             cases = " ".join(f"WHEN '{o.value}' THEN {float(w)!r}::float8" for o, w in voices)
             return f"(CASE m.origin {cases} ELSE 0.0 END)" if cases else "0.0::float8"
-        if signal is Signal.TIME and not self.query.windows:
-            return "NULL::float8"
+        if signal is Signal.TIME:
+            return self._time()
         return self._named(f"value_{signal.value}")
+
+    def _time(self) -> str:
+        """How well an entry's time fits the dates in a question, or tells the time it asks for."""
+        asked = {"time": bool(self.query.windows), "dated": asks_when(self.query.text)}
+        parts = [self._named(f"value_{name}") for name, wanted in asked.items() if wanted]
+        return f"greatest({', '.join(parts)})" if parts else "NULL::float8"
 
     def envelope(self) -> str:
         """The weighted share of the question's envelope that an entry satisfies."""

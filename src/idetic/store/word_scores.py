@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from idetic.store.members import Array, Members
+from idetic.store.recall_statement import LONG_ENTRY
 
-# Neighbours lend their words to entries of fewer words than the first; words count fully where
-# entries are shorter than the second. In words that count, chosen on the development sets.
-LONG_ENTRY = 50
+# Words count fully where entries are shorter. In words that count, chosen on the development sets.
 BRIEF_ENTRY = 15
 
 

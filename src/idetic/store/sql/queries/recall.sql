@@ -1,7 +1,7 @@
 -- query: features
 -- What the signals read off each candidate (`nomination.py`), and the distances that the nomination
 -- did not bring: of an entry in several pieces, that of its nearest.
-SELECT uuid_send(m.memory_id), m.tier::text, {distance}{values} FROM {family}_memory m {as_of_join} {measured}
+SELECT uuid_send(m.memory_id), m.tier::text, {distance}, {asks}::integer{values} FROM {family}_memory m {as_of_join} {measured}
 WHERE {scope m} AND m.memory_id = ANY (%(ids)s::uuid[]) AND {visible}
 
 -- query: measured
@@ -11,11 +11,16 @@ LEFT JOIN (
     WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.memory_id = ANY (%(unmeasured)s::uuid[])
     GROUP BY e.memory_id) sem USING (memory_id)
 
+-- query: asks
+-- Whether it is a question. Only of few words is the text read.
+CASE WHEN length(m.lexemes) < {long_entry} THEN right(rtrim(m.body_text, E' \n\t'), 1) = '?' ELSE false END
+
 -- query: value_statement
--- 0 for a short question, which rarely answers another one, and for a single word ("hello"). Only of
--- few words is the text read.
-CASE WHEN length(m.lexemes) >= {short_question} THEN 1
-     ELSE (m.body_text !~ '[?]\s*$' AND m.body_text ~ '\S\s+\S')::integer END::float8
+-- How much it states: little in a few words ("hello"), less in a question, and no more in many words
+-- than in some. A claim states all there is to say.
+CASE WHEN m.claim_attribute IS NOT NULL THEN 1
+     ELSE greatest(0, ln(1 + least(length(m.lexemes), {full_entry})) / ln(1 + {full_entry}) - 0.25 * ({asks})::integer)
+     END::float8
 
 -- query: value_speaker
 -- Whether the question names whoever said it.
@@ -29,6 +34,10 @@ coalesce(string_to_array(lower(m.envelope ->> 'speaker'), ' ') && %(names)s::tex
         ELSE 1 END)
  FROM unnest(%(time_since)s::timestamptz[], %(time_until)s::timestamptz[], %(time_sure)s::float8[])
      AS w (since, until, sure))
+
+-- query: value_dated
+-- Asked when, an entry that names a time may tell; a long one names some time or other.
+(0.5 * least(1, 15.0 / greatest(length(m.lexemes), 1)) * (m.lexemes @@ {times}::tsquery)::integer)::float8
 
 -- query: entries
 -- The best of them as entries.
