@@ -74,7 +74,7 @@ async def main(chosen: Selection) -> int:
     sets = chosen.read()
     specs = {name: spec for name, spec in selectable().items() if name in chosen.specs}
     embedder = CachedEmbedder()
-    warm(embedder, sets)
+    warm(embedder, sets, specs)
     with bench_server() as server:
         async with Idetic.open(home=server.home, embedder=embedder) as db:
             found = await measure(db, sets, specs)
@@ -99,22 +99,31 @@ async def main(chosen: Selection) -> int:
     return int(not hold)
 
 
-def warm(embedder: CachedEmbedder, sets: Conversations) -> None:
-    """Make the vectors that are missing before anything waits for them.
+def warm(embedder: CachedEmbedder, sets: Conversations, specs: Mapping[str, SpecData]) -> None:
+    """Make the vectors that these specs need and are missing, before anything waits for them.
 
     The engine gives an embedder 30 seconds a call, which a busy machine exceeds.
     """
-    every, most = _every(sets), BODY_TEXT_MAX - ROOM
+    every = _every(sets)
     asked = {q.text for c in every for q in c.questions}
     texts = [message.text for conversation in every for message in conversation.messages]
-    # A bounded entry holds a piece of ours; of a longer one the engine makes its own.
-    said = {piece for t in texts for piece in (*pieces(t, most), *embedded_pieces(t))}
+    # An entry holds a piece of ours, as long as its spec allows; of a long one the engine makes
+    # its own.
+    longest = {_longest(spec) for spec in specs.values()}
+    held = {one for text in texts for most in longest for one in pieces(text, most)}
+    said = {piece for one in held for piece in embedded_pieces(one)}
     for wanted, query in ((asked, True), (said, False)):
         ordered = sorted(wanted, key=len)
         for first in range(0, len(ordered), 256):
             embedder.embed(ordered[first : first + 256], query=query)
             print(f"vectors: {first:,} of {len(ordered):,}", end="\r", flush=True)
     print(f"vectors: {len(asked) + len(said):,} in {embedder.path.name}", flush=True)
+
+
+def _longest(spec: SpecData) -> int:
+    """How long an entry of a spec may be here; an event of a log is never cut by us."""
+    backend = spec["backend"]
+    return sys.maxsize if "log" in backend else backend.get("body_text_max", BODY_TEXT_MAX) - ROOM
 
 
 def _every(sets: Conversations) -> list[Conversation]:

@@ -68,7 +68,7 @@ async def main(spec: str, *, fit: bool) -> None:
     # Nothing is measured on what it was fitted on.
     parts = {name: read() for name, read in PARTS.items() if fit == (name == FITTED)}
     embedder = CachedEmbedder()
-    warm(embedder, parts)
+    warm(embedder, parts, {spec: selectable()[spec]})
     embedder.embed(sorted(set().union(*map(_nameless, parts.values()))), query=True)
     with bench_server() as server:
         async with Idetic.open(home=server.home, embedder=embedder) as db:

@@ -36,6 +36,8 @@ _DRAWN, _USUAL = 2, 0.4
 _SURE = 6.0
 # An entry of so many words says as much as any longer one.
 _FULL = 30
+# A question of fewer words that count is a short one.
+_BRIEF = 12
 
 KNOWN: dict[Sense, Coefficients] = {
     Sense.BOTH: {
@@ -172,7 +174,7 @@ def hit_features(
         "words behind": words,
         "coverage behind": cover,
         "behind in both": min(below, words),
-        "statement": _value(hit, Signal.STATEMENT, missing=1.0),
+        "statement": float(_stated(hit)),
         "length": math.log(1 + min(hit.grounds.words, _FULL)),
         "other speaker": float(addressed and not _value(hit, Signal.SPEAKER)),
         "time": _value(hit, Signal.TIME),
@@ -184,10 +186,16 @@ def hit_features(
     }
 
 
-def _value(hit: Hit, signal: Signal, *, missing: float = 0.0) -> float:
+def _value(hit: Hit, signal: Signal) -> float:
     """A signal's value of a hit, whether the spec weighs it or not."""
     word = hit.signals.get(signal)
-    return missing if word is None or word.value is None else word.value
+    return 0.0 if word is None or word.value is None else word.value
+
+
+def _stated(hit: Hit) -> bool:
+    """Whether a hit is more than a short question or a single word."""
+    said = hit.entry.body_text.split()
+    return hit.grounds.words >= _BRIEF or (len(said) > 1 and not said[-1].endswith("?"))
 
 
 def _coverage(grounds: QuestionGrounds, covered: float) -> float:

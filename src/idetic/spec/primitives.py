@@ -196,9 +196,9 @@ class Fusion(SpecPart):
     k: Annotated[int, Field(ge=1, le=1000)] = 60
 
 
-# The recipe for each way of fusing: the weights that `spec new` offers. They were chosen on one half
-# of the three development sets (decision 0043). In RRF a weight
-# is worth weight / 61 at most, so that what only tells equals apart weighs little there.
+# The recipe for each way of fusing: the weights that `spec new` offers. They were chosen on one
+# half of the three development sets (decision 0043). In RRF a weight is worth weight / 61 at most,
+# so that what only tells equals apart weighs little there.
 RECIPES: dict[FusionMethod, dict[Signal, float]] = {
     FusionMethod.WEIGHTED: {
         Signal.ENVELOPE: 1.0,

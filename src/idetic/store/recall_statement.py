@@ -31,9 +31,9 @@ LONG_ENTRY = 50
 FULL_ENTRY = 30
 # The words by which an entry names a time, as the database stems them.
 _TIMES = (
-    "yesterday today tonight tomorrow last next ago day week weekend month year recent spring summer "
-    "winter januari februari march april june juli august septemb octob novemb decemb monday tuesday "
-    "wednesday thursday friday saturday sunday 19:* 20:*"
+    "yesterday today tonight tomorrow last next ago day week weekend month year recent spring "
+    "summer winter januari februari march april june juli august septemb octob novemb decemb "
+    "monday tuesday wednesday thursday friday saturday sunday 19:* 20:*"
 )
 
 
