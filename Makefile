@@ -12,7 +12,7 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model browser pooler demo serve test lint fix coverage figures trace bench faults \
+.PHONY: help setup model browser pooler style demo serve test lint fix coverage figures trace bench faults \
 	canaries moving picture drawings reference freeze baseline-dump docs wheel wheel-check stranger lock clean
 
 help:
@@ -84,11 +84,13 @@ demo: setup model
 serve: setup model
 	@$(BIN)/idetic serve --demo
 
-lint: setup
+style: setup
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+lint: style
+	$(BIN)/mypy
 
 fix: setup
 	$(BIN)/ruff check --fix src tests bench
@@ -104,8 +106,13 @@ ifeq ($(origin T),command line)
 test: setup model
 	$(BIN)/python -m pytest $(T)
 else
-test: lint model browser pooler
-	$(BIN)/python -m pytest $(SUITE)
+# Types take two minutes from nothing, and one core: they are checked beside the tests, told at the
+# end, and either fails the whole.
+TYPES := .mypy_cache/told
+test: style model browser pooler
+	@mkdir -p $(dir $(TYPES)); $(BIN)/mypy > $(TYPES) 2>&1 & types=$$!; trap 'kill $$types' INT TERM; \
+		$(BIN)/python -m pytest $(SUITE); tests=$$?; \
+		wait $$types; types=$$?; cat $(TYPES); [ $$tests = 0 ] && [ $$types = 0 ]
 endif
 
 # Slower than the tests alone, so no part of them. A failure still gives a figure, and fails.
