@@ -53,6 +53,8 @@ async def schemathesis(house: House, place: Path, kind: PrincipalKind, *options:
             "--header", f"Authorization: Bearer {key}",
             "--seed", "7",
             "--request-timeout", "60",
+            # How long an answer takes says how busy the machine is.
+            "--max-response-time", "60",
             *options,
         ],
         check=False, stderr=subprocess.STDOUT, cwd=place,
