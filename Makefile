@@ -12,7 +12,7 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model browser pooler demo serve test lint fix coverage figures trace bench faults \
+.PHONY: help setup model browser pooler style demo serve test lint fix coverage figures trace bench faults \
 	canaries moving picture drawings reference freeze baseline-dump docs wheel wheel-check stranger lock clean
 
 help:
@@ -61,13 +61,15 @@ model: setup
 	@$(BIN)/idetic model verify >/dev/null 2>&1 || $(BIN)/idetic model install || \
 		echo "Going on without the model: recall says so, and the other signals answer." >&2
 
-# What the console's tests look through. Only root may install it.
+# What the console's tests look through: Chromium, best without its windows, which takes a quarter of
+# the work. Only root may install it.
 browser:
-	@command -v chromium >/dev/null 2>&1 || \
+	@command -v chromium-headless-shell >/dev/null 2>&1 || \
 		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && \
-			echo "Installing Chromium for the console's tests ..." && \
-			apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
-		{ echo "The console's tests need Chromium; on Debian: apt-get install chromium" >&2; exit 1; }
+			echo "Installing Chromium for the console's tests ..." && apt-get update -qq && \
+			apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null; } || \
+		command -v chromium >/dev/null 2>&1 || \
+		{ echo "The console's tests need Chromium; on Debian: apt-get install chromium-headless-shell" >&2; exit 1; }
 
 # What the tests of pooled connections put in front of the server. Only root may install it; it
 # lies where only root looks for programs.
@@ -84,11 +86,13 @@ demo: setup model
 serve: setup model
 	@$(BIN)/idetic serve --demo
 
-lint: setup
+style: setup
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+lint: style
+	$(BIN)/mypy
 
 fix: setup
 	$(BIN)/ruff check --fix src tests bench
@@ -104,8 +108,13 @@ ifeq ($(origin T),command line)
 test: setup model
 	$(BIN)/python -m pytest $(T)
 else
-test: lint model browser pooler
-	$(BIN)/python -m pytest $(SUITE)
+# Types take two minutes from nothing, and one core: they are checked beside the tests, told at the
+# end, and either fails the whole.
+TYPES := .mypy_cache/told
+test: style model browser pooler
+	@mkdir -p $(dir $(TYPES)); $(BIN)/mypy > $(TYPES) 2>&1 & types=$$!; trap 'kill $$types' INT TERM; \
+		$(BIN)/python -m pytest $(SUITE); tests=$$?; \
+		wait $$types; types=$$?; cat $(TYPES); [ $$tests = 0 ] && [ $$types = 0 ]
 endif
 
 # Slower than the tests alone, so no part of them. A failure still gives a figure, and fails.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -157,7 +158,8 @@ def test_a_client_starts_what_its_configuration_says(
     embedded_server: EmbeddedServer, model_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
-    EmbeddedTestServer(embedded_server).ensure_login(APP_ROLE)
+    with closing(EmbeddedTestServer(embedded_server)) as server:
+        server.ensure_login(APP_ROLE)
     own = {"/home/me/key.txt": str(Path("key.txt").resolve())}
     assert follow(MCP, own | {THEIRS: address(embedded_server.dsn(user=APP_ROLE))}) > 4
 

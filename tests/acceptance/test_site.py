@@ -29,7 +29,7 @@ def build(config: Path, into: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )
 

@@ -6,7 +6,6 @@ not for the session: while they live a loop runs, and other tests run loops of t
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +14,11 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from tests.support.console_seed import Seeded, seed
-from tests.support.console_visit import Visitor
+from tests.support.console_visit import CHROMIUM, Visitor
 from tests.support.databases import copy_of
 from tests.support.http_house import House, Process, housed
 from tests.support.servers import TestServer
 
-CHROMIUM = shutil.which("chromium")
 OURS, THEIRS = "robin-2b81", "canary-7f3a"
 Visit = Callable[..., Awaitable[Visitor]]
 # As root, as in a container, Chromium refuses to start with its sandbox; and it is not to look for

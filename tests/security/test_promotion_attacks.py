@@ -7,7 +7,7 @@ it meets: the same attack must succeed, or the test would prove nothing.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -479,8 +479,10 @@ async def test_a_model_over_mcp_cannot_mint_sessions(database: TestDatabase, key
     world = mcp.mine.world
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
         held = [mcp.mine.keys["agent"], await key_for(db, world, Principal.agent("scout"))][:keys]
-    for number in range(6):
-        async with over_stdio(mcp, key=held[number % keys]) as (client, _):
+    async with AsyncExitStack() as stack:
+        told = [await stack.enter_async_context(over_stdio(mcp, key=key)) for key in held]
+        for number in range(6):
+            client, _ = told[number % keys]
             at = {"session_id": str(uuid4())}
             await client.call_tool("observe", {"text": TOLD, "claim": LIE.as_dict(), **at})
             await client.call_tool("close_session", at)
@@ -499,7 +501,9 @@ async def test_no_caller_names_the_kind_of_a_source(database: TestDatabase) -> N
         world = mcp.mine.world
         anchor = {"org_id": str(world.org_id), "domain_id": str(world.domain_id)}
         headers = {"Authorization": f"Bearer {mcp.mine.keys['agent']}"}
-        async with httpx.AsyncClient(base_url=process.address, headers=headers) as client:
+        async with httpx.AsyncClient(
+            base_url=process.address, headers=headers, timeout=60
+        ) as client:
             where = f"/v1/entries/{uuid4()}/corroborations"
             forged = {"source_type": "operator_input", "source_ref": str(uuid4())}
             refused = await client.post(where, json=forged, params=anchor)

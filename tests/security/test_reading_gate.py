@@ -171,7 +171,7 @@ async def test_over_http_it_is_the_same_gate(
     )
     with serving(database) as server:
         async with httpx.AsyncClient(
-            base_url=server.address, headers={"Authorization": f"Bearer {issued.key}"}
+            base_url=server.address, headers={"Authorization": f"Bearer {issued.key}"}, timeout=60
         ) as client:
             listed = await client.get("/v1/entries")
             told = await client.get(f"/v1/entries/{seeded.note}/history")

@@ -85,6 +85,7 @@ class GivenServer(TestServer):
     def close(self) -> None:
         for name in list(self._recipes):
             self.drop_template(name)
+        super().close()
         shutil.rmtree(self.home, ignore_errors=True)
 
     @property

@@ -11,16 +11,21 @@ from pathlib import Path
 import pytest
 
 LONGEST = (
-    "security/test_promotion_attacks.py",
-    "property/test_memory_machine.py",
     "acceptance/test_docs_run.py",
+    "console/test_pages.py",
+    "console/test_isolation.py",
+    "security/test_promotion_attacks.py",
+    "acceptance/test_world.py",
+    "security/test_canaries.py",
+    "acceptance/test_tutorial.py",
+    "acceptance/test_sync_types.py",
+    "property/test_memory_machine.py",
     "faults/test_embedded_heals.py",
     "faults/test_lifecycle_kills.py",
     "faults/test_tampering.py",
     "surfaces/test_http_malformed.py",
     "surfaces/test_http_schema.py",
     "integration/test_embedded.py",
-    "security/test_canaries.py",
     "unit/extract/test_rules.py",
 )
 _TESTS = Path(__file__).resolve().parent.parent

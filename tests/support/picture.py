@@ -13,6 +13,7 @@ from playwright.async_api import async_playwright
 
 from idetic.embed import install
 from tests.support.children import child
+from tests.support.console_visit import CHROMIUM
 from tests.support.strangers import new_place
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "console.png"
@@ -41,9 +42,7 @@ def _picture(home: Path) -> None:
 
 async def _take(address: str, key: str) -> None:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = await browser.new_page(viewport={"width": 1200, "height": 820})
         await page.goto(f"{address}/console")
         await page.fill("input[name=key]", key)

@@ -125,7 +125,7 @@ async def test_a_body_that_is_too_large_is_refused_however_it_comes(house: House
 async def test_a_key_that_asks_too_often_is_told_when_to_come_back(house: House) -> None:
     key, other = await house.key(), await house.key()
     with serving(house.database, "--no-worker", "--rate", "0.1") as process:
-        async with httpx.AsyncClient(base_url=process.address) as http:
+        async with httpx.AsyncClient(base_url=process.address, timeout=60) as http:
             mine = {"Authorization": f"Bearer {key}"}
             answers = [await http.get("/v1/scope", headers=mine) for _ in range(2)]
             assert [each.status_code for each in answers] == [200, 429]

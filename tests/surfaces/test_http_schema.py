@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import anyio
+import httpx
 import pytest
 
 from idetic import Principal
@@ -37,6 +38,10 @@ SOME = ("observe", "recall", "list", "dispose", "history", "verify")
 async def schemathesis(house: House, place: Path, kind: PrincipalKind, *options: str) -> str:
     """Run it as a process, as its users do; what it reported."""
     key = await house.key(Principal(kind, "fuzz"))
+    # The first request makes the schema, and schemathesis waits ten seconds for it, however busy
+    # the machine is.
+    async with httpx.AsyncClient(base_url=house.address, timeout=300) as http:
+        assert (await http.get("/openapi.json")).is_success
     config = place / "schemathesis.toml"
     config.write_text(CONFIG, "utf-8")
     ran = await anyio.run_process(
@@ -48,6 +53,8 @@ async def schemathesis(house: House, place: Path, kind: PrincipalKind, *options:
             "--header", f"Authorization: Bearer {key}",
             "--seed", "7",
             "--request-timeout", "60",
+            # How long an answer takes says how busy the machine is.
+            "--max-response-time", "60",
             *options,
         ],
         check=False, stderr=subprocess.STDOUT, cwd=place,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +34,7 @@ from idetic.verbs.declaration import VERBS, McpTool, get, verb
 """
 
 # What others need first; nobody types them to see something.
-STEPS = {"help", "setup", "model", "browser", "pooler"}
+STEPS = {"help", "setup", "model", "browser", "pooler", "style"}
 
 
 def targets() -> set[str]:
@@ -44,6 +46,25 @@ def targets() -> set[str]:
 def test_the_help_names_every_target() -> None:
     assert set(re.findall(r'@echo "make ([\w-]+)', MAKEFILE)) == targets() - STEPS
     assert set(re.findall(r"^([\w-]+):(?!=)", MAKEFILE, re.MULTILINE)) == targets()
+
+
+@pytest.mark.parametrize("failing", ["nothing", "ruff", "lint-imports", "mypy", "python"])
+def test_whatever_fails_fails_the_whole(tmp_path: Path, failing: str) -> None:
+    """Also what runs beside the tests, whose end nobody waits for by itself."""
+    for name in ("ruff", "lint-imports", "mypy", "idetic", "python"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho {name} ran\nexit {int(name == failing)}\n")
+        program.chmod(0o755)
+    done = subprocess.run(
+        ["make", "-o", "setup", "-o", "browser", "-o", "pooler", "test",
+         f"BIN={tmp_path}", f"TYPES={tmp_path}/told"],
+        # Its own flags: what is typed for the run that this test is part of is none of them.
+        env={**os.environ, "MAKEFLAGS": ""},
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode == 0) is (failing == "nothing"), done.stdout + done.stderr
+    told = ["mypy ran", "python ran"] if failing not in ("ruff", "lint-imports") else []
+    assert [line for line in told if line not in done.stdout] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
