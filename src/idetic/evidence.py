@@ -243,19 +243,58 @@ class Disposition:
     due_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """Something known, without whose it is: no id of an entry, an anchor or a person is in it.
+class ProposalKind(StrEnum):
+    """What leaves memory for another context: a new rule, or a doubt about one that stands."""
 
-    `support` is how many entries say it, `trust` that of the weakest, `refs` the canonical rows
-    they refer to, and `removed` how many identifiers were taken out.
+    RULE_CANDIDATE = "rule_candidate"
+    REVISION_SIGNAL = "revision_signal"
+
+
+class ProposalStatus(StrEnum):
+    """Where a proposal stands. Everything but `open` is final."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    DECLINED = "declined"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A pattern or a contradiction that left its anchor through the outbox, and what became of it.
+
+    `statement` is what is left behind the aggregation gate: None where the gate kept it back, or
+    where the entry it was made of was emptied since. `support` counts the evidence.
     """
 
-    text: str
-    support: int
-    trust: int
-    refs: tuple[Ref, ...] = ()
-    removed: int = 0
+    id: UUID
+    kind: ProposalKind
+    status: ProposalStatus
+    statement: str | None
+    support: Mapping[str, int]
+    refs: tuple[Ref, ...]
+    proposed_at: datetime
+    proposed_by: str
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    decision_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxMessage:
+    """One thing that another context is told: no id of an entry, an anchor or a person is in it.
+
+    `position` orders the messages of an anchor and acknowledges them; `event` is the transition.
+    """
+
+    position: int
+    event: str
+    at: datetime
+    proposal_id: UUID
+    kind: ProposalKind
+    statement: str | None
+    support: Mapping[str, int]
+    refs: tuple[Ref, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,5 +302,5 @@ class Aggregated:
     """What crossed the aggregation gate, and what stays because it means nothing without names."""
 
     receipt: Receipt
-    patterns: tuple[Pattern, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
     refused: Mapping[UUID, str] = field(default_factory=dict)

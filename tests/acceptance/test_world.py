@@ -19,7 +19,7 @@ from psycopg import sql
 from idetic import Idetic, Principal
 from idetic.embed import BgeSmall
 from idetic.errors import CapabilityRefused, IdeticError
-from idetic.evidence import ContradictionStatus
+from idetic.evidence import ContradictionStatus, ProposalKind, ProposalStatus
 from idetic.library.handles import Memory
 from idetic.model import EntryState, Tier, Typology
 from idetic.persona.events import Persona
@@ -53,6 +53,7 @@ COUNTS = {
     "corroborations": (104, 57, 54, 29, 29),
     "contradictions_open": (1, 2, 2, 1, 0),
     "contradictions_settled": (2, 1, 1, 0, 1),
+    "proposals": (2, 0, 1, 0, 1),
     "due": (2, 2, 2, 0, 0),
     "archived": (5, 4, 2, 2, 1),
     "replaced": (4, 2, 2, 2, 2),
@@ -64,7 +65,7 @@ COUNTS = {
     "echoes": (1, 3, 2, 0, 0),
     "questions": (8, 9, 8, 5, 4),
     "answered": (8, 8, 7, 5, 4),
-    "actions": (4, 4, 4, 2, 2),
+    "actions": (5, 4, 5, 2, 2),
 }
 DESK_COUNTS = {"loops": 21, "events": 72, "notes": 2, "dreams": 2, "underived": 3}
 
@@ -203,7 +204,9 @@ def test_the_numbers_are_those_of_the_tables(loaded: Loaded) -> None:
     assert chain.count(("observed", "ADD")) == total("observations") - total("refused") - total(
         "echoes"
     )
-    assert chain.count(("action_recorded", "ADD")) == total("actions")
+    assert chain.count(("action_recorded", "ADD")) == total("actions") + total("proposals"), (
+        "a proposal is an action too"
+    )
     assert chain.count(("session_opened", "ADD")) == total("sessions")
     assert chain.count(("session_closed", "UPDATE")) == total("sessions")
     assert len({transition for transition, _ in chain}) > 25
@@ -317,6 +320,31 @@ async def test_an_action_tells_the_chain_it_rests_on(db: Idetic, loaded: Loaded)
         told_of = await (await _bound(db, loaded.world, "auditor", where)).explain_action(action.id)
         assert told_of.entries, action.name
     assert len(loaded.world.actions) == loaded.world.total("actions")
+
+
+async def test_a_proposal_and_a_signal_come_back_to_their_evidence(
+    db: Idetic, loaded: Loaded
+) -> None:
+    """From the first observation to the receiver's acceptance, and from there to the entries."""
+    kinds = set()
+    for where in (WIRES, DISPUTES):
+        operator = await _bound(db, loaded.world, "operator", where)
+        auditor = await _bound(db, loaded.world, "auditor", where)
+        accepted = await operator.proposals(status=[ProposalStatus.ACCEPTED])
+        waiting = {message.proposal_id for message in await operator.outbox()}
+        assert accepted
+        assert not waiting.intersection(one.id for one in accepted), "they were acknowledged"
+        for one in accepted:
+            kinds.add(one.kind)
+            assert one.decided_by == "operator:rule-desk"
+            told_of = await auditor.explain_action(one.id)
+            assert told_of.kind == one.kind
+            (entry,) = told_of.entries
+            story = [link.transition for link in await operator.history(entry.id)]
+            assert "proposal_accepted" in story
+            assert story.count("action_linked") >= 2, "the proposal's, and the acceptance's"
+            assert entry.sources, "it was observed before it was a fact"
+    assert kinds == set(ProposalKind)
 
 
 async def test_what_waits_for_an_operator(db: Idetic, loaded: Loaded) -> None:

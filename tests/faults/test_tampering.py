@@ -15,8 +15,8 @@ from uuid import uuid4
 import pytest
 
 from idetic import ChainHead, Claim, Idetic, Observation, Principal, Tier
-from idetic.audit import side_rows, verify
-from idetic.evidence import ContradictionStatus
+from idetic.audit import proposal_faults, side_rows, verify
+from idetic.evidence import ContradictionStatus, ProposalStatus
 from idetic.library.handles import Memory
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.tampering import FAULTS, TABLES, Fault, Tamperer, changes, make_change
@@ -65,6 +65,10 @@ async def _weigh(world: World) -> None:
         await operator.contradict(entry.id, world.rule, reason="a rule says no")
         found = (await operator.contradictions())[0]
         await operator.resolve(found.id, status, notes="Looked at.", idempotency_key=f"r {status}")
+    stated = await operator.prefer("Open every report with a count.")
+    assert stated.entry_id
+    made = (await operator.propose([stated.entry_id], reason="everywhere")).proposals[0]
+    await operator.decide(made.id, ProposalStatus.DECLINED, reason="Said elsewhere.")
     async with world.memory.session() as session:
         await session.context("style", limit=5)
 
@@ -151,7 +155,7 @@ async def test_a_hidden_cut_shows_only_against_a_head_kept_elsewhere(
 
 
 BESIDE = ("lineage", "corroborations", "rule_refs", "rule_contradictions", "actions", "scopes",
-          "receipts", "reads")  # fmt: skip
+          "receipts", "reads", "proposals")  # fmt: skip
 
 
 async def test_every_column_beside_entries_is_witnessed_and_without_the_check_is_not(
@@ -172,9 +176,11 @@ async def test_every_column_beside_entries_is_witnessed_and_without_the_check_is
             if (await scene.auditor.verify()).intact:
                 missed.append(change)
             monkeypatch.setattr(verify, "check_side_rows", unchecked)
+            monkeypatch.setattr(verify, "check_proposals", unchecked)
             if not (await scene.auditor.verify()).intact:
                 seen.append((change.noun, change.column))
             monkeypatch.setattr(verify, "check_side_rows", checked)
+            monkeypatch.setattr(verify, "check_proposals", proposal_faults.check_proposals)
         hands.restore()
     assert missed == []
     assert made >= 60

@@ -86,10 +86,12 @@ async def test_a_pattern_leaves_without_whose_it_is(world: World) -> None:
     ]
     bare = await memory.prefer("Ask PAY-4713.")
     ids = [receipt.entry_id for receipt in (*told, bare) if receipt.entry_id]
-    found = await memory.patterns(ids, reason="for the rule board")
-    (pattern,) = found.patterns
-    assert pattern.text == "Wires over the limit wait for a second approver, says [identifier]."
-    assert (pattern.support, pattern.removed) == (2, 2)
+    found = await memory.propose(ids, reason="for the rule board")
+    (pattern,) = found.proposals
+    assert (
+        pattern.statement == "Wires over the limit wait for a second approver, says [identifier]."
+    )
+    assert (pattern.support["entries"], pattern.support["removed"]) == (2, 2)
     assert [ref.id for ref in pattern.refs] == [world.rule.id], "what they have in common stays"
     assert list(found.refused) == [bare.entry_id]
     assert not any(str(one) in repr(pattern) for one in (*ids, world.org_id, world.domain_id))
@@ -99,8 +101,8 @@ async def test_an_anchors_own_names_are_identifiers(world: World) -> None:
     noted = await world.operator.prefer(
         f"Wires of {world.domain_id} over the limit wait for a second approver."
     )
-    found = await world.operator.patterns([noted.entry_id or uuid4()], reason="for the board")
-    assert str(world.domain_id) not in found.patterns[0].text
+    found = await world.operator.propose([noted.entry_id or uuid4()], reason="for the board")
+    assert str(world.domain_id) not in str(found.proposals[0].statement)
 
 
 SAID = "Operators of {} override the weekend limit whenever queues grow."
@@ -110,12 +112,12 @@ def declaring(**identifiers: Any) -> dict[str, Any]:
     return gate("aggregation", "strip_identifiers") | {"identifiers": identifiers}
 
 
-async def left_of(world: World, *names: str, **told: Any) -> list[str]:
-    """What the patterns say of notes with these names in them."""
+async def left_of(world: World, *names: str, **told: Any) -> list[str | None]:
+    """What the proposals say of notes with these names in them."""
     noted = [await world.operator.prefer(SAID.format(name), **told) for name in names]
     ids = [receipt.entry_id for receipt in noted if receipt.entry_id]
-    found = await world.operator.patterns(ids, reason="for the board")
-    return [pattern.text for pattern in found.patterns]
+    found = await world.operator.propose(ids, reason="for the board")
+    return [one.statement for one in found.proposals]
 
 
 @pytest.mark.parametrize(
@@ -164,21 +166,22 @@ async def test_too_many_names_are_refused_and_not_left_out(
 async def test_what_left_is_in_the_history(world: World) -> None:
     noted = await world.operator.prefer("Wires over the limit wait for a second approver.")
     assert noted.entry_id is not None
-    found = await world.operator.patterns([noted.entry_id], reason="for the board")
-    last = (await world.operator.history(noted.entry_id))[-1]
-    assert (last.transition, last.reason) == ("aggregated", "for the board")
+    found = await world.operator.propose([noted.entry_id], reason="for the board")
+    story = (await world.operator.history(noted.entry_id))[-3:]
+    assert [link.transition for link in story] == ["aggregated", "rule_proposed", "action_linked"]
+    assert {link.reason for link in story} == {"for the board"}
     assert found.receipt.detail == {"patterns": 1, "refused": 0}
 
 
 async def test_what_is_not_known_yet_is_no_pattern(world: World) -> None:
     session = await world.operator.session().open()
     said = await session.observe("Wires over the limit wait for a second approver.")
-    found = await world.operator.patterns([said.entry_id or uuid4()], reason="for the board")
-    assert found.patterns == ()
+    found = await world.operator.propose([said.entry_id or uuid4()], reason="for the board")
+    assert found.proposals == ()
     assert list(found.refused) == [said.entry_id]
 
 
-async def test_patterns_refuses_what_it_cannot_do(
+async def test_propose_refuses_what_it_cannot_do(
     db: Idetic, world: World, other_world: World
 ) -> None:
     theirs = await other_world.operator.prefer("Wires over the limit wait for a second approver.")
@@ -189,14 +192,14 @@ async def test_patterns_refuses_what_it_cannot_do(
         ([theirs.entry_id], errors.EntryNotFound),
     ):
         with pytest.raises(refusal):
-            await world.operator.patterns(wrong, reason="for the board")  # type: ignore[arg-type]
+            await world.operator.propose(wrong, reason="for the board")  # type: ignore[arg-type]
 
 
 async def test_without_an_aggregation_gate_nothing_leaves(db: Idetic) -> None:
     world = await gated(db, without="aggregation")
     noted = await world.operator.prefer("Wires over the limit wait for a second approver.")
     with pytest.raises(errors.WritePolicyRefused, match="aggregation"):
-        await world.operator.patterns([noted.entry_id or uuid4()], reason="for the board")
+        await world.operator.propose([noted.entry_id or uuid4()], reason="for the board")
 
 
 # --- customers ------------------------------------------------------------------------------------

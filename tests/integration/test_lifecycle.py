@@ -1258,7 +1258,7 @@ async def test_a_verb_needs_its_capability(house: House) -> None:
         lambda: customer.session().__aenter__(),
         lambda: customer.gates(fact),
         lambda: customer.corroborations(fact),
-        lambda: house.agent.patterns([fact], reason="no"),
+        lambda: house.agent.propose([fact], reason="no"),
     ]
     for verb in refused:
         with pytest.raises(errors.CapabilityRefused):

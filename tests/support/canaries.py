@@ -346,7 +346,7 @@ async def asked_from_outside(fleet: Fleet, tenant: Tenant) -> Any:
 @operation(0.5)
 async def patterns(fleet: Fleet, tenant: Tenant) -> Any:
     memory, entry = tenant.bind(fleet.agent, "operator"), fleet.rng.choice(tenant.entries)
-    return await memory.patterns([entry], reason=f"{tenant.canary} lets it go")
+    return await memory.propose([entry], reason=f"{tenant.canary} lets it go")
 
 
 @operation(2)

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from idetic import Claim, Idetic, Observation, Principal, Rule
-from idetic.evidence import ContradictionStatus
+from idetic.evidence import ContradictionStatus, ProposalStatus
 from idetic.library.handles import Agent, Memory
 from tests.conftest import TestDatabase, World
 from tests.support.triggers import without_triggers
@@ -69,6 +69,8 @@ async def live(world: World, *, count: int = 3) -> UUID:
     assert kept.entry_id
     assert stated.entry_id
     await operator.link_action(uuid4(), "rule_promotion", [kept.entry_id])
+    made = (await operator.propose([kept.entry_id], reason="everywhere")).proposals[0]
+    await operator.decide(made.id, ProposalStatus.DECLINED, reason="Too short.")
     done = await vouch(operator, kept.entry_id, notes="Seen it.")
     await vouch(operator, kept.entry_id)
     await operator.undo(done, reason="a mistake")

@@ -234,8 +234,8 @@ async def test_asking_from_outside(house: House, operator: Memory) -> None:
 async def test_governing(house: House, operator: Memory) -> None:
     seen = await operator.prefer("Reports begin with a count.")
     assert seen.entry_id
-    left = await operator.patterns([seen.entry_id], reason="a proposal")
-    assert [each.text for each in left.patterns] == ["Reports begin with a count."]
+    left = await operator.propose([seen.entry_id], reason="a proposal")
+    assert [each.statement for each in left.proposals] == ["Reports begin with a count."]
     named = await operator.prefer("Ask Zora Quell before a release.")
     done = await operator.erase(["Zora Quell"], reason="request 17")
     assert done.found

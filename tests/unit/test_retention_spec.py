@@ -172,5 +172,6 @@ def test_a_family_registers_what_it_has() -> None:
     assert RetainedEntity.CONTRADICTIONS in entities(load("world_agent"))
     lacking = set(RetainedEntity) - set(entities(load("operator_agent")))
     of_logs = {RetainedEntity.LOG, RetainedEntity.NOTES}
-    assert lacking == {RetainedEntity.CORROBORATIONS, RetainedEntity.CONTRADICTIONS} | of_logs
+    proposing = {RetainedEntity.CONTRADICTIONS, RetainedEntity.PROPOSALS}
+    assert lacking == {RetainedEntity.CORROBORATIONS, *proposing} | of_logs
     assert of_logs < set(entities(load("persona_agent")))

@@ -20,7 +20,7 @@ from idetic.store.audit_rows import AUDIT, EMPTIED, noun_parts, root_parts
 from idetic.store.entry_content import key_hash, notes_hash, row_digest
 
 BATCH = 2_000
-_NO_ID = UUID(int=0)
+NO_ID = UUID(int=0)
 _ALTERED, _MISSING, _INSERTED = ProblemKind.ALTERED, ProblemKind.MISSING, ProblemKind.INSERTED
 _text = json.JSONEncoder(ensure_ascii=False).encode
 _Standing = tuple[Any, Any, Any]
@@ -67,7 +67,7 @@ async def check_side_rows(tx: AnchorTransaction, findings: Findings) -> int:
     return await _reads(tx, findings, erasures)
 
 
-async def _pages(
+async def pages(
     tx: AnchorTransaction, query: str, keys: int, first: Sequence[Any], **values: Any
 ) -> AsyncIterator[tuple[Any, ...]]:
     """The rows of a query, a batch at a time; each batch begins after the last row's keys."""
@@ -87,7 +87,7 @@ async def _pages(
 
 async def _lineage(tx: AnchorTransaction, findings: Findings) -> None:
     """Whether entries were made of what their links say, and of nothing else."""
-    async for row in _pages(tx, "lineage", 2, (_NO_ID, _NO_ID)):
+    async for row in pages(tx, "lineage", 2, (NO_ID, NO_ID)):
         entry_id, source_id, position, digest, *values = row
         if position is None:
             why = f"no link says that it was made of {source_id}"
@@ -155,7 +155,7 @@ async def _actions(tx: AnchorTransaction, findings: Findings) -> None:
 
 async def _corroborations(tx: AnchorTransaction, findings: Findings, erasures: Erasures) -> None:
     """Whether entries are supported by whom their links say, and withdrawn when they say."""
-    async for row in _pages(tx, "corroborations", 1, (_NO_ID,), emptied=list(EMPTIED)):
+    async for row in pages(tx, "corroborations", 1, (NO_ID,), emptied=list(EMPTIED)):
         for kind, why in _corroboration_faults(row, erasures):
             findings.add(kind, row[2], "corroboration", f"{why} ({row[0]})", row[1])
     for entry_id, row_id, position in await tx.ask(AUDIT, "lost_corroborations", limit=KEPT):
@@ -187,11 +187,11 @@ def _corroboration_faults(
     if not turned_so:
         yield _ALTERED, "its history says otherwise about whether the source still counts"
     excused = emptied or erasures.took("corroborations", row_id)
-    if digest is not None and not _note_stands(told, salt, notes, excused=excused):
+    if digest is not None and not note_stands(told, salt, notes, excused=excused):
         yield _ALTERED, "the notes of a corroboration are not those that were given"
 
 
-def _note_stands(told: str | None, salt: bytes | None, notes: str | None, *, excused: bool) -> bool:
+def note_stands(told: str | None, salt: bytes | None, notes: str | None, *, excused: bool) -> bool:
     """Whether a note is the one that a link has a hash of, or was erased as another link says."""
     if told is None or notes is None:
         return notes is None and salt is None and (told is None or excused)
@@ -203,7 +203,7 @@ async def _contradictions(
 ) -> None:
     """Whether contradictions stand as the links about them leave them."""
     table, values = f"{parts['noun']}_contradictions", {"emptied": list(EMPTIED), "parts": parts}
-    async for row in _pages(tx, "contradictions", 1, (_NO_ID,), **values):
+    async for row in pages(tx, "contradictions", 1, (NO_ID,), **values):
         row_id, entry_id, links = row[0], row[1], row[11] or ()
         if not links or links[0]["transition"] != "contradicted":
             why = f"no link says that it was contradicted ({row_id})"
@@ -234,8 +234,8 @@ def _contradiction_stands(
     (stands, note), (stood, previous) = _moved(moves)
     return (
         (list(stands), list(stood)) == (now, before)
-        and _note_stands(note, noted[1], noted[0], excused=excused)
-        and _note_stands(previous, noted[3], noted[2], excused=excused)
+        and note_stands(note, noted[1], noted[0], excused=excused)
+        and note_stands(previous, noted[3], noted[2], excused=excused)
     )
 
 
@@ -272,7 +272,7 @@ async def _scopes(tx: AnchorTransaction, findings: Findings) -> None:
 
 async def _receipts(tx: AnchorTransaction, findings: Findings, erasures: Erasures) -> None:
     """Whether idempotency keys stand for the links that say so."""
-    async for key, position, digest, salt, there, told in _pages(
+    async for key, position, digest, salt, there, told in pages(
         tx, "receipts", 2, ("", _before_all())
     ):
         erased = not digest and not salt
@@ -333,8 +333,8 @@ async def _reads(tx: AnchorTransaction, findings: Findings, erasures: Erasures) 
     """Whether everybody who was shown something is told as the links count it; how many are not."""
     found: dict[int, _Told] = {}
     unwitnessed = 0
-    async for read_id, entry_id, session, interaction, at, by, witness in _pages(
-        tx, "reads", 2, (_NO_ID, _NO_ID)
+    async for read_id, entry_id, session, interaction, at, by, witness in pages(
+        tx, "reads", 2, (NO_ID, NO_ID)
     ):
         if witness is None:
             unwitnessed += 1

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from idetic.audit.chain import ChainHead, Link, genesis_hash, moment_of, walk_log
 from idetic.audit.findings import KEPT, ChainWalk, Findings, ProblemKind, Verified
+from idetic.audit.proposal_faults import check_proposals
 from idetic.audit.side_rows import check_side_rows
 from idetic.engine import Binding
 from idetic.errors import InputError
@@ -84,6 +85,7 @@ async def examine(
             check_content(Content(*row), findings)
         entries, after = entries + len(rows), rows[-1][0]
     await _loose_ends(tx, findings)
+    await check_proposals(tx, findings)
     unwitnessed = await check_side_rows(tx, findings)
     return Verified(
         scope.agent,

@@ -17,6 +17,7 @@ from uuid import UUID
 from idetic.errors import SpecNotFound
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
+from idetic.lifecycle.proposals import DELIVER
 from idetic.model import Principal, Tier
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
@@ -115,6 +116,23 @@ async def extract(db: Idetic, agent: str, anchor: Anchor) -> Result:
     }
 
 
+async def deliver(db: Idetic, agent: str, anchor: Anchor) -> Result:
+    """Hand what waits in the outbox of one anchor to its receiver, in order, each until taken."""
+    if db.receiver is None:
+        return {"skipped": "no receiver"}
+    memory = await _bound(db, agent, anchor)
+    marks, delivered = memory.agent.engine.marks, 0
+    # Read first, as for vectors: what is proposed while this runs is looked at once more.
+    position = await marks.position(memory.scope)
+    while messages := await memory.outbox():
+        for message in messages:
+            await db.receiver.receive(message)
+            await memory.acknowledge(message.position)
+            delivered += 1
+    await marks.mark(memory.scope, DELIVER, position, db.clock.now())
+    return {"delivered": delivered}
+
+
 async def rescan(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Bring one anchor in line with the canonical content it refers to."""
     async with _marked(db, agent, anchor, "rescan") as memory:
@@ -149,6 +167,7 @@ HANDLERS: dict[str, Handler] = {
     "consolidate": consolidate,
     "extract": extract,
     "rescan": rescan,
+    DELIVER: deliver,
     "canon": canon,
 }
 
@@ -220,6 +239,14 @@ async def unread_turns(db: Idetic) -> int:
     return sum([await queue.sweep_moved(spec, "extract") for spec in specs])
 
 
+async def undelivered(db: Idetic) -> int:
+    """Enqueue the anchors that may have something for the receiver; without one there are none."""
+    if db.receiver is None:
+        return 0
+    queue, specs = Queue(db.database), [one for one in await _applied_specs(db) if one.proposes]
+    return sum([await queue.sweep_moved(spec, DELIVER) for spec in specs])
+
+
 async def daily(db: Idetic) -> int:
     """Enqueue what time alone makes due, once a day in every anchor."""
     queue, before = Queue(db.database), db.clock.now() - timedelta(days=1)
@@ -232,7 +259,7 @@ async def daily(db: Idetic) -> int:
 
 SWEEPS: list[Sweep] = [
     *(pending_embeddings, unindexed_words, silent_scopes),
-    *(unread_turns, unmerged_facts, daily),
+    *(unread_turns, unmerged_facts, undelivered, daily),
 ]
 
 

@@ -24,7 +24,6 @@ from idetic.ids import uuid7
 from idetic.library import answers, questions
 from idetic.library.showing import record_shown
 from idetic.lifecycle import (
-    aggregation,
     anchor_erasure,
     canonical_rescan,
     close_scope,
@@ -39,7 +38,9 @@ from idetic.lifecycle import (
 from idetic.lifecycle import anchors as anchors_verbs
 from idetic.lifecycle import contradictions as contradictions_verbs
 from idetic.lifecycle import corroborations as corroborations_verbs
+from idetic.lifecycle import outbox as outbox_verbs
 from idetic.lifecycle import overview as overview_verbs
+from idetic.lifecycle import proposals as proposals_verbs
 from idetic.lifecycle import quarantine as quarantine_verbs
 from idetic.lifecycle import undo as undo_verbs
 from idetic.model import Capability, Observation, Place, Principal, Scope, Tier, Typology
@@ -202,7 +203,11 @@ class MemoryVerbs(PlaceVerbs):
     erase = erasure.erase
     erase_anchor = anchor_erasure.erase_anchor
     forget = forgetting.forget
-    patterns = aggregation.patterns
+    propose = proposals_verbs.propose
+    proposals = proposals_verbs.proposals
+    decide = proposals_verbs.decide
+    outbox = outbox_verbs.outbox
+    acknowledge = outbox_verbs.acknowledge
     quarantine = quarantine_verbs.quarantine
     quarantines = quarantine_verbs.quarantines
     release = quarantine_verbs.release

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from idetic.library.handles import Agent, Memory
     from idetic.library.keys import Keys
     from idetic.library.persona import PersonaPools
+    from idetic.lifecycle.outbox import ProposalReceiver
     from idetic.persona.agent import PersonaAgent
     from idetic.persona.conversation import Tool
     from idetic.persona.events import Persona, Progress
@@ -81,6 +82,7 @@ class Idetic:
         self.reasoner = reasoner
         self.extractor = extractor
         self.floors = floors
+        self.receiver: ProposalReceiver | None = None
         self._arguments = (dsn, admin_dsn, home, keep)
         self.clock = clock
         self.model = Model(embedder)
@@ -92,7 +94,7 @@ class Idetic:
         self._lent: Callable[[], Awaitable[PersonaPools]] | None = None
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - each part by its own name
         cls,
         dsn: str | None = None,
         *,
@@ -105,6 +107,7 @@ class Idetic:
         reasoner: ReasonerFactory | None = None,
         extractor: ExtractorFactory | None = None,
         floors: FloorOverride | None = None,
+        receiver: ProposalReceiver | None = None,
     ) -> Self:
         """Say which database; nothing is touched until `async with` or `start()`.
 
@@ -115,7 +118,7 @@ class Idetic:
         replaces the pinned model; `reranker` serves specs that put one on top; `reasoner` makes the
         reasoner that `memory.consolidate()` may ask, one for each run; `extractor` makes what draws
         claims out of what was said, in the place of the rules; `floors` hold in the place of the
-        specs'.
+        specs'; `receiver` takes what workers find in the outbox: proposals and revision signals.
         """
         if dsn is not None and (not isinstance(dsn, str) or not dsn.strip()):
             raise InputError("The DSN is a text such as 'postgresql://user@host/database'.")
@@ -124,7 +127,7 @@ class Idetic:
         if home is not None and not isinstance(home, str | Path):
             raise InputError("home is a directory, as a text or a Path.")
         place = Path(home) if home else None
-        return cls(
+        made = cls(
             dsn,
             admin_dsn,
             place,
@@ -136,6 +139,8 @@ class Idetic:
             extractor,
             floors,
         )
+        made.receiver = receiver
+        return made
 
     async def start(self) -> Self:
         """Open the database; raises a clear error if it lacks anything."""
@@ -161,7 +166,7 @@ class Idetic:
         parts = (None, self.reranker, self.reasoner, self.extractor, self.floors)
         other = Idetic(dsn, admin_dsn, home, clock, keep, *parts)
         other.model, other._opened = self.model, self._opened
-        other._lent = self._persona_pools
+        other._lent, other.receiver = self._persona_pools, self.receiver
         return other
 
     async def close(self) -> None:

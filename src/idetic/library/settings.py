@@ -26,6 +26,8 @@ from idetic.errors import InputError
 from idetic.extract.model_extractor import ModelExtractor
 from idetic.extract.port import Extraction, Extractor, Turn
 from idetic.library.reasoner_settings import ReasonerSettings, SettingsPart
+from idetic.library.webhook import WebhookSettings
+from idetic.lifecycle.outbox import ProposalReceiver
 from idetic.reason.openai_compatible import OpenAICompatible
 from idetic.reason.port import ReasonerUnavailable
 from idetic.recall.floors import FloorOverride
@@ -35,7 +37,7 @@ SET = "--set"
 # Variables that had their names before they were settings; any other is made of its key.
 _VARIABLES = {"embedder": MODEL_VARIABLE, "sentry_dsn": "SENTRY_DSN"}
 # What nobody may type: everybody on a machine can read a command's arguments.
-_NEVER_TYPED = ("reasoner.key",)
+_NEVER_TYPED = ("reasoner.key", "webhook.secret")
 
 
 class EmbedderForm(StrEnum):
@@ -96,6 +98,7 @@ class Settings(SettingsPart):
     sentry_dsn: SecretStr | None = None
     floors: FloorSettings = FloorSettings()
     reasoner: ReasonerSettings = ReasonerSettings()
+    webhook: WebhookSettings = WebhookSettings()
 
     def at(self, key: str) -> Any:
         """The value of one setting, by its path."""
@@ -112,6 +115,7 @@ class Settings(SettingsPart):
             "reranker": RerankerOff() if off else None,
             "extractor": self._extractor(),
             "floors": self.floors.override(),
+            "receiver": self.webhook.receiver(),
         }
 
     def _extractor(self) -> ExtractorFactory | None:
@@ -181,6 +185,7 @@ class Parts(TypedDict):
     reranker: Reranker | None
     extractor: ExtractorFactory | None
     floors: FloorOverride | None
+    receiver: ProposalReceiver | None
 
 
 class RerankerOff:

@@ -9,6 +9,7 @@ from idetic.engine import Binding
 from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.evidence import TRANSITIONS, Contradiction, ContradictionStatus
 from idetic.gateway.content import check_provenance
+from idetic.lifecycle.proposals import signal_steps
 from idetic.model import Capability, Receipt, Ref
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical
@@ -124,7 +125,10 @@ async def resolve(
             entry=entry,
             detail=told,
         )
-        return await binding.settle_once(tx, [step], idempotency_key, call)
+        steps: list[Step] = [step]
+        if status is ContradictionStatus.PROMOTED:
+            steps += await signal_steps(binding, tx, found, entry, "it speaks against a rule")
+        return await binding.settle_once(tx, steps, idempotency_key, call)
 
 
 async def _standing(tx: AnchorTransaction, row_id: UUID) -> Contradiction:

@@ -12,6 +12,7 @@ from idetic.engine import Binding
 from idetic.errors import InputError, NotFound, TransitionRefused
 from idetic.evidence import TRANSITIONS, ContradictionStatus
 from idetic.ids import uuid7
+from idetic.lifecycle.proposals import withdrawal_steps
 from idetic.model import Capability, Decision, Entry, EntryState, LedgerRecord, Receipt, Tier
 from idetic.store.anchor_transaction import AnchorTransaction, Resolution, StoredEntry
 from idetic.store.entries import column_value
@@ -130,6 +131,9 @@ async def _undo_steps(
             remedy="See the entry's history for the decision you mean.",
         )
     await _check_claims(tx, list(known.values()))
+    for step in [one for one in made if isinstance(one, UnresolveStep)]:
+        withdrawn = await withdrawal_steps(tx, step.row_id, reason)
+        made += [replace(one, receipt=receipt) for one in withdrawn]
     return made
 
 

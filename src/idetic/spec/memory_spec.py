@@ -167,6 +167,13 @@ class MemorySpec(SpecPart):
         applied = (each for gate in self.gates if gate.boundary is boundary for each in gate.apply)
         return tuple(each for each in applied if each in _REMOVING)
 
+    @property
+    def proposes(self) -> bool:
+        """Whether something may leave memory as a proposal: a pattern, or a revision signal."""
+        crossed = (gate.apply for gate in self.gates if gate.boundary is Boundary.AGGREGATION)
+        patterns = any(GateKind.STRIP_IDENTIFIERS in kinds for kinds in crossed)
+        return patterns or any(one.contradictions for one in self.references.canonical)
+
     def trust_of(self, origin: Origin) -> int:
         """The starting trust of an origin, 0 to 100."""
         return self.visibility.trust[origin]

@@ -16,7 +16,9 @@ _JUNCTIONS = (
     "ref_id action_id action_kind linked_at linked_by corroboration_id source_type source_ref "
     "corroborated_at corroborated_by source_by withdrawn_at notes contradiction_id observed_at "
     "observed_by status resolution_notes resolved_at resolved_by previous_status previous_notes "
-    "previous_at previous_by source_id relation print notes_salt previous_salt"
+    "previous_at previous_by source_id relation print notes_salt previous_salt "
+    "proposal_id proposal_kind about_id statement support proposed_at proposed_by proposal_status "
+    "decision_reason decided_at decided_by statement_salt reason_salt"
 )
 _EMBEDDINGS = (
     "profile_id embedding embedded_at piece activation_id activated_at activated_by "

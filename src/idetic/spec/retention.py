@@ -39,6 +39,7 @@ class RetainedEntity(StrEnum):
     REFERENCES = "references"
     CORROBORATIONS = "corroborations"
     CONTRADICTIONS = "contradictions"
+    PROPOSALS = "proposals"
     EMBEDDINGS = "embeddings"
     LINEAGE = "lineage"
     ACTIONS = "actions"
@@ -132,6 +133,7 @@ RETENTION = complete(
         RetainedEntity.REFERENCES: _KEPT,
         RetainedEntity.CORROBORATIONS: _KEPT,
         RetainedEntity.CONTRADICTIONS: _KEPT,
+        RetainedEntity.PROPOSALS: _KEPT,
         # A vector is the note in another form: it goes when the note does.
         RetainedEntity.EMBEDDINGS: _policy(0, Disposal.HARD_DELETE),
         RetainedEntity.LINEAGE: _KEPT,
@@ -162,6 +164,7 @@ def entities(spec: MemorySpec) -> list[RetainedEntity]:
         RetainedEntity.REFERENCES: bool(canonical),
         RetainedEntity.CORROBORATIONS: spec.references.corroborations,
         RetainedEntity.CONTRADICTIONS: any(c.contradictions for c in canonical),
+        RetainedEntity.PROPOSALS: spec.proposes,
         RetainedEntity.PRINTS: any(c.body for c in canonical),
         RetainedEntity.LOG: spec.backend.log is not None,
         RetainedEntity.NOTES: None not in spec.backend.personas,

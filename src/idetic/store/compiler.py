@@ -161,6 +161,7 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "log": family.log_table,
         "channel": family.notes_table,
         "corroborations": spec.references.corroborations,
+        "proposals": spec.proposes,
         "guarded": any(canonical.body for canonical in spec.references.canonical),
     }
     return names | {name: "" for name, holds in conditions.items() if holds}
@@ -393,6 +394,9 @@ def _write_grants(family: Family, table: str) -> str:
         family.table_name("scopes"): "(closed_at, renewed_at)",
         family.table_name("corroborations"): "(withdrawn_at)",
         family.table_name("marks"): "(position, marked_at)",
+        family.table_name("proposals"): (
+            "(proposal_status, decision_reason, decided_at, decided_by, reason_salt)"
+        ),
     }
     for canonical in family.spec.references.canonical:
         updates[family.contradictions_table(canonical)] = (

@@ -233,6 +233,9 @@ def _actors(family: Family) -> Iterator[tuple[str, str]]:
     if family.spec.references.corroborations:
         table = family.table_name("corroborations")
         yield from ((table, column) for column in ("corroborated_by", "source_by"))
+    if family.spec.proposes:
+        table = family.table_name("proposals")
+        yield from ((table, column) for column in ("proposed_by", "decided_by"))
     for canonical in family.spec.references.canonical:
         if canonical.contradictions:
             table = family.contradictions_table(canonical)

@@ -107,6 +107,8 @@ class Family:
         names += [self.table_name(noun) for noun in _TABLES]
         if self.spec.references.corroborations:
             names.append(self.table_name("corroborations"))
+        if self.spec.proposes:
+            names.append(self.table_name("proposals"))
         for canonical in self.spec.references.canonical:
             names.append(self.refs_table(canonical))
             if canonical.contradictions:
@@ -290,6 +292,8 @@ def note_columns(family: Family) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     if family.spec.references.corroborations:
         found[family.table_name("corroborations")] = ("notes",)
+    if family.spec.proposes:
+        found[family.table_name("proposals")] = ("decision_reason", "statement")
     for canonical in family.spec.references.canonical:
         if canonical.contradictions:
             found[family.contradictions_table(canonical)] = ("resolution_notes", "previous_notes")
@@ -298,15 +302,20 @@ def note_columns(family: Family) -> dict[str, tuple[str, ...]]:
 
 def salt_columns(family: Family, table: str) -> tuple[str, ...]:
     """The columns with the salts of those notes: without one, nobody can guess from a hash."""
-    own = table == family.table_name("corroborations")
-    return ("notes_salt",) if own else ("notes_salt", "previous_salt")
+    columns = {
+        family.table_name("corroborations"): ("notes_salt",),
+        family.table_name("proposals"): ("reason_salt", "statement_salt"),
+    }
+    return columns.get(table, ("notes_salt", "previous_salt"))
 
 
 def noted_names(family: Family, table: str) -> dict[str, str]:
     """What the SQL files may say of a table with notes."""
     columns = note_columns(family)[table]
     emptied = (*columns, *salt_columns(family, table))
+    own = {} if table == family.table_name("proposals") else {"provided": ""}
     return {
+        **own,
         "table": family.qualified(table).as_string(None),
         "table_name": table,
         "noted": noun(family, table),
@@ -320,8 +329,8 @@ def noted_names(family: Family, table: str) -> dict[str, str]:
 
 def row_id(family: Family, table: str) -> str:
     """The column that identifies a row of a table with notes."""
-    own = table == family.table_name("corroborations")
-    return "corroboration_id" if own else "contradiction_id"
+    ids = {f"{one}s": f"{one}_id" for one in ("corroboration", "proposal")}
+    return ids.get(noun(family, table), "contradiction_id")
 
 
 def noun(family: Family, table: str) -> str:

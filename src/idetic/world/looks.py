@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from idetic.evidence import ContradictionStatus
+from idetic.evidence import ContradictionStatus, ProposalStatus
 from idetic.model import Entry, EntryState, LedgerRecord, Tier, Typology
 from idetic.store.steps import KEPT
 from idetic.verbs.arguments import MAX_PAGE
@@ -23,7 +23,7 @@ _MEMORY = "facts habits candidates replaced archived due contradictions kept dro
 _SETTLED = (ContradictionStatus.DISMISSED, ContradictionStatus.PROMOTED)
 _COUNTED = (
     "rules versions sessions observations facts habits candidates corroborations "
-    "contradictions_open contradictions_settled due archived replaced tombstoned kept quarantined "
+    "contradictions_open contradictions_settled proposals due archived replaced tombstoned kept quarantined "
     "erased refused echoes questions answered actions loops events notes dreams underived"
 )
 COUNTED = tuple(_COUNTED.split())
@@ -216,6 +216,8 @@ async def count(play: Performance) -> dict[str, int]:
     for row in await operator.contradictions(status=list(ContradictionStatus)):
         settled = row.status in _SETTLED
         counts["contradictions_settled" if settled else "contradictions_open"] += 1
+    every = list(ProposalStatus)
+    counts["proposals"] = len(await operator.proposals(status=every))
     counts["due"] = len(await operator.disposition())
     return {name: number for name, number in counts.items() if number}
 

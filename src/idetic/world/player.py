@@ -25,6 +25,7 @@ from idetic.persona.identity import Identity
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.recall.embedding import Model
 from idetic.world import events as _events  # noqa: F401 - so that every kind of event is known
+from idetic.world import outbox_events as _outbox  # noqa: F401 - these too
 from idetic.world.looks import count
 from idetic.world.organisations import (
     EDITION,

@@ -13,6 +13,8 @@ CREATE TYPE idetic.source_type AS ENUM (
 CREATE TYPE idetic.contradiction_status AS ENUM (
     'open', 'dismissed', 'surfaced_to_operator', 'promoted_to_revision_signal'
 );
+CREATE TYPE idetic.proposal_kind AS ENUM ('rule_candidate', 'revision_signal');
+CREATE TYPE idetic.proposal_status AS ENUM ('open', 'accepted', 'declined', 'withdrawn');
 CREATE TYPE idetic.relation AS ENUM ('compounded', 'promoted', 'merged', 'recurred', 'summarised');
 CREATE TYPE idetic.source_strength AS ENUM ('authoritative', 'curated', 'distilled', 'observed');
 CREATE TYPE idetic.disposal AS ENUM ('HARD_DELETE', 'STRIP_PAYLOAD', 'RETAIN_METADATA');
@@ -58,7 +60,8 @@ CREATE TYPE idetic.step AS (
     trust smallint, valid_at timestamptz, invalid_at timestamptz, candidate boolean, salt text,
     hash text, refs jsonb, copy_of uuid, embedding uuid, lineage jsonb, row_id uuid, noun text,
     seen_at timestamptz, source_type idetic.source_type, source_ref uuid, source_by text, notes text,
-    status idetic.contradiction_status, event uuid, loop_id uuid, importance real
+    status idetic.contradiction_status, event uuid, loop_id uuid, importance real,
+    proposal idetic.proposal_kind, outcome idetic.proposal_status, support jsonb
 );
 
 -- Every version of every spec, append-only: an entry names the version it was written under.

@@ -145,9 +145,11 @@ CREATE OR REPLACE TRIGGER {noun}_notes_guard BEFORE INSERT OR UPDATE OF {newest}
     FOR EACH ROW WHEN (char_length(NEW.{newest}) >= 40
         AND current_user <> 'idetic_mover')
     EXECUTE FUNCTION {family}_{noun}_told_v1('{newest}', 'note');
+-- if provided:
 CREATE OR REPLACE TRIGGER {noun}_provenance_guard BEFORE INSERT ON {table}
     FOR EACH ROW WHEN (octet_length(NEW.provenance::text) >= 40 AND current_user <> 'idetic_mover')
     EXECUTE FUNCTION {family}_{noun}_told_v1('provenance', 'provenance');
+-- end
 -- end
 
 -- object: function {name}_{noun}_print_v1

@@ -165,6 +165,23 @@ BEGIN
             WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor
               AND m.corroboration_id = item.row_id;
         -- end
+        -- if proposals:
+        ELSIF item.op = 'propose' THEN
+            INSERT INTO {family}_memory_proposals ({tenant}, anchor_id, proposal_id, memory_id,
+                proposal_kind, about_id, statement, support, proposed_at, proposed_by, statement_salt)
+            VALUES (p_tenant, p_anchor, item.row_id, item.memory, item.proposal, item.source_ref,
+                item.body, item.support, r_at, p_kind || ':' || p_name, decode(item.salt, 'hex'));
+        ELSIF item.op = 'decide' THEN
+            UPDATE {family}_memory_proposals m SET proposal_status = item.outcome,
+                decision_reason = item.notes, decided_at = r_at,
+                decided_by = p_kind || ':' || p_name, reason_salt = decode(item.salt, 'hex')
+            WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.proposal_id = item.row_id;
+        ELSIF item.op = 'act' THEN
+            INSERT INTO {family}_memory_actions ({tenant}, anchor_id, action_id, memory_id,
+                action_kind, linked_at, linked_by)
+            VALUES (p_tenant, p_anchor, item.row_id, item.memory, item.noun, r_at,
+                p_kind || ':' || p_name);
+        -- end
         -- for each contradicted noun:
         ELSIF item.op = 'contradict' AND item.noun = '{noun}' THEN
             INSERT INTO {family}_{noun}_contradictions ({tenant}, anchor_id, contradiction_id,

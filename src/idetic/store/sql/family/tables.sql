@@ -397,6 +397,44 @@ CREATE TABLE {family}_memory_corroborations (
 );
 -- end
 
+-- if proposals:
+-- object: table {name}_memory_proposals
+-- What left the anchor for another context: a rule candidate or a revision signal, and what its
+-- receiver decided. `memory_id` is the entry whose words the statement is, without whose they are;
+-- all entries behind it are linked by an action with the proposal's id.
+CREATE TABLE {family}_memory_proposals (
+    {tenant} {tenant_type} NOT NULL,
+    anchor_id uuid NOT NULL,
+    proposal_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    proposal_kind idetic.proposal_kind NOT NULL,
+    -- The contradiction that a revision signal is about.
+    about_id uuid,
+    statement {family}_note,
+    support jsonb NOT NULL,
+    proposed_at timestamptz NOT NULL,
+    proposed_by text NOT NULL,
+    proposal_status idetic.proposal_status NOT NULL DEFAULT 'open',
+    decision_reason idetic.resolution_notes,
+    decided_at timestamptz,
+    decided_by text,
+    -- The salts of the hashes that links carry of the two texts: emptied with them.
+    statement_salt bytea,
+    reason_salt bytea,
+    CONSTRAINT {name}_proposals_pkey PRIMARY KEY ({tenant}, anchor_id, proposal_id),
+    CONSTRAINT {name}_proposals_memory FOREIGN KEY ({tenant}, anchor_id, memory_id)
+        REFERENCES {family}_memory ({tenant}, anchor_id, memory_id) ON DELETE RESTRICT
+);
+
+-- object: index {name}_memory_proposals_memory
+CREATE INDEX {name}_proposals_memory_idx ON {family}_memory_proposals ({tenant}, anchor_id, memory_id);
+
+-- object: index {name}_memory_ledger_outbox
+-- The outbox: the links that another context is told of, and how far it has acknowledged them.
+CREATE INDEX {name}_ledger_outbox_idx ON {family}_memory_ledger ({tenant}, anchor_id, position)
+    WHERE transition IN ('rule_proposed', 'revision_signalled', 'proposal_withdrawn', 'delivered');
+-- end
+
 -- for each cell:
 -- object: index {name}_hnsw_{cell}
 -- One shared partial HNSW per (tier, typology), never per tenant: lock tables run out near

@@ -200,6 +200,36 @@ CREATE OR REPLACE TRIGGER written_once BEFORE UPDATE OF {tenant}, anchor_id, cor
     EXECUTE FUNCTION idetic.refuse_change_v1();
 -- end
 
+-- if proposals:
+-- object: function {name}_proposal_turn_v1
+-- A proposal is decided once, by its receiver or by who withdraws it; what it said is written once.
+-- When the entry whose words it has is emptied, its texts go too, and nothing else of it.
+CREATE OR REPLACE FUNCTION {family}_proposal_turn_v1() RETURNS trigger
+LANGUAGE plpgsql AS $$
+DECLARE
+    decision CONSTANT text[] := ARRAY['proposal_status', 'decision_reason', 'decided_at',
+        'decided_by', 'reason_salt'];
+    texts CONSTANT text[] := ARRAY['statement', 'statement_salt', 'decision_reason', 'reason_salt'];
+BEGIN
+    IF OLD.memory_id::text = current_setting('idetic.erasing', true)
+        AND num_nonnulls(NEW.statement, NEW.statement_salt, NEW.decision_reason, NEW.reason_salt) = 0
+        AND to_jsonb(NEW) - texts = to_jsonb(OLD) - texts THEN
+        RETURN NEW;
+    END IF;
+    IF OLD.proposal_status <> 'open' OR NEW.proposal_status = 'open'
+        OR to_jsonb(NEW) - decision <> to_jsonb(OLD) - decision THEN
+        RAISE EXCEPTION 'idetic.transition: a proposal that is % cannot become %',
+            OLD.proposal_status, NEW.proposal_status USING ERRCODE = 'ID007';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- object: trigger {name}_memory_proposals.turn
+CREATE OR REPLACE TRIGGER turn BEFORE UPDATE ON {family}_memory_proposals
+    FOR EACH ROW EXECUTE FUNCTION {family}_proposal_turn_v1();
+-- end
+
 -- for each table:
 -- if written_once:
 -- object: trigger {table_name}.append_only

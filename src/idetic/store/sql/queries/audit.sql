@@ -178,6 +178,29 @@ WHERE {scope l} AND l.transition = 'contradicted' AND l.decision = 'ADD'
        AND c.contradiction_id::text = l.detail ->> 'contradiction' LIMIT 1) IS NULL
 ORDER BY l.position LIMIT %(limit)s
 
+-- query: proposals
+-- Proposals beside every link about each in order.
+SELECT p.proposal_id, p.memory_id, p.proposal_kind::text, p.about_id, p.support,
+       jsonb_build_array(to_jsonb(p.proposed_at), p.proposed_by),
+       jsonb_build_array(p.proposal_status, to_jsonb(p.decided_at), p.decided_by),
+       p.statement, p.statement_salt, p.decision_reason, p.reason_salt, told.links,
+       (SELECT l.position FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = p.memory_id
+          AND l.transition = ANY (%(emptied)s::text[]) LIMIT 1) IS NOT NULL
+FROM {family}_memory_proposals p LEFT JOIN LATERAL (
+    SELECT jsonb_agg(l.detail || jsonb_build_object('position', l.position, 'at', l.at,
+        'actor', l.actor_kind || ':' || l.actor, 'transition', l.transition) ORDER BY l.position) AS links
+    FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = p.memory_id
+      AND l.decision NOT IN ('NOOP', 'REJECT')
+      AND l.detail ->> 'proposal' = p.proposal_id::text) told ON true
+WHERE {scope p} AND p.proposal_id > %(after)s ORDER BY p.proposal_id LIMIT %(limit)s
+
+-- query: lost_proposals
+SELECT l.memory_id, l.detail ->> 'proposal', l.position FROM {family}_memory_ledger l
+WHERE {scope l} AND l.transition IN ('rule_proposed', 'revision_signalled') AND l.decision = 'ADD'
+  AND (SELECT p.memory_id FROM {family}_memory_proposals p WHERE {scope p}
+       AND p.proposal_id::text = l.detail ->> 'proposal' LIMIT 1) IS NULL
+ORDER BY l.position LIMIT %(limit)s
+
 -- query: references
 -- References to one noun that are not as the link that added their entry names them: missing, made
 -- up, at another row or version. A link older than pins names no version. Joined whole, because only

@@ -50,7 +50,8 @@ SELECT m.position, m.idempotency_key FROM {family}_memory_receipts m WHERE {scop
 SELECT r.position FROM {family}_memory_receipts r
 JOIN {family}_memory_ledger l ON {scope l} AND l.position = r.position
 WHERE {scope r} AND (l.memory_id = ANY (%(ids)s::uuid[])
-    OR coalesce(l.detail ->> 'corroboration', l.detail ->> 'contradiction')::uuid
+    OR coalesce(l.detail ->> 'corroboration', l.detail ->> 'contradiction',
+                l.detail ->> 'proposal')::uuid
        = ANY (%(rows)s::uuid[]))
 
 -- query: logged
