@@ -18,7 +18,7 @@ from idetic.engine import Binding
 from idetic.errors import CapabilityRefused, InputError
 from idetic.gates.gate import Pipeline
 from idetic.model import Capability, Entry, PrincipalKind, Ref, Scope, Tier
-from idetic.recall.evidence import QUOTE, hedge_for, visible
+from idetic.recall.evidence import QUOTE, strength_of, visible
 from idetic.recall.floors import above_floors
 from idetic.recall.hits import Hit
 from idetic.spec.memory_spec import MemorySpec
@@ -136,9 +136,8 @@ def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> Answer
     passed = gate.apply(entry.body_text, [str(value) for value in scope.anchor.values()])
     if passed.refused is not None:
         return None
-    strength = hit.strength if entry.refs and hit.strength else SourceStrength.OBSERVED
-    hedges = spec.visibility.hedges
-    hedge = hedge_for(entry, hedges, hit.strength) if gate.hedges else None
+    strength = strength_of(entry, hit.strength)
+    hedge = spec.visibility.hedges[strength] if gate.hedges else None
     text = visible(passed.text)
     return AnswerEvidence(entry.id, text, hedge, strength, entry.created_at, entry.refs)
 
