@@ -44,11 +44,11 @@ def test_it_reads_as_label_author_and_words() -> None:
 
 
 def test_the_kind_tells_what_an_entry_is_to_its_reader() -> None:
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         "note": {"typology": Typology.EPISODIC},
         "said": {"typology": Typology.EPISODIC, "provenance": {"derivation": "log"}},
         "preference": {"typology": Typology.PROCEDURAL},
-        "unconfirmed": {"candidate": True},
+        "fact?": {"candidate": True},
     }
     for kind, changes in kinds.items():
         assert shown(**changes).startswith(f"c22ceb {kind} agent 2026-03-01 > ")

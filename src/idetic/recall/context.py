@@ -24,6 +24,7 @@ from idetic.recall.evidence import (
     heading,
     preamble,
     render,
+    since,
     strength_of,
     unanswered,
 )
@@ -114,7 +115,8 @@ def assemble(
     own tier: newer where it is always present, better where it was recalled.
     """
     ceiling = _ceiling(spec, query, budget)
-    found, ranked = recall, _ranked(spec, transient, recall, counter)
+    year = _year(transient, recall)
+    found, ranked = recall, _ranked(spec, transient, recall, counter, year)
     recall, unknown = above_floors(recall)
     recalled = {hit.entry.id for hit in recall or ()}
     dropped = {hit.entry.id for hit in found or ()} - recalled - _present(transient)
@@ -127,7 +129,7 @@ def assemble(
         unknown = "memory was not searched" if query.strip() else "nothing was asked"
     not_used = recall.not_used if recall else ()
     closing = closing_lines(unknown, not_used, counter, ceiling)
-    head = preamble(spec.visibility.hedges, {c.strength for c in offered})
+    head = preamble(spec.visibility.hedges, {c.strength for c in offered}, year)
     room = ceiling - sum(map(counter.count, [head, *ending(closing)]))
     kept, evicted = _fill(spec.injection, offered, counter, room)
     absent = (c for c in ranked if c.block not in always and c.entry.id not in recalled)
@@ -153,6 +155,13 @@ def assemble(
     )
 
 
+def _year(transient: Transient, recall: Recall | None) -> int | None:
+    """The year of the newest entry, which most of them share."""
+    present = (entry for entries in transient.values() for entry in entries)
+    found = recall.entries if recall else ()
+    return max((since(entry).year for entry in (*present, *found)), default=None)
+
+
 def _present(transient: Transient) -> set[UUID]:
     """What the core, the session and the interaction hold, whatever a recall thinks of it."""
     return {entry.id for entries in transient.values() for entry in entries}
@@ -171,7 +180,11 @@ def _ceiling(spec: MemorySpec, query: str, budget: int | None) -> int:
 
 
 def _ranked(
-    spec: MemorySpec, transient: Transient, recall: Recall | None, counter: TokenCounter
+    spec: MemorySpec,
+    transient: Transient,
+    recall: Recall | None,
+    counter: TokenCounter,
+    year: int | None,
 ) -> list[_Candidate]:
     """Every distinct entry once, the last to give way first."""
     given = {entry.id: entry for entries in transient.values() for entry in entries}
@@ -185,7 +198,7 @@ def _ranked(
         # Of a long entry, the piece that the question met.
         quoted = replace(entry, body_text=excerpt(entry.body_text, met.get(key)))
         strength = strength_of(entry, strengths.get(key))
-        text = render(quoted, strength)
+        text = render(quoted, strength, year)
         # An entry that is both present and recalled has the better of its two places.
         place = min(places[key] for places in (newest, best) if key in places)
         candidates.append(_Candidate(entry, place, text, counter.count(text), strength))

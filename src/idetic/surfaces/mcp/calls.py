@@ -10,8 +10,9 @@ from typing import Any
 
 from idetic import wire
 from idetic.errors import InputError
+from idetic.library.runners import quoted_answer
 from idetic.model import Observation, Tier
-from idetic.recall.evidence import FOOTER, HEADER, preamble, strength_of
+from idetic.recall.evidence import FOOTER, preamble, strength_of
 from idetic.surfaces.mcp import formatting
 from idetic.surfaces.mcp.contexts import context_block
 from idetic.surfaces.mcp.forgetting import FORGET
@@ -58,8 +59,7 @@ async def recall(context: CallContext, given: Arguments) -> str:
 
 async def ask(context: CallContext, given: Arguments) -> str:
     """Answer as whoever asks may hear it."""
-    answered = await context.caller.memory.ask(**given)
-    return f"{HEADER}{answered.text}" if answered.known else answered.text
+    return quoted_answer(await context.caller.memory.ask(**given))
 
 
 async def explain(context: CallContext, given: Arguments) -> str:
