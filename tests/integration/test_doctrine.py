@@ -13,6 +13,7 @@ from idetic.spec.loader import load, shipped
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.spec.retention import RetentionState
 from tests.conftest import RULE_TEXT, TestDatabase, World
+from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +22,7 @@ MEMORY = "world_agent_memory"
 COLUMNS = {
     MEMORY: "memory_id tier typology session_id interaction_id body_text envelope archived_at "
     "superseded_at superseded_by invalidated_at valid_at invalid_at embedding_id",
-    f"{MEMORY}_rule_refs": "ref_id memory_id rule_id version created_at",
+    f"{MEMORY}_rule_refs": "ref_id memory_id rule_id rule_version created_at",
     "world_agent_rule_contradictions": "contradiction_id memory_id rule_id provenance observed_at "
     "status resolution_notes",
     f"{MEMORY}_corroborations": "corroboration_id memory_id source_type source_ref "
@@ -160,7 +161,7 @@ async def test_the_four_retention_states(world: World, database: TestDatabase) -
 async def test_the_guard_is_a_trigger_with_the_documents_contracts(
     world: World, database: TestDatabase
 ) -> None:
-    """Before insert and update of the text; a copy is refused, and what is short is not compared."""
+    """Before insert and update of the text; below 100 characters nothing is compared."""
     with psycopg.connect(database.admin_dsn) as admin:
         triggers = admin.execute(
             "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal "
@@ -173,3 +174,14 @@ async def test_the_guard_is_a_trigger_with_the_documents_contracts(
         below = RULE_TEXT[:99]
         assert len(below) < 100
         await session.observe(below)
+    kept = (await world.operator.prefer("Ada prefers short answers.")).entry_id
+    copied = """
+        INSERT INTO worlds.world_agent_memory
+        SELECT (jsonb_populate_record(m, jsonb_build_object('memory_id', gen_random_uuid(),
+            'body_text', %s::text))).* FROM worlds.world_agent_memory m WHERE m.memory_id = %s
+        """
+    with psycopg.connect(database.admin_dsn) as connection:
+        bind(connection, world.memory.scope)
+        with pytest.raises(psycopg.errors.lookup("23514")), connection.transaction():
+            connection.execute(copied, (RULE_TEXT, kept))
+        connection.execute(copied, (below, kept))
