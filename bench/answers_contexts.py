@@ -27,7 +27,7 @@ from idetic.verbs.arguments import MAX_HITS
 
 ARMS = ("idetic", "full", "bm25")
 _COUNTER = ConservativeCounter()
-_FIGURES = re.compile(r"\b[0-9a-f]{8}\b|\d")
+_FIGURES = re.compile(r"\b[0-9a-f]{6}\b|\d")
 
 
 @dataclass(frozen=True, slots=True)

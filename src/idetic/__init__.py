@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from idetic.errors import IdeticError
     from idetic.evidence import ContradictionStatus, Outcome, SourceType
     from idetic.keys import ApiKey, CreatedKey
-    from idetic.library.answers import AgentRunner, Answered, Mode, runner
+    from idetic.library.answers import Answered, Mode
     from idetic.library.idetic import Idetic
     from idetic.library.remember import Found, UserMemory, remember, remember_async
+    from idetic.library.runners import AgentRunner, AskTool, runner
     from idetic.library.sync import open_sync
     from idetic.model import (
         Capability,
@@ -42,6 +43,7 @@ __all__ = [
     "AgentRunner",
     "Answered",
     "ApiKey",
+    "AskTool",
     "Capability",
     "ChainHead",
     "Claim",
@@ -83,12 +85,13 @@ __all__ = [
 # Where each public name lives. Loaded when first asked for: `import idetic` and `idetic --help`
 # then cost milliseconds, not the half second that the driver and pydantic take.
 _ELSEWHERE = {
-    "AgentRunner": "idetic.library.answers",
+    "AgentRunner": "idetic.library.runners",
+    "AskTool": "idetic.library.runners",
     "Answered": "idetic.library.answers",
     "ApiKey": "idetic.keys",
     "CreatedKey": "idetic.keys",
     "Mode": "idetic.library.answers",
-    "runner": "idetic.library.answers",
+    "runner": "idetic.library.runners",
     "ChainHead": "idetic.audit.chain",
     "Idetic": "idetic.library.idetic",
     "Erased": "idetic.erasure",

@@ -283,6 +283,7 @@ class Entry:
     exempt_at: datetime | None = None
     candidate: bool = False
     meta_at: datetime | None = None
+    core_at: datetime | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     refs: tuple[Ref, ...] = ()
 

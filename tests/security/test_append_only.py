@@ -207,6 +207,7 @@ def test_the_owner_cannot_rewrite_what_an_entry_says(unguarded: Populated, name:
         state = {
             "valid_at",
             "meta_at",
+            "core_at",
             "invalid_at",
             "archived_at",
             "superseded_at",

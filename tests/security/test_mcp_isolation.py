@@ -82,7 +82,7 @@ async def walk(client: Client, planted: Planted) -> str:
     for word in words:
         said.append(await told(client, "recall", query=word))
         said.append(await told(client, "context", query=word))
-        said.append(await told(client, "ask", question=word))
+        said.append(await told(client, "ask_world_agent", question=word))
         said.append(await told(client, "recall", query=word, limit=200, tiers=["persistent"]))
     for entry in (planted.note, planted.preference):
         said.append(await told(client, "explain", entry_id=str(entry)))

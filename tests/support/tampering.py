@@ -102,6 +102,7 @@ ENTRY_FLIPS = {
     "candidate": ["NOT t.candidate"],
     "exempt_at": ["CASE WHEN t.exempt_at IS NULL THEN now() END"],
     "meta_at": ["now()"],
+    "core_at": ["CASE WHEN t.core_at IS NULL THEN now() END"],
     "superseded_at": ["t.superseded_at - interval '1 day'"],
     "memory_id": ["gen_random_uuid()"],
 }

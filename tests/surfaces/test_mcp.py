@@ -99,7 +99,14 @@ async def test_every_tool_is_listed_with_hints_and_none_takes_a_scope(
         assert tool.input_schema["additionalProperties"] is False
         assert SCOPE_WORDS.isdisjoint(tool.input_schema["properties"]), tool.name
     reading = {tool.name for tool in listed if tool.annotations and tool.annotations.read_only_hint}
-    assert reading == {"recall", "ask", "context", "explain", "list_contradictions"}
+    assert reading == {
+        "recall",
+        "ask_world_agent",
+        "context",
+        "core",
+        "explain",
+        "list_contradictions",
+    }
     destructive = {t.name for t in listed if t.annotations and t.annotations.destructive_hint}
     assert destructive == {"prefer", "close_session", "forget"}
 
@@ -132,7 +139,7 @@ async def test_a_tool_that_the_key_may_not_use_is_neither_listed_nor_done(
 ) -> None:
     async with connected(house, served, house.mine.keys["customer"]) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
-        assert names == {"ask"}, "a customer only asks"
+        assert names == {"ask_world_agent"}, "a customer only asks"
         assert (await client.list_resources()).resources == []
         before = house.counts()
         said = await refusal(client, "observe", text="I was here.")
@@ -146,7 +153,7 @@ async def test_a_tool_that_the_key_may_not_use_is_neither_listed_nor_done(
         assert house.counts() == before
     async with connected(house, served, house.mine.keys["agent"]) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
-        assert names == {tool.name for tool in TOOLS} - {"prefer", "ask", "forget"}
+        assert names == {tool.name for tool in TOOLS} - {"prefer", "ask_world_agent", "forget"}
         said = await refusal(client, "forget", everything=True, confirm=CONFIRMATION)
         assert "(capability)" in said
 
@@ -156,9 +163,9 @@ async def test_an_answer_is_hedged_and_passes_the_gate(house: House, served: Ser
         await call(client, "prefer", text="Numbats are released on Tuesdays.")
     for who in ("operator", "customer"):
         async with connected(house, served, house.mine.keys[who]) as client:
-            told = await call(client, "ask", question="When are numbats released?")
+            told = await call(client, "ask_world_agent", question="When are numbats released?")
             assert "As observed, not confirmed:\n> Numbats are released on Tuesdays." in told
-            assert await call(client, "ask", question="zyzzyva quux") == "I don't know."
+            assert await call(client, "ask_world_agent", question="zyzzyva quux") == "I don't know."
 
 
 async def test_sessions_can_be_named_and_repeats_are_written_once(

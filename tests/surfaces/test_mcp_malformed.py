@@ -76,7 +76,7 @@ BASE: dict[str, dict[str, Any]] = {
     "observe": {"text": "A note."},
     "prefer": {"text": "A preference."},
     "recall": {"query": "a question"},
-    "ask": {"question": "a question"},
+    "ask_world_agent": {"question": "a question"},
     "context": {"query": "a question"},
     "explain": {},
     "list_contradictions": {},
@@ -99,7 +99,7 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "envelope": [1, "x", {"nonsense": 1}, {"topic": {"a": 1}}, {"tags": ["x"] * 1_000}],
         "tiers": BAD_ENUMS, "as_of": BAD_TIME, "cursor": BAD_CURSOR,
     },
-    "ask": {"question": BAD_TEXT},
+    "ask_world_agent": {"question": BAD_TEXT},
     "context": {
         "query": BAD_TEXT, "budget": ["1", 1.5, True, [], -1, 0], "session_id": BAD_UUID,
     },

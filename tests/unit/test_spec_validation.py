@@ -405,7 +405,7 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
         put("injection", {"ceiling": 2000, "justification": WHY}),
         INJECTION,
         "injection.ceiling",
-        "at least 2400",
+        "at least 2800",
     ),
     (
         "a block does not fit",

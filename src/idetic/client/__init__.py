@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from anyio.from_thread import start_blocking_portal
 
 from idetic.client.client_errors import ConnectionClosed
+from idetic.client.runners import connect_runner
 from idetic.client.transport import HttpTransport
 from idetic.library.handles import Memory
 from idetic.library.sync import SyncMemory
 
-__all__ = ["connect", "connect_sync"]
+__all__ = ["connect", "connect_runner", "connect_sync"]
 
 
 def connect(url: str, key: str, *, retries: int = 2, timeout: float = 60.0) -> Memory:

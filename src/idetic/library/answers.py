@@ -1,35 +1,29 @@
 """Answers for those outside an agent: hedged, quoted, behind the gate of whoever asks.
 
-Another bounded context (ADR-058 D13) never reads memory tables and holds no handle. At the
-composition root it is given an `AgentRunner`, and may ask: what comes back has crossed the spec's
-operator or customer gate.
+What comes back has crossed the spec's operator or customer gate. In process, over HTTP and over MCP
+the principal decides the mode; another context is handed a runner (`library/runners.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from idetic.engine import Binding
-from idetic.errors import CapabilityRefused, InputError
+from idetic.errors import CapabilityRefused
 from idetic.gates.gate import Pipeline
-from idetic.model import Capability, Entry, PrincipalKind, Ref, Scope, Tier
-from idetic.recall.evidence import QUOTE, hedge_for, visible
+from idetic.model import Capability, Entry, Principal, PrincipalKind, Ref, Scope, Tier
+from idetic.recall.evidence import QUOTE, strength_of, visible
 from idetic.recall.floors import above_floors
 from idetic.recall.hits import Hit
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Signal, SourceStrength
 from idetic.store.recall_query import Filters
-from idetic.verbs.arguments import MAX_QUERY, check_text, member_of
-from idetic.verbs.authorization import allows, refuse, require_whole_anchor
+from idetic.verbs.arguments import MAX_QUERY, check_text
+from idetic.verbs.authorization import allows, refuse
 from idetic.verbs.declaration import AUDIENCE, McpTool, post, verb
-
-if TYPE_CHECKING:
-    from idetic.library.handles import Memory
 
 DONT_KNOW = "I don't know."
 LOOKED_AT = 10
@@ -82,6 +76,8 @@ class Answered:
         "Ask for an answer that may be passed on",
         'A hedged answer with its evidence, behind the gate of whoever asks, or "I don\'t know". '
         "For operators and customers; it is all that a customer can do.",
+        # The tool that another agent is given is called after the agent that it asks.
+        name="ask_{agent}",
         kinds=AUDIENCE,
     ),
     examples=('idetic ask "When do wires go out?" {scope}',),
@@ -92,7 +88,7 @@ async def ask(binding: Binding, question: str) -> Answered:
     For operators and customers: it is what persistent memory says, as their audience may hear it.
     """
     spec, engine, scope = binding.spec, binding.engine, binding.scope
-    mode = mode_of(scope)
+    mode = mode_of(scope.principal)
     # A customer's `read` is this and no more, so it is not asked for by `require`.
     if not allows(spec, scope, Capability.READ):
         refuse(spec, scope, Capability.READ)
@@ -111,9 +107,9 @@ async def ask(binding: Binding, question: str) -> Answered:
     return Answered("\n".join(map(_said, evidence)), evidence, mode)
 
 
-def mode_of(scope: Scope) -> Mode:
-    """For whom a scope's principal asks; only operators and customers are audiences."""
-    kind = scope.principal.kind
+def mode_of(principal: Principal) -> Mode:
+    """For whom a principal asks; only operators and customers are audiences."""
+    kind = principal.kind
     if kind not in (PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER):
         raise CapabilityRefused(
             f"A memory bound for a {kind} principal serves no other context.",
@@ -136,9 +132,8 @@ def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> Answer
     passed = gate.apply(entry.body_text, [str(value) for value in scope.anchor.values()])
     if passed.refused is not None:
         return None
-    strength = hit.strength if entry.refs and hit.strength else SourceStrength.OBSERVED
-    hedges = spec.visibility.hedges
-    hedge = hedge_for(entry, hedges, hit.strength) if gate.hedges else None
+    strength = strength_of(entry, hit.strength)
+    hedge = spec.visibility.hedges[strength] if gate.hedges else None
     text = visible(passed.text)
     return AnswerEvidence(entry.id, text, hedge, strength, entry.created_at, entry.refs)
 
@@ -148,49 +143,3 @@ def _said(evidence: AnswerEvidence) -> str:
     # Every line of a note stays behind a mark: it is quoted, and never an instruction.
     quoted = "\n".join(QUOTE + line for line in evidence.text.split("\n"))
     return quoted if evidence.hedge is None else f"{evidence.hedge.rstrip(' .:')}:\n{quoted}"
-
-
-class AgentRunner:
-    """All that another context gets to see of an agent's memory.
-
-    It holds a function and no handle: nothing can be reached through it but the question.
-    """
-
-    __slots__ = ("_ask",)
-
-    def __init__(self, ask: Callable[[str, Mode], Awaitable[Answered]]):
-        self._ask = ask
-
-    async def ask(self, question: str, mode: Mode) -> Answered:
-        """Give a hedged answer with its evidence, or "I don't know"."""
-        return await self._ask(question, mode)
-
-
-def runner(*memories: Memory) -> AgentRunner:
-    """A runner that answers from memories bound for an operator, a customer, or one of each.
-
-    A memory's principal decides the mode it serves, so a runner made from a customer's memory can
-    never be asked in operator mode. Whatever the principal may do, the runner only reads.
-    """
-    served: dict[Mode, Memory] = {}
-    for memory in memories:
-        mode = mode_of(memory.scope)
-        if mode in served:
-            raise InputError(f"Two memories serve {mode} mode.", remedy="Give one for each mode.")
-        require_whole_anchor(memory.scope)
-        served[mode] = memory.narrowed(Capability.READ)
-    if not served:
-        raise InputError("A runner needs a memory to answer from.")
-
-    async def answer(question: str, mode: Mode) -> Answered:
-        """Answer from the memory that serves the mode; a mode without one is refused."""
-        chosen = served.get(member_of(Mode, mode, "mode"))
-        if chosen is None:
-            raise CapabilityRefused(
-                f"This runner does not answer in {mode} mode.",
-                remedy=f"It was made for: {', '.join(served)}.",
-            )
-        answered: Answered = await chosen.ask(question)
-        return answered
-
-    return AgentRunner(answer)

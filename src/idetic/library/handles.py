@@ -28,6 +28,7 @@ from idetic.lifecycle import (
     canonical_rescan,
     close_scope,
     consolidation,
+    core_memory,
     dispositions,
     entry_evidence,
     erasure,
@@ -158,6 +159,9 @@ class MemoryVerbs(PlaceVerbs):
     link_action = observations.link_action
     archive = observations.archive
     exempt = observations.exempt
+    core = core_memory.core
+    page_in = core_memory.page_in
+    page_out = core_memory.page_out
 
     get = entry_evidence.get_
     history = entry_evidence.history

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from idetic.engine import Binding
 from idetic.gateway.content import question_envelope
+from idetic.lifecycle.core_memory import entries_of_core
 from idetic.model import Capability, Entry, Origin, Place, Principal, Tier, Typology
 from idetic.recall.context import Context, assemble
 from idetic.recall.hits import Recall
@@ -100,7 +101,8 @@ async def context(
 ) -> Context:
     """Make the prompt block for a question: quoted evidence within one absolute ceiling.
 
-    What this session and interaction hold is always in it; persistent memory as recalled.
+    What was paged in is always in it, and what this session and interaction hold; other persistent
+    memory as recalled.
     What was put before the agent is recorded as read; what did not fit is in `evicted`.
     With `preview` it is recorded as read by whoever asks and not as shown to the session, for
     which then nothing has happened: no echo comes of it, and its lease runs on. `counter` counts
@@ -134,9 +136,11 @@ def _unconfirmed(binding: Binding, asked: bool | None) -> bool:
 
 
 async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
-    """What the enclosing session and interaction hold now, newest first."""
+    """What was paged in, and what the enclosing session and interaction hold now."""
     found: dict[Tier, list[Entry]] = {}
     place = binding.place
+    if core := await entries_of_core(binding):
+        found[Tier.PERSISTENT] = core
     for tier, scope_id in (
         (Tier.SESSION, place.session_id),
         (Tier.INTERACTION, place.interaction_id),

@@ -24,12 +24,11 @@ from idetic.recall.evidence import QUOTE, seen, visible
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.entries import Entries, Shown
 
-# What stands around the words of an entry in a context: its line of provenance, that of its
-# attribution, and the headings.
-_FRAME = re.compile(
-    r"\[[0-9a-f]{8} \w+/\w+;.*\].*:|# (?:interaction|session|persistent)"
-    r'|(?:> ?)?by "(?:[^"\\]|\\.)*"(?:; (?:said by|claim) .*)?:'
-)
+# What stands around the words of an entry in a context: the headings, its label, and, behind the
+# mark, whose words they are.
+_FRAME = re.compile(r"# (?:core|interaction|session|persistent)")
+_LABEL = re.compile(r"[0-9a-f]{6} [a-z]+\?? [a-z]+ (?:\d{4}-)?\d\d-\d\d[^>]*(?=>)")
+_WHOSE = re.compile(r"([^\s(]{1,300})(?: \([^\n]{1,300}\))?: ")
 
 _NUMBER = re.compile(r"[-+<>=~]*\d[\d.,:/%]*")
 
@@ -61,6 +60,7 @@ class Echoes:
         self._by_words: defaultdict[Words, list[Shown]] = defaultdict(list)
         self._by_claim: defaultdict[Claim, list[Shown]] = defaultdict(list)
         self._by_letters: dict[tuple[str, Words], Shown] = {}
+        self._names = {name for one in shown for name in one.names}
         self._paraphrases = Paraphrases(self._policy)
         for one in shown:
             # Also as it was rendered, with what hides in it spelled out.
@@ -77,7 +77,7 @@ class Echoes:
 
         One that is put together of nothing but shown entries, line by line, repeats all of them.
         """
-        plain = bare(text)
+        plain = "\n".join(map(self._unnamed, bare(text).split("\n")))
         found = self._one(plain, claim)
         lines = [line for line in plain.split("\n") if line.strip()]
         if found is not None or claim is not None or len(lines) < 2:
@@ -88,6 +88,12 @@ class Echoes:
             return None
         named = dict.fromkeys(entry_id for echo in echoes for entry_id in echo.echo_of)
         return Echo(tuple(named), min(echo.trigram for echo in echoes), "each of its lines")
+
+    def _unnamed(self, line: str) -> str:
+        """A line without the name of somebody whose words were shown."""
+        whose = _WHOSE.match(line)
+        named = whose is not None and whose[1].strip('"') in self._names
+        return line[whose.end() :] if whose and named else line
 
     def _one(self, text: str, claim: Claim | None) -> Echo | None:
         """The first shown entry that a text repeats, among those with its words or its claim."""
@@ -123,9 +129,8 @@ class Echoes:
 def bare(text: str) -> str:
     """A text in plain characters, without the marks of a quotation and what nobody can see."""
     lines = (line.strip() for line in characters(seen(text)).split("\n"))
-    return "\n".join(
-        line.removeprefix(QUOTE.strip()).strip() for line in lines if not _FRAME.fullmatch(line)
-    )
+    words = (_LABEL.sub("", line, count=1) for line in lines if not _FRAME.fullmatch(line))
+    return "\n".join(line.removeprefix(QUOTE.strip()).strip() for line in words)
 
 
 def _letters(text: str) -> tuple[str, Words]:

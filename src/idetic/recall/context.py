@@ -3,6 +3,8 @@
 The order of the text never depends on scores: blocks from the most to the least stable, entries
 by id, which is by time. So a newer entry is appended to its block, and a provider's prompt cache
 keeps what stands before it. What has to give way is decided by priority and value.
+
+Above all tiers stands the core: what was paged in is in every prompt, within a budget of its own.
 """
 
 from __future__ import annotations
@@ -15,14 +17,25 @@ from uuid import UUID
 from idetic.errors import InputError
 from idetic.model import Entry, Tier
 from idetic.pieces import excerpt
-from idetic.recall.evidence import closing_lines, compose, frame, heading, render, unanswered
+from idetic.recall.evidence import (
+    closing_lines,
+    compose,
+    ending,
+    heading,
+    preamble,
+    render,
+    since,
+    strength_of,
+    unanswered,
+)
 from idetic.recall.floors import above_floors
 from idetic.recall.hits import NotUsed, Recall
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Injection, Presence
+from idetic.spec.primitives import Injection, Presence, SourceStrength
 
-BLOCKS = (Tier.PERSISTENT, Tier.SESSION, Tier.INTERACTION)
+CORE = "core"
+BLOCKS: tuple[str, ...] = (CORE, Tier.PERSISTENT, Tier.SESSION, Tier.INTERACTION)
 Transient = Mapping[Tier, Sequence[Entry]]
 
 
@@ -42,6 +55,7 @@ class Included:
     entry_id: UUID
     tier: Tier
     tokens: int
+    core: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +86,18 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A rendered entry and its place within its tier: 0 is the newest, or the best hit."""
+    """A rendered entry and its place within its block: 0 is the newest, or the best hit."""
 
     entry: Entry
     place: int
     text: str
     tokens: int
+    strength: SourceStrength
+
+    @property
+    def block(self) -> str:
+        """The block that it stands in."""
+        return CORE if self.entry.core_at else self.entry.tier
 
 
 def assemble(
@@ -95,42 +115,55 @@ def assemble(
     own tier: newer where it is always present, better where it was recalled.
     """
     ceiling = _ceiling(spec, query, budget)
-    found, ranked = recall, _ranked(spec, transient, recall, counter)
+    year = _year(transient, recall)
+    found, ranked = recall, _ranked(spec, transient, recall, counter, year)
     recall, unknown = above_floors(recall)
     recalled = {hit.entry.id for hit in recall or ()}
     dropped = {hit.entry.id for hit in found or ()} - recalled - _present(transient)
     low = [(c, Eviction.BELOW_FLOOR) for c in ranked if c.entry.id in dropped]
     ranked = [c for c in ranked if c.entry.id not in dropped]
-    always = {tier for tier in Tier if spec.injection.at(tier).presence is Presence.ALWAYS}
-    offered = [c for c in ranked if c.entry.tier in always or c.entry.id in recalled]
+    always = {CORE, *(t for t in Tier if spec.injection.at(t).presence is Presence.ALWAYS)}
+    offered = [c for c in ranked if c.block in always or c.entry.id in recalled]
     # What is always present answers no question by that.
     if unknown is None and not offered:
         unknown = "memory was not searched" if query.strip() else "nothing was asked"
     not_used = recall.not_used if recall else ()
     closing = closing_lines(unknown, not_used, counter, ceiling)
-    room = ceiling - sum(map(counter.count, frame(closing)))
+    head = preamble(spec.visibility.hedges, {c.strength for c in offered}, year)
+    room = ceiling - sum(map(counter.count, [head, *ending(closing)]))
     kept, evicted = _fill(spec.injection, offered, counter, room)
-    absent = (c for c in ranked if c.entry.tier not in always and c.entry.id not in recalled)
+    absent = (c for c in ranked if c.block not in always and c.entry.id not in recalled)
     evicted += [*low, *((c, Eviction.NOT_RECALLED) for c in absent)]
-    while kept and counter.count(_text(kept, closing)) > ceiling:
+    while kept and counter.count(_text(head, kept, closing)) > ceiling:
         # The parts fitted and the whole does not: to this counter it is more than their sum.
         evicted.append((kept.pop(), Eviction.CEILING))
     if not kept and unknown is None:
         unknown = f"nothing that memory holds fits into {ceiling} tokens"
-    text = _text(kept, closing) if kept else unanswered(unknown or "", closing, counter, ceiling)
+    text = (
+        _text(head, kept, closing) if kept else unanswered(unknown or "", closing, counter, ceiling)
+    )
     return Context(
         text=text,
         tokens=counter.count(text) if text else 0,
         ceiling=ceiling,
-        included=tuple(Included(c.entry.id, c.entry.tier, c.tokens) for c in _in_order(kept)),
+        included=tuple(
+            Included(c.entry.id, c.entry.tier, c.tokens, c.block == CORE) for c in _in_order(kept)
+        ),
         evicted=tuple(Evicted(c.entry.id, c.entry.tier, c.tokens, why) for c, why in evicted),
         unknown=unknown,
         not_used=not_used,
     )
 
 
+def _year(transient: Transient, recall: Recall | None) -> int | None:
+    """The year of the newest entry, which most of them share."""
+    present = (entry for entries in transient.values() for entry in entries)
+    found = recall.entries if recall else ()
+    return max((since(entry).year for entry in (*present, *found)), default=None)
+
+
 def _present(transient: Transient) -> set[UUID]:
-    """What the session and the interaction hold, whatever a recall thinks of it."""
+    """What the core, the session and the interaction hold, whatever a recall thinks of it."""
     return {entry.id for entries in transient.values() for entry in entries}
 
 
@@ -147,7 +180,11 @@ def _ceiling(spec: MemorySpec, query: str, budget: int | None) -> int:
 
 
 def _ranked(
-    spec: MemorySpec, transient: Transient, recall: Recall | None, counter: TokenCounter
+    spec: MemorySpec,
+    transient: Transient,
+    recall: Recall | None,
+    counter: TokenCounter,
+    year: int | None,
 ) -> list[_Candidate]:
     """Every distinct entry once, the last to give way first."""
     given = {entry.id: entry for entries in transient.values() for entry in entries}
@@ -160,15 +197,16 @@ def _ranked(
     for key, entry in (present | found).items():
         # Of a long entry, the piece that the question met.
         quoted = replace(entry, body_text=excerpt(entry.body_text, met.get(key)))
-        text = render(quoted, spec.visibility.hedges, strengths.get(key))
+        strength = strength_of(entry, strengths.get(key))
+        text = render(quoted, strength, year)
         # An entry that is both present and recalled has the better of its two places.
         place = min(places[key] for places in (newest, best) if key in places)
-        candidates.append(_Candidate(entry, place, text, counter.count(text)))
+        candidates.append(_Candidate(entry, place, text, counter.count(text), strength))
 
     def precedence(candidate: _Candidate) -> tuple[int, int, int]:
-        """Higher priority first, then the shorter-lived tier, then the place within the tier."""
-        tier = candidate.entry.tier
-        return -spec.injection.at(tier).priority, -BLOCKS.index(tier), candidate.place
+        """Higher priority first, then the shorter-lived block, then the place within it."""
+        block = candidate.block
+        return -spec.injection.at(block).priority, -BLOCKS.index(block), candidate.place
 
     return sorted(candidates, key=precedence)
 
@@ -187,28 +225,28 @@ def _fill(
     injection: Injection, offered: list[_Candidate], counter: TokenCounter, room: int
 ) -> tuple[list[_Candidate], list[tuple[_Candidate, Eviction]]]:
     """First fit in order of precedence, so that one oversized entry does not empty the text."""
-    rooms = {tier: injection.at(tier).budget for tier in Tier}
-    headings = {tier: counter.count(heading(tier)) for tier in Tier}
+    rooms = {block: injection.at(block).budget for block in BLOCKS}
+    headings = {block: counter.count(heading(block)) for block in BLOCKS}
     kept: list[_Candidate] = []
     evicted: list[tuple[_Candidate, Eviction]] = []
     for candidate in offered:
-        tier = candidate.entry.tier
-        cost = candidate.tokens + headings[tier]
-        if cost > rooms[tier]:
+        block = candidate.block
+        cost = candidate.tokens + headings[block]
+        if cost > rooms[block]:
             evicted.append((candidate, Eviction.BLOCK_BUDGET))
         elif cost > room:
             evicted.append((candidate, Eviction.CEILING))
         else:
             kept.append(candidate)
-            room, rooms[tier], headings[tier] = room - cost, rooms[tier] - cost, 0
+            room, rooms[block], headings[block] = room - cost, rooms[block] - cost, 0
     return kept, evicted
 
 
 def _in_order(kept: list[_Candidate]) -> list[_Candidate]:
     """The kept entries as the text has them: block by block, the oldest first."""
-    return sorted(kept, key=lambda c: (BLOCKS.index(c.entry.tier), c.entry.id))
+    return sorted(kept, key=lambda c: (BLOCKS.index(c.block), c.entry.id))
 
 
-def _text(kept: list[_Candidate], closing: list[str]) -> str:
+def _text(head: str, kept: list[_Candidate], closing: list[str]) -> str:
     """The whole block of the prompt for some entries."""
-    return compose(((c.entry.tier, c.text) for c in _in_order(kept)), closing)
+    return compose(head, ((c.block, c.text) for c in _in_order(kept)), closing)

@@ -97,26 +97,31 @@ def injection_budgets(spec: SpecNode) -> Iterator[Finding]:
     if ceiling is None:
         return
     always, known = 0.0, True
-    for tier in Tier:
-        block, default = section[tier], static.at(tier)
+    for name in ("core", *Tier):
+        block, default = section[name], static.at(name)
         budget = block["budget"].number if block.present else default.budget
-        presence = block["presence"].text if block.present else default.presence
+        always_here = name == "core" or _presence(block, static, Tier(name)) == Presence.ALWAYS
         if budget is None:
             known = False
             continue
         if budget > ceiling:
             place = block["budget"] if block.present else section["ceiling"]
             yield place.finding(
-                f"The {tier} block's budget of {budget:g} is above the ceiling of {ceiling:g}.",
-                f"Lower `{tier}.budget` to at most {ceiling:g}, or raise `ceiling`.",
+                f"The {name} block's budget of {budget:g} is above the ceiling of {ceiling:g}.",
+                f"Lower `{name}.budget` to at most {ceiling:g}, or raise `ceiling`.",
             )
-        if presence == Presence.ALWAYS:
+        if always_here:
             always += budget
     if known and always > ceiling:
         yield section["ceiling"].finding(
             f"The always-present blocks need {always:g} tokens; the ceiling is {ceiling:g}.",
             f"Raise `ceiling` to at least {always:g}, or lower the blocks' budgets.",
         )
+
+
+def _presence(block: SpecNode, static: Injection, tier: Tier) -> str | None:
+    """Whether a tier's block is always present, as the spec says or by default."""
+    return block["presence"].text if block.present else static.at(tier).presence
 
 
 def injection_reason(spec: SpecNode) -> Iterator[Finding]:

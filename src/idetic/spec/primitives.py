@@ -7,7 +7,7 @@ checks; the behavioural primitives, which have defaults, are in `typology` and `
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar, overload
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -364,18 +364,31 @@ class PromptBlock(SpecPart):
     presence: Presence
 
 
+class CoreBlock(SpecPart):
+    """The block of what was paged in: always present, whatever is asked."""
+
+    budget: Annotated[int, Field(ge=0, le=1_000_000)]
+    priority: Annotated[int, Field(ge=0, le=100)]
+
+
 class Injection(SpecPart):
-    """Primitive 12: per-tier token budgets under one absolute ceiling."""
+    """Primitive 12: per-tier token budgets under one absolute ceiling, and the paged core."""
 
     ceiling: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
+    core: CoreBlock = CoreBlock(budget=400, priority=95)
     interaction: PromptBlock = PromptBlock(budget=1200, priority=90, presence=Presence.ALWAYS)
     session: PromptBlock = PromptBlock(budget=1200, priority=70, presence=Presence.ALWAYS)
     persistent: PromptBlock = PromptBlock(budget=1600, priority=50, presence=Presence.ON_DEMAND)
     justification: Sentence | None = None
 
-    def at(self, tier: Tier) -> PromptBlock:
-        """The block of one tier."""
-        return {"interaction": self.interaction, "session": self.session}.get(tier, self.persistent)
+    @overload
+    def at(self, block: Tier) -> PromptBlock: ...
+    @overload
+    def at(self, block: str) -> PromptBlock | CoreBlock: ...
+    def at(self, block: str) -> PromptBlock | CoreBlock:
+        """The block of a tier, or the core."""
+        found: PromptBlock | CoreBlock = getattr(self, block)
+        return found
 
 
 # --- 13. References -----------------------------------------------------------------------

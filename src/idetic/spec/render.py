@@ -228,12 +228,14 @@ def _retention(spec: MemorySpec) -> Iterator[str]:
 def _injection(spec: MemorySpec) -> Iterator[str]:
     """The token budget of each tier, marked where it is not the default."""
     section, static = spec.injection, Injection()
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for tier in Tier:
         block = section.at(tier)
         source = "default" if block == static.at(tier) else "**deviation**"
         rows.append((tier, block.budget, block.priority, block.presence, source))
-    yield _table(("Tier", "Token budget", "Priority", "Presence", "Source"), rows)
+    source = "default" if section.core == static.core else "**deviation**"
+    rows.append(("core", section.core.budget, section.core.priority, "paged in", source))
+    yield _table(("Block", "Token budget", "Priority", "Presence", "Source"), rows)
     yield f"Absolute ceiling: {section.ceiling} tokens, never exceeded."
     if section.justification is None:
         yield "Static budgets and priorities, accepted as they are."

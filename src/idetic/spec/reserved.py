@@ -8,7 +8,7 @@ _MEMORY = (
     "anchor_id memory_id tier typology session_id interaction_id body_text envelope "
     "claim_subject claim_attribute claim_value lexemes provenance origin trust "
     "valid_at invalid_at archived_at superseded_at superseded_by invalidated_at deleted_at "
-    "exempt_at candidate meta_at embedding_id embed_attempts embed_error spec_version "
+    "exempt_at candidate meta_at core_at embedding_id embed_attempts embed_error spec_version "
     "content_hash digest_salt created_at created_by event_id loop_id importance"
 )
 _LOG = "ts visibility content metadata salt log_position log_hash note_id body"

@@ -162,7 +162,7 @@ class AnchorTransaction:
         raise EntryNotFound
 
     async def stored_where(self, which: str, **values: Any) -> list[StoredEntry]:
-        """Entries by a named condition: in_session, in_interaction, transient, claimed, named."""
+        """Entries by a named condition: in_session, transient, claimed, paged_in, named …"""
         columns = self.entry_columns.columns(self.scope)
         parts = {
             "which": lifecycle_part(which),

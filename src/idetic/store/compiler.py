@@ -45,7 +45,7 @@ _FILES = (
 # What may change of an entry; everything else about it is written once.
 STATE = (
     *("valid_at", "invalid_at", "archived_at", "superseded_at", "invalidated_at", "deleted_at"),
-    *("exempt_at", "meta_at", "superseded_by", "candidate"),
+    *("exempt_at", "meta_at", "core_at", "superseded_by", "candidate"),
 )
 # How texts are folded: the same expressions and the same table as in Python.
 _FOLDING = {

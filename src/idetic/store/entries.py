@@ -39,7 +39,7 @@ _LIFECYCLE = "queries/lifecycle.sql"
 _FIELDS = (
     "memory_id tier typology body_text envelope origin trust created_at created_by spec_version "
     "session_id interaction_id valid_at invalid_at archived_at superseded_at superseded_by "
-    "invalidated_at deleted_at exempt_at candidate meta_at"
+    "invalidated_at deleted_at exempt_at candidate meta_at core_at"
 ).split()
 # A context of the largest ceiling holds fewer; beyond it the oldest entries are not compared with.
 MOST_SHOWN = 500
@@ -47,6 +47,7 @@ _ANYTHING: Mapping[str, Any] = MappingProxyType({})
 _STATE_TIMES = (
     *("archived_at", "superseded_at", "invalidated_at", "deleted_at", "exempt_at"),
     "meta_at",
+    "core_at",
 )
 
 
@@ -57,6 +58,8 @@ class Shown:
     entry_id: UUID
     text: str
     claim: Claim | None = None
+    # Whose words it was told to be: of who said them, or else of who wrote them.
+    names: tuple[str, ...] = ()
 
 
 class Entries:
@@ -99,7 +102,10 @@ class Entries:
         """The entries that were put before the place's session, the newest first."""
         call = self.shown_call(scope, place)
         rows = await self._database.run(scope, call.statement, call.values)
-        return [Shown(one, text, Claim(**claim) if claim else None) for one, text, claim in rows]
+        return [
+            Shown(one, text, Claim(**claim) if claim else None, (by, by.partition(":")[2]))
+            for one, text, claim, by in rows
+        ]
 
     async def entries(
         self, scope: Scope, query: str, parts: Mapping[str, str] = _ANYTHING, **values: Any

@@ -10,8 +10,9 @@ from typing import Any
 
 from idetic import wire
 from idetic.errors import InputError
+from idetic.library.runners import quoted_answer
 from idetic.model import Observation, Tier
-from idetic.recall.evidence import FOOTER, HEADER
+from idetic.recall.evidence import FOOTER, preamble, strength_of
 from idetic.surfaces.mcp import formatting
 from idetic.surfaces.mcp.contexts import context_block
 from idetic.surfaces.mcp.forgetting import FORGET
@@ -44,21 +45,21 @@ async def recall(context: CallContext, given: Arguments) -> str:
     """Quote the best entries."""
     memory, start = context.caller.memory, start_of(given.pop("cursor", None))
     found = await memory.recall(**given)
-    hedges = memory.agent.spec.visibility.hedges
     if not found.hits:
         nothing = f"I don't know: nothing in {found.considered} entries answers that."
         return "\n".join(line for line in (nothing, formatting.not_used(found)) if line)
     shown = formatting.said if memory.agent.spec.backend.conversation else formatting.hit
-    pieces = [shown(hit, number, hedges) for number, hit in enumerate(found.hits, start=1)]
+    pieces = [shown(hit, number) for number, hit in enumerate(found.hits, start=1)]
     after = (FOOTER, formatting.known(found), formatting.not_used(found))
     foot = "\n".join(line for line in after if line)
-    return paged(pieces, context.bound, start=start, head=HEADER.rstrip(), foot=foot, on=_AGAIN)
+    strengths = {strength_of(hit.entry, hit.strength) for hit in found.hits}
+    head = preamble(memory.agent.spec.visibility.hedges, strengths).rstrip()
+    return paged(pieces, context.bound, start=start, head=head, foot=foot, on=_AGAIN)
 
 
 async def ask(context: CallContext, given: Arguments) -> str:
     """Answer as whoever asks may hear it."""
-    answered = await context.caller.memory.ask(**given)
-    return f"{HEADER}{answered.text}" if answered.known else answered.text
+    return quoted_answer(await context.caller.memory.ask(**given))
 
 
 async def explain(context: CallContext, given: Arguments) -> str:
@@ -69,12 +70,12 @@ async def explain(context: CallContext, given: Arguments) -> str:
         raise InputError(
             "Explain either an entry or an action.", remedy="Give entry_id or action_id, not both."
         )
-    head = HEADER.rstrip()
+    head = preamble(memory.agent.spec.visibility.hedges).rstrip()
     if action_id is not None:
         found = formatting.action(await memory.explain_action(action_id))
         return paged(found, context.bound, start=start, head=head, on=_AGAIN)
     entry = await memory.get(given["entry_id"])
-    pieces = list(formatting.entry(entry, memory.agent.spec.visibility.hedges))
+    pieces = list(formatting.entry(entry))
     if given.get("query") is not None:
         ranked = await memory.recall(given["query"], limit=MAX_HITS)
         pieces += formatting.ranking(ranked, entry.id)

@@ -15,7 +15,7 @@ from idetic.library.handles import Memory, Session
 from idetic.lifecycle.entry_evidence import note_read
 from idetic.model import Tier
 from idetic.recall.context import Context
-from idetic.recall.evidence import FOOTER, HEADER, render
+from idetic.recall.evidence import FOOTER, preamble, render, strength_of
 from idetic.recall.floors import above_floors
 from idetic.recall.hits import Hit
 from idetic.surfaces.mcp.formatting import count
@@ -60,11 +60,12 @@ def _fitting(place: Memory | Session, hits: Collection[Hit], room: int) -> tuple
     """The best hits that fit, quoted as a context quotes, and their ids."""
     hedges = place.agent.spec.visibility.hedges
     shown: list[UUID] = []
-    lines = [HEADER.rstrip(), _HEAD]
+    strengths = [strength_of(hit.entry, hit.strength) for hit in hits]
+    lines = [preamble(hedges, strengths).rstrip(), _HEAD]
     room -= count("\n".join([*lines, FOOTER]))
     for hit in hits:
         quoted = replace(hit.entry, body_text=hit.excerpt)
-        piece = render(quoted, hedges, hit.strength).rstrip()
+        piece = render(quoted, hit.strength).rstrip()
         room -= count(piece)
         if room < 0:
             break

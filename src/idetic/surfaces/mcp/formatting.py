@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -13,12 +13,10 @@ from idetic.audit.explanation import ActionExplanation
 from idetic.errors import IdeticError, InputError
 from idetic.evidence import Closed, Contradiction
 from idetic.model import Entry, LedgerRecord, Receipt
-from idetic.recall.evidence import QUOTE, attribution, render, visible
+from idetic.recall.evidence import QUOTE, attribution, label, render, visible
 from idetic.recall.hits import Hit, Recall
 from idetic.recall.tokens import ConservativeCounter
-from idetic.spec.primitives import Signal, SourceStrength
-
-Hedges = Mapping[SourceStrength, str]
+from idetic.spec.primitives import Signal
 
 # What the note about more may cost; it may hold a UUID.
 _NOTE = 120
@@ -52,7 +50,7 @@ def receipt(done: Receipt, session_id: UUID | None = None) -> str:
     return "\n".join(lines)
 
 
-def hit(found: Hit, number: int, hedges: Hedges) -> str:
+def hit(found: Hit, number: int) -> str:
     """A recalled entry: its id and rank, then the quoted note."""
     told = ", ".join(
         f"{signal.value} {word.rank}"
@@ -63,12 +61,11 @@ def hit(found: Hit, number: int, hedges: Hedges) -> str:
     value = "" if found.relevance is None else f", relevance {found.relevance:.2f}"
     first = f"{number}. entry {found.entry.id}, score {found.score:.4f}{value}{ranks}"
     quoted = replace(found.entry, body_text=found.excerpt)
-    return f"{first}\n{render(quoted, hedges, found.strength).rstrip()}"
+    return f"{first}\n{render(quoted, found.strength).rstrip()}"
 
 
-def said(found: Hit, number: int, hedges: Hedges) -> str:
+def said(found: Hit, number: int) -> str:
     """A hit of a conversation: its id, what it is and when; quoted, who said it and the words."""
-    del hedges
     entry = found.entry
     until = f" until {_minute(entry.invalid_at)}" if entry.invalid_at else ""
     when = f"{_minute(entry.valid_at or entry.created_at)}{until}"
@@ -107,11 +104,11 @@ def not_used(recall: Recall) -> str:
     return f"Recalled without: {_line(missed)[:160]}." if missed else ""
 
 
-def entry(one: Entry, hedges: Hedges) -> Iterator[str]:
+def entry(one: Entry) -> Iterator[str]:
     """A whole entry, in pieces: where it comes from, its body in chunks, what it carries."""
-    yield f"entry {one.id}, {one.state}{', a candidate' if one.candidate else ''}"
-    first, *_ = render(one, hedges).split("\n", 1)
-    yield first
+    core = ", in the core" if one.core_at else ""
+    yield f"entry {one.id}, {one.state}{', a candidate' if one.candidate else ''}{core}"
+    yield f"{label(one)}, trust {one.trust}, written {_minute(one.created_at)}"
     yield quoted(attribution(one))
     text = visible(one.body_text)
     step = len(text) or 1 if count(quoted(text)) <= _WHOLE else _CHUNK

@@ -74,7 +74,7 @@ async def read(memory: Memory, uri: str, bound: int) -> tuple[str, str]:
     if path.startswith(f"{ENTRIES}/"):
         entry_id = check_uuid(path.removeprefix(f"{ENTRIES}/"), "The entry's id")
         entry = await memory.get(entry_id)
-        pieces = list(formatting.entry(entry, memory.agent.spec.visibility.hedges))
+        pieces = list(formatting.entry(entry))
         pieces += formatting.history(await memory.history(entry_id))
         on = f"read {ENTRIES}/{entry_id}?from={{cursor}}"
         return paged(pieces, bound, start=start, head=HEADER.rstrip(), on=on), "text/plain"

@@ -120,7 +120,8 @@ def _tool(
     verb: Verb[..., Any], declared: McpTool, presenter: Presenter, spec: MemorySpec
 ) -> OfferedTool:
     """The tool that a verb declares, with what its presenter takes besides."""
-    name, hidden = declared.name or verb.name, {*declared.hidden, *_unusable(spec)}
+    name = (declared.name or verb.name).format(agent=spec.agent)
+    hidden = {*declared.hidden, *_unusable(spec)}
     parameters = [
         one
         for one in verb.parameters.values()

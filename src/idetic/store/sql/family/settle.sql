@@ -130,6 +130,8 @@ BEGIN
                     ELSE m.exempt_at END,
                 meta_at = CASE WHEN item.turned ? 'meta_at' THEN turned.meta_at
                     ELSE m.meta_at END,
+                core_at = CASE WHEN item.turned ? 'core_at' THEN turned.core_at
+                    ELSE m.core_at END,
                 superseded_by = CASE WHEN item.turned ? 'superseded_by' THEN turned.superseded_by
                     ELSE m.superseded_by END,
                 candidate = CASE WHEN item.turned ? 'candidate' THEN turned.candidate

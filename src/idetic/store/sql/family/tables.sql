@@ -49,6 +49,8 @@ CREATE TABLE {family}_memory (
     candidate boolean NOT NULL DEFAULT false,
     -- Since when it is known to hold across versions of the canonical model (meta-semantic).
     meta_at timestamptz,
+    -- Since when it is in every prompt: the paged core of memory.
+    core_at timestamptz,
     embedding_id uuid,
     -- How often a vector was tried in vain, and what went wrong the last time.
     embed_attempts integer NOT NULL DEFAULT 0,
@@ -86,6 +88,11 @@ CREATE TABLE {family}_memory (
 CREATE INDEX {name}_current_idx ON {family}_memory ({tenant}, anchor_id, tier, typology, memory_id)
     WHERE archived_at IS NULL AND superseded_at IS NULL AND invalidated_at IS NULL
       AND deleted_at IS NULL;
+
+-- object: index {name}_memory_core
+-- What was paged in: few entries, read for every prompt.
+CREATE INDEX {name}_core_idx ON {family}_memory ({tenant}, anchor_id, memory_id)
+    WHERE core_at IS NOT NULL;
 
 -- object: index {name}_memory_claim
 -- Conflict resolution asks for the current entry of a claim key (subject, attribute). The typology

@@ -21,6 +21,11 @@ WHERE {scope m} AND m.claim_subject IS NOT NULL AND m.claim_subject = ANY (%(sub
   AND {live m}
 ORDER BY m.memory_id
 
+-- query: core
+-- What was paged in and is current, oldest first.
+SELECT {columns} FROM {family}_memory m
+WHERE {scope m} AND m.core_at IS NOT NULL AND {live m} ORDER BY m.memory_id
+
 -- query: tally
 -- What values one key of the envelope has among the current entries, and how often each.
 SELECT m.envelope ->> %(key)s::text, count(*) FROM {family}_memory m

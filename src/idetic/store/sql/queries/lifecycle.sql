@@ -68,6 +68,9 @@ m.tier = 'interaction' AND m.session_id = %(session_id)s AND m.interaction_id = 
 -- Everything a session still holds, whatever became of it.
 m.tier <> 'persistent' AND m.session_id = %(session_id)s
 
+-- query: paged_in
+m.core_at IS NOT NULL AND {live m}
+
 -- query: named
 m.memory_id = ANY (%(ids)s::uuid[])
 

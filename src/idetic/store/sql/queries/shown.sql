@@ -10,7 +10,8 @@ WITH RECURSIVE shown (memory_id) AS (
             WHERE {scope r} AND r.session_id = %(session)s AND r.memory_id < shown.memory_id
             ORDER BY r.memory_id DESC LIMIT 1)
     FROM shown WHERE shown.memory_id IS NOT NULL)
-SELECT m.memory_id, m.body_text, m.envelope -> 'claim'
+SELECT m.memory_id, m.body_text, m.envelope -> 'claim',
+    coalesce(m.envelope ->> 'speaker', m.created_by)
 FROM {family}_memory m
 WHERE {scope m} AND m.memory_id = ANY (ARRAY(SELECT shown.memory_id FROM shown LIMIT %(limit)s))
   AND m.digest_salt IS NOT NULL ORDER BY m.memory_id DESC

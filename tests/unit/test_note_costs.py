@@ -1,0 +1,132 @@
+"""What a note costs in a prompt, label included, by the counter that the project counts with."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+import yaml
+
+from idetic.model import Entry, Origin, Ref, Tier, Typology
+from idetic.recall.evidence import HEADER, render
+from idetic.recall.tokens import ConservativeCounter
+from idetic.spec.primitives import SourceStrength
+from tests.support.docs import ROOT
+
+COUNTER = ConservativeCounter()
+# The characters of a sentence that always fits: half of the demo world's are that short.
+SENTENCE = 55
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+KINDS: dict[str, dict[str, Any]] = {
+    "note": {"typology": Typology.EPISODIC, "created_by": "agent:explorer"},
+    "note of a tool": {
+        "typology": Typology.EPISODIC,
+        "created_by": "agent:clerk",
+        "origin": Origin.TOOL,
+    },
+    "said": {
+        "typology": Typology.EPISODIC,
+        "created_by": "agent:assistant",
+        "origin": Origin.USER,
+        "envelope": {"speaker": "Ada"},
+        "provenance": {"derivation": "log"},
+    },
+    "fact": {"typology": Typology.SEMANTIC, "created_by": "agent:explorer"},
+    "fact?": {
+        "typology": Typology.SEMANTIC,
+        "created_by": "agent:clerk",
+        "candidate": True,
+    },
+    "preference": {
+        "typology": Typology.PROCEDURAL,
+        "created_by": "operator:ada",
+        "origin": Origin.OPERATOR,
+    },
+}
+
+
+def texts(node: Any) -> Iterator[str]:
+    """Every text of a story but its rules, which no note repeats."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key != "rules":
+                yield from texts(value)
+    elif isinstance(node, list):
+        for each in node:
+            yield from texts(each)
+
+
+def sentences() -> list[str]:
+    """The notes of the demo world that are one sentence."""
+    stories = (ROOT / "src/idetic/world/stories").glob("*.yaml")
+    found = {text for story in stories for text in texts(yaml.safe_load(story.read_text("utf-8")))}
+    return sorted(text for text in found if re.fullmatch(r"[A-Z][^.!?\n]+[.!?]", text))
+
+
+NOTES = sentences()
+SHORT = [text for text in NOTES if len(text) <= SENTENCE]
+
+
+def entry(text: str, number: int, **more: Any) -> Entry:
+    made: dict[str, Any] = {
+        # Any six digits: those that are letters cost least, and some of all are among them.
+        "id": UUID(int=random.Random(number).getrandbits(128)),  # noqa: S311 - repeatable
+        "anchor": {},
+        "tier": Tier.PERSISTENT,
+        "body_text": text,
+        "envelope": {},
+        "origin": Origin.AGENT,
+        "trust": 60,
+        "created_at": AT,
+        "spec_version": 1,
+    }
+    return Entry(**(made | more))
+
+
+def cost(made: Entry, strength: SourceStrength | None = None) -> int:
+    """What an entry adds to a block that has others of its year."""
+    around = f"{HEADER}# persistent\n"
+    return COUNTER.count(around + render(made, strength, AT.year)) - COUNTER.count(around)
+
+
+def test_there_are_real_notes_to_count() -> None:
+    assert len(NOTES) >= 100
+    assert len(SHORT) >= len(NOTES) // 2, "at least half of the stories' sentences are that short"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sentence_costs_at_most_45_tokens_with_its_label(kind: str) -> None:
+    for number, text in enumerate(SHORT):
+        assert cost(entry(text, number, **KINDS[kind])) <= 45, text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_longer_sentences_most_cost_no_more(kind: str) -> None:
+    costs = [cost(entry(text, number, **KINDS[kind])) for number, text in enumerate(NOTES)]
+    assert sum(one <= 45 for one in costs) >= 0.8 * len(costs)
+    assert sum(costs) <= 40 * len(costs)
+
+
+def test_what_stands_on_a_rule_costs_a_few_more_for_its_strength() -> None:
+    rule = Ref("rule", UUID(int=7), 2)
+    for strength in SourceStrength:
+        told = cost(entry(SHORT[0], 1, refs=(rule,), **KINDS["fact"]), strength)
+        assert told - cost(entry(SHORT[0], 1, **KINDS["fact"])) <= 7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_label_still_tells_id_kind_origin_and_day(kind: str) -> None:
+    made = entry(SHORT[0], 3, **KINDS[kind])
+    short, told, origin, day, rest = render(made, year=AT.year).split(" ", 4)
+    assert made.id.hex.endswith(short)
+    assert told == kind.split(" ", maxsplit=1)[0]
+    assert origin == made.origin
+    assert day == "03-01"
+    assert rest.startswith("> ")
