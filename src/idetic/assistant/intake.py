@@ -117,7 +117,7 @@ def conversation_log(binding: Binding) -> PersonaStores:
 
 def silence(spec: MemorySpec) -> timedelta:
     """How long nothing is said until a conversation is over."""
-    return timedelta(minutes=spec.tiers.at(Tier.SESSION).lease_minutes)
+    return timedelta(minutes=spec.tiers.session.lease_minutes)
 
 
 async def embed_pending(binding: Binding) -> None:

@@ -67,7 +67,6 @@ _INSTEAD = {
     WriteMode.AUTOMATIC: "Use `observe`.",
     WriteMode.PROMOTION_ONLY: "Observe it in a session; the promotion engine writes it once "
     "independent observations agree.",
-    WriteMode.EXPLICIT: "Use `prefer`.",
 }
 
 # Marks each item as compared with what its session was shown, and echoes with what they repeat.
@@ -144,19 +143,27 @@ class Gateway:
 
     def _cell(self, tier: Tier, typology: Typology, transition: str, mode: WriteMode) -> WriteCell:
         """A cell that the spec writes this way; the policies of the spec are asked once."""
+        named = self.spec.tiers.name_of(tier)
         if typology not in self.spec.typology.at(tier):
             mix = ", ".join(self.spec.typology.at(tier)) or "nothing"
             raise WritePolicyRefused(
-                f"{self.spec.title} holds no {typology} memory at the {tier} tier.",
-                remedy=f"That tier holds: {mix}. See primitive 2 in `idetic spec render`.",
+                f"{self.spec.title} holds no {typology} memory at the {named} tier.",
+                remedy=f"That tier holds {mix}: {self._holds(tier)}",
             )
-        if self.spec.writes_of(tier, typology).mode is not mode:
+        stated = self.spec.writes_of(tier, typology).mode
+        if stated is not mode:
+            explicit = "Use `fact`." if typology is Typology.SEMANTIC else "Use `prefer`."
             raise WritePolicyRefused(
-                f"{typology.capitalize()} memory at the {tier} tier is not written this way.",
-                remedy=_INSTEAD[self.spec.writes_of(tier, typology).mode],
+                f"{typology.capitalize()} memory at the {named} tier is not written this way.",
+                remedy=explicit if stated is WriteMode.EXPLICIT else _INSTEAD[stated],
             )
         supersede = self.spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
         return WriteCell(transition, tier, typology, supersede)
+
+    def _holds(self, tier: Tier) -> str:
+        """What the spec says that a tier holds."""
+        model = getattr(self.spec.tiers, tier.value)
+        return "it has no such tier." if model is None else str(model.holds)
 
     async def admit(self, scope: Scope, place: Place, items: Sequence[WriteItem]) -> list[Receipt]:
         """Write items in one transaction; what the guard refuses comes back as a REJECT receipt.

@@ -13,6 +13,7 @@ from idetic.model import Capability, Entry, Origin, Place, Principal, Tier, Typo
 from idetic.recall.context import Context, assemble
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
+from idetic.spec.memory_spec import MemorySpec
 from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import IN_PROCESS, MAX_HITS, MAX_QUERY, Between, check_text
 from idetic.verbs.authorization import allows, readable_spec
@@ -39,7 +40,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
     *,
     limit: Annotated[int, Between(1, MAX_HITS)] = 10,
     envelope: Mapping[str, Any] | None = None,
-    tiers: Sequence[Tier] = tuple(Tier),
+    tiers: Sequence[str] = tuple(Tier),
     typologies: Sequence[Typology] = (),
     origins: Sequence[Origin] = (),
     min_trust: Annotated[int, Between(0, 100)] = 0,
@@ -56,7 +57,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
     """
     check_text(query, MAX_QUERY, "query")
     filters = Filters(
-        tuple(tiers),
+        tiers_named(binding.spec, tiers),
         tuple(typologies),
         tuple(origins),
         min_trust,
@@ -126,6 +127,11 @@ async def context(
         place = Place() if preview else binding.place
         await engine.embeddings.read(scope, [place], read, engine.clock.now())
     return made
+
+
+def tiers_named(spec: MemorySpec, names: Sequence[str]) -> tuple[Tier, ...]:
+    """Tiers by their own names or by the agent's for them; all of them leaves none out."""
+    return tuple(Tier) if set(names) == set(Tier) else tuple(map(spec.tier_of, names))
 
 
 def _unconfirmed(binding: Binding, asked: bool | None) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from idetic.engine import Binding
@@ -205,7 +205,9 @@ async def _closed(
     binding: Binding, tx: AnchorTransaction, row: ScopeRow, reason: str, steps: list[Step]
 ) -> Closed:
     """Settle the steps of a close, the close itself last; its receipt stands for the whole."""
-    steps.append(CloseStep(f"{row.tier.value}_closed", reason, row.id, row.session_id))
+    told = {"event": tx.spec.tiers.transient[row.tier].event}
+    ended = f"{row.tier.value}_closed"
+    steps.append(CloseStep(ended, reason, row.id, row.session_id, detail=told))
     receipts = await binding.settle(tx, steps)
     return Closed(receipts[-1], tuple(decisions(steps, receipts)))
 
@@ -243,18 +245,17 @@ async def recover(binding: Binding) -> list[Closed]:
 async def _abandoned(binding: Binding) -> list[Place]:
     """The places whose lease ran out: sessions, then interactions of sessions that go on."""
     async with binding.look() as tx:
-        since = _lease_start(binding, Tier.SESSION, tx.at)
-        sessions = await tx.ids(LIFECYCLE, "silent", moment=since, limit=BATCH)
-        since = _lease_start(binding, Tier.INTERACTION, tx.at)
-        inner = await tx.rows("silent_interactions", moment=since, limit=BATCH)
+        since = {
+            tier: tx.at - timedelta(minutes=model.lease_minutes)
+            for tier, model in tx.spec.tiers.transient.items()
+        }
+        sessions = await tx.ids(LIFECYCLE, "silent", moment=since[Tier.SESSION], limit=BATCH)
+        inner = []
+        if (moment := since.get(Tier.INTERACTION)) is not None:
+            inner = await tx.rows("silent_interactions", moment=moment, limit=BATCH)
     found = [Place(session_id) for session_id in sessions]
     # The close of a session closes its interactions too.
     return found + [Place(session, one) for one, session in inner if session not in sessions]
-
-
-def _lease_start(binding: Binding, tier: Tier, now: datetime) -> datetime:
-    """A scope of the tier that was silent since then has lost its lease."""
-    return now - timedelta(minutes=binding.spec.tiers.at(tier).lease_minutes)
 
 
 def compound(

@@ -36,7 +36,7 @@ MAX_CANDIDATES = 200
 async def list_(
     binding: Binding,
     *,
-    tier: Tier | None = None,
+    tier: str | None = None,
     typology: Typology | None = None,
     limit: Limit = 100,
     before: Cursor = None,
@@ -48,7 +48,7 @@ async def list_(
     """
     return await binding.engine.entries.current(
         binding.scope,
-        tier=None if tier is None else tier.value,
+        tier=None if tier is None else binding.spec.tier_of(tier).value,
         typology=None if typology is None else typology.value,
         limit=limit,
         where=question_envelope(binding.spec, where),

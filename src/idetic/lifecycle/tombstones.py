@@ -108,8 +108,8 @@ async def reconcile(binding: Binding) -> Reconciled:
     misindexed = await binding.engine.words.check(binding.scope)
     async with binding.look() as tx:
         since = {
-            tier: tx.at - timedelta(minutes=tx.spec.tiers.at(tier).lease_minutes)
-            for tier in (Tier.SESSION, Tier.INTERACTION)
+            tier: tx.at - timedelta(minutes=model.lease_minutes)
+            for tier, model in tx.spec.tiers.transient.items()
         }
         orphaned = await tx.ids("retention", "orphaned", limit=LISTED + 1)
         dangling = await retention_rows.dangling(tx, LISTED + 1)
@@ -185,7 +185,7 @@ async def _check_free(tx: AnchorTransaction, entry: Entry) -> None:
     """Only what is persistent, and what nothing rests on, can be tombstoned."""
     if entry.tier is not Tier.PERSISTENT:
         raise TransitionRefused(
-            f"Entry {entry.id} is at the {entry.tier} tier; it lives as long as its scope.",
+            f"Entry {entry.id} is at the {tx.spec.tiers.name_of(entry.tier)} tier; it lives as long as its scope.",
             remedy="Close its session or interaction, or archive the entry.",
         )
     acted, disputed = await retention_rows.kept_by(tx, entry.id)

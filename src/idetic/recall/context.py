@@ -20,7 +20,7 @@ from idetic.recall.floors import above_floors
 from idetic.recall.hits import NotUsed, Recall
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Injection, Presence
+from idetic.spec.primitives import Presence
 
 BLOCKS = (Tier.PERSISTENT, Tier.SESSION, Tier.INTERACTION)
 Transient = Mapping[Tier, Sequence[Entry]]
@@ -109,15 +109,17 @@ def assemble(
     not_used = recall.not_used if recall else ()
     closing = closing_lines(unknown, not_used, counter, ceiling)
     room = ceiling - sum(map(counter.count, frame(closing)))
-    kept, evicted = _fill(spec.injection, offered, counter, room)
+    kept, evicted = _fill(spec, offered, counter, room)
     absent = (c for c in ranked if c.entry.tier not in always and c.entry.id not in recalled)
     evicted += [*low, *((c, Eviction.NOT_RECALLED) for c in absent)]
-    while kept and counter.count(_text(kept, closing)) > ceiling:
+    while kept and counter.count(_text(spec, kept, closing)) > ceiling:
         # The parts fitted and the whole does not: to this counter it is more than their sum.
         evicted.append((kept.pop(), Eviction.CEILING))
     if not kept and unknown is None:
         unknown = f"nothing that memory holds fits into {ceiling} tokens"
-    text = _text(kept, closing) if kept else unanswered(unknown or "", closing, counter, ceiling)
+    text = unanswered(unknown or "", closing, counter, ceiling)
+    if kept:
+        text = _text(spec, kept, closing)
     return Context(
         text=text,
         tokens=counter.count(text) if text else 0,
@@ -184,11 +186,11 @@ def _places(entries: Iterable[Entry]) -> dict[UUID, int]:
 
 
 def _fill(
-    injection: Injection, offered: list[_Candidate], counter: TokenCounter, room: int
+    spec: MemorySpec, offered: list[_Candidate], counter: TokenCounter, room: int
 ) -> tuple[list[_Candidate], list[tuple[_Candidate, Eviction]]]:
     """First fit in order of precedence, so that one oversized entry does not empty the text."""
-    rooms = {tier: injection.at(tier).budget for tier in Tier}
-    headings = {tier: counter.count(heading(tier)) for tier in Tier}
+    rooms = {tier: spec.injection.at(tier).budget for tier in Tier}
+    headings = {tier: counter.count(heading(spec.tiers.name_of(tier))) for tier in Tier}
     kept: list[_Candidate] = []
     evicted: list[tuple[_Candidate, Eviction]] = []
     for candidate in offered:
@@ -209,6 +211,7 @@ def _in_order(kept: list[_Candidate]) -> list[_Candidate]:
     return sorted(kept, key=lambda c: (BLOCKS.index(c.entry.tier), c.entry.id))
 
 
-def _text(kept: list[_Candidate], closing: list[str]) -> str:
+def _text(spec: MemorySpec, kept: list[_Candidate], closing: list[str]) -> str:
     """The whole block of the prompt for some entries."""
-    return compose(((c.entry.tier, c.text) for c in _in_order(kept)), closing)
+    named = ((spec.tiers.name_of(c.entry.tier), c.text) for c in _in_order(kept))
+    return compose(named, closing)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from idetic.model import Entry, EntryState, Tier
+from idetic.model import Entry, EntryState
 from idetic.recall.hits import NotUsed
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.primitives import Signal, SourceStrength
@@ -53,20 +53,20 @@ def attribution(entry: Entry) -> str:
     return "; ".join(_attribution(entry)) + ":"
 
 
-def heading(tier: Tier) -> str:
-    """The line above a tier's block."""
-    return f"# {tier}\n"
+def heading(name: str) -> str:
+    """The line above the block of a tier: its name in the agent's spec."""
+    return f"# {name}\n"
 
 
-def compose(rendered: Iterable[tuple[Tier, str]], closing: Sequence[str]) -> str:
+def compose(rendered: Iterable[tuple[str, str]], closing: Sequence[str]) -> str:
     """The whole text: the blocks in the order given, then the lines that close it."""
     header, *closing_frame = frame(closing)
     parts, last = [header], None
-    for tier, text in rendered:
-        if tier is not last:
-            parts.append(heading(tier))
+    for name, text in rendered:
+        if name != last:
+            parts.append(heading(name))
         parts.append(text)
-        last = tier
+        last = name
     return "".join([*parts, *closing_frame])
 
 

@@ -6,8 +6,11 @@ checks; the behavioural primitives, which have defaults, are in `typology` and `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Generic, Literal, TypeVar
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -25,21 +28,6 @@ BODY_TEXT_MAX = 2000
 # What a spec may raise it to, where no canonical text is guarded: a long note is found by pieces.
 LONG_TEXT_MAX = 500_000
 ENVELOPE_MAX_BYTES = 8192
-
-T = TypeVar("T")
-
-
-class PerTier(SpecPart, Generic[T]):
-    """One answer for each of the three tiers."""
-
-    interaction: T
-    session: T
-    persistent: T
-
-    def at(self, tier: Tier) -> T:
-        """The answer of one tier."""
-        answer: T = getattr(self, tier.value)
-        return answer
 
 
 # --- 1. Anchor ----------------------------------------------------------------------------
@@ -81,8 +69,17 @@ class Anchor(SpecPart):
 
 
 # --- 2. Typology and 3. Tiers -------------------------------------------------------------
-class TypologyMix(PerTier[tuple[Typology, ...]]):
-    """Primitive 2: which typologies each tier holds."""
+class TypologyMix(SpecPart):
+    """Primitive 2: which typologies each tier holds; a tier that is not declared holds none."""
+
+    interaction: tuple[Typology, ...] = ()
+    session: tuple[Typology, ...]
+    persistent: tuple[Typology, ...]
+
+    def at(self, tier: Tier) -> tuple[Typology, ...]:
+        """The typologies of one tier."""
+        held: tuple[Typology, ...] = getattr(self, tier.value)
+        return held
 
     def cells(self) -> tuple[tuple[Tier, Typology], ...]:
         """Every (tier, typology) the agent produces, in a fixed order."""
@@ -90,31 +87,84 @@ class TypologyMix(PerTier[tuple[Typology, ...]]):
 
 
 class BoundaryKind(StrEnum):
-    """What ends a tier's scope."""
+    """What carries memory out of a tier into the next one.
+
+    A lifecycle event is somebody's close. A scope change is the same principal opening a scope at
+    another anchor of the tenant. An anchor escalation is a promotion to a broader anchor.
+    """
 
     LIFECYCLE_EVENT = "lifecycle_event"
     SCOPE_CHANGE = "scope_change"
     ANCHOR_ESCALATION = "anchor_escalation"
 
 
-class TierModel(SpecPart):
-    """One tier: what it is called here, what ends it, what it holds.
+class TransientTier(SpecPart):
+    """A tier that ends: what it is called here, what ends it, what it holds."""
 
-    `observes` names the agent-domain events (a cycle, a run, a turn) that accumulate
-    observations within the tier; such events are scopes inside it, never tiers of their own.
-    """
-
-    boundary: BoundaryKind
+    name: Name | None = None
+    boundary: Literal[BoundaryKind.LIFECYCLE_EVENT, BoundaryKind.SCOPE_CHANGE]
     event: Name
     holds: Sentence
-    called: Annotated[str, StringConstraints(min_length=1, max_length=60)] | None = None
-    observes: tuple[Name, ...] = ()
     # How long a scope may stay silent before it is taken for abandoned and closed for its holder.
     lease_minutes: Annotated[float, Field(gt=0, le=525_600, allow_inf_nan=False)] = 60
 
 
-class Tiers(PerTier[TierModel]):
-    """Primitive 3: the tier model. The three lifecycles are universal; their events are not."""
+class PersistentTier(SpecPart):
+    """The tier that stays; with a broader one above it, an anchor escalation leads there."""
+
+    name: Name | None = None
+    boundary: Literal[BoundaryKind.ANCHOR_ESCALATION] | None = None
+    event: Name | None = None
+    holds: Sentence
+
+
+class BroaderTier(SpecPart):
+    """Persistent memory of a broader anchor: `keys` are those of the anchor that it keeps."""
+
+    name: Name
+    keys: Annotated[tuple[Name, ...], Field(min_length=1, max_length=3)]
+    holds: Sentence
+    weight: Weight = 1.0
+
+
+class Tiers(SpecPart):
+    """Primitive 3: two to four tiers. `session` and `persistent` are in every model.
+
+    The keys are the engine's levels of durability; each may have a name of the agent's own.
+    """
+
+    interaction: TransientTier | None = None
+    session: TransientTier
+    persistent: PersistentTier
+    broader: BroaderTier | None = None
+
+    @property
+    def transient(self) -> dict[Tier, TransientTier]:
+        """The tiers that end, the shortest-lived first."""
+        ends = {Tier.SESSION: self.session}
+        return ends if self.interaction is None else {Tier.INTERACTION: self.interaction, **ends}
+
+    @property
+    def declared(self) -> tuple[Tier, ...]:
+        """The levels that this model has, the shortest-lived first."""
+        return (*self.transient, Tier.PERSISTENT)
+
+    def name_of(self, tier: Tier) -> str:
+        """What a tier is called here."""
+        model: TransientTier | PersistentTier | None = getattr(self, tier.value)
+        return tier.value if model is None or model.name is None else model.name
+
+    @property
+    def names(self) -> dict[str, Tier]:
+        """The levels of durability by their own names and by those of the agent."""
+        return {**{tier.value: tier for tier in self.declared},
+                **{self.name_of(tier): tier for tier in self.declared}}  # fmt: skip
+
+
+# What an anchor has in the place of a key that a broader anchor does not keep.
+WHOLE: Mapping[KeyType, Any] = MappingProxyType(
+    {KeyType.UUID: UUID(int=0), KeyType.TEXT: "(all)", KeyType.BIGINT: -(2**63)}
+)
 
 
 # --- 4. Backend ---------------------------------------------------------------------------
@@ -308,7 +358,7 @@ class FuzzyHeuristics(SpecPart):
     window: Annotated[int, Field(ge=1, le=10_000)]
     threshold: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
     top_k: Annotated[int, Field(ge=1, le=1000)]
-    half_life_seconds: Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
+    recency_half_life_seconds: Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
     weights: FuzzyWeights = FuzzyWeights()
     kind_boosts: dict[EventKind, Weight] = Field(default_factory=dict)
     visibility_boosts: dict[EventVisibility, Weight] = Field(default_factory=dict)

@@ -81,6 +81,9 @@ CREATE TABLE idetic.retention_policies (
     active_ttl_days integer,
     tombstone_grace_days integer NOT NULL,
     disposal idetic.disposal NOT NULL,
+    -- How time presses on memory, and within how many days: of persistent memory alone (D12).
+    decay text,
+    decay_days double precision,
     domain_owner text NOT NULL,
     registered_at timestamptz NOT NULL,
     CONSTRAINT retention_policies_pkey PRIMARY KEY (agent, version, entity),
