@@ -17,7 +17,7 @@ from uuid import UUID
 from idetic.errors import SpecNotFound
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
-from idetic.model import Principal, Tier
+from idetic.model import Principal
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import word_index

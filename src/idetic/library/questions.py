@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 
 from idetic.engine import Binding
 from idetic.gateway.content import question_envelope
+from idetic.lifecycle.escalation import broader_scope
 from idetic.model import Capability, Entry, Origin, Place, Principal, Tier, Typology
 from idetic.recall.context import Context, assemble
 from idetic.recall.hits import Recall
@@ -67,9 +68,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
         question_envelope(binding.spec, where),
     )
     about = question_envelope(binding.spec, envelope)
-    return await binding.engine.recall.recall(
-        binding.scope, query, limit=limit, envelope=about, filters=filters
-    )
+    return await _recalled(binding, query, limit, about, filters)
 
 
 @verb(
@@ -111,9 +110,7 @@ async def context(
     engine, scope = binding.engine, binding.scope
     about = question_envelope(binding.spec, envelope)
     persistent = Filters(tiers=[Tier.PERSISTENT], include_candidates=_unconfirmed(binding, None))
-    found = await engine.recall.recall(
-        scope, query, limit=limit, envelope=about, filters=persistent
-    )
+    found = await _recalled(binding, query, limit, about, persistent)
     made = assemble(
         binding.spec,
         query=query,
@@ -127,6 +124,23 @@ async def context(
         place = Place() if preview else binding.place
         await engine.embeddings.read(scope, [place], read, engine.clock.now())
     return made
+
+
+async def _recalled(
+    binding: Binding, query: str, limit: int, about: Mapping[str, Any], filters: Filters
+) -> Recall:
+    """What this anchor knows; and with a broader tier, what that one knows, by its weight."""
+    ask = binding.engine.recall.recall
+    found = await ask(binding.scope, query, limit=limit, envelope=about, filters=filters)
+    model, above = binding.spec.tiers.broader, broader_scope(binding)
+    whole = None not in binding.scope.anchor.values()
+    if model is None or above is None or not whole or Tier.PERSISTENT not in filters.tiers:
+        return found
+    more = await ask(above, query, limit=limit, envelope=about, filters=filters)
+    hits = [*found.hits, *(replace(hit, score=hit.score * model.weight) for hit in more.hits)]
+    best = sorted((hit for hit in hits if hit.score > 0), key=lambda hit: -hit.score)[:limit]
+    considered = found.considered + more.considered
+    return replace(found, hits=tuple(best), considered=considered)
 
 
 def tiers_named(spec: MemorySpec, names: Sequence[str]) -> tuple[Tier, ...]:

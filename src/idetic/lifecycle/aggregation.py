@@ -8,6 +8,7 @@ nothing without them stays where it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from idetic.engine import Binding
@@ -34,13 +35,6 @@ _NOT_KNOWN = "only what stands in persistent memory is a pattern; this does not"
 )
 async def patterns(binding: Binding, entries: Iterable[UUID], *, reason: str) -> Aggregated:
     """Say what entries have in common without whose they are, for a proposal that leaves."""
-    gate = binding.engine.gates.at(Boundary.AGGREGATION)
-    if GateKind.STRIP_IDENTIFIERS not in gate.kinds:
-        raise WritePolicyRefused(
-            f"The spec of {binding.spec.agent} lets nothing across the aggregation boundary.",
-            remedy="Declare a gate there: `{boundary: aggregation, apply: [strip_identifiers],"
-            " because: …}`.",
-        )
     wanted = list(dict.fromkeys(entries))
     if not 0 < len(wanted) <= MOST:
         raise InputError(f"Give 1 to {MOST} entries.")
@@ -53,9 +47,15 @@ async def patterns(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
         known = {one.id: one.entry for one in await tx.stored(wanted)}
         if missing := [one for one in wanted if one not in known]:
             raise EntryNotFound(f"{len(missing)} of {len(wanted)} entries are not here.")
-        identifiers = await _identifiers(binding, tx, gate)
+        gate = await AggregationGate.of(binding, tx)
+        if gate is None:
+            raise WritePolicyRefused(
+                f"The spec of {binding.spec.agent} lets nothing across the aggregation boundary.",
+                remedy="Declare a gate there: `{boundary: aggregation, apply: [strip_identifiers],"
+                " because: …}`.",
+            )
         for entry in (known[one] for one in wanted):
-            passed = _crossed(gate, entry, identifiers)
+            passed = gate.crossed(entry)
             if isinstance(passed, str):
                 refused[entry.id] = passed
                 links.append(
@@ -73,24 +73,37 @@ async def patterns(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
     return Aggregated(receipts[0], tuple(map(_pattern, alike.values())), refused)
 
 
-async def _identifiers(binding: Binding, tx: AnchorTransaction, gate: Pipeline) -> list[str]:
-    """The anchor's own names, and those that stand where the spec says."""
-    found = await looked_up_names(tx, gate.lookups)
-    if found is None:
-        raise WritePolicyRefused(
-            f"The aggregation gate looks up more than {LIFECYCLE_NAMES} names of this anchor.",
-            remedy="Declare `patterns` that the names have in common, or fewer lookups.",
-        )
-    return [*(str(value) for value in binding.scope.anchor.values()), *found]
+@dataclass(frozen=True, slots=True)
+class AggregationGate:
+    """The aggregation gate of a spec, with the names of one anchor that it takes out."""
 
+    pipeline: Pipeline
+    names: Sequence[str]
 
-def _crossed(gate: Pipeline, entry: Entry, identifiers: Sequence[str]) -> Passed | str:
-    """What is left of an entry behind the gate, or why it stays."""
-    stands = entry.tier is Tier.PERSISTENT and entry.state is EntryState.CURRENT
-    if not stands or entry.candidate:
-        return _NOT_KNOWN
-    passed = gate.apply(entry.body_text, identifiers)
-    return passed if passed.refused is None else passed.refused
+    @classmethod
+    async def of(cls, binding: Binding, tx: AnchorTransaction) -> AggregationGate | None:
+        """The gate with the anchor's own names; None if the spec lets nothing across."""
+        pipeline = binding.engine.gates.at(Boundary.AGGREGATION)
+        if GateKind.STRIP_IDENTIFIERS not in pipeline.kinds:
+            return None
+        found = await looked_up_names(tx, pipeline.lookups)
+        if found is None:
+            raise WritePolicyRefused(
+                f"The aggregation gate looks up more than {LIFECYCLE_NAMES} names of this anchor.",
+                remedy="Declare `patterns` that the names have in common, or fewer lookups.",
+            )
+        own = (str(value) for value in binding.scope.anchor.values())
+        return cls(pipeline, [*own, *found])
+
+    def crossed(self, entry: Entry) -> Passed | str:
+        """What is left of a known entry behind the gate, or why it stays."""
+        stands = entry.tier is Tier.PERSISTENT and entry.state is EntryState.CURRENT
+        return self.stripped(entry) if stands and not entry.candidate else _NOT_KNOWN
+
+    def stripped(self, entry: Entry) -> Passed | str:
+        """What is left of any entry's text, or why nothing is."""
+        passed = self.pipeline.apply(entry.body_text, self.names)
+        return passed if passed.refused is None else passed.refused
 
 
 def _pattern(found: Sequence[tuple[Entry, Passed]]) -> Pattern:

@@ -14,7 +14,7 @@ from idetic.evidence import Candidate, Corroboration, GateResult, Lineage, Refer
 from idetic.gateway.content import question_envelope
 from idetic.lifecycle.promotion import PromotionPass
 from idetic.lifecycle.promotion_inputs import beside, supported_entries
-from idetic.model import Capability, Claim, Entry, LedgerRecord, Overdue, Tier, Typology
+from idetic.model import Capability, Claim, Entry, LedgerRecord, Overdue, Typology
 from idetic.spec.primitives import Boundary, EnvelopeType
 from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction, StoredEntry
 from idetic.store.entries import record

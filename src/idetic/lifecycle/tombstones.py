@@ -185,8 +185,8 @@ async def _check_free(tx: AnchorTransaction, entry: Entry) -> None:
     """Only what is persistent, and what nothing rests on, can be tombstoned."""
     if entry.tier is not Tier.PERSISTENT:
         raise TransitionRefused(
-            f"Entry {entry.id} is at the {tx.spec.tiers.name_of(entry.tier)} tier; it lives as long as its scope.",
-            remedy="Close its session or interaction, or archive the entry.",
+            f"Entry {entry.id} lives as long as its {tx.spec.tiers.name_of(entry.tier)}.",
+            remedy="Close that, or archive the entry.",
         )
     acted, disputed = await retention_rows.kept_by(tx, entry.id)
     if acted:

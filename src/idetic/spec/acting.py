@@ -86,20 +86,23 @@ def inert(
     return _unasked(section, key, policy)
 
 
+# A key that is asked for only where another one of its policy has one of some values.
+_NEEDS: Mapping[tuple[str, str], tuple[str, tuple[Any, ...]]] = {
+    ("decay", "half_life_days"): ("model", (_SCOPE, _FORCING)),
+    ("decay", "validity_days"): ("model", (_VALIDITY,)),
+    ("writes", "pattern_attributes"): ("auto_extract", (True,)),
+    ("writes", "sampling"): ("mode", (_AUTOMATIC,)),
+    ("promotion", "min_versions"): ("path", (PromotionPath.META_SEMANTIC,)),
+}
+
+
 def _unasked(section: str, key: str, policy: Mapping[str, Any]) -> str | None:
     """Why a key is not asked for, given another one of the same policy."""
-    if section == "decay" and key == "half_life_days" and policy["model"] not in (_SCOPE, _FORCING):
-        return f"Under `{policy['model']}` nothing halves."
-    if section == "decay" and key == "validity_days" and policy["model"] != _VALIDITY:
-        return f"Under `{policy['model']}` there is no window of validity."
-    if key == "pattern_attributes" and not policy["auto_extract"]:
-        return "Without `auto_extract` no pattern is looked for."
-    if key == "sampling" and policy["mode"] != _AUTOMATIC:
-        return f"Nothing is written automatically under `mode: {policy['mode']}`."
+    other, needed = _NEEDS.get((section, key), ("", ()))
+    if other and policy[other] not in needed:
+        return f"It is asked for where `{other}` is {_listed(tuple(map(str, needed)))}."
     if key == "failed_corroborations" and key not in policy["archive_on"]:
         return "`archive_on` does not name `failed_corroborations`."
-    if key == "min_versions" and policy["path"] != PromotionPath.META_SEMANTIC:
-        return f"The path is `{policy['path']}`."
     return None
 
 

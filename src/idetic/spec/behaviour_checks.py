@@ -74,7 +74,11 @@ def _changed(value: SpecNode, key: str, default: SpecPart, cell: Cell) -> Iterat
         return
     now, before = getattr(policy, key), getattr(default, key)
     # Causes have no order.
-    if sorted(map(str, now)) == sorted(map(str, before)) if isinstance(now, tuple) else now == before:
+    if (
+        sorted(map(str, now)) == sorted(map(str, before))
+        if isinstance(now, tuple)
+        else now == before
+    ):
         yield value.finding(
             f"This equals the default for `{cell}`, so it deviates from nothing.",
             "Remove it: defaults are accepted by saying nothing.",
@@ -235,4 +239,12 @@ def _memory(spec: SpecNode, entity: RetainedEntity, override: SpecNode) -> Itera
         )
 
 
-CHECKS = (deviations, acting_deviations, sampling, undeclared_blocks, injection_budgets, injection_reason, retention)
+CHECKS = (
+    deviations,
+    acting_deviations,
+    sampling,
+    undeclared_blocks,
+    injection_budgets,
+    injection_reason,
+    retention,
+)

@@ -54,7 +54,9 @@ _EXAMPLES: Mapping[str, str] = {
     "retrieval.embedding": "embedding: bge-small-en-v1.5",
     "retrieval.signals": "signals: {envelope: 1.0, semantic: 1.0, decay: 1.0}",
     "retrieval.tiers": "tiers: {interaction: 1.0, session: 1.0, persistent: 1.0}",
-    "retrieval.actor": ("actor: {window: 20, threshold: 60, top_k: 8, recency_half_life_seconds: 86400}"),
+    "retrieval.actor": (
+        "actor: {window: 20, threshold: 60, top_k: 8, recency_half_life_seconds: 86400}"
+    ),
     "retrieval.subconscious": (
         "subconscious: {window: 50, threshold: 55, top_k: 12, recency_half_life_seconds: 604800}"
     ),

@@ -16,7 +16,6 @@ from idetic.spec.primitives import (
     LOGGED_KEYS,
     Backend,
     Boundary,
-    BoundaryKind,
     EnvelopeType,
     GateKind,
     Persona,
@@ -24,6 +23,7 @@ from idetic.spec.primitives import (
 )
 from idetic.spec.problems import Finding
 from idetic.spec.shape import known_keys, unknown_key
+from idetic.spec.tiers import BoundaryKind
 
 _BROADER = "broader"
 
@@ -134,7 +134,7 @@ def _escalation(spec: SpecNode) -> Iterator[Finding]:
     strips = any(GateKind.STRIP_IDENTIFIERS in gate["apply"].texts() for gate in crossed)
     if broader.present and not strips and isinstance(spec["gates"].data, list):
         yield broader.finding(
-            "What escalates crosses the aggregation boundary, and no gate strips identifiers there.",
+            "What escalates crosses the aggregation boundary, where no gate strips identifiers.",
             "Add `{boundary: aggregation, apply: [strip_identifiers], because: …}` to `gates`.",
         )
 

@@ -13,7 +13,6 @@ from idetic.spec.memory_spec import Reasons
 from idetic.spec.primitives import (
     RECIPES,
     Boundary,
-    BoundaryKind,
     FusionMethod,
     GateKind,
     Injection,
@@ -22,6 +21,7 @@ from idetic.spec.primitives import (
     SourceStrength,
 )
 from idetic.spec.problems import PRIMITIVES, WHOLE
+from idetic.spec.tiers import BoundaryKind
 from idetic.spec.typology import DEFAULTS, cell_of
 
 Answers = Mapping[str, str]

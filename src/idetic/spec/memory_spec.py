@@ -19,7 +19,6 @@ from idetic.errors import InputError
 from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
 from idetic.spec import typology as defaults
 from idetic.spec.primitives import (
-    WHOLE,
     Anchor,
     Backend,
     Boundary,
@@ -29,8 +28,6 @@ from idetic.spec.primitives import (
     Name,
     References,
     Retrieval,
-    Tiers,
-    TypologyMix,
     Visibility,
 )
 from idetic.spec.retention import (
@@ -40,6 +37,7 @@ from idetic.spec.retention import (
     RetainedEntity,
     RetentionPolicy,
 )
+from idetic.spec.tiers import WHOLE, Tiers, TypologyMix
 from idetic.spec.typology import Behaviour, Cell, DecayModel, Sentence, SpecPart, cell_of
 
 P = TypeVar("P", bound=SpecPart)
@@ -143,7 +141,10 @@ class MemorySpec(SpecPart):
         if typology is None:
             return {}
         policy = self.decay_of(Tier.PERSISTENT, typology)
-        days = {DecayModel.VALIDITY: policy.validity_days, DecayModel.FORCING: policy.half_life_days}
+        days = {
+            DecayModel.VALIDITY: policy.validity_days,
+            DecayModel.FORCING: policy.half_life_days,
+        }
         return {"decay": policy.model, "decay_days": days.get(policy.model)}
 
     def decay_of(self, tier: Tier, typology: Typology) -> defaults.DecayPolicy:

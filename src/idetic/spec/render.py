@@ -105,9 +105,7 @@ def _tiers(spec: MemorySpec) -> Iterator[str]:
     ]  # fmt: skip
     top = model.persistent
     event = NOTHING if top.event is None else _code(top.event)
-    rows.append(
-        (Tier.PERSISTENT, kept, top.boundary or NOTHING, event, NOTHING, _prose(top.holds))
-    )
+    rows.append((Tier.PERSISTENT, kept, top.boundary or NOTHING, event, NOTHING, _prose(top.holds)))
     if model.broader is not None:
         keys = f"{_prose(model.broader.holds)} Its anchor: ({_codes(model.broader.keys)})."
         rows.append(("broader", _code(model.broader.name), NOTHING, NOTHING, NOTHING, keys))
@@ -251,7 +249,9 @@ def _injection(spec: MemorySpec) -> Iterator[str]:
     for tier in spec.tiers.declared:
         block = section.at(tier)
         source = "default" if block == static.at(tier) else "**deviation**"
-        rows.append((spec.tiers.name_of(tier), block.budget, block.priority, block.presence, source))
+        rows.append(
+            (spec.tiers.name_of(tier), block.budget, block.priority, block.presence, source)
+        )
     yield _table(("Tier", "Token budget", "Priority", "Presence", "Source"), rows)
     yield f"Absolute ceiling: {section.ceiling} tokens, never exceeded."
     if section.justification is None:

@@ -48,7 +48,7 @@ CREATE TYPE idetic.item AS (
     body text, substance smallint, envelope jsonb, claim jsonb, provenance jsonb,
     origin idetic.origin, trust smallint, valid_at timestamptz, invalid_at timestamptz, salt text,
     hash text, detail jsonb, candidate boolean, supersede boolean, key text, digest text,
-    refs jsonb, echo jsonb, form text
+    refs jsonb, echo jsonb, form text, sampling jsonb
 );
 CREATE TYPE idetic.step AS (
     op text, receipt uuid, memory uuid, transition text, decision idetic.decision, reason text,
