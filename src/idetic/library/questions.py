@@ -132,12 +132,18 @@ async def _recalled(
     """What this anchor knows; and with a broader tier, what that one knows, by its weight."""
     ask = binding.engine.recall.recall
     found = await ask(binding.scope, query, limit=limit, envelope=about, filters=filters)
-    model, above = binding.spec.tiers.broader, broader_scope(binding)
+    above = broader_scope(binding)
     whole = None not in binding.scope.anchor.values()
-    if model is None or above is None or not whole or Tier.PERSISTENT not in filters.tiers:
+    if above is None or not whole or Tier.PERSISTENT not in filters.tiers:
         return found
     more = await ask(above, query, limit=limit, envelope=about, filters=filters)
-    hits = [*found.hits, *(replace(hit, score=hit.score * model.weight) for hit in more.hits)]
+    return joined(binding.spec, found, more, limit)
+
+
+def joined(spec: MemorySpec, found: Recall, more: Recall, limit: int) -> Recall:
+    """A recall with what the broader anchor knows, whose scores count by its tier's weight."""
+    weight = 1.0 if spec.tiers.broader is None else spec.tiers.broader.weight
+    hits = [*found.hits, *(replace(hit, score=hit.score * weight) for hit in more.hits)]
     best = sorted((hit for hit in hits if hit.score > 0), key=lambda hit: -hit.score)[:limit]
     considered = found.considered + more.considered
     return replace(found, hits=tuple(best), considered=considered)

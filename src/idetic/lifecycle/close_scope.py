@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from idetic.engine import Binding
@@ -205,11 +205,21 @@ async def _closed(
     binding: Binding, tx: AnchorTransaction, row: ScopeRow, reason: str, steps: list[Step]
 ) -> Closed:
     """Settle the steps of a close, the close itself last; its receipt stands for the whole."""
-    told = {"event": tx.spec.tiers.transient[row.tier].event}
-    ended = f"{row.tier.value}_closed"
-    steps.append(CloseStep(ended, reason, row.id, row.session_id, detail=told))
+    steps.append(close_step(tx.spec, row, reason))
     receipts = await binding.settle(tx, steps)
     return Closed(receipts[-1], tuple(decisions(steps, receipts)))
+
+
+def close_step(spec: MemorySpec, row: ScopeRow, reason: str) -> CloseStep:
+    """The end of a scope; its link names the event that the spec declares for it."""
+    told = {"event": spec.tiers.transient[row.tier].event}
+    return CloseStep(f"{row.tier.value}_closed", reason, row.id, row.session_id, detail=told)
+
+
+def lease_starts(spec: MemorySpec, now: datetime) -> dict[Tier, datetime]:
+    """For each tier that ends: a scope of it that was silent since then has lost its lease."""
+    models = spec.tiers.transient.items()
+    return {tier: now - timedelta(minutes=model.lease_minutes) for tier, model in models}
 
 
 @verb(
@@ -245,10 +255,7 @@ async def recover(binding: Binding) -> list[Closed]:
 async def _abandoned(binding: Binding) -> list[Place]:
     """The places whose lease ran out: sessions, then interactions of sessions that go on."""
     async with binding.look() as tx:
-        since = {
-            tier: tx.at - timedelta(minutes=model.lease_minutes)
-            for tier, model in tx.spec.tiers.transient.items()
-        }
+        since = lease_starts(tx.spec, tx.at)
         sessions = await tx.ids(LIFECYCLE, "silent", moment=since[Tier.SESSION], limit=BATCH)
         inner = []
         if (moment := since.get(Tier.INTERACTION)) is not None:

@@ -19,6 +19,7 @@ from idetic.ids import uuid7
 from idetic.lifecycle.aggregation import AggregationGate
 from idetic.lifecycle.promotion_inputs import as_source
 from idetic.model import Capability, Decision, Entry, EntryState, Receipt, Scope, Tier
+from idetic.spec.memory_spec import MemorySpec
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 from idetic.store.scope import anchor_of
 from idetic.store.steps import AddStep, CorroborateStep, LinkStep, RecurStep, Step
@@ -69,7 +70,9 @@ async def escalate(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
     refused = {key: one for key, one in told.items() if isinstance(one, str)}
     passed = {key: one for key, one in told.items() if not isinstance(one, str)}
     into = await _written(replace(binding, scope=above), binding.scope, known, passed)
-    first = await _told(binding, reason, known, into, refused)
+    async with binding.hold() as tx:
+        steps = told_steps(binding.spec, reason, known, into, refused)
+        first, *_ = await binding.settle(tx, steps)
     return Escalated(first, into, refused)
 
 
@@ -167,15 +170,15 @@ def _support(
     return [CorroborateStep("corroborated", "an anchor knows it", one, entry=known)]
 
 
-async def _told(
-    binding: Binding,
+def told_steps(
+    spec: MemorySpec,
     reason: str,
     known: Mapping[UUID, Entry],
     into: Mapping[UUID, UUID],
     refused: Mapping[UUID, str],
-) -> Receipt:
-    """Say at the anchor itself what went up and what stays; the first link stands for all."""
-    event = binding.spec.tiers.persistent.event
+) -> list[Step]:
+    """What the anchor itself is told: what went up and what stays; the first link is the whole."""
+    event = spec.tiers.persistent.event
     told = {"event": event, "escalated": len(into), "refused": len(refused)}
     steps: list[Step] = [LinkStep("escalation", reason, detail=told)]
     steps += [
@@ -186,5 +189,4 @@ async def _told(
         LinkStep("escalation_refused", why[:200], decision=Decision.REJECT, entry=known[key])
         for key, why in refused.items()
     ]
-    async with binding.hold() as tx:
-        return (await binding.settle(tx, steps))[0]
+    return steps

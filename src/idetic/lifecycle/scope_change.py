@@ -10,10 +10,17 @@ from dataclasses import replace
 
 from idetic.engine import Binding
 from idetic.lifecycle.close_scope import close_at
-from idetic.model import Place
+from idetic.model import Place, Tier
+from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.tiers import BoundaryKind
 
 _WHY = "its principal went on at another anchor"
+
+
+def ended_by_change(spec: MemorySpec) -> list[Tier]:
+    """The tiers that a scope change ends."""
+    models = spec.tiers.transient.items()
+    return [tier for tier, model in models if model.boundary is BoundaryKind.SCOPE_CHANGE]
 
 
 async def end_elsewhere(binding: Binding) -> None:
@@ -21,11 +28,7 @@ async def end_elsewhere(binding: Binding) -> None:
 
     Only of tiers that a scope change ends. A session takes its interactions along.
     """
-    ending = [
-        tier
-        for tier, model in binding.spec.tiers.transient.items()
-        if model.boundary is BoundaryKind.SCOPE_CHANGE
-    ]
+    ending = ended_by_change(binding.spec)
     if not ending:
         return
     found = await binding.engine.queue.opened_elsewhere(binding.spec, binding.scope, ending)

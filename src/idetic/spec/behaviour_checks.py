@@ -130,8 +130,9 @@ def sampling(spec: SpecNode) -> Iterator[Finding]:
 
 def undeclared_blocks(spec: SpecNode) -> Iterator[Finding]:
     """No block of the prompt is for a tier that the model does not have."""
-    block = spec["injection"][Tier.INTERACTION]
-    if block.present and spec["tiers"].present and not spec["tiers"][Tier.INTERACTION].present:
+    block, static = spec["injection"][Tier.INTERACTION], Injection().at(Tier.INTERACTION)
+    given = block.present and block.data != static.model_dump(mode="json")
+    if given and spec["tiers"].present and not spec["tiers"][Tier.INTERACTION].present:
         yield block.finding(
             "The tier model has no `interaction` tier.", "Remove the block, or declare the tier."
         )
@@ -163,6 +164,16 @@ def injection_budgets(spec: SpecNode) -> Iterator[Finding]:
         yield section["ceiling"].finding(
             f"The always-present blocks need {always:g} tokens; the ceiling is {ceiling:g}.",
             f"Raise `ceiling` to at least {always:g}, or lower the blocks' budgets.",
+        )
+
+
+def persistent_on_demand(spec: SpecNode) -> Iterator[Finding]:
+    """Persistent memory enters a prompt by a question; there is no other way that it could."""
+    presence = spec["injection"][Tier.PERSISTENT]["presence"]
+    if presence.text == Presence.ALWAYS:
+        yield presence.finding(
+            "Persistent memory is recalled for a question, so it cannot always be present.",
+            "Write `presence: on_demand`; only tiers that end are always present.",
         )
 
 
@@ -244,6 +255,7 @@ CHECKS = (
     acting_deviations,
     sampling,
     undeclared_blocks,
+    persistent_on_demand,
     injection_budgets,
     injection_reason,
     retention,

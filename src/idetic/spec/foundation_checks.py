@@ -95,7 +95,8 @@ def tier_model(spec: SpecNode) -> Iterator[Finding]:
                 "Choose a name of the agent's own.",
             )
     interaction, mix = tiers[Tier.INTERACTION], spec["typology"][Tier.INTERACTION]
-    if isinstance(tiers.data, dict) and interaction.present != mix.present:
+    alone = bool(mix.data) if not interaction.present else not mix.present
+    if isinstance(tiers.data, dict) and spec["typology"].present and alone:
         yield mix.finding(
             "`tiers.interaction` and `typology.interaction` are given together or not at all.",
             "Declare both, or leave both out: then the model has no interactions.",
