@@ -215,7 +215,7 @@ def closing(spec: MemorySpec) -> Any:
         ("Don't call.", (0.0, 1.0)),
         ("Do not call.", (0.28, 0.96)),
     )
-    place = {"session_id": UUID(int=1), "interaction_id": UUID(int=2)}
+    place: dict[str, Any] = {"session_id": UUID(int=1), "interaction_id": UUID(int=2)}
     own = [
         StoredEntry(entry(n, Tier.INTERACTION, text=text, **place), np.array(vector), rests=False)
         for n, (text, vector) in enumerate(texts, 1)
@@ -284,7 +284,7 @@ def prompt(spec: MemorySpec) -> Any:
 
 def context(spec: MemorySpec, *, asked: bool = True) -> Any:
     """The text for many entries of each tier; with hits of every strength, if it was asked."""
-    place = {"session_id": UUID(int=1), "interaction_id": UUID(int=2)}
+    place: dict[str, Any] = {"session_id": UUID(int=1), "interaction_id": UUID(int=2)}
     transient = {
         Tier.SESSION: [entry(n, Tier.SESSION, session_id=UUID(int=1)) for n in range(200, 260)],
         Tier.INTERACTION: [entry(n, Tier.INTERACTION, **place) for n in range(300, 360)],
@@ -312,7 +312,7 @@ def short_term(spec: MemorySpec) -> Any:
         heuristics = declared.of(persona) if declared is not None else None
         if heuristics is not None:
             loops = [_loop(n) for n in range(heuristics.window)]
-            best = rank("the late wire", loops, heuristics, AT + timedelta(days=2))
+            best = rank("some very late wire", loops, heuristics, AT + timedelta(days=2))
             found.append([(one.entry.loop_id, one.score) for one in best])
     return found
 
