@@ -33,7 +33,7 @@ HEURISTICS = st.builds(
                 "window": 20,
                 "threshold": threshold,
                 "top_k": top_k,
-                "half_life_seconds": half_life,
+                "recency_half_life_seconds": half_life,
                 "weights": {"similarity": similarity, "recency": recency},
                 "kind_boosts": kinds,
                 "visibility_boosts": seen,
@@ -102,7 +102,7 @@ def reference_score(query: str, entry: StmEntry, heuristics: FuzzyHeuristics) ->
     """The document's formula, in decimals of 40 digits."""
     ratio = Decimal(reference_ratio(query, entry.summary))
     age = max(Decimal(0), Decimal((NOW - entry.ts).total_seconds()))
-    half_life = Decimal(heuristics.half_life_seconds)
+    half_life = Decimal(heuristics.recency_half_life_seconds)
     recency = Decimal(2) ** (-age / half_life)
     boosts = [
         Decimal(heuristics.kind_boosts.get(kind, 1.0))

@@ -14,7 +14,7 @@ from tests.conftest import TestDatabase
 from tests.surfaces.cli_runner import called, process
 
 GOOD = "agent_id: help-desk\ninstructions: Be brief.\nversion: 3\n"
-BAD = "agent_id: help desk\nactor: {half_life_seconds: 0, mood: blue}\n"
+BAD = "agent_id: help desk\nactor: {recency_half_life_seconds: 0, mood: blue}\n"
 
 
 @pytest.fixture
@@ -43,7 +43,11 @@ def test_a_good_identity_is_valid(good: str) -> None:
 def test_every_problem_is_listed_and_hides_no_other_file(good: str, bad: str) -> None:
     ran = called("persona", "check", bad, good)
     assert ran.code == 5
-    for said in ("agent_id (line 1)", "actor.half_life_seconds (line 2)", "actor.mood (line 2)"):
+    for said in (
+        "agent_id (line 1)",
+        "actor.recency_half_life_seconds (line 2)",
+        "actor.mood (line 2)",
+    ):
         assert said in ran.out
     assert "more than 0" in ran.out
     assert "good.yaml: valid" in ran.out

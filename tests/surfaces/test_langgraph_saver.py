@@ -53,8 +53,7 @@ async def test_the_saver_passes_langgraphs_own_conformance_tests(frameworks: Fra
 
 
 async def test_its_tables_lie_in_their_own_schema(lone_frameworks: Frameworks) -> None:
-    schema = lone_frameworks.agent.spec.backend.checkpointer
-    async with open_saver(lone_frameworks.db, schema=schema) as saver:
+    async with open_saver(lone_frameworks.db, lone_frameworks.agent) as saver:
         await counting(saver).ainvoke({"n": 0}, thread(lone_frameworks.memory(), "1"))
     with psycopg.connect(lone_frameworks.database.admin_dsn) as connection:
         found = connection.execute(
@@ -86,12 +85,6 @@ async def test_several_can_set_it_up_at_once(lone_frameworks: Frameworks) -> Non
 
     await asyncio.gather(*(opened() for _ in range(4)))
     await opened()
-
-
-async def test_a_reserved_schema_is_refused(frameworks: Frameworks) -> None:
-    with pytest.raises(errors.InputError, match="reserved"):
-        async with open_saver(frameworks.db, schema="idetic"):
-            pass
 
 
 async def test_a_thread_belongs_to_its_scope(frameworks: Frameworks) -> None:

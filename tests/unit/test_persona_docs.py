@@ -26,7 +26,7 @@ def test_every_key_has_a_row_and_no_other() -> None:
 
 def test_the_defaults_are_those_of_the_code() -> None:
     actor, subconscious = map(default_heuristics, Persona)
-    for key in ("window", "threshold", "top_k", "half_life_seconds"):
+    for key in ("window", "threshold", "top_k", "recency_half_life_seconds"):
         said = f"| `{key}` | {getattr(actor, key):g} | {getattr(subconscious, key):g} |"
         assert said.replace("8.64e+04", "86400") in TEXT, key
     for kind, boost in actor.kind_boosts.items():

@@ -22,7 +22,7 @@ actor:
   window: 10
   threshold: 50
   top_k: 3
-  half_life_seconds: 3600
+  recency_half_life_seconds: 3600
   weights: {similarity: 2.0, recency: 0.5}
   kind_boosts: {error: 2.0}
   visibility_boosts: {internal: 0.1}
@@ -47,7 +47,10 @@ def test_defaults_are_those_of_the_design() -> None:
     assert (actor.window, subconscious.window) == (20, 50)
     assert (actor.threshold, subconscious.threshold) == (60, 55)
     assert (actor.top_k, subconscious.top_k) == (8, 12)
-    assert (actor.half_life_seconds, subconscious.half_life_seconds) == (86_400, 604_800)
+    assert (actor.recency_half_life_seconds, subconscious.recency_half_life_seconds) == (
+        86_400,
+        604_800,
+    )
     for heuristics in (actor, subconscious):
         assert (heuristics.weights.similarity, heuristics.weights.recency) == (1.0, 1.0)
     assert actor.kind_boosts == {
@@ -79,13 +82,13 @@ def test_what_is_said_stands_on_top_of_what_is_shipped() -> None:
     assert actor.kind_boosts[EventKind.ERROR] == 2.0
     assert actor.kind_boosts[EventKind.TOOL_CALL] == 0.6, "the others are as shipped"
     assert identity.subconscious.top_k == 20
-    assert identity.subconscious.half_life_seconds == 604_800
+    assert identity.subconscious.recency_half_life_seconds == 604_800
 
 
 @pytest.mark.parametrize("half_life", ["0", "-1", ".nan", ".inf"])
 def test_a_half_life_that_is_not_above_zero_is_refused(half_life: str) -> None:
-    found = problems(f"agent_id: a\nactor: {{half_life_seconds: {half_life}}}\n")
-    assert list(found) == ["actor.half_life_seconds"]
+    found = problems(f"agent_id: a\nactor: {{recency_half_life_seconds: {half_life}}}\n")
+    assert list(found) == ["actor.recency_half_life_seconds"]
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_an_override_changes_what_it_names_and_nothing_else() -> None:
     assert (changed.active_ttl_days, changed.tombstone_grace_days) == (365, 30)
     assert changed.disposal is Disposal.STRIP_PAYLOAD
     for entity in set(RetainedEntity) - {RetainedEntity.PERSISTENT_SEMANTIC}:
-        assert spec.retention_of(entity) == RETENTION[entity]
+        assert spec.retention_of(entity) == load("world_agent").retention_of(entity)
     assert load(spec.as_data()) == spec
     (difference,) = differences(load("world_agent"), spec)
     assert difference.path == "lifecycle.retention.persistent_semantic"
@@ -160,10 +160,17 @@ def test_a_page_shows_every_policy_and_why_one_differs() -> None:
     plain = render(load("world_agent"))
     for entity in entities(load("world_agent")):
         assert f"| `{entity}` | " in plain
-    assert "| `ledger` | - | 0 | `RETAIN_METADATA` | default |" in plain
+    assert "| `ledger` | - | 0 | `RETAIN_METADATA` | - | - | default |" in plain
+    # ADR-058 D12: a validity window for facts, and preferences exempt from decay.
+    days = "| - | 30 | `STRIP_PAYLOAD` |"
+    assert f"| `persistent_semantic` {days} `validity_window` | 90 | default |" in plain
+    assert f"| `persistent_procedural` {days} `exempt` | - | default |" in plain
     assert "Retention defaults, accepted for every entity." in plain
     page = render(with_retention(persistent_semantic={"tombstone_grace_days": 7, "because": WHY}))
-    assert "| `persistent_semantic` | - | **7** | `STRIP_PAYLOAD` | **override** |" in page
+    assert (
+        "| `persistent_semantic` | - | **7** | `STRIP_PAYLOAD` | `validity_window` | 90 | **override** |"
+        in page
+    )
     assert f"- **Retention** of `persistent_semantic`. Because: {WHY}" in page
     assert "Deviations from the typology defaults: 1" in page
 

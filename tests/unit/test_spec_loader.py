@@ -89,11 +89,11 @@ def test_only_the_subconscious_reads_both_personas() -> None:
 @pytest.mark.parametrize("half_life", [0, -1])
 def test_a_short_term_half_life_is_above_zero(half_life: float) -> None:
     data = load("persona_agent").as_data()
-    data["retrieval"]["short_term"]["actor"]["half_life_seconds"] = half_life
+    data["retrieval"]["short_term"]["actor"]["recency_half_life_seconds"] = half_life
     with pytest.raises(SpecInvalid) as raised:
         load(data)
     (problem,) = raised.value.problems
-    assert problem.path == "retrieval.short_term.actor.half_life_seconds"
+    assert problem.path == "retrieval.short_term.actor.recency_half_life_seconds"
     assert "more than 0" in problem.remedy
 
 

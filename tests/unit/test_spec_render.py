@@ -34,7 +34,7 @@ def test_deviations_are_marked_with_their_justification() -> None:
         "- **Deviation** for `episodic_persistent`: `model` is `exempt` instead of "
         "`forcing_function`. Justification: Long-term memory is kept one to one"
     ) in page
-    assert "Deviations from the typology defaults: 5" in page
+    assert "Deviations from the typology defaults: 4" in page
 
 
 def test_other_budgets_are_marked_too() -> None:
@@ -43,7 +43,7 @@ def test_other_budgets_are_marked_too() -> None:
     data["injection"]["persistent"]["budget"] = 5000
     data["injection"]["justification"] = "Recall at 5,000 tokens measured better on rule work."
     page = render(load(data))
-    assert "| `persistent` | 5000 | 50 | `on_demand` | **deviation** |" in page
+    assert "| persistent | 5000 | 50 | `on_demand` | **deviation** |" in page
     assert "Justification: Recall at 5,000 tokens measured better" in page
 
 
@@ -59,7 +59,6 @@ def test_explicit_answers_are_shown() -> None:
         "| `auditor` | `read`, `read_across`, `audit` |",
         "| `canonical` | 100 |",
         "The shadow guard is the primary defence.",
-        "No exemptions.",
     ):
         assert answer in page
 

@@ -397,7 +397,7 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
         deviate("lifecycle", deviation("procedural", at_scope_end="drop_unless_promoted")),
         LIFECYCLE,
         "lifecycle.deviations[0].set.at_scope_end",
-        "at_scope_end: keep",
+        "write a value that changes something",
     ),
     # 12 Injection.
     (
@@ -667,12 +667,12 @@ def test_deviations_that_fit_are_accepted_and_resolve() -> None:
     deviate(
         "decay",
         deviation("semantic", validity_days=30),
-        deviation("semantic", half_life_days=3),
         deviation("procedural", model="forcing_function"),
+        deviation("procedural", half_life_days=3),
     )(data)
     spec = validate(data)
-    policy = spec.decay_of(*spec.typology.cells()[2])
-    assert (policy.validity_days, policy.half_life_days) == (30, 3)
+    semantic, procedural = (spec.decay_of(*cell) for cell in spec.typology.cells()[2:])
+    assert (semantic.validity_days, procedural.half_life_days) == (30, 3)
 
 
 def test_a_cycle_in_the_data_is_refused() -> None:

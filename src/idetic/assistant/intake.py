@@ -17,7 +17,7 @@ from idetic.assistant.messages import Message, Messages, read_messages
 from idetic.engine import Binding
 from idetic.errors import IdempotencyConflict, Refused
 from idetic.ids import uuid7
-from idetic.model import Capability, Tier
+from idetic.model import Capability
 from idetic.persona.events import Event, EventDraft, EventKind, EventValidation, Persona, Visibility
 from idetic.persona.ltm_derivation import Derivation, Deriver
 from idetic.persona.persona_stores import TRANSACTION_MAX, Common, PersonaStores
@@ -117,7 +117,7 @@ def conversation_log(binding: Binding) -> PersonaStores:
 
 def silence(spec: MemorySpec) -> timedelta:
     """How long nothing is said until a conversation is over."""
-    return timedelta(minutes=spec.tiers.at(Tier.SESSION).lease_minutes)
+    return timedelta(minutes=spec.tiers.session.lease_minutes)
 
 
 async def embed_pending(binding: Binding) -> None:

@@ -17,7 +17,6 @@ from idetic.errors import (
     Refused,
     RetriesSpent,
     ShadowRefused,
-    WritePolicyRefused,
 )
 from idetic.gates.crossing import check_amount, cross
 from idetic.gates.gate import Gates
@@ -34,11 +33,12 @@ from idetic.gateway.admission import (
 from idetic.gateway.convoys import Convoys
 from idetic.gateway.own_keys import own_key
 from idetic.gateway.write_items import ItemMaker, WriteCell, WriteItem
+from idetic.gateway.write_policy import check_written_here, sampled, write_cell
 from idetic.ids import Clock, uuid7_text
 from idetic.model import Decision, Observation, Place, Receipt, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
-from idetic.spec.typology import ConflictRule, WriteMode
+from idetic.spec.typology import WriteMode
 from idetic.store import scope as scoping
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.database import Database
@@ -63,13 +63,6 @@ CHUNK = 1_000
 FEW = 50
 # The transitions by which an entry moves up.
 _UPWARD = frozenset({"proposed", "promoted", "meta_promoted"})
-_INSTEAD = {
-    WriteMode.AUTOMATIC: "Use `observe`.",
-    WriteMode.PROMOTION_ONLY: "Observe it in a session; the promotion engine writes it once "
-    "independent observations agree.",
-    WriteMode.EXPLICIT: "Use `prefer`.",
-}
-
 # Marks each item as compared with what its session was shown, and echoes with what they repeat.
 EchoCheck = Callable[[Scope, Place, Sequence[WriteItem]], Awaitable[Sequence[WriteItem]]]
 
@@ -116,7 +109,7 @@ class Gateway:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
         mode = WriteMode.EXPLICIT if transition == "preferred" else WriteMode.AUTOMATIC
         make = self.maker(scope, tier, typology, transition, mode).make
-        return [make(one) for one in seen]
+        return sampled(self.spec, [make(one) for one in seen])
 
     async def prepared(
         self,
@@ -136,27 +129,12 @@ class Gateway:
         self, scope: Scope, tier: Tier, typology: Typology, transition: str, mode: WriteMode
     ) -> ItemMaker:
         """What makes the items of one cell; refused where the spec does not write it this way."""
+        check_written_here(self.spec, scope)
         key = (tier, typology, transition, mode)
         cell = self._cells.get(key)
         if cell is None:
-            cell = self._cells[key] = self._cell(*key)
+            cell = self._cells[key] = write_cell(self.spec, *key)
         return ItemMaker(self.spec, scope, cell, self.gates.at(Boundary.INGEST))
-
-    def _cell(self, tier: Tier, typology: Typology, transition: str, mode: WriteMode) -> WriteCell:
-        """A cell that the spec writes this way; the policies of the spec are asked once."""
-        if typology not in self.spec.typology.at(tier):
-            mix = ", ".join(self.spec.typology.at(tier)) or "nothing"
-            raise WritePolicyRefused(
-                f"{self.spec.title} holds no {typology} memory at the {tier} tier.",
-                remedy=f"That tier holds: {mix}. See primitive 2 in `idetic spec render`.",
-            )
-        if self.spec.writes_of(tier, typology).mode is not mode:
-            raise WritePolicyRefused(
-                f"{typology.capitalize()} memory at the {tier} tier is not written this way.",
-                remedy=_INSTEAD[self.spec.writes_of(tier, typology).mode],
-            )
-        supersede = self.spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
-        return WriteCell(transition, tier, typology, supersede)
 
     async def admit(self, scope: Scope, place: Place, items: Sequence[WriteItem]) -> list[Receipt]:
         """Write items in one transaction; what the guard refuses comes back as a REJECT receipt.

@@ -49,11 +49,14 @@ class WriteItem:
     # Whether it was compared with what its session was shown, and the echo that it is then.
     judged: bool = False
     echo: dict[str, Any] | None = None
+    # The rule of sampling that leaves it out, or counts it.
+    sampling: dict[str, Any] | None = None
 
     @property
     def plain(self) -> bool:
         """Whether nothing has to be asked of it alone: many such are written together."""
-        return not self.refs and self.form is None and self.echo is None
+        apart = self.form is not None or self.echo is not None or self.sampling is not None
+        return not self.refs and not apart
 
     def encoded(self, receipt: str, entry_id: str, told: Mapping[str, Any]) -> dict[str, Any]:
         """What the SQL function reads; the ids are those of its receipt and its entry.
@@ -79,6 +82,8 @@ class WriteItem:
             made["judged"] = True
         if self.echo is not None:
             made["echo"] = self.echo
+        if self.sampling is not None:
+            made["sampling"] = self.sampling
         made["receipt"], made["memory"] = receipt, entry_id
         made["salt"], made["hash"], made["detail"] = salt, digest, detail
         return made

@@ -18,7 +18,7 @@ from idetic.errors import SpecNotFound
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
 from idetic.lifecycle.proposals import DELIVER
-from idetic.model import Principal, Tier
+from idetic.model import Principal
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import word_index
@@ -221,7 +221,7 @@ async def silent_scopes(db: Idetic) -> int:
     queue, now = Queue(db.database), db.clock.now()
     found = 0
     for spec in await _applied_specs(db):
-        lease = min(spec.tiers.at(tier).lease_minutes for tier in (Tier.SESSION, Tier.INTERACTION))
+        lease = min(tier.lease_minutes for tier in spec.tiers.transient.values())
         opened = now - timedelta(minutes=lease)
         found += await queue.sweep_open(spec, "recover", opened, now - _AGAIN)
     return found

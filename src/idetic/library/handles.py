@@ -32,6 +32,7 @@ from idetic.lifecycle import (
     dispositions,
     entry_evidence,
     erasure,
+    escalation,
     forgetting,
     observations,
     tombstones,
@@ -200,6 +201,7 @@ class MemoryVerbs(PlaceVerbs):
     rescan = canonical_rescan.rescan
     consolidate = consolidation.consolidate
     promote = corroborations_verbs.promote
+    escalate = escalation.escalate
     mark_due = dispositions.mark_due
     embed = observations.embed
     index_words = observations.index_words
@@ -273,6 +275,16 @@ class Memory(_Handle, MemoryVerbs):
         """The same memory for somebody who may do no more than this."""
         scope = self.scope.narrowed(frozenset(capabilities))
         return Memory(InProcess(self.agent, scope))
+
+    def broader(self) -> Memory:
+        """The memory of the broader anchor, for the same principal: what escalated."""
+        above = self.agent.spec.broader_anchor(self.scope.anchor)
+        if above is None:
+            raise InputError(
+                f"The tier model of {self.agent.spec.agent} leads no further up from here.",
+                remedy="Declare `tiers.broader` in its spec.",
+            )
+        return Memory(InProcess(self.agent, replace(self.scope, anchor=above)))
 
     def session(self, session_id: UUID | None = None) -> Session:
         """A session: `async with memory.session() as session`. An id resumes an open one."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 
 from idetic.engine import Binding
 from idetic.gateway.content import question_envelope
 from idetic.lifecycle.core_memory import entries_of_core
+from idetic.lifecycle.escalation import broader_scope
 from idetic.model import Capability, Entry, Origin, Place, Principal, Tier, Typology
 from idetic.recall.context import Context, assemble
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
+from idetic.spec.memory_spec import MemorySpec
 from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import IN_PROCESS, MAX_HITS, MAX_QUERY, Between, check_text
 from idetic.verbs.authorization import allows, readable_spec
@@ -40,7 +42,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
     *,
     limit: Annotated[int, Between(1, MAX_HITS)] = 10,
     envelope: Mapping[str, Any] | None = None,
-    tiers: Sequence[Tier] = tuple(Tier),
+    tiers: Sequence[str] = tuple(Tier),
     typologies: Sequence[Typology] = (),
     origins: Sequence[Origin] = (),
     min_trust: Annotated[int, Between(0, 100)] = 0,
@@ -57,7 +59,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
     """
     check_text(query, MAX_QUERY, "query")
     filters = Filters(
-        tuple(tiers),
+        tiers_named(binding.spec, tiers),
         tuple(typologies),
         tuple(origins),
         min_trust,
@@ -67,9 +69,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
         question_envelope(binding.spec, where),
     )
     about = question_envelope(binding.spec, envelope)
-    return await binding.engine.recall.recall(
-        binding.scope, query, limit=limit, envelope=about, filters=filters
-    )
+    return await _recalled(binding, query, limit, about, filters)
 
 
 @verb(
@@ -112,9 +112,7 @@ async def context(
     engine, scope = binding.engine, binding.scope
     about = question_envelope(binding.spec, envelope)
     persistent = Filters(tiers=[Tier.PERSISTENT], include_candidates=_unconfirmed(binding, None))
-    found = await engine.recall.recall(
-        scope, query, limit=limit, envelope=about, filters=persistent
-    )
+    found = await _recalled(binding, query, limit, about, persistent)
     made = assemble(
         binding.spec,
         query=query,
@@ -128,6 +126,34 @@ async def context(
         place = Place() if preview else binding.place
         await engine.embeddings.read(scope, place, read, engine.clock.now())
     return made
+
+
+async def _recalled(
+    binding: Binding, query: str, limit: int, about: Mapping[str, Any], filters: Filters
+) -> Recall:
+    """What this anchor knows; and with a broader tier, what that one knows, by its weight."""
+    ask = binding.engine.recall.recall
+    found = await ask(binding.scope, query, limit=limit, envelope=about, filters=filters)
+    above = broader_scope(binding)
+    whole = None not in binding.scope.anchor.values()
+    if above is None or not whole or Tier.PERSISTENT not in filters.tiers:
+        return found
+    more = await ask(above, query, limit=limit, envelope=about, filters=filters)
+    return joined(binding.spec, found, more, limit)
+
+
+def joined(spec: MemorySpec, found: Recall, more: Recall, limit: int) -> Recall:
+    """A recall with what the broader anchor knows, whose scores count by its tier's weight."""
+    weight = 1.0 if spec.tiers.broader is None else spec.tiers.broader.weight
+    hits = [*found.hits, *(replace(hit, score=hit.score * weight) for hit in more.hits)]
+    best = sorted((hit for hit in hits if hit.score > 0), key=lambda hit: -hit.score)[:limit]
+    considered = found.considered + more.considered
+    return replace(found, hits=tuple(best), considered=considered)
+
+
+def tiers_named(spec: MemorySpec, names: Sequence[str]) -> tuple[Tier, ...]:
+    """Tiers by their own names or by the agent's for them; all of them leaves none out."""
+    return tuple(Tier) if set(names) == set(Tier) else tuple(map(spec.tier_of, names))
 
 
 def _unconfirmed(binding: Binding, asked: bool | None) -> bool:

@@ -205,9 +205,21 @@ async def _closed(
     binding: Binding, tx: AnchorTransaction, row: ScopeRow, reason: str, steps: list[Step]
 ) -> Closed:
     """Settle the steps of a close, the close itself last; its receipt stands for the whole."""
-    steps.append(CloseStep(f"{row.tier.value}_closed", reason, row.id, row.session_id))
+    steps.append(close_step(tx.spec, row, reason))
     receipts = await binding.settle(tx, steps)
     return Closed(receipts[-1], tuple(decisions(steps, receipts)))
+
+
+def close_step(spec: MemorySpec, row: ScopeRow, reason: str) -> CloseStep:
+    """The end of a scope; its link names the event that the spec declares for it."""
+    told = {"event": spec.tiers.transient[row.tier].event}
+    return CloseStep(f"{row.tier.value}_closed", reason, row.id, row.session_id, detail=told)
+
+
+def lease_starts(spec: MemorySpec, now: datetime) -> dict[Tier, datetime]:
+    """For each tier that ends: a scope of it that was silent since then has lost its lease."""
+    models = spec.tiers.transient.items()
+    return {tier: now - timedelta(minutes=model.lease_minutes) for tier, model in models}
 
 
 @verb(
@@ -243,18 +255,14 @@ async def recover(binding: Binding) -> list[Closed]:
 async def _abandoned(binding: Binding) -> list[Place]:
     """The places whose lease ran out: sessions, then interactions of sessions that go on."""
     async with binding.look() as tx:
-        since = _lease_start(binding, Tier.SESSION, tx.at)
-        sessions = await tx.ids(LIFECYCLE, "silent", moment=since, limit=BATCH)
-        since = _lease_start(binding, Tier.INTERACTION, tx.at)
-        inner = await tx.rows("silent_interactions", moment=since, limit=BATCH)
+        since = lease_starts(tx.spec, tx.at)
+        sessions = await tx.ids(LIFECYCLE, "silent", moment=since[Tier.SESSION], limit=BATCH)
+        inner = []
+        if (moment := since.get(Tier.INTERACTION)) is not None:
+            inner = await tx.rows("silent_interactions", moment=moment, limit=BATCH)
     found = [Place(session_id) for session_id in sessions]
     # The close of a session closes its interactions too.
     return found + [Place(session, one) for one, session in inner if session not in sessions]
-
-
-def _lease_start(binding: Binding, tier: Tier, now: datetime) -> datetime:
-    """A scope of the tier that was silent since then has lost its lease."""
-    return now - timedelta(minutes=binding.spec.tiers.at(tier).lease_minutes)
 
 
 def compound(

@@ -14,7 +14,7 @@ from idetic.evidence import Candidate, Corroboration, GateResult, Lineage, Refer
 from idetic.gateway.content import question_envelope
 from idetic.lifecycle.promotion import PromotionPass
 from idetic.lifecycle.promotion_inputs import beside, supported_entries
-from idetic.model import Capability, Claim, Entry, LedgerRecord, Overdue, Tier, Typology
+from idetic.model import Capability, Claim, Entry, LedgerRecord, Overdue, Typology
 from idetic.spec.primitives import Boundary, EnvelopeType
 from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction, StoredEntry
 from idetic.store.entries import record
@@ -36,7 +36,7 @@ MAX_CANDIDATES = 200
 async def list_(
     binding: Binding,
     *,
-    tier: Tier | None = None,
+    tier: str | None = None,
     typology: Typology | None = None,
     limit: Limit = 100,
     before: Cursor = None,
@@ -48,7 +48,7 @@ async def list_(
     """
     return await binding.engine.entries.current(
         binding.scope,
-        tier=None if tier is None else tier.value,
+        tier=None if tier is None else binding.spec.tier_of(tier).value,
         typology=None if typology is None else typology.value,
         limit=limit,
         where=question_envelope(binding.spec, where),

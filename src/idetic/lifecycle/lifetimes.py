@@ -51,14 +51,16 @@ def _worked_out(spec: MemorySpec, tier: Tier, typology: Typology, seen: Observat
     if tier is Tier.PERSISTENT:
         return _persistent(spec, typology)
     if spec.lifecycle_of(tier, typology).at_scope_end is ScopeEnd.KEEP:
-        return f"it stays when its {tier} closes"
-    ends = f"it goes when its {tier} closes"
+        return f"it stays when its {spec.tiers.name_of(tier)} closes"
+    ends = f"it goes when its {spec.tiers.name_of(tier)} closes"
     if tier is Tier.SESSION:
         return f"{ends}{_afterwards(spec, seen)}"
     carried = spec.promotion_of(tier, typology).path is not PromotionPath.NONE
     if not carried or typology not in spec.typology.at(Tier.SESSION):
         return ends
-    over = "its session takes it over when its interaction closes, and it goes with that"
+    outer = spec.tiers.name_of(Tier.SESSION)
+    inner = spec.tiers.name_of(Tier.INTERACTION)
+    over = f"its {outer} takes it over when its {inner} closes, and it goes with that"
     return f"{over}{_afterwards(spec, seen)}"
 
 

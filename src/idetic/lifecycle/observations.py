@@ -9,9 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from idetic.engine import Binding
-from idetic.errors import CapabilityRefused, InputError
+from idetic.errors import CapabilityRefused, InputError, WritePolicyRefused
 from idetic.gateway.gateway import raise_if_rejected
+from idetic.gateway.write_policy import check_written_here
 from idetic.lifecycle.lifetimes import with_lifetimes
+from idetic.lifecycle.scope_change import end_elsewhere
 from idetic.model import (
     Capability,
     Claim,
@@ -298,6 +300,14 @@ async def exempt(
 async def open_scope(binding: Binding) -> None:
     """Begin the session or interaction of this place, or resume one that is open."""
     place = binding.place
+    tiers = binding.spec.tiers
+    if place.tier not in tiers.declared:
+        raise WritePolicyRefused(
+            f"The tier model of {binding.spec.agent} has no {place.tier} tier.",
+            remedy=f"It has: {', '.join(map(tiers.name_of, tiers.declared))}. Observe in the "
+            f"{tiers.name_of(Tier.SESSION)} itself.",
+        )
+    check_written_here(binding.spec, binding.scope)
     call = {
         "tier": place.tier.value,
         "scope": str(place.interaction_id or place.session_id),
@@ -305,6 +315,7 @@ async def open_scope(binding: Binding) -> None:
         "reason": "opened",
     }
     await binding.engine.gateway.call(binding.scope, "scope_turn", call)
+    await end_elsewhere(binding)
 
 
 @verb(

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from idetic.engine import Binding, in_batches
 from idetic.errors import TransitionRefused
+from idetic.lifecycle.close_scope import lease_starts
 from idetic.model import Capability, Decision, Entry, Receipt, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import MEMORY, Disposal, RetentionPolicy, RetentionState
@@ -107,10 +108,7 @@ async def reconcile(binding: Binding) -> Reconciled:
     # By itself: a transaction that waits for another connection could wait for ever.
     misindexed = await binding.engine.words.check(binding.scope)
     async with binding.look() as tx:
-        since = {
-            tier: tx.at - timedelta(minutes=tx.spec.tiers.at(tier).lease_minutes)
-            for tier in (Tier.SESSION, Tier.INTERACTION)
-        }
+        since = lease_starts(tx.spec, tx.at)
         orphaned = await tx.ids("retention", "orphaned", limit=LISTED + 1)
         dangling = await retention_rows.dangling(tx, LISTED + 1)
         scopes = await retention_rows.overdue_scopes(tx, since, LISTED + 1)
@@ -185,8 +183,8 @@ async def _check_free(tx: AnchorTransaction, entry: Entry) -> None:
     """Only what is persistent, and what nothing rests on, can be tombstoned."""
     if entry.tier is not Tier.PERSISTENT:
         raise TransitionRefused(
-            f"Entry {entry.id} is at the {entry.tier} tier; it lives as long as its scope.",
-            remedy="Close its session or interaction, or archive the entry.",
+            f"Entry {entry.id} lives as long as its {tx.spec.tiers.name_of(entry.tier)}.",
+            remedy="Close that, or archive the entry.",
         )
     acted, disputed = await retention_rows.kept_by(tx, entry.id)
     if acted:

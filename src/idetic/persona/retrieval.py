@@ -178,7 +178,7 @@ def _score(
     similarity = ratio / 100.0
     # Clocks differ: an age below zero counts as zero.
     age = max(0.0, (now - entry.ts).total_seconds())
-    recency = math.exp(-math.log(2) * age / heuristics.half_life_seconds)
+    recency = math.exp(-math.log(2) * age / heuristics.recency_half_life_seconds)
     kinds, visibilities = heuristics.kind_boosts, heuristics.visibility_boosts
     # The boost is that of the best event, however many others there are.
     pairs = set(zip(entry.kinds, entry.visibilities, strict=True))

@@ -32,7 +32,7 @@ from idetic.recall.floors import above_floors
 from idetic.recall.hits import NotUsed, Recall
 from idetic.recall.tokens import TokenCounter
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.primitives import Injection, Presence, SourceStrength
+from idetic.spec.primitives import Presence, SourceStrength
 
 CORE = "core"
 BLOCKS: tuple[str, ...] = (CORE, Tier.PERSISTENT, Tier.SESSION, Tier.INTERACTION)
@@ -131,17 +131,17 @@ def assemble(
     closing = closing_lines(unknown, not_used, counter, ceiling)
     head = preamble(spec.visibility.hedges, {c.strength for c in offered}, year)
     room = ceiling - sum(map(counter.count, [head, *ending(closing)]))
-    kept, evicted = _fill(spec.injection, offered, counter, room)
+    kept, evicted = _fill(spec, offered, counter, room)
     absent = (c for c in ranked if c.block not in always and c.entry.id not in recalled)
     evicted += [*low, *((c, Eviction.NOT_RECALLED) for c in absent)]
-    while kept and counter.count(_text(head, kept, closing)) > ceiling:
+    while kept and counter.count(_text(spec, head, kept, closing)) > ceiling:
         # The parts fitted and the whole does not: to this counter it is more than their sum.
         evicted.append((kept.pop(), Eviction.CEILING))
     if not kept and unknown is None:
         unknown = f"nothing that memory holds fits into {ceiling} tokens"
-    text = (
-        _text(head, kept, closing) if kept else unanswered(unknown or "", closing, counter, ceiling)
-    )
+    text = unanswered(unknown or "", closing, counter, ceiling)
+    if kept:
+        text = _text(spec, head, kept, closing)
     return Context(
         text=text,
         tokens=counter.count(text) if text else 0,
@@ -222,11 +222,11 @@ def _places(entries: Iterable[Entry]) -> dict[UUID, int]:
 
 
 def _fill(
-    injection: Injection, offered: list[_Candidate], counter: TokenCounter, room: int
+    spec: MemorySpec, offered: list[_Candidate], counter: TokenCounter, room: int
 ) -> tuple[list[_Candidate], list[tuple[_Candidate, Eviction]]]:
     """First fit in order of precedence, so that one oversized entry does not empty the text."""
-    rooms = {block: injection.at(block).budget for block in BLOCKS}
-    headings = {block: counter.count(heading(block)) for block in BLOCKS}
+    rooms = {block: spec.injection.at(block).budget for block in BLOCKS}
+    headings = {block: counter.count(heading(_named(spec, block))) for block in BLOCKS}
     kept: list[_Candidate] = []
     evicted: list[tuple[_Candidate, Eviction]] = []
     for candidate in offered:
@@ -247,6 +247,12 @@ def _in_order(kept: list[_Candidate]) -> list[_Candidate]:
     return sorted(kept, key=lambda c: (BLOCKS.index(c.block), c.entry.id))
 
 
-def _text(head: str, kept: list[_Candidate], closing: list[str]) -> str:
+def _text(spec: MemorySpec, head: str, kept: list[_Candidate], closing: list[str]) -> str:
     """The whole block of the prompt for some entries."""
-    return compose(head, ((c.block, c.text) for c in _in_order(kept)), closing)
+    named = ((_named(spec, c.block), c.text) for c in _in_order(kept))
+    return compose(head, named, closing)
+
+
+def _named(spec: MemorySpec, block: str) -> str:
+    """What a block is called: the core, or a tier by its name in the agent's spec."""
+    return block if block == CORE else spec.tiers.name_of(Tier(block))

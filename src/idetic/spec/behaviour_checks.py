@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from idetic.model import Tier, Typology
+from idetic.spec.acting import inert
 from idetic.spec.plain import SpecNode
 from idetic.spec.primitives import Injection, Presence
 from idetic.spec.problems import Finding
-from idetic.spec.retention import MEMORY, NEVER_DELETED, RETENTION, Disposal, RetainedEntity
+from idetic.spec.retention import (
+    MEMORY,
+    NEVER_DELETED,
+    RETENTION,
+    TYPOLOGY_OF,
+    Disposal,
+    RetainedEntity,
+    RetentionOverride,
+)
 from idetic.spec.shape import fit, meant
-from idetic.spec.typology import DEFAULTS, Cell, ScopeEnd, SpecPart, cell_of
-
-_TYPOLOGY_OF = {entity: typology for typology, entity in MEMORY.items()}
+from idetic.spec.typology import DEFAULTS, Cell, SpecPart, cell_of
 
 
 def deviations(spec: SpecNode) -> Iterator[Finding]:
@@ -67,27 +74,68 @@ def _changed(value: SpecNode, key: str, default: SpecPart, cell: Cell) -> Iterat
         return
     now, before = getattr(policy, key), getattr(default, key)
     # Causes have no order.
-    if set(now) == set(before) if isinstance(now, tuple) else now == before:
+    if (
+        sorted(map(str, now)) == sorted(map(str, before))
+        if isinstance(now, tuple)
+        else now == before
+    ):
         yield value.finding(
             f"This equals the default for `{cell}`, so it deviates from nothing.",
             "Remove it: defaults are accepted by saying nothing.",
         )
 
 
-def persistent_stays(spec: SpecNode) -> Iterator[Finding]:
-    """The audit posture allows no deletion of persistent memory, whatever the reason given."""
-    mix = spec["typology"]
-    transient = {*mix[Tier.INTERACTION].texts(), *mix[Tier.SESSION].texts()}
-    for deviation in spec["lifecycle"]["deviations"].each():
-        cell = _cell(deviation["cell"])
-        end = deviation["set"]["at_scope_end"]
-        if cell in (None, Cell.EPISODIC_TRANSIENT) or end.text != ScopeEnd.DROP:
-            continue
-        if cell is Cell.EPISODIC_PERSISTENT or cell not in transient:
-            yield end.finding(
-                f"`{cell}` memory is persistent here, and persistent memory is never dropped.",
-                "Set `at_scope_end: keep`; archive what should no longer be recalled.",
-            )
+def acting_deviations(spec: SpecNode) -> Iterator[Finding]:
+    """Each deviation changes what the engine does; one that could not is refused."""
+    episodes = Typology.EPISODIC in spec["typology"][Tier.PERSISTENT].texts()
+    leaving = Cell.EPISODIC_PERSISTENT if episodes else Cell.EPISODIC_TRANSIENT
+    for section, table in DEFAULTS.items():
+        listed = list(spec[section]["deviations"].each())
+        for cell, default in table.items():
+            own = [one["set"] for one in listed if _cell(one["cell"]) is cell]
+            standing = default.model_dump(mode="json")
+            given = {key: value for one in own for key, value in one.fields() if key in standing}
+            policy = {**standing, **{key: value.data for key, value in given.items()}}
+            if not isinstance(fit(type(default), policy), SpecPart):
+                continue
+            for key, value in given.items():
+                if (why := inert(section, cell, key, policy, leaving)) is not None:
+                    remedy = "Remove it, or write a value that changes something."
+                    yield value.finding(f"This could not act. {why}", remedy)
+
+
+def sampling(spec: SpecNode) -> Iterator[Finding]:
+    """A rule says one of two ways to sample, of a kind that entries are told apart by."""
+    declared = [name for name, _ in spec["retrieval"]["envelope"].fields()]
+    for deviation in spec["writes"]["deviations"].each():
+        rules = list(deviation["set"]["sampling"].each())
+        for number, rule in enumerate(rules):
+            if rule["share"].present == rule["every"].present:
+                yield rule.finding(
+                    "A rule of sampling keeps a share or every n-th: one of the two.",
+                    "Write `{share: 0.1}` or `{every: 10}`, with `where: {…}` for one kind.",
+                )
+            for key, value in rule["where"].fields():
+                if key not in declared:
+                    yield value.finding(
+                        f"`{key}` is no key of `retrieval.envelope`, so no entry has that kind.",
+                        f"Declare it there, or use one of: {', '.join(declared) or 'none'}.",
+                    )
+            if not rule["where"].data and number + 1 < len(rules):
+                yield rule.finding(
+                    "It is about every kind, so no later rule is ever asked.",
+                    "Put it last, or say in `where` of which kind it is.",
+                )
+
+
+def undeclared_blocks(spec: SpecNode) -> Iterator[Finding]:
+    """No block of the prompt is for a tier that the model does not have."""
+    block, static = spec["injection"][Tier.INTERACTION], Injection().at(Tier.INTERACTION)
+    given = block.present and block.data != static.model_dump(mode="json")
+    if given and spec["tiers"].present and not spec["tiers"][Tier.INTERACTION].present:
+        yield block.finding(
+            "The tier model has no `interaction` tier.", "Remove the block, or declare the tier."
+        )
 
 
 def injection_budgets(spec: SpecNode) -> Iterator[Finding]:
@@ -124,6 +172,16 @@ def _presence(block: SpecNode, static: Injection, tier: Tier) -> str | None:
     return block["presence"].text if block.present else static.at(tier).presence
 
 
+def persistent_on_demand(spec: SpecNode) -> Iterator[Finding]:
+    """Persistent memory enters a prompt by a question; there is no other way that it could."""
+    presence = spec["injection"][Tier.PERSISTENT]["presence"]
+    if presence.text == Presence.ALWAYS:
+        yield presence.finding(
+            "Persistent memory is recalled for a question, so it cannot always be present.",
+            "Write `presence: on_demand`; what was paged in and tiers that end are always present.",
+        )
+
+
 def injection_reason(spec: SpecNode) -> Iterator[Finding]:
     """Static budgets are the default; tuning them is a deviation like any other."""
     section, static = spec["injection"], Injection().model_dump(mode="json")
@@ -156,14 +214,14 @@ def retention(spec: SpecNode) -> Iterator[Finding]:
                 f"`{entity}` is never deleted: what an action or an answer rested on would be "
                 "gone from beneath it.",
                 "Write `disposal: STRIP_PAYLOAD`: what it says goes, the row and its history stay."
-                if entity in _TYPOLOGY_OF
+                if entity in TYPOLOGY_OF
                 else "Remove it: these rows hold no content, and they stay.",
             )
-        elif entity not in _TYPOLOGY_OF:
+        elif entity not in TYPOLOGY_OF:
             yield override.finding(
                 f"`{entity}` has no retention of its own: its rows go the way of the entry they "
                 "belong to, or stay for the audit.",
-                f"Remove it, or set the retention of memory: {', '.join(_TYPOLOGY_OF)}.",
+                f"Remove it, or set the retention of memory: {', '.join(TYPOLOGY_OF)}.",
             )
         else:
             yield from _memory(spec, entity, override)
@@ -172,13 +230,17 @@ def retention(spec: SpecNode) -> Iterator[Finding]:
 def _memory(spec: SpecNode, entity: RetainedEntity, override: SpecNode) -> Iterator[Finding]:
     """Findings about one retention override: memory that is not held, or nothing changed."""
     mix = spec["typology"]["persistent"].texts()
-    if mix and _TYPOLOGY_OF[entity] not in mix:
+    if mix and TYPOLOGY_OF[entity] not in mix:
         kept = ", ".join(e for t, e in MEMORY.items() if t in mix)
         yield override.finding(
-            f"The persistent tier holds no {_TYPOLOGY_OF[entity]} memory.",
+            f"The persistent tier holds no {TYPOLOGY_OF[entity]} memory.",
             f"Remove it, or use one of: {kept}.",
         )
-    standing = RETENTION[entity].model_dump(mode="json")
+    standing = {
+        key: value
+        for key, value in RETENTION[entity].model_dump(mode="json").items()
+        if key in RetentionOverride.model_fields
+    }
     given = {key: value for key, value in override.fields() if key in standing and value.present}
     for key, value in given.items():
         if value.data == standing[key]:
@@ -193,4 +255,13 @@ def _memory(spec: SpecNode, entity: RetainedEntity, override: SpecNode) -> Itera
         )
 
 
-CHECKS = (deviations, persistent_stays, injection_budgets, injection_reason, retention)
+CHECKS = (
+    deviations,
+    acting_deviations,
+    sampling,
+    undeclared_blocks,
+    persistent_on_demand,
+    injection_budgets,
+    injection_reason,
+    retention,
+)

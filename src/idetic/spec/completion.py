@@ -18,6 +18,7 @@ from idetic.spec.interview_questions import (
     NONE,
     Answers,
     InterviewQuestion,
+    has_interactions,
     questions_after,
 )
 from idetic.spec.memory_spec import DISCIPLINE, GuardRole, Reasons
@@ -107,11 +108,11 @@ def spec_data(said: Answers) -> Data:
     """The data that a complete set of answers stands for."""
     data: Data = {key: said[key] for key in ("agent", "title", "purpose")}
     data["anchor"] = _anchor(said)
-    data["typology"] = {tier.value: _words(said[f"typology.{tier}"]) for tier in Tier}
-    data["tiers"] = {
-        tier.value: {part: said[f"tiers.{tier}.{part}"] for part in ("boundary", "event", "holds")}
-        for tier in Tier
-    }
+    declared = [tier for tier in Tier if tier is not Tier.INTERACTION or has_interactions(said)]
+    data["typology"] = {tier.value: _words(said[f"typology.{tier}"]) for tier in declared}
+    data["tiers"] = {tier.value: _tier(said, tier) for tier in declared} | _broader(said)
+    if "broader" in data["tiers"]:
+        data["tiers"]["persistent"] |= {"boundary": "anchor_escalation", "event": "escalation"}
     data["backend"] = {
         part: said[f"backend.{part}"] for part in ("schema", "family", "checkpointer")
     }
@@ -179,10 +180,31 @@ def _retrieval(said: Answers) -> Data:
         "signals": _pairs(said["retrieval.signals"]),
         "fusion": {"method": said["retrieval.fusion"], "k": 60},
         "neighbours": Neighbours().model_dump(),
-        "tiers": _pairs(said["retrieval.tiers"]),
+        "tiers": {
+            tier: weight
+            for tier, weight in _pairs(said["retrieval.tiers"]).items()
+            if tier != Tier.INTERACTION or has_interactions(said)
+        },
         "envelope": envelope,
         "reranker": said["retrieval.reranker"],
     }
+
+
+def _tier(said: Answers, tier: Tier) -> Data:
+    """One tier as answered; a name that is the level's own is not written down."""
+    parts = {part: said.get(f"tiers.{tier}.{part}") for part in ("boundary", "event", "holds")}
+    name = said[f"tiers.{tier}.name"]
+    named = {"name": name} if name != tier.value else {}
+    return named | {part: value for part, value in parts.items() if value is not None}
+
+
+def _broader(said: Answers) -> Data:
+    """The broader tier, read from `name key, key: what it holds`."""
+    if said["tiers.broader"] == NONE:
+        return {}
+    head, _, holds = said["tiers.broader"].partition(":")
+    name, _, keys = head.strip().partition(" ")
+    return {"broader": {"name": name, "keys": _words(keys), "holds": holds.strip()}}
 
 
 def _deviation(text: str) -> Data | str:
@@ -198,7 +220,7 @@ def _deviation(text: str) -> Data | str:
 def _injection(said: Answers) -> Data:
     """The `injection` section: budgets as answered, the rest of each block by default."""
     blocks: Data = {"ceiling": _plain(said["injection.ceiling"])}
-    for tier in Tier:
+    for tier in Tier if has_interactions(said) else (Tier.SESSION, Tier.PERSISTENT):
         block = Injection().at(tier).model_dump(mode="json")
         blocks[tier.value] = {**block, "budget": _plain(said[f"injection.{tier}"])}
     return {**blocks, "justification": said["injection.justification"]}

@@ -25,7 +25,7 @@ _EXAMPLES: Mapping[str, str] = {
     "typology.session": "session: [episodic]",
     "typology.persistent": "persistent: [semantic, procedural]",
     "tiers": (
-        "tiers: {interaction: …, session: …, persistent: …}, each with boundary, event and holds"
+        "tiers: {interaction: …, session: …, persistent: {holds: What outlives every session.}}"
     ),
     "tiers.interaction": (
         "interaction: {boundary: lifecycle_event, event: interaction_end, "
@@ -35,10 +35,12 @@ _EXAMPLES: Mapping[str, str] = {
         "session: {boundary: lifecycle_event, event: session_end, "
         "holds: What one session compounded.}"
     ),
-    "tiers.persistent": (
-        "persistent: {boundary: anchor_escalation, event: promotion, "
-        "holds: What outlives every session.}"
+    "tiers.persistent": "persistent: {holds: What outlives every session.}",
+    "tiers.broader": (
+        "broader: {name: organisation, keys: [org_id], holds: What holds for all of its domains.}"
     ),
+    "tiers.broader.name": "name: organisation",
+    "tiers.broader.keys": "keys: [org_id]",
     "tiers.boundary": "boundary: lifecycle_event",
     "tiers.event": "event: session_end",
     "tiers.holds": "holds: What one session compounded out of its interactions.",
@@ -52,14 +54,16 @@ _EXAMPLES: Mapping[str, str] = {
     "retrieval.embedding": "embedding: bge-small-en-v1.5",
     "retrieval.signals": "signals: {envelope: 1.0, semantic: 1.0, decay: 1.0}",
     "retrieval.tiers": "tiers: {interaction: 1.0, session: 1.0, persistent: 1.0}",
-    "retrieval.actor": ("actor: {window: 20, threshold: 60, top_k: 8, half_life_seconds: 86400}"),
+    "retrieval.actor": (
+        "actor: {window: 20, threshold: 60, top_k: 8, recency_half_life_seconds: 86400}"
+    ),
     "retrieval.subconscious": (
-        "subconscious: {window: 50, threshold: 55, top_k: 12, half_life_seconds: 604800}"
+        "subconscious: {window: 50, threshold: 55, top_k: 12, recency_half_life_seconds: 604800}"
     ),
     "window": "window: 20",
     "threshold": "threshold: 60",
     "top_k": "top_k: 8",
-    "half_life_seconds": "half_life_seconds: 86400",
+    "recency_half_life_seconds": "recency_half_life_seconds: 86400",
     "cell": "cell: semantic",
     "set": "set: {validity_days: 30}",
     "justification": "justification: Prices here change every month, so a month is the window.",
@@ -101,7 +105,6 @@ _EXAMPLES: Mapping[str, str] = {
     "leak_defence.guard": "guard: backstop",
     "audit": "audit: {action_kinds: [published_decision]}",
     "audit.action_kinds": "action_kinds: [published_decision]",
-    "what": "what: Interaction notes of the load test agent.",
 }
 
 QUESTIONS: Mapping[str, str] = {

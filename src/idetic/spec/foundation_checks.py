@@ -15,12 +15,17 @@ from idetic.spec.primitives import (
     DERIVATION,
     LOGGED_KEYS,
     Backend,
+    Boundary,
     EnvelopeType,
+    GateKind,
     Persona,
     Signal,
 )
 from idetic.spec.problems import Finding
 from idetic.spec.shape import known_keys, unknown_key
+from idetic.spec.tiers import BoundaryKind
+
+_BROADER = "broader"
 
 
 def anchor(spec: SpecNode) -> Iterator[Finding]:
@@ -68,6 +73,71 @@ def typology_mix(spec: SpecNode) -> Iterator[Finding]:
         )
     for tier in Tier:
         yield from repeated(mix[tier].each(), "typology")
+    for tier in (Tier.INTERACTION, Tier.SESSION):
+        for held in mix[tier].each():
+            if held.text in (Typology.SEMANTIC, Typology.PROCEDURAL):
+                yield held.finding(
+                    f"A tier that ends holds what happened; {held.text} memory is never written "
+                    "there.",
+                    f"Move `{held.text}` to `persistent`: it is what sessions leave.",
+                )
+
+
+def tier_model(spec: SpecNode) -> Iterator[Finding]:
+    """Two to four tiers with names of their own, and for each boundary what it needs to act."""
+    tiers = spec["tiers"]
+    named = [tiers[level]["name"] for level in (*Tier, _BROADER)]
+    yield from repeated(named, "tier")
+    for level, name in zip((*Tier, _BROADER), named, strict=True):
+        if name.text in {*Tier, _BROADER} - {level}:
+            yield name.finding(
+                f"`{name.text}` is the name of another level of durability.",
+                "Choose a name of the agent's own.",
+            )
+    interaction, mix = tiers[Tier.INTERACTION], spec["typology"][Tier.INTERACTION]
+    alone = bool(mix.data) if not interaction.present else not mix.present
+    if isinstance(tiers.data, dict) and spec["typology"].present and alone:
+        yield mix.finding(
+            "`tiers.interaction` and `typology.interaction` are given together or not at all.",
+            "Declare both, or leave both out: then the model has no interactions.",
+        )
+    for tier in (Tier.INTERACTION, Tier.SESSION):
+        kind = tiers[tier]["boundary"]
+        if kind.text == BoundaryKind.SCOPE_CHANGE and len(list(spec["anchor"]["keys"].each())) == 1:
+            yield kind.finding(
+                "The anchor has one key, which is the tenant: there is no other anchor to go to.",
+                "Write `boundary: lifecycle_event`, or give the anchor a second key.",
+            )
+    yield from _escalation(spec)
+
+
+def _escalation(spec: SpecNode) -> Iterator[Finding]:
+    """A broader tier, the boundary that leads to it, its keys and the gate before it."""
+    broader, persistent = spec["tiers"][_BROADER], spec["tiers"][Tier.PERSISTENT]
+    kind, event = persistent["boundary"], persistent["event"]
+    if broader.present != kind.present and persistent.present:
+        yield kind.finding(
+            "An anchor escalation leads to a broader tier: one needs the other.",
+            "Write `boundary: anchor_escalation` here and declare `tiers.broader`, or neither.",
+        )
+    if event.present != kind.present:
+        yield event.finding(
+            "`boundary` and `event` of the persistent tier are given together or not at all.",
+            "Write `event: escalation` beside the boundary, or remove it.",
+        )
+    keys, own = broader["keys"], [key["name"].text for key in spec["anchor"]["keys"].each()]
+    if broader.present and keys.texts() not in [own[:n] for n in range(1, len(own))]:
+        yield keys.finding(
+            "A broader anchor keeps the first keys of the anchor, and not all of them.",
+            f"Write `keys: [{own[0] if own else 'org_id'}]`.",
+        )
+    crossed = [g for g in spec["gates"].each() if g["boundary"].text == Boundary.AGGREGATION]
+    strips = any(GateKind.STRIP_IDENTIFIERS in gate["apply"].texts() for gate in crossed)
+    if broader.present and not strips and isinstance(spec["gates"].data, list):
+        yield broader.finding(
+            "What escalates crosses the aggregation boundary, where no gate strips identifiers.",
+            "Add `{boundary: aggregation, apply: [strip_identifiers], because: …}` to `gates`.",
+        )
 
 
 def backend_schemas(spec: SpecNode) -> Iterator[Finding]:
@@ -164,7 +234,12 @@ def retrieval(spec: SpecNode) -> Iterator[Finding]:
                 f"Relevance is judged by meaning and words, so the floor `{key}` could not act.",
                 "Give `semantic` or `lexical` a weight too, or remove the floor.",
             )
-    yield from retrieval["tiers"].unanswered(Tier, "weight of the tier", "Write `{key}: 1.0`.")
+    tiers = spec["tiers"]
+    declared = [tier for tier in Tier if not tiers.present or tiers[tier].present]
+    yield from retrieval["tiers"].unanswered(declared, "weight of the tier", "Write `{key}: 1.0`.")
+    for key, weight in retrieval["tiers"].fields():
+        if key in set(Tier) - set(declared):
+            yield weight.finding(f"The model has no {key} tier.", "Remove the weight.")
     for key, value in retrieval["envelope"].fields():
         if key in reserved.ENVELOPE_KEYS:
             yield value.finding(
@@ -221,7 +296,7 @@ def short_term(spec: SpecNode) -> Iterator[Finding]:
         yield section.finding(
             "A log has short-term memory, and nothing says how it is searched.",
             "Write `short_term: {actor: {window: 20, threshold: 60, top_k: 8, "
-            "half_life_seconds: 86400}}`.",
+            "recency_half_life_seconds: 86400}}`.",
         )
     for persona in sorted(set(Persona) & personas) if section.present else ():
         if not section[persona].present:
@@ -246,6 +321,7 @@ def short_term(spec: SpecNode) -> Iterator[Finding]:
 CHECKS = (
     anchor,
     typology_mix,
+    tier_model,
     backend_schemas,
     bounded_notes,
     family_leaves_room,

@@ -13,7 +13,6 @@ from idetic.spec.memory_spec import Reasons
 from idetic.spec.primitives import (
     RECIPES,
     Boundary,
-    BoundaryKind,
     FusionMethod,
     GateKind,
     Injection,
@@ -22,6 +21,7 @@ from idetic.spec.primitives import (
     SourceStrength,
 )
 from idetic.spec.problems import PRIMITIVES, WHOLE
+from idetic.spec.tiers import BoundaryKind
 from idetic.spec.typology import DEFAULTS, cell_of
 
 Answers = Mapping[str, str]
@@ -69,13 +69,20 @@ anchor.provenance: What contextual provenance is recorded?
 typology.{tier}: Which typologies does the {tier} tier hold?
   Episodic: what happened. Semantic: facts. Procedural: how to do things.
   Most behaviour follows from this mix.
-tiers.{tier}.boundary: What kind of boundary does the {tier} tier have?
-  A lifecycle event is temporal, a scope change is the anchor's, an anchor escalation
-  moves to a broader anchor.
-tiers.{tier}.event: Which event is it?
-  One name.
-tiers.{tier}.holds: What does the tier hold?
+tiers.{tier}.name: What is the {tier} tier called here?
+  One name of the agent's own, shown and accepted wherever a tier is named. `none` as the answer for
+  `interaction` makes a model of two tiers.
+tiers.{ending}.boundary: What ends the {ending} tier?
+  A lifecycle event is somebody's close. A scope change is the same principal going on at another
+  anchor of the tenant.
+tiers.{ending}.event: Which event is it?
+  One name. The link of each close says it.
+tiers.{tier}.holds: What does the {tier} tier hold?
   One sentence.
+tiers.broader: Is there a broader tier above the persistent one?
+  As `name key, key: what it holds`, with the keys of the anchor that it keeps, for example
+  `organisation org_id: What holds for all of its domains.`
+  = none
 backend.schema: Which schema holds the memory?
   The schema of the agent's owning context.
 backend.family: What do its tables begin with?
@@ -138,7 +145,7 @@ audit.action_kinds: Which actions rest on memory?
 
 _CHOICES: Mapping[str, Iterable[str]] = {
     "typology.{tier}": Typology,
-    "tiers.{tier}.boundary": BoundaryKind,
+    "tiers.{ending}.boundary": (BoundaryKind.LIFECYCLE_EVENT, BoundaryKind.SCOPE_CHANGE),
     "retrieval.fusion": FusionMethod,
     "retrieval.reranker": RerankerKind,
     "references.corroborations": ("yes", "no"),
@@ -150,6 +157,7 @@ _MANY = ("typology.{tier}", "gates.{boundary}", "visibility.principals.{kind}")
 _EACH: Mapping[str, Iterable[str]] = {
     "": ("",),
     "tier": Tier,
+    "ending": (Tier.INTERACTION, Tier.SESSION),
     "behaviour": DEFAULTS,
     "boundary": Boundary,
     "kind": PrincipalKind,
@@ -157,9 +165,9 @@ _EACH: Mapping[str, Iterable[str]] = {
 }
 
 _TIERS = {
-    Tier.INTERACTION: ("lifecycle_event", "interaction_end", "What happened in one chat thread."),
-    Tier.SESSION: ("lifecycle_event", "session_end", "What one session compounded."),
-    Tier.PERSISTENT: ("anchor_escalation", "promotion", "What outlives every session."),
+    Tier.INTERACTION: ("interaction_end", "What happened in one chat thread."),
+    Tier.SESSION: ("session_end", "What one session compounded."),
+    Tier.PERSISTENT: ("", "What outlives every session."),
 }
 GATES: Mapping[Boundary, tuple[str, str]] = {
     Boundary.INGEST: ("secrets, pii", "Credentials and personal data are never memory."),
@@ -238,9 +246,10 @@ _FOLLOWING: Mapping[str, Callable[[Answers, str], str | None]] = {
     "typology.{tier}": lambda _, tier: (
         "semantic, procedural" if tier == Tier.PERSISTENT else "episodic"
     ),
-    "tiers.{tier}.boundary": lambda _, tier: _TIERS[Tier(tier)][0],
-    "tiers.{tier}.event": lambda _, tier: _TIERS[Tier(tier)][1],
-    "tiers.{tier}.holds": lambda _, tier: _TIERS[Tier(tier)][2],
+    "tiers.{tier}.name": lambda _, tier: tier,
+    "tiers.{ending}.boundary": lambda _said, _: BoundaryKind.LIFECYCLE_EVENT.value,
+    "tiers.{ending}.event": lambda _, tier: _TIERS[Tier(tier)][0],
+    "tiers.{tier}.holds": lambda _, tier: _TIERS[Tier(tier)][1],
     "backend.schema": lambda said, _: _schema(said),
     "backend.family": lambda said, _: said["agent"] or None,
     "retrieval.signals": lambda said, _: _recipe(said),
@@ -312,14 +321,27 @@ def questions_after(said: Answers) -> Iterator[InterviewQuestion]:
         templates = tuple(group)
         for value in _EACH[each]:
             for template in templates:
-                if template.key != "injection.justification" or _budgets_differ(said):
+                if _is_asked(template.key, value, said):
                     yield template.question(said, value)
+
+
+def has_interactions(said: Answers) -> bool:
+    """Whether the tier model has interactions; without them it has one tier less."""
+    return said.get(f"tiers.{Tier.INTERACTION}.name") != NONE
+
+
+def _is_asked(key: str, value: str, said: Answers) -> bool:
+    """Whether a question still means something after what was said."""
+    if key == "injection.justification":
+        return _budgets_differ(said)
+    return value != Tier.INTERACTION or key == "tiers.{tier}.name" or has_interactions(said)
 
 
 def _budgets_differ(said: Answers) -> bool:
     """Whether the ceiling or a budget deviates, so that a justification is asked for."""
     static = Injection()
-    budgets = [said[f"injection.{tier}"] != str(static.at(tier).budget) for tier in Tier]
+    given = {tier: said.get(f"injection.{tier}") for tier in Tier}
+    budgets = [text not in (None, str(static.at(tier).budget)) for tier, text in given.items()]
     return said["injection.ceiling"] != str(static.ceiling) or any(budgets)
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field
 
+from idetic.errors import InputError
 from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
 from idetic.spec import typology as defaults
 from idetic.spec.primitives import (
@@ -27,12 +28,17 @@ from idetic.spec.primitives import (
     Name,
     References,
     Retrieval,
-    Tiers,
-    TypologyMix,
     Visibility,
 )
-from idetic.spec.retention import RETENTION, Lifecycle, RetainedEntity, RetentionPolicy
-from idetic.spec.typology import Behaviour, Cell, Sentence, SpecPart, cell_of
+from idetic.spec.retention import (
+    RETENTION,
+    TYPOLOGY_OF,
+    Lifecycle,
+    RetainedEntity,
+    RetentionPolicy,
+)
+from idetic.spec.tiers import WHOLE, Tiers, TypologyMix
+from idetic.spec.typology import Behaviour, Cell, DecayModel, Sentence, SpecPart, cell_of
 
 P = TypeVar("P", bound=SpecPart)
 
@@ -51,19 +57,11 @@ _REMOVING = frozenset({GateKind.SECRETS, GateKind.PII, GateKind.STRIP_IDENTIFIER
 DISCIPLINE = ("references", "gates", "visibility", "leak_defence", "audit")
 
 
-class AuditExemption(SpecPart):
-    """A departure from the universal append-only posture. None is known to be needed."""
-
-    what: Sentence
-    justification: Sentence
-
-
 class Audit(SpecPart):
-    """The append-only audit posture: universal unless exempted with a reason."""
+    """The append-only audit posture. It is universal: no exemption from it could be kept."""
 
     posture: Literal["universal"] = "universal"
     action_kinds: Annotated[tuple[Name, ...], Field(min_length=1)]
-    exemptions: tuple[AuditExemption, ...] = ()
 
 
 class Reasons(StrEnum):
@@ -135,7 +133,19 @@ class MemorySpec(SpecPart):
         """How long one entity lives, and what is left of it then."""
         override = self.lifecycle.retention.get(entity)
         given = override.model_dump(exclude={"because"}, exclude_none=True) if override else {}
-        return RETENTION[entity].model_copy(update=given)
+        return RETENTION[entity].model_copy(update=given | self._pressed(entity))
+
+    def _pressed(self, entity: RetainedEntity) -> dict[str, Any]:
+        """How time presses on memory of an entity, and within how many days (ADR-058 D12)."""
+        typology = TYPOLOGY_OF.get(entity)
+        if typology is None:
+            return {}
+        policy = self.decay_of(Tier.PERSISTENT, typology)
+        days = {
+            DecayModel.VALIDITY: policy.validity_days,
+            DecayModel.FORCING: policy.half_life_days,
+        }
+        return {"decay": policy.model, "decay_days": days.get(policy.model)}
 
     def decay_of(self, tier: Tier, typology: Typology) -> defaults.DecayPolicy:
         """Primitive 7 for one (tier, typology)."""
@@ -156,6 +166,26 @@ class MemorySpec(SpecPart):
     def consolidation_of(self, tier: Tier, typology: Typology) -> defaults.ConsolidationPolicy:
         """Primitive 11 for one (tier, typology)."""
         return _resolved(self.consolidation, defaults.CONSOLIDATION, cell_of(tier, typology))
+
+    def tier_of(self, name: str) -> Tier:
+        """The tier that is called so: by its own name, or by the agent's for it."""
+        tier = self.tiers.names.get(name)
+        if tier is None:
+            raise InputError(f"A tier of {self.agent} is one of {', '.join(self.tiers.names)}.")
+        return tier
+
+    def broader_anchor(self, anchor: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The anchor above one, where the model has a broader tier; the broader one has none."""
+        model = self.tiers.broader
+        if model is None:
+            return None
+        types = {key.name: key.type for key in self.anchor.keys}
+        above = {k: v if k in model.keys else WHOLE[types[k]] for k, v in anchor.items()}
+        return None if above == dict(anchor) else above
+
+    def is_broader(self, anchor: Mapping[str, Any]) -> bool:
+        """Whether an anchor is the broader one of its tenant."""
+        return self.tiers.broader is not None and self.broader_anchor(anchor) is None
 
     def may(self, kind: PrincipalKind, capability: Capability) -> bool:
         """Whether the spec grants this capability to this kind of principal."""

@@ -7,11 +7,11 @@ checks; the behavioural primitives, which have defaults, are in `typology` and `
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Generic, Literal, TypeVar, overload
+from typing import Annotated, Literal, overload
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from idetic.model import Capability, Origin, PrincipalKind, Tier, Typology
+from idetic.model import Capability, Origin, PrincipalKind, Tier
 from idetic.spec.identifiers import GateIdentifiers
 from idetic.spec.typology import Sentence, SpecPart
 
@@ -25,21 +25,6 @@ BODY_TEXT_MAX = 2000
 # What a spec may raise it to, where no canonical text is guarded: a long note is found by pieces.
 LONG_TEXT_MAX = 500_000
 ENVELOPE_MAX_BYTES = 8192
-
-T = TypeVar("T")
-
-
-class PerTier(SpecPart, Generic[T]):
-    """One answer for each of the three tiers."""
-
-    interaction: T
-    session: T
-    persistent: T
-
-    def at(self, tier: Tier) -> T:
-        """The answer of one tier."""
-        answer: T = getattr(self, tier.value)
-        return answer
 
 
 # --- 1. Anchor ----------------------------------------------------------------------------
@@ -78,43 +63,6 @@ class Anchor(SpecPart):
     def tenant(self) -> AnchorKey:
         """The key that every statement and every constraint carries."""
         return self.keys[0]
-
-
-# --- 2. Typology and 3. Tiers -------------------------------------------------------------
-class TypologyMix(PerTier[tuple[Typology, ...]]):
-    """Primitive 2: which typologies each tier holds."""
-
-    def cells(self) -> tuple[tuple[Tier, Typology], ...]:
-        """Every (tier, typology) the agent produces, in a fixed order."""
-        return tuple((tier, typology) for tier in Tier for typology in self.at(tier))
-
-
-class BoundaryKind(StrEnum):
-    """What ends a tier's scope."""
-
-    LIFECYCLE_EVENT = "lifecycle_event"
-    SCOPE_CHANGE = "scope_change"
-    ANCHOR_ESCALATION = "anchor_escalation"
-
-
-class TierModel(SpecPart):
-    """One tier: what it is called here, what ends it, what it holds.
-
-    `observes` names the agent-domain events (a cycle, a run, a turn) that accumulate
-    observations within the tier; such events are scopes inside it, never tiers of their own.
-    """
-
-    boundary: BoundaryKind
-    event: Name
-    holds: Sentence
-    called: Annotated[str, StringConstraints(min_length=1, max_length=60)] | None = None
-    observes: tuple[Name, ...] = ()
-    # How long a scope may stay silent before it is taken for abandoned and closed for its holder.
-    lease_minutes: Annotated[float, Field(gt=0, le=525_600, allow_inf_nan=False)] = 60
-
-
-class Tiers(PerTier[TierModel]):
-    """Primitive 3: the tier model. The three lifecycles are universal; their events are not."""
 
 
 # --- 4. Backend ---------------------------------------------------------------------------
@@ -308,7 +256,7 @@ class FuzzyHeuristics(SpecPart):
     window: Annotated[int, Field(ge=1, le=10_000)]
     threshold: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
     top_k: Annotated[int, Field(ge=1, le=1000)]
-    half_life_seconds: Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
+    recency_half_life_seconds: Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
     weights: FuzzyWeights = FuzzyWeights()
     kind_boosts: dict[EventKind, Weight] = Field(default_factory=dict)
     visibility_boosts: dict[EventVisibility, Weight] = Field(default_factory=dict)

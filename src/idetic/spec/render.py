@@ -24,7 +24,7 @@ from idetic.spec.primitives import (
     SourceStrength,
 )
 from idetic.spec.problems import PRIMITIVES
-from idetic.spec.retention import RETENTION, RetainedEntity, entities
+from idetic.spec.retention import RETENTION, RetainedEntity, RetentionOverride, entities
 from idetic.spec.typology import DEFAULTS, Behaviour, Cell, SpecPart, cell_of
 
 Section = Callable[[MemorySpec], Iterator[str]]
@@ -86,19 +86,30 @@ def _anchor(spec: MemorySpec) -> Iterator[str]:
 
 def _typology(spec: MemorySpec) -> Iterator[str]:
     """What kinds of memory each tier holds."""
-    yield _table(("Tier", "Typologies"), [(tier, spec.typology.at(tier)) for tier in Tier])
+    tiers = [(spec.tiers.name_of(tier), spec.typology.at(tier)) for tier in spec.tiers.declared]
+    yield _table(("Tier", "Typologies"), tiers)
 
 
 def _tiers(spec: MemorySpec) -> Iterator[str]:
-    """What each tier is called here, how it ends, what it observes and holds."""
-    yield "Three tiers; `persistent` is the top one."
-    rows = []
-    for tier in Tier:
-        model = spec.tiers.at(tier)
-        called, holds = _prose(model.called or ""), _prose(model.holds)
-        event, observes = _code(model.event), _codes(model.observes)
-        rows.append((tier, called, model.boundary, event, observes, holds))
-    yield _table(("Tier", "Called here", "Boundary", "Ends with", "Observes", "Holds"), rows)
+    """What each tier is called here, what leads out of it, and what it holds."""
+    model = spec.tiers
+    names = [model.name_of(tier) for tier in model.declared]
+    kept = _code(model.name_of(Tier.PERSISTENT))
+    above = "" if model.broader is None else f", and {_code(model.broader.name)} stands above it"
+    count = ("Two", "Three", "Four")[len(names) - 2 + (model.broader is not None)]
+    yield f"{count} tiers; {kept} is the persistent one{above}."
+    rows: list[tuple[Any, ...]] = [
+        (tier, _code(model.name_of(tier)), one.boundary, _code(one.event), one.lease_minutes,
+         _prose(one.holds))
+        for tier, one in model.transient.items()
+    ]  # fmt: skip
+    top = model.persistent
+    event = NOTHING if top.event is None else _code(top.event)
+    rows.append((Tier.PERSISTENT, kept, top.boundary or NOTHING, event, NOTHING, _prose(top.holds)))
+    if model.broader is not None:
+        keys = f"{_prose(model.broader.holds)} Its anchor: ({_codes(model.broader.keys)})."
+        rows.append(("broader", _code(model.broader.name), NOTHING, NOTHING, NOTHING, keys))
+    yield _table(("Level", "Name", "Boundary", "Event", "Lease, minutes", "Holds"), rows)
 
 
 def _backend(spec: MemorySpec) -> Iterator[str]:
@@ -140,7 +151,10 @@ def _retrieval(spec: MemorySpec) -> Iterator[str]:
         ]
     )
     yield _table(("Signal", "Weight"), [(s, part.signals.get(s) or "off") for s in Signal])
-    yield _table(("Tier", "Weight"), [(tier, part.tiers[tier] or "off") for tier in Tier])
+    weights = [(spec.tiers.name_of(t), part.tiers[t] or "off") for t in spec.tiers.declared]
+    if spec.tiers.broader is not None:
+        weights.append((spec.tiers.broader.name, spec.tiers.broader.weight or "off"))
+    yield _table(("Tier", "Weight"), weights)
     if part.envelope:
         yield _table(
             ("Envelope key", "Type", "Weight", "Required"),
@@ -210,11 +224,14 @@ def _retention(spec: MemorySpec) -> Iterator[str]:
     rows = []
     for entity in entities(spec):
         default = RETENTION[entity]
-        policy = [_bold_if(v != getattr(default, k), v) for k, v in spec.retention_of(entity)]
+        resolved = spec.retention_of(entity)
+        policy = [
+            _bold_if(k in RetentionOverride.model_fields and v != getattr(default, k), v)
+            for k, v in resolved
+        ]
         rows.append((entity, *policy, "**override**" if entity in overrides else "default"))
-    yield _table(
-        ("Entity", "Active TTL, days", "Tombstone grace, days", "Disposal", "Source"), rows
-    )
+    days = ("Active TTL, days", "Tombstone grace, days", "Disposal", "Decay", "Decay, days")
+    yield _table(("Entity", *days, "Source"), rows)
     if overrides:
         yield _bullets(
             f"**Retention** of {_code(entity)}. Because: {_prose(overrides[entity].because)}"
@@ -229,10 +246,12 @@ def _injection(spec: MemorySpec) -> Iterator[str]:
     """The token budget of each tier, marked where it is not the default."""
     section, static = spec.injection, Injection()
     rows: list[tuple[object, ...]] = []
-    for tier in Tier:
+    for tier in spec.tiers.declared:
         block = section.at(tier)
         source = "default" if block == static.at(tier) else "**deviation**"
-        rows.append((tier, block.budget, block.priority, block.presence, source))
+        rows.append(
+            (spec.tiers.name_of(tier), block.budget, block.priority, block.presence, source)
+        )
     source = "default" if section.core == static.core else "**deviation**"
     rows.append(("core", section.core.budget, section.core.priority, "paged in", source))
     yield _table(("Block", "Token budget", "Priority", "Presence", "Source"), rows)
@@ -302,19 +321,12 @@ def _visibility(spec: MemorySpec) -> Iterator[str]:
 
 
 def _audit(spec: MemorySpec) -> Iterator[str]:
-    """What is never deleted, which actions rest on memory, and the exemptions."""
+    """What is never deleted, and which actions rest on memory."""
     yield (
         "Universal: append-only. Persistent memory and whatever an action rests on are never "
         "deleted; a state column records each transition."
     )
     yield f"Actions that rest on memory: {_codes(spec.audit.action_kinds)}."
-    if spec.audit.exemptions:
-        yield _bullets(
-            f"**Exemption**: {_prose(e.what)} Justification: {_prose(e.justification)}"
-            for e in spec.audit.exemptions
-        )
-    else:
-        yield "No exemptions."
 
 
 def _leak_defence(spec: MemorySpec) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from idetic.model import Typology
-from idetic.spec.typology import Behaviour, Sentence, SpecPart
+from idetic.spec.typology import Behaviour, DecayModel, Sentence, SpecPart
 
 if TYPE_CHECKING:
     from idetic.spec.memory_spec import MemorySpec
@@ -78,6 +78,9 @@ class RetentionPolicy(SpecPart):
     active_ttl_days: TtlDays | None
     tombstone_grace_days: GraceDays
     disposal: Disposal
+    # How time presses on memory, as primitive 7 has it: none on what is no memory.
+    decay: DecayModel | None = None
+    decay_days: float | None = None
 
 
 class RetentionOverride(SpecPart):
@@ -102,6 +105,7 @@ MEMORY: Mapping[Typology, RetainedEntity] = MappingProxyType(
         Typology.PROCEDURAL: RetainedEntity.PERSISTENT_PROCEDURAL,
     }
 )
+TYPOLOGY_OF = MappingProxyType({entity: typology for typology, entity in MEMORY.items()})
 # Memory, what rested on it, the history of both and the log that it was derived from: no reason is
 # good enough to delete these.
 NEVER_DELETED = frozenset(

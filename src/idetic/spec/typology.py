@@ -66,12 +66,10 @@ class ScopeEnd(StrEnum):
 
 
 class ArchiveCause(StrEnum):
-    """What may archive an entry."""
+    """What archives an entry by itself; a disposition and an explicit archive always may."""
 
-    DISPOSITION = "disposition"
     CANONICAL_CHANGE = "canonical_change"
     FAILED_CORROBORATIONS = "failed_corroborations"
-    EXPLICIT = "explicit_invalidation"
 
 
 class LifecyclePolicy(SpecPart):
@@ -107,6 +105,17 @@ class WriteMode(StrEnum):
     EXPLICIT = "explicit"
 
 
+class SamplingRule(SpecPart):
+    """Which observations of a kind are kept: a share of them, or every n-th.
+
+    `where` says of which kind, by keys of the envelope and their values; without it, of every kind.
+    """
+
+    where: dict[str, str] = Field(default_factory=dict)
+    share: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = None
+    every: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
+
+
 class WritePolicy(SpecPart):
     """Primitive 8: when and how rows are written."""
 
@@ -115,6 +124,8 @@ class WritePolicy(SpecPart):
     min_confidence: Annotated[float, Field(ge=0.5, le=1)] = 0.9
     # The claim attributes that say how something is done: what auto-extraction looks at.
     pattern_attributes: tuple[str, ...] = ("prefers",)
+    # Of automatic episodic writes; the first rule that an observation meets decides about it.
+    sampling: Annotated[tuple[SamplingRule, ...], Field(max_length=20)] = ()
 
 
 class PromotionPath(StrEnum):
@@ -202,16 +213,12 @@ class ConsolidationPolicy(SpecPart):
 
 LIFECYCLE: Mapping[Cell, LifecyclePolicy] = {
     Cell.EPISODIC_TRANSIENT: LifecyclePolicy(at_scope_end=ScopeEnd.DROP),
-    Cell.EPISODIC_PERSISTENT: LifecyclePolicy(
-        at_scope_end=ScopeEnd.KEEP, archive_on=(ArchiveCause.DISPOSITION,)
-    ),
+    Cell.EPISODIC_PERSISTENT: LifecyclePolicy(at_scope_end=ScopeEnd.KEEP),
     Cell.SEMANTIC: LifecyclePolicy(
         at_scope_end=ScopeEnd.KEEP,
         archive_on=(ArchiveCause.CANONICAL_CHANGE, ArchiveCause.FAILED_CORROBORATIONS),
     ),
-    Cell.PROCEDURAL: LifecyclePolicy(
-        at_scope_end=ScopeEnd.KEEP, archive_on=(ArchiveCause.EXPLICIT,)
-    ),
+    Cell.PROCEDURAL: LifecyclePolicy(at_scope_end=ScopeEnd.KEEP),
 }
 DECAY: Mapping[Cell, DecayPolicy] = {
     Cell.EPISODIC_TRANSIENT: DecayPolicy(model=DecayModel.SCOPE),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -18,13 +18,13 @@ import psycopg
 from psycopg import sql
 
 from idetic.errors import DatabaseUnsupported, InputError
-from idetic.model import Scope
+from idetic.model import Scope, Tier
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store import templates
 from idetic.store.database import Connection, Database, fetch
 from idetic.store.driver import Rows
 from idetic.store.family import Family
-from idetic.store.scope import quoted
+from idetic.store.scope import anchor_of, quoted
 from idetic.store.templates import BoundStatement, Fillers, filled, named_query, raw, statement
 
 WORKER_ROLE = "idetic_worker"
@@ -163,6 +163,24 @@ class Queue:
         names = family.names() | {"keys": ", ".join(f"a.{quoted(key)}" for key in family.keys)}
         rows = await self._as_worker("anchors_of", names, {"tenant": str(tenant)})
         return [dict(zip(family.keys, row, strict=True)) for row in rows]
+
+    async def opened_elsewhere(
+        self, spec: MemorySpec, scope: Scope, tiers: Sequence[Tier]
+    ) -> list[tuple[dict[str, Any], UUID, UUID]]:
+        """The open scopes of a principal at other anchors of its tenant, sessions first.
+
+        Each with its anchor's keys, its session and itself.
+        """
+        family = Family(spec)
+        names = family.names() | {"keys": ", ".join(f"a.{quoted(key)}" for key in family.keys)}
+        values = {
+            "tenant": str(scope.tenant),
+            "anchor_id": anchor_of(scope),
+            "opener": f"{scope.principal.kind}:{scope.principal.name}",
+            "tiers": [tier.value for tier in tiers],
+        }
+        rows = await self._as_worker("opened_elsewhere", names, values)
+        return [(dict(zip(family.keys, row[2:], strict=True)), row[0], row[1]) for row in rows]
 
     async def _as_worker(self, query: str, names: Fillers, values: dict[str, Any]) -> Rows:
         """Run one query over all tenants."""

@@ -59,9 +59,9 @@ async def retention_states(tx: AnchorTransaction) -> dict[RetentionState, dict[T
 async def overdue_scopes(tx: AnchorTransaction, since: Mapping[Tier, datetime], most: int) -> int:
     """How many open sessions and interactions have been silent since their tier's moment."""
     count = 0
-    for tier, query in _SILENT.items():
-        found = {"found": lifecycle_part(query)}
-        given = {"moment": since[tier], "limit": most}
+    for tier, moment in since.items():
+        found = {"found": lifecycle_part(_SILENT[tier])}
+        given = {"moment": moment, "limit": most}
         ((more,),) = await tx.ask(_FILE, "how_many", found, **given)
         count += more
     return count

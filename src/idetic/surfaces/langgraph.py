@@ -34,10 +34,11 @@ from langgraph.store.base import (
 
 from idetic.errors import InputError
 from idetic.gateway.convoys import Convoys
-from idetic.library.handles import Memory
+from idetic.library.handles import Agent, Memory
 from idetic.library.idetic import Idetic
 from idetic.model import Capability
 from idetic.store.checkpoints import CheckpointPool, Checkpoints
+from idetic.store.database import Database
 from idetic.store.threads import thread_prefix
 from idetic.surfaces.bridge import Bridge
 from idetic.surfaces.documents import Put, StoredDocument
@@ -317,15 +318,22 @@ class Saver(AsyncPostgresSaver):
         await AsyncPostgresSaver(self._snapshots).aprune(thread_ids, strategy=strategy)
 
 
+def checkpoints_of(database: Database, agent: Agent | None) -> Checkpoints:
+    """The checkpoints of an agent: in the schema that its spec names."""
+    return Checkpoints(database, SCHEMA if agent is None else agent.spec.backend.checkpointer)
+
+
 @asynccontextmanager
 async def open_saver(
-    db: Idetic, *, schema: str = SCHEMA, pool_size: int = 4
+    db: Idetic, agent: Agent | None = None, *, pool_size: int = 4
 ) -> AsyncIterator[AsyncPostgresSaver]:
     """`async with open_saver(db) as saver`: its tables made or brought up to date, then open.
 
-    Making them takes the admin login; using them does not.
+    In the schema that the agent's spec names for them (`backend.checkpointer`), which is where an
+    erasure looks; without an agent in `langgraph`. Making them takes the admin login; using them
+    does not.
     """
-    checkpoints = Checkpoints(db.database, schema)
+    checkpoints = checkpoints_of(db.database, agent)
     if not await checkpoints.is_current(len(AsyncPostgresSaver.MIGRATIONS) - 1):
         async with checkpoints.preparing(db.administration) as connection:
             # It names its row factory itself, whatever the connection's is.

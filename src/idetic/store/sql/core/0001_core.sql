@@ -50,7 +50,7 @@ CREATE TYPE idetic.item AS (
     body text, substance smallint, envelope jsonb, claim jsonb, provenance jsonb,
     origin idetic.origin, trust smallint, valid_at timestamptz, invalid_at timestamptz, salt text,
     hash text, detail jsonb, candidate boolean, supersede boolean, key text, digest text,
-    refs jsonb, echo jsonb, form text
+    refs jsonb, echo jsonb, form text, sampling jsonb
 );
 CREATE TYPE idetic.step AS (
     op text, receipt uuid, memory uuid, transition text, decision idetic.decision, reason text,
@@ -84,6 +84,9 @@ CREATE TABLE idetic.retention_policies (
     active_ttl_days integer,
     tombstone_grace_days integer NOT NULL,
     disposal idetic.disposal NOT NULL,
+    -- How time presses on memory, and within how many days: of persistent memory alone (D12).
+    decay text,
+    decay_days double precision,
     domain_owner text NOT NULL,
     registered_at timestamptz NOT NULL,
     CONSTRAINT retention_policies_pkey PRIMARY KEY (agent, version, entity),

@@ -210,7 +210,7 @@ BEGIN
     FOR item IN
         SELECT x.*, row_number() OVER () = ANY (suspects) OR spent IS NOT NULL AS suspect,
             coalesce(x.key IS NOT NULL OR x.refs IS NOT NULL OR x.supersede OR x.echo IS NOT NULL
-                     OR x.form IS NOT NULL OR p_careful, false) AS special
+                     OR x.form IS NOT NULL OR x.sampling IS NOT NULL OR p_careful, false) AS special
         FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x
     LOOP
         old_id := NULL;
@@ -343,6 +343,7 @@ DECLARE
     hit jsonb;
     texts text[];
     said text;
+    counted bigint;
 BEGIN
     detail := '{}';
     IF item ->> 'key' IS NOT NULL THEN
@@ -361,6 +362,23 @@ BEGIN
         detail := item -> 'echo';
         RETURN NEXT;
         RETURN;
+    END IF;
+    -- Left out by its id, or because it is not the n-th of its kind at this anchor: the first is kept.
+    IF jsonb_typeof(item -> 'sampling') = 'object' THEN
+        IF item #> '{sampling,every}' IS NOT NULL THEN
+            INSERT INTO {family}_memory_marks AS k ({tenant}, anchor_id, kind, position, marked_at)
+            VALUES (p_tenant, p_anchor, 'sampled ' || (item #>> '{sampling,rule}'), 1, at)
+            ON CONFLICT ({tenant}, anchor_id, kind)
+            DO UPDATE SET position = k.position + 1, marked_at = excluded.marked_at
+            RETURNING (k.position - 1) % (item #>> '{sampling,every}')::integer INTO counted;
+        END IF;
+        IF counted IS DISTINCT FROM 0 THEN
+            decision := 'NOOP';
+            reason := 'sampled out';
+            detail := jsonb_build_object('sampling', item -> 'sampling');
+            RETURN NEXT;
+            RETURN;
+        END IF;
     END IF;
     IF (item ->> 'supersede')::boolean THEN
         SELECT m.memory_id, m.claim_value INTO prior FROM {family}_memory m

@@ -79,6 +79,10 @@ m.memory_id = ANY (%(ids)s::uuid[])
 m.tier = 'persistent' AND {live m}
   AND (m.claim_subject, m.claim_attribute) IN (SELECT * FROM unnest(%(subjects)s::text[], %(attributes)s::text[]))
 
+-- query: worded
+-- Persistent entries that say one of some texts, to the letter.
+m.tier = 'persistent' AND {live m} AND m.body_text::text = ANY (%(texts)s::text[])
+
 -- query: lineage
 -- Who said it stands in the source itself, which stays as long as something was made of it. What was
 -- made of others is a copy, and nobody's voice.

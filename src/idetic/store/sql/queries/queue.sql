@@ -140,6 +140,15 @@ coalesce(m.marked_at, '-infinity') < %(before)s AND EXISTS (
 SELECT {keys} FROM {family}_memory_anchors a WHERE a.{tenant} = %(tenant)s::{tenant_type}
 ORDER BY {keys}
 
+-- query: opened_elsewhere
+-- The open scopes that one principal has at other anchors of its tenant.
+SELECT s.session_id, s.scope_id, {keys} FROM {family}_memory_scopes s
+JOIN {family}_memory_anchors a ON a.{tenant} = s.{tenant} AND a.anchor_id = s.anchor_id
+WHERE s.{tenant} = %(tenant)s::{tenant_type} AND s.anchor_id <> %(anchor_id)s
+  AND s.closed_at IS NULL AND s.opened_by = %(opener)s
+  AND s.tier = ANY (%(tiers)s::text[]::idetic.tier[])
+ORDER BY s.scope_id <> s.session_id, s.opened_at
+
 -- query: position
 -- Where the anchor's chain ends now.
 SELECT a.position FROM {family}_memory_anchors a WHERE {scope a}

@@ -1,9 +1,9 @@
 -- query: register
 -- Once per version and entity; a release that knows one entity more adds its row and no other.
 INSERT INTO idetic.retention_policies (agent, version, entity, active_ttl_days,
-    tombstone_grace_days, disposal, domain_owner, registered_at)
+    tombstone_grace_days, disposal, decay, decay_days, domain_owner, registered_at)
 VALUES (%(agent)s, %(version)s, %(entity)s, %(active_ttl_days)s,
-    %(tombstone_grace_days)s, %(disposal)s, %(domain_owner)s, %(at)s)
+    %(tombstone_grace_days)s, %(disposal)s, %(decay)s, %(decay_days)s, %(domain_owner)s, %(at)s)
 ON CONFLICT (agent, version, entity) DO NOTHING
 
 -- query: disputed
