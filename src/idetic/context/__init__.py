@@ -87,6 +87,11 @@ class Worlds:
         )
         return world_id
 
+    async def names(self, org_id: UUID) -> dict[UUID, str]:
+        """The names of an organisation's worlds, by their domains."""
+        found: dict[str, str] = await self._curation.run("names", tenant=org_id)
+        return {UUID(domain): name for domain, name in found.items()}
+
     async def put_rule(
         self,
         org_id: UUID,

@@ -6,7 +6,7 @@ here by being named in `PlaceVerbs` or `MemoryVerbs`, for the sync handles too.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Self, cast
@@ -47,7 +47,7 @@ from idetic.telemetry import receipt_facts, recording, span
 from idetic.transfer import adoption, exports, imports
 from idetic.transfer import disclosure as disclosure_verbs
 from idetic.verbs.arguments import check_uuid, member_of
-from idetic.verbs.authorization import allows, bind, check_authorized
+from idetic.verbs.authorization import allows, bind, check_authorized, within
 from idetic.verbs.declaration import Verb
 from idetic.verbs.handle import AsyncHandle, Transport
 
@@ -178,6 +178,7 @@ class MemoryVerbs(PlaceVerbs):
     written = overview_verbs.written
     unembedded = overview_verbs.unembedded
     refusals = overview_verbs.refusals
+    erasures = overview_verbs.erasures
     jobs = overview_verbs.jobs
     sessions = overview_verbs.sessions
 
@@ -263,6 +264,11 @@ class Memory(_Handle, MemoryVerbs):
     def narrowed(self, *capabilities: Capability) -> Memory:
         """The same memory for somebody who may do no more than this."""
         scope = self.scope.narrowed(frozenset(capabilities))
+        return Memory(InProcess(self.agent, scope))
+
+    def within(self, anchor: Mapping[str, Any]) -> Memory:
+        """The same memory in one of the anchors that it covers: fills in the keys left open."""
+        scope = within(self.agent.spec, self.scope, anchor)
         return Memory(InProcess(self.agent, scope))
 
     def session(self, session_id: UUID | None = None) -> Session:

@@ -209,6 +209,14 @@ async def refusals(
     return [record(row) for row in rows]
 
 
+@verb(capability=Capability.READ, http=get("/erasures", "overseeing"))
+async def erasures(binding: Binding, *, limit: Limit = 100) -> list[LedgerRecord]:
+    """List what was erased on request, newest first: who asked, why, and how much went."""
+    async with binding.look() as tx:
+        rows = await tx.ask("listing", "erasures", limit=limit)
+    return [record(row) for row in rows]
+
+
 @verb(capability=Capability.READ, http=get("/sessions", "overseeing"))
 async def sessions(binding: Binding, *, limit: Limit = 100) -> list[OpenSession]:
     """List the sessions that are open, with their open interactions, the newest first."""

@@ -39,3 +39,11 @@ SELECT s.scope_id, s.opened_at, s.opened_by,
                AND a.tier = 'interaction' AND a.closed_at IS NULL ORDER BY a.scope_id)
 FROM {family}_memory_scopes s WHERE {scope s} AND s.tier = 'session' AND s.closed_at IS NULL
 ORDER BY s.scope_id DESC LIMIT %(limit)s
+
+-- query: erasures
+-- What was erased on request, newest first: the link that tells of each erasure as a whole.
+SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,
+       l.state_from, l.state_to, l.detail, l.receipt_id, l.prev_hash, l.hash
+FROM {family}_memory_ledger l
+WHERE {scope l} AND l.transition = 'erasure' AND l.detail -> 'part' IS NULL
+ORDER BY l.at DESC, l.position DESC LIMIT %(limit)s

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from uuid import UUID
 
-from idetic.library.handles import Memory
 from idetic.library.health import CheckVerdict, vital
 from idetic.lifecycle.overview import Overview
-from idetic.model import Capability, Receipt
 from idetic.store.queue import Job, JobState
-from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
-from idetic.surfaces.console.decision_form import Choice, DecisionForm, unchanged
 from idetic.surfaces.console.drawings import DailyChart, DayTally
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
@@ -52,18 +48,6 @@ async def build(context: PageContext) -> None:
         checks=await vital(context.db),
         verdict_kinds=_KIND_OF_VERDICT,
     )
-    whole = None not in context.scope.anchor.values()
-    if whole and context.may(Capability.ERASE):
-        choice = Choice("Erase everything", _erase, "All is erased.", "danger", for_good=True)
-        with el.text("details", cls="card"):
-            el.text("summary", "Erase everything of this anchor")
-            el.text("p", "All that it ever held goes for good. It cannot come back.", "quiet")
-            DecisionForm(context, [choice], "this anchor", unchanged)
-
-
-async def _erase(memory: Memory, reason: str) -> Receipt:
-    """Erase the whole anchor."""
-    return (await memory.erase_anchor(reason=reason)).receipt
 
 
 def _tiles(seen: Overview) -> tuple[tuple[str, int, str, bool], ...]:
@@ -115,7 +99,7 @@ async def build_jobs(context: PageContext) -> None:
     memory = await context.memory()
     found = await memory.jobs(task=task or None, state=state, limit=_JOBS, after=place)
     # A login that reaches several anchors is told which one each job is of.
-    anchored = any(value is None for value in context.scope.anchor.values())
+    anchored = not context.whole
     full = len(found) == _JOBS
     show(
         "jobs.html",
