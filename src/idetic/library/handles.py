@@ -16,6 +16,7 @@ from idetic.assistant import extraction, facts, intake
 from idetic.assistant import profile as profile_verbs
 from idetic.assistant import why as why_verbs
 from idetic.audit import explanation as action_verbs
+from idetic.audit import transcript as transcript_verbs
 from idetic.audit import verify as chain_verbs
 from idetic.engine import Binding, Engine
 from idetic.errors import CapabilityRefused, InputError, ScopeClosed
@@ -213,6 +214,7 @@ class MemoryVerbs(PlaceVerbs):
     explain_action = action_verbs.explain_action
     actions = action_verbs.actions
     readers = action_verbs.readers
+    transcript = transcript_verbs.transcript
     export = exports.export
     export_to = exports.export_to
     disclosure = disclosure_verbs.disclosure

@@ -25,6 +25,19 @@
     root.dataset.theme = next;
   };
 
+  // The slider of the Explorer writes the moment into the field beside it, and asks again.
+  const slid = (event) => {
+    const slider = event.target.closest?.("[data-back]");
+    if (!slider) return;
+    const days = Number(slider.value);
+    const moment = new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 16);
+    slider.form.elements[slider.dataset.back].value = days ? moment : "";
+    slider.form.querySelector("output").textContent = days ? `${days} days ago` : "now";
+    if (event.type === "change") slider.form.requestSubmit();
+  };
+  document.addEventListener("input", slid);
+  document.addEventListener("change", slid);
+
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {

@@ -12,6 +12,7 @@ from idetic.surfaces.console.pages import (
     anchors,
     answers,
     audit,
+    conversation,
     entry,
     explorer,
     overview,
@@ -80,6 +81,9 @@ PAGES: tuple[ConsolePage, ...] = (
     ConsolePage(
         *("/anchors", "Whose memory", "group", anchors.build, Capability.READ_ACROSS),
         who=lambda context: context.several,
+    ),
+    ConsolePage(
+        "/conversations/{session_id}", "Conversation", "forum", conversation.build, listed=False
     ),
     ConsolePage("/queues", "Queues", "inbox", queues.build),
     ConsolePage("/jobs", "Background work", "work_history", overview.build_jobs, listed=False),

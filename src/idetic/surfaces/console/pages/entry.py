@@ -35,6 +35,9 @@ async def build(context: PageContext) -> None:
     except EntryNotFound as gone:
         show("entry.html", gone=gone, became=became, history=history)
         return
+    (reason,) = await memory.why([entry_id])
+    audits = context.may(Capability.AUDIT) and context.whole
+    readers = await memory.readers(entry_id) if audits else None
     envelope = {name: value for name, value in entry.envelope.items() if name != "claim"}
     show(
         "entry.html",
@@ -48,8 +51,12 @@ async def build(context: PageContext) -> None:
         references=await memory.references(entry_id) if entry.refs else [],
         corroborations=await memory.corroborations(entry_id),
         gates=await memory.gates(entry_id) if entry.candidate else None,
-        readers=await memory.readers(entry_id) if context.may(Capability.AUDIT) else None,
+        readers=readers,
         history=history,
+        sayings=reason.sayings,
+        steps=[record for record in history if record.state_from != record.state_to],
+        acted=[record for record in history if record.transition == "action_linked"],
+        audits=audits,
     )
     if context.may(Capability.ERASE) and entry.deleted_at is None:
         with el.card("Forget", cls="item"):

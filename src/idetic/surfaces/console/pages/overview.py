@@ -1,12 +1,16 @@
-"""Overview: what there is, what waits, what was refused; and the lists of jobs and refusals."""
+"""Overview: what is remembered lately, what needs somebody, whether it is healthy; and lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
+from idetic.library.handles import Memory
 from idetic.library.health import CheckVerdict, vital
+from idetic.library.persona import is_persona, persona_access
 from idetic.lifecycle.overview import Overview
+from idetic.model import Capability
 from idetic.store.queue import Job, JobState
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import DailyChart, DayTally
@@ -16,6 +20,7 @@ from idetic.surfaces.console.wording import as_text, options, tail, words
 
 _SPANS = (7, 30, 90)
 _LATEST = 10
+_LATELY = 8
 _JOBS = 100
 _REFUSALS = 1_000
 _KIND_OF_VERDICT = {
@@ -29,7 +34,7 @@ _ENTRY_IDS = ("entry_id", "memory_id")
 
 
 async def build(context: PageContext) -> None:
-    """Build the overview; every number leads to its list."""
+    """Build the overview: what is remembered lately, what needs somebody, whether it is healthy."""
     given = context.asked("days")
     span = int(given) if given.isdecimal() and int(given) in _SPANS else 30
     memory = await context.memory()
@@ -38,7 +43,8 @@ async def build(context: PageContext) -> None:
     show(
         "overview.html",
         seen=seen,
-        tiles=_tiles(seen),
+        lately=await memory.list(limit=_LATELY),
+        needs=_needs(seen),
         spans=_SPANS,
         span=span,
         written=seen.written and DailyChart(list(_written(seen)), *days),
@@ -47,17 +53,44 @@ async def build(context: PageContext) -> None:
         jobs=[job for job in seen.jobs if job.waiting or job.running or job.failed],
         checks=await vital(context.db),
         verdict_kinds=_KIND_OF_VERDICT,
+        **await _log(context, memory),
     )
 
 
-def _tiles(seen: Overview) -> tuple[tuple[str, int, str, bool], ...]:
-    """Return the numbers that somebody should act on; those that wait stand out."""
+async def _log(context: PageContext, memory: Memory) -> dict[str, Any]:
+    """Return the numbers of an agent with a log: of each persona, or of its conversations."""
+    log = context.spec.backend.log is not None
+    if log and is_persona(context.spec):
+        whole = (await persona_access(context.db, memory)).whole
+        return {"persona": whole and await whole.subconscious.coverage(), "log": None}
+    if log and context.whole and context.may(Capability.READ_ACROSS):
+        return {"persona": None, "log": (await memory.anchors(limit=1))[0]}
+    return {"persona": None, "log": None}
+
+
+def _needs(seen: Overview) -> tuple[tuple[str, int, str, str], ...]:
+    """Return what waits for a decision: its name, how much, where, and what is decided there."""
     return (
-        ("Entries", seen.entries, at("/explore"), False),
-        ("Due for disposition", seen.due, at("/queues", queue="disposition"), True),
-        ("Contradictions", seen.contradictions, at("/queues", queue="contradictions"), True),
-        ("Candidates", seen.candidates, at("/queues", queue="candidates"), False),
-        ("Quarantines", seen.quarantines, at("/queues", queue="quarantine"), True),
+        (
+            *("due for a decision", seen.due, at("/queues", queue="disposition")),
+            "Keep them, confirm them or take them out.",
+        ),
+        (
+            *(
+                "against a rule",
+                seen.contradictions,
+                at("/queues", queue="contradictions"),
+            ),
+            "Say which of the two holds.",
+        ),
+        (
+            *("not confirmed yet", seen.candidates, at("/queues", queue="candidates")),
+            "Confirm them, or wait for more sources.",
+        ),
+        (
+            *("in quarantine", seen.quarantines, at("/queues", queue="quarantine")),
+            "Release them, or leave them out of recall.",
+        ),
     )
 
 
