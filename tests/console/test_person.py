@@ -167,3 +167,27 @@ async def test_a_chosen_anchor_is_never_one_that_the_key_does_not_cover(
     )
     await visitor.go("/explore")
     assert LISBON in await visitor.text()
+
+
+async def test_a_conversation_is_read_again_with_what_it_recalled_and_wrote(
+    console: Console, visit: Visit, shop: People
+) -> None:
+    visitor = await visit(await shop.key(console.house.db, "Ada"))
+    await visitor.go("/person")
+    await visitor.page.click("text=Read it again")
+    await visitor.page.wait_for_url(f"**/conversations/{shop.conversation}")
+    await visitor.ready()
+    turn = await visitor.page.inner_text(".turn")
+    assert SAID in turn
+    written = turn.partition("Written because of it")[2]
+    assert LISBON in written
+    assert LISBON in turn.partition("Recalled after it")[2].partition("Written")[0]
+    pages = {
+        "conversation": f"/conversations/{shop.conversation}",
+        "why": f"/entries/{shop.lisbon}",
+    }
+    assert await unreadable(visitor, pages) == {}
+    assert SAID in await visitor.page.inner_text(".chain"), "an entry leads to the words behind it"
+    bo = await visit(await shop.key(console.house.db, "Bo"))
+    await bo.go(f"/conversations/{shop.conversation}")
+    assert "no such conversation in this scope" in await bo.text()

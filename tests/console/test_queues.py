@@ -96,7 +96,7 @@ async def test_disposition_is_decided_in_place_and_taken_back(
     assert (last.reason, last.actor) == ("nobody ever confirmed it", "ada")
     await decide(visitor, card, "Undo", None)
     await visitor.page.wait_for_selector(f"{card} input[name=reason]")
-    await visitor.page.wait_for_selector(".notice.good:has-text('Taken back.')")
+    await visitor.page.wait_for_selector(".notice.good:has-text('Undone.')")
     assert (await old.operator.get(habit.id)).state is EntryState.CURRENT
     await counts(visitor, "Disposition", 2)
 
@@ -260,15 +260,18 @@ async def test_an_entry_is_forgotten_and_then_all_of_its_anchor(
         await world.operator.prefer("Figs are in.", claim=Claim("f", "are", "in"))
         visitor = await visit(await console.house.key(world=world))
         await visitor.go(f"/entries/{first.entry_id}")
+        await visitor.page.fill(".item input[name=typed]", "forget")
         await decide(visitor, ".item", "Forget", "request 17")
         await visitor.page.wait_for_selector(".item .done:has-text('forgotten for good')")
         assert await visitor.page.locator(".item button:text-is('Undo')").count() == 0
         assert [one.body_text for one in await world.operator.list()] == ["Figs are in."]
-        await visitor.go("/")
+        await visitor.go("/person")
         await visitor.page.click("details summary")
+        whose = await visitor.page.inner_text(".whose-name")
+        await visitor.page.fill("details input[name=typed]", whose)
         await decide(visitor, "details", "Erase everything", "request 18")
-        await visitor.page.wait_for_selector("details .done:has-text('All is erased.')")
+        await visitor.page.wait_for_selector("details .done:has-text('is erased.')")
         assert await world.operator.list() == []
         agents = await visit(await console.house.key(Principal.agent("a"), world=world))
-        await agents.go("/")
+        await agents.go("/person")
         assert "Erase everything" not in await agents.page.content(), "who may not, sees no form"

@@ -47,7 +47,7 @@ async def people(db: Idetic) -> People:
     now: datetime = db.clock.now()
     (first,) = await ada.add("I live in Rome.", speaker="Ada", at=now - timedelta(days=3))
     await ada.fact(ROME, Claim("Ada", "home", "Rome"), evidence=first.entry_ids)
-    (said,) = await ada.add(SAID, speaker="Ada", at=now - timedelta(hours=2))
+    (said,) = await ada.add(SAID, speaker="Ada", at=now - timedelta(minutes=20))
     moved = await ada.fact(LISBON, Claim("Ada", "home", "Lisbon"), evidence=said.entry_ids)
     nuts = await ada.fact(PEANUTS, Claim("Ada", "allergy", "peanuts"), evidence=said.entry_ids)
     await ada.prefer(TEA, claim=Claim("Ada", "answers", "one sentence"))

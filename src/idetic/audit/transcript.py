@@ -49,14 +49,15 @@ async def transcript(binding: Binding, session_id: UUID, *, limit: Limit = 200) 
         if not said:
             raise NotFound("There is no such conversation in this scope, or nothing is left of it.")
         made = await _made_of(tx, [one.id for one in said])
-        # What was made of a turn in the same session is no turn of its own.
+        # What was made of a turn is no turn itself; what of it stayed in the session sums it up.
         derived = {target for targets in made.values() for target in targets}
+        summaries = derived & {one.id for one in said}
         turns = sorted((one for one in said if one.id not in derived), key=_moment)
         ends = (_moment(turns[0]), _moment(turns[-1]) + silence)
         shown = await tx.ask(
             AUDIT, "shown_in", session=session_id, since=ends[0], until=ends[1], limit=limit
         )
-        wanted = derived | {entry_id for entry_id, _ in shown}
+        wanted = derived - summaries | {entry_id for entry_id, _ in shown}
         known = {one.id: one.entry for one in await tx.stored(wanted)}
     recalled = _by_turn([_moment(one) for one in turns], shown)
     return Transcript(

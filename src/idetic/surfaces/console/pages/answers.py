@@ -82,7 +82,7 @@ def _place(memory: Memory, asked: str, places: Mapping[str, str]) -> Memory | Se
     if asked not in places:
         raise InputError(
             "That session is not open, or is not one of this memory.",
-            remedy="Choose one of the list; what a closed one held is persistent by now, or gone.",
+            remedy="Choose an open session from the list.",
         )
     session_id, *interaction = map(UUID, asked.split("/"))
     session = memory.session(session_id)

@@ -26,8 +26,8 @@ async def build(context: PageContext) -> None:
     with el.card("The ledger"):
         el.text(
             "p",
-            "Every link is hashed again away from the database, and every entry compared with what "
-            "the chain says of it.",
+            "Verify recomputes the hash of every ledger link outside the database, and compares "
+            "every entry with what the ledger says about it.",
             "quiet",
         )
         _verification(context)

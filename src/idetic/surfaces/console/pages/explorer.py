@@ -166,7 +166,7 @@ async def _listed(memory: Memory, search: Search, now: datetime) -> tuple[str, S
     cell: dict[str, Any] = {"tier": search.tier, "typology": search.typology}
     if search.days:
         since, until = search.days.moments(now)
-        title = f"Written {search.days}, whatever became of it"
+        title = f"Written {search.days}, also what no longer holds"
         return title, await memory.written(since, until, **cell, **place)
     if search.vectorless:
         return "Waiting for a vector", await memory.unembedded(**place)

@@ -74,8 +74,8 @@ async def _disposition(context: PageContext, changed: Changed) -> None:
         part(
             "empty",
             "Nothing is due.",
-            "Entries come here when their validity lapses, when decay presses, and when a "
-            "candidate stays without support.",
+            "An entry comes here when its validity ends, when it has grown old, or when it is a "
+            "candidate that found no support.",
         )
     for one in found:
         with el.card(cls="item"):
@@ -91,9 +91,8 @@ async def _candidates(context: PageContext, changed: Changed) -> None:
     if not found:
         part(
             "empty",
-            "No candidate waits." if after is None else "These were all of them.",
-            "A claim that a session leaves becomes a candidate until enough independent sources "
-            "say the same.",
+            "No candidate waits." if after is None else "The list ends here.",
+            "A claim from a session is a candidate until enough independent sources say the same.",
         )
     for one in found:
         with el.card(cls="item"):
@@ -131,7 +130,7 @@ async def _contradictions(context: PageContext, changed: Changed) -> None:
         part(
             "empty",
             "Nothing was settled yet." if settled else "No contradiction waits.",
-            "When an agent finds that memory speaks against a canonical row, it says so here.",
+            "An agent reports here when memory says something else than a rule.",
         )
     for one in found:
         entry, history = await memory.get(one.entry_id), await memory.history(one.entry_id)
@@ -193,7 +192,7 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
                 part(
                     "empty",
                     "No source is quarantined.",
-                    "When a tool was poisoned or a key leaked, take it out above.",
+                    "If a tool was poisoned or a key leaked, take its entries out of recall above.",
                 )
             for one in found:
                 with el.card(cls="item"):
@@ -213,8 +212,8 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
         with el.card("Take a source out"):
             el.text(
                 "p",
-                "What it said leaves recall with all that was made of it, and what it displaced "
-                "comes back. A release puts everything back as it was.",
+                "Everything that the source said leaves recall, with everything made of it. What "
+                "it had replaced is recalled again. A release undoes all of this.",
                 "quiet",
             )
             with el.socket_form(autocomplete="off") as form:
@@ -236,7 +235,7 @@ async def _take(memory: Memory, given: Mapping[str, str]) -> bool:
         since=utc(given["since"]) if given["since"] else None,
     )
     if not taken.entries:
-        el.tell("Nothing comes from there.", "Nothing was changed.", "warn")
+        el.tell("No entry comes from this source.", "Nothing was changed.", "warn")
         return False
     out = "1 entry is" if len(taken.entries) == 1 else f"{len(taken.entries)} entries are"
     back = f"{len(taken.restored)} came back. " if taken.restored else ""
