@@ -92,7 +92,7 @@ async def test_a_guessed_link_and_a_key_that_ended_do_not_log_in(console: Consol
 
 @pytest.mark.parametrize(
     ("host", "local"),
-    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("", False)],
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("192.0.2.7", False), ("", False)],
 )
 async def test_only_a_server_on_this_machine_has_links(host: str, local: bool) -> None:
     assert is_local(host) is local

@@ -15,6 +15,7 @@ from idetic import Principal
 from idetic.spec.loader import load
 from idetic.spec.retention import RetentionState
 from idetic.store.queue import JobState
+from tests.conftest import RULE_TEXT
 from tests.console.conftest import Console, Visit
 from tests.support.console_looks import unreadable
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
@@ -124,6 +125,7 @@ async def test_a_chart_has_an_axis_and_each_part_leads_to_its_list(
         await visitor.ready()
         assert await visitor.page.locator("tbody tr").count() == 1
     assert "Refused shadow from" in await visitor.text()
+    assert RULE_TEXT[:60] in await visitor.text(), "beside the rule that the note came near to"
 
 
 async def test_background_work_leads_to_its_jobs(console: Console, visit: Visit) -> None:

@@ -242,6 +242,35 @@ async def test_who_may_only_read_has_no_control(console: Console, visit: Visit, 
     assert await auditor.page.locator("main button").count() == 0
 
 
+async def test_several_are_decided_at_once_with_the_keyboard_and_undone(
+    console: Console, visit: Visit, old: World
+) -> None:
+    visitor = await visit(await console.house.key(world=old))
+    await visitor.go("/queues")
+    await counts(visitor, "Disposition", 2)
+    await decide(visitor, ".bulk", "Archive", "too early")
+    await visitor.page.wait_for_selector(".notice:has-text('No entry is ticked.')")
+    await visitor.page.click("h1")
+    await visitor.page.evaluate("document.activeElement.blur()")
+    for key in "jxjx":
+        await visitor.page.keyboard.press(key)
+    await visitor.page.wait_for_selector(".bulk :text('2 ticked.')")
+    await visitor.page.keyboard.press("r")
+    await visitor.page.keyboard.type("nobody misses them")
+    assert "nobody misses" in await visitor.page.input_value(".bulk input[name=reason]")
+    await visitor.shot("queues several")
+    assert await visitor.violations() == []
+    await decide(visitor, ".bulk", "Archive", "nobody misses them")
+    await counts(visitor, "Disposition", 0)
+    assert await visitor.page.locator(".item:visible").count() == 0
+    assert not {HABIT, RUMOUR} & {one.body_text for one in await old.operator.list()}
+    await visitor.page.click("button:text-is('Undo all')")
+    await counts(visitor, "Disposition", 2)
+    assert await visitor.page.locator(".item:visible").count() == 2
+    for text in (HABIT, RUMOUR):
+        assert (await entry_of(old, text)).state is EntryState.CURRENT
+
+
 async def test_an_unknown_queue_is_told(console: Console, visit: Visit) -> None:
     visitor = await visit(await console.house.key())
     for path in ("/queues?queue=nonsense", "/queues?queue=candidates&after=nonsense"):

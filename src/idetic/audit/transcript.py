@@ -100,5 +100,5 @@ def _by_turn(
 
 
 def _found(known: dict[UUID, Entry], ids: Iterable[UUID]) -> tuple[Entry, ...]:
-    """The entries that are still there, of some ids."""
-    return tuple(known[one] for one in ids if one in known)
+    """The entries that still say something, of some ids."""
+    return tuple(known[one] for one in ids if one in known and known[one].deleted_at is None)

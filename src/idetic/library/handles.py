@@ -179,6 +179,7 @@ class MemoryVerbs(PlaceVerbs):
     written = overview_verbs.written
     unembedded = overview_verbs.unembedded
     refusals = overview_verbs.refusals
+    refused_over = overview_verbs.refused_over
     erasures = overview_verbs.erasures
     jobs = overview_verbs.jobs
     sessions = overview_verbs.sessions

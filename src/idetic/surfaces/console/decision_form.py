@@ -24,7 +24,7 @@ from idetic.surfaces.console.page_context import PageContext
 
 Changed = Callable[[], Awaitable[None]]
 Decided: TypeAlias = Receipt | Erased | ErasedAnchor
-_UNDO_REASON = "taken back at the console"
+UNDO_REASON = "undone at the console"
 _LONGEST_REASON = 500
 
 
@@ -93,7 +93,7 @@ class DecisionForm:
     async def _undo(self, receipt: Receipt) -> None:
         """Take a decision back, and show the form again."""
         with self._working():
-            await (await self._context.memory()).undo(receipt, reason=_UNDO_REASON)
+            await (await self._context.memory()).undo(receipt, reason=UNDO_REASON)
         with self._place:
             self._place.clear()
             self._draw()

@@ -49,5 +49,17 @@
       }
     }
     if (event.key === "Escape" && typing) event.target.blur();
+    const bulk = document.querySelector(".bulk");
+    const box = event.target.matches?.("[type=checkbox]");
+    if (!bulk || (typing && !box) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const cards = [...document.querySelectorAll(".item:not(.decided)")];
+    const here = cards.findIndex((card) => card.contains(document.activeElement));
+    const go = { j: here + 1, k: here - 1 }[event.key];
+    if (go !== undefined) cards[Math.max(0, Math.min(go, cards.length - 1))]?.focus();
+    if (event.key === "x" && here >= 0) cards[here].querySelector("[type=checkbox]")?.click();
+    if (event.key === "r") {
+      event.preventDefault();
+      bulk.querySelector("[name=reason]").focus();
+    }
   });
 })();

@@ -50,6 +50,7 @@ async def build(context: PageContext) -> None:
         written=seen.written and DailyChart(list(_written(seen)), *days),
         refused=seen.refused and DailyChart(list(_refused(seen)), *days),
         latest=await memory.refusals(limit=_LATEST) if seen.refused else [],
+        texts=await _texts(memory) if seen.refused else {},
         jobs=[job for job in seen.jobs if job.waiting or job.running or job.failed],
         checks=await vital(context.db),
         verdict_kinds=_KIND_OF_VERDICT,
@@ -108,6 +109,11 @@ def _refused(seen: Overview) -> Iterator[DayTally]:
         yield DayTally(each.day.date(), words(each.reason), each.count, {"reason": each.reason})
 
 
+async def _texts(memory: Memory) -> dict[str, str]:
+    """Return the canonical content that refused notes came near to, by its id."""
+    return {str(one.id): one.text for one in await memory.refused_over(limit=_REFUSALS)}
+
+
 async def build_refusals(context: PageContext) -> None:
     """Build the list of refusals of some days, newest first."""
     days, reason = context.days(), context.asked("reason")
@@ -119,6 +125,7 @@ async def build_refusals(context: PageContext) -> None:
         "refusals.html",
         title=" ".join(filter(None, title)),
         shown=[each for each in found if not reason or each.reason == reason],
+        texts=await _texts(memory) if found else {},
         full=_REFUSALS if len(found) == _REFUSALS else 0,
     )
 

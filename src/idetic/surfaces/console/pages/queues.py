@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from nicegui import events, ui
@@ -15,6 +16,7 @@ from idetic.library.handles import Memory
 from idetic.model import Capability, Entry, LedgerRecord, Origin, Receipt, Typology
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at, parsed, utc
+from idetic.surfaces.console.bulk_form import BulkForm, choices_of
 from idetic.surfaces.console.decision_form import Changed, Choice, DecisionForm, reason_field
 from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.page_context import PageContext
@@ -77,10 +79,25 @@ async def _disposition(context: PageContext, changed: Changed) -> None:
             "An entry comes here when its validity ends, when it has grown old, or when it is a "
             "candidate that found no support.",
         )
-    for one in found:
-        with el.card(cls="item"):
-            show("due.html", one=one)
-            DecisionForm(context, _outcomes(context, one.entry), titled(one.entry), changed)
+    _decidable(context, {one.entry.id: one for one in found}, "due.html", changed)
+
+
+def _decidable(
+    context: PageContext, found: Mapping[UUID, Any], template: str, changed: Changed
+) -> None:
+    """Show a card for each item with its form; above them the form for several at once."""
+    can = {one: _possible(context, item.entry) for one, item in found.items()}
+    labels = {outcome: (label, cls) for outcome, (_, label, _, cls) in _OUTCOMES.items()}
+    bulk = None
+    if len(found) > 1 and (choices := choices_of(can, labels)):
+        bulk = BulkForm(context, choices, changed)
+    for entry_id, item in found.items():
+        with el.card(cls="item") as card:
+            card.props("tabindex=-1")
+            if bulk is not None:
+                bulk.box(entry_id, card, titled(item.entry))
+            show(template, one=item)
+            DecisionForm(context, _outcomes(context, item.entry), titled(item.entry), changed)
 
 
 async def _candidates(context: PageContext, changed: Changed) -> None:
@@ -94,10 +111,7 @@ async def _candidates(context: PageContext, changed: Changed) -> None:
             "No candidate waits." if after is None else "The list ends here.",
             "A claim from a session is a candidate until enough independent sources say the same.",
         )
-    for one in found:
-        with el.card(cls="item"):
-            show("candidate.html", one=one)
-            DecisionForm(context, _outcomes(context, one.entry), titled(one.entry), changed)
+    _decidable(context, {one.entry.id: one for one in found}, "candidate.html", changed)
     if len(found) == _CANDIDATES:
         with el.row():
             more = at("/queues", queue="candidates", after=found[-1].entry.id)
@@ -110,13 +124,21 @@ def _outcomes(context: PageContext, entry: Entry) -> list[Choice]:
     async def dispose(outcome: Outcome, memory: Memory, reason: str) -> Receipt:
         return (await memory.dispose([entry.id], outcome, reason=reason))[0]
 
+    return [
+        Choice(_OUTCOMES[outcome][1], partial(dispose, outcome), *_OUTCOMES[outcome][2:])
+        for outcome in _possible(context, entry)
+    ]
+
+
+def _possible(context: PageContext, entry: Entry) -> list[Outcome]:
+    """Return the outcomes that an entry can have, of those that this login may decide."""
     possible = {
         Outcome.PROMOTE: entry.candidate or entry.typology is Typology.EPISODIC,
         Outcome.RECORROBORATE: context.spec.references.corroborations,
     }
     return [
-        Choice(label, partial(dispose, outcome), done, cls)
-        for outcome, (needs, label, done, cls) in _OUTCOMES.items()
+        outcome
+        for outcome, (needs, *_) in _OUTCOMES.items()
         if context.may(needs) and possible.get(outcome, True)
     ]
 
