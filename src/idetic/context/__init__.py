@@ -117,6 +117,11 @@ class Worlds:
         return Rule(rule_id, version)
 
 
+async def anchor_names(host: ContextHost, table: str, tenant: Any) -> dict[Any, str]:
+    """The names of a tenant's anchors, by their second key, if a shipped context has their root."""
+    return await Worlds(host).names(tenant) if table == "worlds.worlds" else {}
+
+
 class Runbooks:
     """Runbooks: the canonical content that operator agent memory refers to."""
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
-from idetic.context import Worlds
+from idetic.context import anchor_names
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import KeyType
 
 if TYPE_CHECKING:
     from idetic.library.idetic import Idetic
 
-_WORLDS = "worlds.worlds"
 # Enough of an id to tell two apart at a glance.
 _SHOWN = 8
 
@@ -23,7 +21,7 @@ class AnchorNames:
 
     def __init__(self, db: Idetic):
         self._db = db
-        self._worlds: dict[UUID, dict[UUID, str]] = {}
+        self._known: dict[Any, dict[Any, str]] = {}
 
     async def of(self, spec: MemorySpec, anchor: Mapping[str, Any]) -> str:
         """The name of an anchor; of an open one, what it leaves open."""
@@ -31,8 +29,9 @@ class AnchorNames:
         opened = [key.name for key in spec.anchor.keys if anchor.get(key.name) is None]
         if opened:
             return "all " + " and ".join(f"{name.removesuffix('_id')}s" for name in opened)
-        if spec.anchor.root is not None and spec.anchor.root.table == _WORLDS and len(others) == 1:
-            known = await self._world(anchor[tenant.name], anchor[others[0].name])
+        root = spec.anchor.root
+        if root is not None and len(others) == 1:
+            known = await self._found(root.table, anchor[tenant.name], anchor[others[0].name])
             if known is not None:
                 return known
         # The tenant is the same for everybody who sees this, so the other keys say whose it is.
@@ -40,11 +39,11 @@ class AnchorNames:
         parts = [_shown(key.type, anchor[key.name]) for key in shown]
         return " · ".join(parts)
 
-    async def _world(self, org_id: UUID, domain_id: UUID) -> str | None:
-        """The name of a world, asked of its context once; a new one is asked for again."""
-        if domain_id not in self._worlds.get(org_id, {}):
-            self._worlds[org_id] = await Worlds(self._db).names(org_id)
-        return self._worlds[org_id].get(domain_id)
+    async def _found(self, table: str, tenant: Any, key: Any) -> str | None:
+        """The name that a context knows, asked for once; one that is missing is asked for again."""
+        if key not in self._known.get(tenant, {}):
+            self._known[tenant] = await anchor_names(self._db, table, tenant)
+        return self._known[tenant].get(key)
 
 
 def _shown(kind: KeyType, value: Any) -> str:
