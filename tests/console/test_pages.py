@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
+from anyio import Path
 
 from idetic import Principal
 from idetic.spec.loader import load
 from idetic.spec.retention import RetentionState
 from idetic.store.queue import JobState
+from tests.conftest import RULE_TEXT
 from tests.console.conftest import Console, Visit
 from tests.support.console_looks import unreadable
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
@@ -24,7 +29,7 @@ PATHS = {
     "entry": "/entries/{fact}",
     "candidate": "/entries/{candidate}",
     "superseded": "/entries/{replaced}",
-    "profile": "/profile",
+    "person of a world": "/person",
     "spec": "/spec",
     "missing": "/entries/{action}",
     "nowhere": "/nowhere",
@@ -53,48 +58,66 @@ async def test_the_overview_counts_and_each_number_leads_to_its_list(
 ) -> None:
     visitor = await visit(await console.house.key())
     seen = await console.house.world.operator.overview()
-    tiles = await visitor.page.locator(".tile").all_inner_texts()
-    assert f"{seen.entries}\nEntries" in tiles
-    assert "1\nContradictions" in tiles
-    assert "shadow: 1" in await visitor.text()
-    assert "roles and row-level security stand" in await visitor.text()
-    await visitor.page.click(".tile >> text=Entries")
+    said = await visitor.text()
+    for answer in ("What does it remember lately?", "What needs me?", "Is it healthy?"):
+        assert answer in said
+    assert FACT in said, "what is remembered is a sentence"
+    assert "1 against a rule" in said.replace("\n", " ")
+    assert "shadow: 1" in said
+    assert "roles and row-level security stand" in said
+    await visitor.page.click(".needs a:has-text('against a rule')")
+    await visitor.page.wait_for_url("**/queues?queue=contradictions")
+    await visitor.go("/overview")
+    await visitor.page.click("text=All of it, newest first")
     await visitor.ready()
-    assert await visitor.page.locator(".hit").count() == seen.entries
+    assert await visitor.page.locator(".line").count() == seen.entries
     await visitor.go("/overview?days=7")
     await visitor.page.click("summary >> text=The latest 1")
     assert "explorer" in await visitor.page.locator("details tr").last.inner_text()
-    states = visitor.page.locator("section", has_text="Retention").last
+    states = visitor.page.locator("section", has_text="What is kept, and why").last
     kept = await states.locator(".bar", has_text="referenced").locator("a").inner_text()
     await states.locator(".bar", has_text="referenced").locator("a").click()
     await visitor.ready()
     # What two entries were made of is evidence, and as little to be dropped as they are.
     referenced = seen.states[RetentionState.REFERENCED]
-    assert await visitor.page.locator(".hit").count() == int(kept) == referenced > 2
+    assert await visitor.page.locator(".line").count() == int(kept) == referenced > 2
+
+
+async def test_a_chart_has_an_axis_and_each_part_leads_to_its_list(
+    console: Console, visit: Visit
+) -> None:
+    visitor = await visit(await console.house.key())
     await visitor.go("/overview?days=7")
     assert await visitor.page.locator(".chart").first.locator("li").count() == 7
-    written = visitor.page.locator("section", has_text="Written").last
+    written = visitor.page.locator("section", has_text="Written in the last").last
+    ticks = await written.locator(".chart-tick").all_inner_texts()
+    most = max(int(tick) for tick in ticks)
+    assert (most, min(map(int, ticks))) == (int(ticks[0]), 0), "an axis with its numbers"
+    assert "entries a day" in await written.inner_text()
     column = written.locator("a.chart-column").last
     day, _, said = (await column.inner_text()).partition(": ")
     await column.press("Enter")
     await visitor.page.wait_for_url("**/explore?since=*")
     await visitor.ready()
-    assert f"Written on {day}, whatever became of it" in await visitor.text()
+    assert f"Written on {day}, also what no longer holds" in await visitor.text()
     of_day = sum(int(part.split()[0]) for part in said.split(", "))
-    assert await visitor.page.locator(".hit").count() == min(of_day, 25)
+    assert await visitor.page.locator(".line").count() == min(of_day, 20)
     await visitor.go("/overview?days=7")
-    part = written.locator("a.chart-part[title*='persistent procedural']").last
-    of_part = int(str(await part.get_attribute("title")).split()[1])
-    await part.click()
+    today = written.locator(".chart li").last
+    await today.hover()
+    told = await today.evaluate("li => getComputedStyle(li, '::after').content")
+    assert "persistent procedural" in told, "a day that is pointed at says its counts"
+    of_part = int(told.split(" persistent procedural")[0].split()[-1])
+    await today.locator("a.chart-part").last.click()
     await visitor.ready()
     assert "typology=procedural" in visitor.page.url
-    assert await visitor.page.locator(".hit").count() == min(of_part, 25)
+    assert await visitor.page.locator(".line").count() == min(of_part, 20)
     await visitor.go("/overview?days=7")
     legend = written.locator(".legend a", has_text="persistent semantic")
     count = int((await legend.inner_text()).rpartition(" ")[2])
     await legend.click()
     await visitor.ready()
-    assert await visitor.page.locator(".hit").count() == count
+    assert await visitor.page.locator(".line").count() == count
     refused = visitor.page.locator("section", has_text="Refused by the guard").last
     for leads in (refused.locator("a.chart-part"), refused.locator(".legend a")):
         await visitor.go("/overview?days=7")
@@ -102,15 +125,17 @@ async def test_the_overview_counts_and_each_number_leads_to_its_list(
         await visitor.ready()
         assert await visitor.page.locator("tbody tr").count() == 1
     assert "Refused shadow from" in await visitor.text()
+    assert RULE_TEXT[:60] in await visitor.text(), "beside the rule that the note came near to"
 
 
 async def test_background_work_leads_to_its_jobs(console: Console, visit: Visit) -> None:
     """Those of this memory alone; and what waits for a vector is a list too."""
     operator, agent = console.house.world.operator, console.house.world.memory
     visitor = await visit(await console.house.key())
-    work = visitor.page.locator("section", has_text="Background work").last
-    await work.locator("tr", has_text="consolidate").locator("a").first.click()
-    await visitor.ready()
+    work = visitor.page.locator("section", has_text="Is it healthy?").last
+    await work.locator("a", has_text="wait").first.click()
+    await visitor.page.wait_for_url("**/jobs")
+    await visitor.go("/jobs?task=consolidate&state=waiting")
     jobs = await operator.jobs(task="consolidate", state=JobState.WAITING)
     rows = visitor.page.locator("tbody tr")
     assert await rows.count() == len(jobs) == 1
@@ -124,23 +149,26 @@ async def test_background_work_leads_to_its_jobs(console: Console, visit: Visit)
         waiting = await operator.unembedded()
         await visitor.go("/overview")
         await work.locator("a", has_text="entries").click()
+        await visitor.page.wait_for_url("**/explore?vectorless=1")
         await visitor.ready()
         assert "Waiting for a vector" in await visitor.text()
-        assert await visitor.page.locator(".hit").count() == min(len(waiting), 25)
+        assert await visitor.page.locator(".line").count() == min(len(waiting), 20)
 
 
 async def test_a_search_says_why_each_entry_was_found(console: Console, visit: Visit) -> None:
     visitor = await visit(await console.house.key())
     await visitor.go("/explore?q=when+do+wires+leave")
-    first = visitor.page.locator(".hit").first
+    first = visitor.page.locator(".line").first
     assert FACT in await first.inner_text()
+    assert not await first.locator(".bar").first.is_visible(), "the signals are folded away"
+    await first.locator("summary").click()
     bars = await first.locator(".bar").all_inner_texts()
     assert [bar.split("\n")[0] for bar in bars] == ["decay", "lexical", "envelope", "semantic"]
     assert "rank 1" in next(bar for bar in bars if bar.startswith("lexical"))
-    assert "no word on it" in next(bar for bar in bars if bar.startswith("envelope"))
-    recalled = await console.house.world.operator.recall("when do wires leave", limit=25)
+    assert "did not find it" in next(bar for bar in bars if bar.startswith("envelope"))
+    recalled = await console.house.world.operator.recall("when do wires leave", limit=20)
     assert f"Score {recalled.hits[0].score:.4f}" in await first.inner_text()
-    await visitor.page.click("summary")
+    await visitor.page.click("summary:has-text('This search was made without')")
     assert "the question came without an envelope" in await visitor.text()
 
 
@@ -148,6 +176,7 @@ async def test_filters_narrow_and_stay_in_the_address(console: Console, visit: V
     visitor = await visit(await console.house.key())
     await visitor.go("/explore?q=sign-off+of+repaired+wires")
     assert CANDIDATE not in await visitor.text()
+    await visitor.page.click("summary:has-text('Filters and the past')")
     await visitor.page.check("[name=candidates]")
     await visitor.page.select_option("[name=typology]", "semantic")
     await visitor.page.click("main button[type=submit]")
@@ -177,9 +206,10 @@ async def test_the_timeline_shows_what_held_when_and_what_followed(
     assert "invalidated" in lanes[0]
     assert "until" in lanes[0]
     await visitor.go("/explore?q=how+to+report+findings&archived=1")
+    await visitor.page.click("#timeline summary")
     superseded = visitor.page.locator(".timeline li", has_text="findings · detail: full")
     assert "superseded" in await superseded.inner_text()
-    await superseded.get_by_text("what came in its place").click()
+    await superseded.get_by_text("what replaced it").click()
     await visitor.ready()
     assert visitor.page.url.endswith(f"/entries/{console.seeded.preference}")
 
@@ -190,13 +220,18 @@ async def test_an_entry_tells_its_whole_story(console: Console, visit: Visit) ->
     said = await visitor.text()
     assert FACT in said
     assert "A wire transfer above ten thousand" in said, "the canonical words, beside the reference"
-    assert "unchanged since" in said
+    assert "unchanged since then" in said
     assert "The bank's own timetable says so" in said
     assert await visitor.page.locator(".graph rect").count() == 6, (
         "three threads, two sessions' copies, itself"
     )
-    readers = visitor.page.locator("section", has_text="Who read it").last
-    assert "agent:explorer" in await readers.inner_text()
+    chain = await visitor.page.inner_text(".chain")
+    steps = ("Who said what", "What was made of it", "In which prompts", "Which actions it carried")
+    assert sorted(map(chain.index, steps)) == [chain.index(step) for step in steps]
+    assert chain.count(FACT) == 3, "the words of each thread, as they were said"
+    assert "every gate passed" in chain
+    assert "agent:explorer" in chain
+    assert str(console.seeded.action)[-8:] in chain
     history = await visitor.page.locator("section", has_text="History").last.inner_text()
     for transition in ("proposed", "promoted", "contradicted", "action linked"):
         assert transition in history
@@ -211,35 +246,66 @@ async def test_an_entry_tells_its_whole_story(console: Console, visit: Visit) ->
     assert visitor.page.url.endswith(str(console.seeded.fact))
 
 
-async def test_what_is_known_stands_on_one_page_and_each_leads_to_its_entry(
+async def test_what_is_shown_is_saved_as_a_table_and_as_data(
     console: Console, visit: Visit
 ) -> None:
     visitor = await visit(await console.house.key())
-    await visitor.page.click("nav.menu >> text=What is known")
+    await visitor.go("/explore?q=when+do+wires+leave")
+    saved = {}
+    for kind in ("CSV", "JSON"):
+        async with visitor.page.expect_download() as saving:
+            await visitor.page.click(f"button:text-is('{kind}')")
+        saved[kind] = await Path(await (await saving.value).path()).read_text()
+    shown = await visitor.page.locator(".line-said").all_inner_texts()
+    rows = json.loads(saved["JSON"])
+    assert [row["text"] for row in rows] == shown
+    assert rows[0]["text"] == FACT
+    assert [row["text"] for row in csv.DictReader(io.StringIO(saved["CSV"]))] == shown
+
+
+async def test_the_slider_goes_back_in_time(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go("/explore")
+    await visitor.page.click("summary:has-text('Filters and the past')")
+    slider = visitor.page.locator("#back")
+    await slider.focus()
+    await slider.press("ArrowRight")
+    await visitor.page.wait_for_url("**as_of=2*")
     await visitor.ready()
-    known = await console.house.world.operator.profile(budget=100_000)
-    sections = {"Facts": known.facts, "How things are to be done": known.preferences}
-    for title, entries in {**sections, "Not confirmed": known.unconfirmed}.items():
-        notes = visitor.page.locator("section", has_text=title).last.locator(".note")
-        assert await notes.all_inner_texts() == [entry.body_text for entry in entries]
-    assert {FACT, PREFERENCE, CANDIDATE} <= {*await visitor.page.locator(".note").all_inner_texts()}
-    fact = visitor.page.locator(".item", has_text=FACT)
-    await fact.locator("a").click()
-    await visitor.ready()
-    assert visitor.page.url.endswith(str(console.seeded.fact))
+    assert "There is nothing here." in await visitor.text(), "yesterday nothing was known"
+    assert await visitor.page.inner_text("output") == "1 days ago"
+
+
+async def test_twenty_hits_fit_two_screens(console: Console, visit: Visit) -> None:
+    house = console.house
+    org, domain = uuid4(), uuid4()
+    await house.world.worlds.register(org, domain, "Many")
+    anchor = {"org_id": org, "domain_id": domain}
+    ada = Principal.operator("ada")
+    memory = house.world.agent.bind(principal=ada, **anchor)
+    for number in range(20):
+        await memory.prefer(f"Report number {number} goes to desk {number} before noon.")
+    made = await house.db.keys.create(agent="world_agent", principal=ada, anchor=anchor)
+    visitor = await visit(made.key)
+    assert await visitor.page.inner_text(".whose-name") == "Many"
+    await visitor.go("/explore?q=which+desk+gets+the+report")
+    assert await visitor.page.locator(".line").count() == 20
+    high = await visitor.page.evaluate("document.documentElement.scrollHeight")
+    assert high <= 2 * 860, high
+    await visitor.shot("search twenty")
 
 
 async def test_who_read_an_entry_is_for_those_who_may_audit(console: Console, visit: Visit) -> None:
     visitor = await visit(await console.house.key())
     await visitor.go(f"/entries/{console.seeded.fact}")
-    assert "Who read it" not in await visitor.page.content()
+    assert "In which prompts it was shown" not in await visitor.page.content()
 
 
 async def test_what_memory_holds_is_shown_letter_by_letter(console: Console, visit: Visit) -> None:
     visitor = await visit(await console.house.key())
     for path in (f"/entries/{console.seeded.markup}", "/explore", "/explore?q=bold+constructor"):
         await visitor.go(path)
-        assert MARKUP in await visitor.page.locator(".note").all_inner_texts()
+        assert MARKUP in await visitor.page.locator(".note, .line-said").all_inner_texts()
         assert await visitor.page.locator("main img, main .note script, main b").count() == 0
         assert await visitor.page.evaluate("window.pwned") is None
     await visitor.go("/ask")

@@ -96,7 +96,7 @@ async def test_disposition_is_decided_in_place_and_taken_back(
     assert (last.reason, last.actor) == ("nobody ever confirmed it", "ada")
     await decide(visitor, card, "Undo", None)
     await visitor.page.wait_for_selector(f"{card} input[name=reason]")
-    await visitor.page.wait_for_selector(".notice.good:has-text('Taken back.')")
+    await visitor.page.wait_for_selector(".notice.good:has-text('Undone.')")
     assert (await old.operator.get(habit.id)).state is EntryState.CURRENT
     await counts(visitor, "Disposition", 2)
 
@@ -242,6 +242,35 @@ async def test_who_may_only_read_has_no_control(console: Console, visit: Visit, 
     assert await auditor.page.locator("main button").count() == 0
 
 
+async def test_several_are_decided_at_once_with_the_keyboard_and_undone(
+    console: Console, visit: Visit, old: World
+) -> None:
+    visitor = await visit(await console.house.key(world=old))
+    await visitor.go("/queues")
+    await counts(visitor, "Disposition", 2)
+    await decide(visitor, ".bulk", "Archive", "too early")
+    await visitor.page.wait_for_selector(".notice:has-text('No entry is ticked.')")
+    await visitor.page.click("h1")
+    await visitor.page.evaluate("document.activeElement.blur()")
+    for key in "jxjx":
+        await visitor.page.keyboard.press(key)
+    await visitor.page.wait_for_selector(".bulk :text('2 ticked.')")
+    await visitor.page.keyboard.press("r")
+    await visitor.page.keyboard.type("nobody misses them")
+    assert "nobody misses" in await visitor.page.input_value(".bulk input[name=reason]")
+    await visitor.shot("queues several")
+    assert await visitor.violations() == []
+    await decide(visitor, ".bulk", "Archive", "nobody misses them")
+    await counts(visitor, "Disposition", 0)
+    assert await visitor.page.locator(".item:visible").count() == 0
+    assert not {HABIT, RUMOUR} & {one.body_text for one in await old.operator.list()}
+    await visitor.page.click("button:text-is('Undo all')")
+    await counts(visitor, "Disposition", 2)
+    assert await visitor.page.locator(".item:visible").count() == 2
+    for text in (HABIT, RUMOUR):
+        assert (await entry_of(old, text)).state is EntryState.CURRENT
+
+
 async def test_an_unknown_queue_is_told(console: Console, visit: Visit) -> None:
     visitor = await visit(await console.house.key())
     for path in ("/queues?queue=nonsense", "/queues?queue=candidates&after=nonsense"):
@@ -260,15 +289,18 @@ async def test_an_entry_is_forgotten_and_then_all_of_its_anchor(
         await world.operator.prefer("Figs are in.", claim=Claim("f", "are", "in"))
         visitor = await visit(await console.house.key(world=world))
         await visitor.go(f"/entries/{first.entry_id}")
+        await visitor.page.fill(".item input[name=typed]", "forget")
         await decide(visitor, ".item", "Forget", "request 17")
         await visitor.page.wait_for_selector(".item .done:has-text('forgotten for good')")
         assert await visitor.page.locator(".item button:text-is('Undo')").count() == 0
         assert [one.body_text for one in await world.operator.list()] == ["Figs are in."]
-        await visitor.go("/")
+        await visitor.go("/person")
         await visitor.page.click("details summary")
+        whose = await visitor.page.inner_text(".whose-name")
+        await visitor.page.fill("details input[name=typed]", whose)
         await decide(visitor, "details", "Erase everything", "request 18")
-        await visitor.page.wait_for_selector("details .done:has-text('All is erased.')")
+        await visitor.page.wait_for_selector("details .done:has-text('is erased.')")
         assert await world.operator.list() == []
         agents = await visit(await console.house.key(Principal.agent("a"), world=world))
-        await agents.go("/")
+        await agents.go("/person")
         assert "Erase everything" not in await agents.page.content(), "who may not, sees no form"

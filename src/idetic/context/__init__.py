@@ -87,6 +87,11 @@ class Worlds:
         )
         return world_id
 
+    async def names(self, org_id: UUID) -> dict[UUID, str]:
+        """The names of an organisation's worlds, by their domains."""
+        found: dict[str, str] = await self._curation.run("names", tenant=org_id)
+        return {UUID(domain): name for domain, name in found.items()}
+
     async def put_rule(
         self,
         org_id: UUID,
@@ -110,6 +115,11 @@ class Worlds:
             world_model_version=world_model_version,
         )
         return Rule(rule_id, version)
+
+
+async def anchor_names(host: ContextHost, table: str, tenant: Any) -> dict[Any, str]:
+    """The names of a tenant's anchors, by their second key, if a shipped context has their root."""
+    return await Worlds(host).names(tenant) if table == "worlds.worlds" else {}
 
 
 class Runbooks:

@@ -6,7 +6,7 @@ here by being named in `PlaceVerbs` or `MemoryVerbs`, for the sync handles too.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Self, cast
@@ -16,6 +16,7 @@ from idetic.assistant import extraction, facts, intake
 from idetic.assistant import profile as profile_verbs
 from idetic.assistant import why as why_verbs
 from idetic.audit import explanation as action_verbs
+from idetic.audit import transcript as transcript_verbs
 from idetic.audit import verify as chain_verbs
 from idetic.engine import Binding, Engine
 from idetic.errors import CapabilityRefused, InputError, ScopeClosed
@@ -50,7 +51,7 @@ from idetic.telemetry import receipt_facts, recording, span
 from idetic.transfer import adoption, exports, imports
 from idetic.transfer import disclosure as disclosure_verbs
 from idetic.verbs.arguments import check_uuid, member_of
-from idetic.verbs.authorization import allows, bind, check_authorized
+from idetic.verbs.authorization import allows, bind, check_authorized, within
 from idetic.verbs.declaration import Verb
 from idetic.verbs.handle import AsyncHandle, Transport
 
@@ -184,6 +185,8 @@ class MemoryVerbs(PlaceVerbs):
     written = overview_verbs.written
     unembedded = overview_verbs.unembedded
     refusals = overview_verbs.refusals
+    refused_over = overview_verbs.refused_over
+    erasures = overview_verbs.erasures
     jobs = overview_verbs.jobs
     sessions = overview_verbs.sessions
 
@@ -223,6 +226,7 @@ class MemoryVerbs(PlaceVerbs):
     explain_action = action_verbs.explain_action
     actions = action_verbs.actions
     readers = action_verbs.readers
+    transcript = transcript_verbs.transcript
     export = exports.export
     export_to = exports.export_to
     disclosure = disclosure_verbs.disclosure
@@ -285,6 +289,11 @@ class Memory(_Handle, MemoryVerbs):
                 remedy="Declare `tiers.broader` in its spec.",
             )
         return Memory(InProcess(self.agent, replace(self.scope, anchor=above)))
+
+    def within(self, anchor: Mapping[str, Any]) -> Memory:
+        """The same memory in one of the anchors that it covers: fills in the keys left open."""
+        scope = within(self.agent.spec, self.scope, anchor)
+        return Memory(InProcess(self.agent, scope))
 
     def session(self, session_id: UUID | None = None) -> Session:
         """A session: `async with memory.session() as session`. An id resumes an open one."""

@@ -19,7 +19,8 @@ from idetic.verbs.declaration import Paging, get, verb
 class AnchorSummary:
     """One anchor: its keys, how many entries are not deleted, its first and its last write.
 
-    `events` is how many its log has; None where there is no log.
+    `events` is how many its log has; None where there is no log. `waiting` is how many candidates,
+    due entries and contradictions wait for a decision.
     """
 
     id: UUID
@@ -28,6 +29,7 @@ class AnchorSummary:
     first_write: datetime | None = None
     last_write: datetime | None = None
     events: int | None = None
+    waiting: int = 0
 
 
 @verb(
@@ -42,5 +44,5 @@ async def anchors(
         names = list(binding.scope.anchor)
         found = await anchor_rows(tx, names, limit, after)
     return [
-        AnchorSummary(row[0], dict(zip(names, row[5:], strict=True)), *row[1:5]) for row in found
+        AnchorSummary(row[0], dict(zip(names, row[6:], strict=True)), *row[1:6]) for row in found
     ]

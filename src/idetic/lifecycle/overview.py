@@ -90,6 +90,15 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedOver:
+    """Canonical content that refused notes came near to, as it reads now."""
+
+    noun: str
+    id: UUID
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class OpenSession:
     """A session that nobody closed yet, and its open interactions."""
 
@@ -206,6 +215,27 @@ async def refusals(
     """List what the guard refused, newest first: who tried, when, over which canonical row."""
     async with binding.look() as tx:
         rows = await tx.ask("listing", "refusals", since=since, until=until, limit=limit)
+    return [record(row) for row in rows]
+
+
+@verb(capability=Capability.READ, http=get("/refusals/canonical", "overseeing"))
+async def refused_over(binding: Binding, *, limit: Limit = 100) -> list[RefusedOver]:
+    """List the canonical content over which the guard refused notes of this scope."""
+    found: list[RefusedOver] = []
+    async with binding.look() as tx:
+        for one in tx.spec.references.canonical:
+            if one.body:
+                names = canonical_names(tx.family, one)
+                rows = await tx.ask("listing", "refused_over", names, name=one.noun, limit=limit)
+                found += [RefusedOver(one.noun, *row) for row in rows]
+    return found
+
+
+@verb(capability=Capability.READ, http=get("/erasures", "overseeing"))
+async def erasures(binding: Binding, *, limit: Limit = 100) -> list[LedgerRecord]:
+    """List what was erased on request, newest first: who asked, why, and how much went."""
+    async with binding.look() as tx:
+        rows = await tx.ask("listing", "erasures", limit=limit)
     return [record(row) for row in rows]
 
 

@@ -38,6 +38,18 @@ def bind(
     return Scope(spec.agent, anchor, principal, capabilities)
 
 
+def within(spec: MemorySpec, scope: Scope, anchor: Mapping[str, Any]) -> Scope:
+    """The scope with its open keys filled in; a key that it already holds cannot change."""
+    held = {name: value for name, value in scope.anchor.items() if value is not None}
+    other = [name for name, value in held.items() if anchor.get(name, value) != value]
+    if other:
+        raise AnchorRefused(
+            f"This scope holds another {', '.join(other)}.",
+            remedy="Use a key of that anchor, or one that leaves it open.",
+        )
+    return bind(spec, {**anchor, **held}, scope.principal, scope.capabilities)
+
+
 def _value(key: AnchorKey, values: Mapping[str, Any], *, across: bool) -> Any:
     """One anchor key's value, checked by its type; only who reads across may leave a key out."""
     value = values.get(key.name)

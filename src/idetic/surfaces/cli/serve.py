@@ -6,9 +6,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from idetic.library.idetic import Idetic
     from idetic.library.settings import Settings
     from idetic.surfaces.cli.demo import DemoKey
+    from idetic.surfaces.console.login_links import LoginLinks
 
 SERVE = examples("idetic serve --demo", "idetic serve --port 9000 --no-worker")
 WORKER = examples("idetic worker", "idetic worker --concurrency 4", "idetic worker --once --json")
@@ -51,7 +53,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8765,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Load a demo world, and print keys to it.")
+        bool, typer.Option("--demo", help="Load a demo world, and print links to log in.")
     ] = False,
     worker: Annotated[
         bool, typer.Option(help="Whether to do background work in this process too.")
@@ -69,7 +71,8 @@ def serve(
     """Serve the HTTP API and the console until Ctrl-C or SIGTERM; what is under way is answered.
 
     Callers need an API key: `idetic keys create` makes one. With --demo, the demo world is
-    loaded, and keys to it are printed that end with the server.
+    loaded, and links are printed that log in to it, each once and on this machine. With --json,
+    keys are printed instead, which end with the server.
     """
 
     async def work(db: Idetic) -> None:
@@ -77,7 +80,7 @@ def serve(
         run, limits = _server(rate)
         from idetic.surfaces.cli.demo import demo_keys
 
-        mount = _console() if console else None
+        mount, links = _console(demo=demo, host=host) if console else (None, None)
         async with demo_keys(db, wanted=demo, quiet=json) as keys:
             await run(
                 db,
@@ -86,7 +89,7 @@ def serve(
                 limits=limits,
                 worker=worker,
                 console=mount,
-                ready=lambda address: _announce(address, keys, json, mount is not None),
+                ready=lambda address: _announce(address, keys, json, mount is not None, links),
             )
 
     settings = _settings(given)
@@ -115,16 +118,23 @@ def _server(rate: float) -> Any:
     return run, Limits(rate=rate, burst=max(1, int(2 * rate)))
 
 
-def _console() -> Any:
-    """What mounts the console, whose packages are another extra; None where they are missing."""
+def _console(*, demo: bool, host: str) -> tuple[Any, LoginLinks | None]:
+    """What mounts the console, whose packages are another extra; None where they are missing.
+
+    The demo has login links beside it, if the server listens to this machine alone.
+    """
     if find_spec("nicegui") is None:
-        return None
+        return None, None
+    from idetic.surfaces.console.login_links import LoginLinks, is_local
     from idetic.surfaces.console.shell import mount
 
-    return mount
+    links = LoginLinks() if demo and is_local(host) else None
+    return partial(mount, links=links), links
 
 
-def _announce(address: str, keys: list[DemoKey], as_json: bool, console: bool) -> None:
+def _announce(
+    address: str, keys: list[DemoKey], as_json: bool, console: bool, links: LoginLinks | None
+) -> None:
     """Where it is, in one line for programs, in a few for people."""
     page = f"{address}/console" if console else None
     if as_json:
@@ -133,28 +143,32 @@ def _announce(address: str, keys: list[DemoKey], as_json: bool, console: bool) -
     lines = [f"Idetic serves {address}, described at {address}/openapi.json. Ctrl-C stops it."]
     if page is not None:
         lines.append(f"The console is at {page}; log in with an API key.")
+    if keys and links is not None:
+        said = "To log in to the demo world, open a link. Each works once, on this machine:"
+        lines += ["", said, *_listed(keys, lambda key: address + links.issue(key))]
+    elif keys:
+        lines += ["", "Keys to the demo world; they end with the server:", *_listed(keys, str)]
     if keys:
-        lines += ["", "Keys to the demo world; they end with the server:", *_listed(keys)]
         operator = next(each for each in keys if each.principal.startswith("operator:"))
         question = '{"query": "Why do names match only closely?"}'
         curl = (
             f"  curl -s {address}/v1/recall -H 'Authorization: Bearer {operator.key}' "
             f"-H 'Content-Type: application/json' -d '{question}'"
         )
-        lines += ["", "Try:", curl]
+        lines += ["", "Or ask over HTTP, with a key that ends with the server:", curl]
     # Written plainly: a key that a terminal wraps cannot be copied.
     output.write("\n".join(lines) + "\n")
 
 
-def _listed(keys: list[DemoKey]) -> Iterator[str]:
-    """Each place, and below it who may come in."""
+def _listed(keys: list[DemoKey], way_in: Callable[[str], str]) -> Iterator[str]:
+    """Each place, and below it who may come in and how."""
     place = ""
     for each in keys:
         here = f"{each.organisation}, {each.domain or each.agent}"
         if here != place:
             place = here
             yield f"  {here}"
-        yield f"    {each.principal:<22} {each.key}"
+        yield f"    {each.principal:<22} {way_in(each.key)}"
 
 
 def worker(

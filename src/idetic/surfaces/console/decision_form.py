@@ -1,35 +1,45 @@
-"""The form that decides something in place: a reason, its buttons, the outcome, and the undo."""
+"""The form that decides something in place: a reason, its buttons, the outcome, and the undo.
+
+What cannot be undone is confirmed by a word that is typed, and answered with a receipt to keep.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeAlias
 
-from nicegui import events
+from nicegui import events, ui
 
+from idetic.erasure import Erased, ErasedAnchor
+from idetic.errors import InputError
 from idetic.library.handles import Memory
-from idetic.model import Capability, Receipt
+from idetic.model import Capability, Receipt, plain
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.markup import part
 from idetic.surfaces.console.page_context import PageContext
 
 Changed = Callable[[], Awaitable[None]]
-_UNDO_REASON = "taken back at the console"
+Decided: TypeAlias = Receipt | Erased | ErasedAnchor
+UNDO_REASON = "undone at the console"
 _LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One possible decision: its button, the call with its reason, and what to say afterwards."""
+    """One possible decision: its button, the call with its reason, and what to say afterwards.
+
+    `typed` is the word that confirms what cannot come back.
+    """
 
     label: str
-    decide: Callable[[Memory, str], Awaitable[Receipt]]
+    decide: Callable[[Memory, str], Awaitable[Decided]]
     done: str
     cls: str = ""
-    # What is erased cannot come back.
-    for_good: bool = False
+    typed: str = ""
 
 
 class DecisionForm:
@@ -52,31 +62,42 @@ class DecisionForm:
         # Not sent by Enter: with several buttons nobody knows which one that would be.
         with self._place, el.socket_form(autocomplete="off"):
             reason_field(f"Reason, about {self._about}")
+            for word in filter(None, {choice.typed for choice in self._choices}):
+                part("field", f"Type “{word}” to confirm", {"name": "typed", "autocomplete": "off"})
             for choice in self._choices:
                 el.socket_button(choice.label, partial(self._decide, choice), choice.cls)
 
     async def _decide(self, choice: Choice, event: events.GenericEventArguments) -> None:
         """Carry a choice out, and show its receipt in place of the form."""
+        if choice.typed and event.args.get("typed", "").strip() != choice.typed:
+            raise InputError(
+                "Nothing was changed: the word that confirms this is missing.",
+                remedy=f"Type “{choice.typed}” into the field beside the button.",
+            )
         with self._working():
-            receipt = await choice.decide(await self._context.memory(), event.args["reason"])
+            decided = await choice.decide(await self._context.memory(), event.args["reason"])
+        receipt = decided if isinstance(decided, Receipt) else decided.receipt
         # The pressed button goes with the form, so the outcome is told from the place around it.
         with self._place:
             self._place.clear()
             with el.text("p", cls="done", role="status"):
                 el.text("strong", choice.done)
-                el.text("span", f"{receipt.reason} · position {receipt.position}", "quiet")
-                if self._context.may(Capability.UNDO) and not choice.for_good:
+                said = receipt.reason if decided is receipt else str(decided)
+                el.text("span", f"{said} · ledger position {receipt.position}", "quiet")
+                if choice.typed:
+                    el.button("Save the receipt", partial(_save, decided, receipt), "small")
+                elif self._context.may(Capability.UNDO):
                     el.button("Undo", partial(self._undo, receipt), "small")
             await self._changed()
 
     async def _undo(self, receipt: Receipt) -> None:
         """Take a decision back, and show the form again."""
         with self._working():
-            await (await self._context.memory()).undo(receipt, reason=_UNDO_REASON)
+            await (await self._context.memory()).undo(receipt, reason=UNDO_REASON)
         with self._place:
             self._place.clear()
             self._draw()
-            el.tell("Taken back.", "It waits for a decision again; the ledger keeps both.")
+            el.tell("Undone.", "Everything is as it was before; the ledger keeps both steps.")
             await self._changed()
 
     @contextmanager
@@ -90,6 +111,16 @@ class DecisionForm:
             self._place.classes(remove="busy")
 
 
+def _save(decided: Decided, receipt: Receipt) -> None:
+    """Have the browser save a receipt."""
+    download(f"receipt-{receipt.id}.json", plain(decided))
+
+
+def download(name: str, data: Any) -> None:
+    """Have the browser save data as a JSON file."""
+    ui.download.content(json.dumps(data, indent=2, default=str), name, "application/json")
+
+
 async def unchanged() -> None:
     """Leave the rest of a page as it is: a page without a list has nothing to draw anew."""
 
@@ -101,6 +132,6 @@ def reason_field(label: str) -> None:
         "required": True,
         "maxlength": _LONGEST_REASON,
         "aria-label": label,
-        "placeholder": "why, for the ledger",
+        "placeholder": "why? the ledger keeps it",
     }
     part("field", "Reason", attributes, wide=True)

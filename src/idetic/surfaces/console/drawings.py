@@ -62,8 +62,25 @@ class DailyChart:
 
     @cached_property
     def highest(self) -> int:
-        """The count of the fullest day."""
-        return max(sum(t.count for t in column.values()) for column in self.columns.values()) or 1
+        """The top of the axis: a round number that the fullest day does not exceed."""
+        most = max(sum(t.count for t in column.values()) for column in self.columns.values())
+        size = 10 ** max(len(str(most)) - 1, 0)
+        return next((n * size for n in (1, 2, 4, 5, 8, 10) if n * size >= most), most) or 1
+
+    @property
+    def ticks(self) -> tuple[tuple[int, float], ...]:
+        """The numbers beside the axis, top first, each with its height in percent."""
+        parts = 4 if self.highest % 4 == 0 else 5 if self.highest % 5 == 0 else self.highest
+        steps = range(parts, -1, -1) if parts <= 5 else (1, 0)
+        return tuple((self.highest * n // max(steps), 100 * n / max(steps)) for n in steps)
+
+    @property
+    def labelled(self) -> tuple[tuple[date, float], ...]:
+        """Some days below the axis, each with its place from the left in percent."""
+        days = list(self.columns)
+        every = max(1, len(days) // 5)
+        shown = range(len(days) - 1, -1, -every)
+        return tuple((days[n], 100 * (n + 0.5) / len(days)) for n in reversed(shown))
 
     def said(self, column: Mapping[str, DayTally]) -> str:
         """Return a day's counts in words."""

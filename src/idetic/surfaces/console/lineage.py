@@ -51,7 +51,7 @@ async def _add_sources(memory: Memory, graph: Graph, target: UUID, depth: int) -
 
 def _node(entry_id: UUID, column: int, about: str, entry: Entry | None) -> Node:
     """Make the box of an entry; one that is gone has a page with its history all the same."""
-    said = titled(entry) if entry else f"gone with its scope {tail(entry_id)}"
+    said = titled(entry) if entry else f"text not kept {tail(entry_id)}"
     return Node(column, about, said, at(f"/entries/{entry_id}"))
 
 

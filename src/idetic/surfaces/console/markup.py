@@ -31,6 +31,7 @@ _TEMPLATES.filters |= {
     "minute": wording.minute,
     "number": "{:,}".format,
     "shortened": wording.shortened,
+    "standing": wording.standing_of,
     "tail": wording.tail,
     "titled": wording.titled,
     "utc": lambda moment: moment.astimezone(UTC),

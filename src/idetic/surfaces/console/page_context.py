@@ -26,9 +26,11 @@ T = TypeVar("T")
 class PageContext:
     """One login at one page, made anew whenever a page is loaded.
 
-    Everything in it is as it was when the page was loaded. Whatever reads or writes asks for
-    `memory()` first: there a key that was revoked meanwhile is refused. An `actor` is shown its
-    own memory and nothing beside it; a `customer` asks and is shown nothing else.
+    Everything in it is as it was when the page was loaded, the chosen anchor too: another tab may
+    look at another one. Whatever reads or writes asks for `memory()` first: there a key that was
+    revoked meanwhile is refused. An `actor` is shown its own memory and nothing beside it; a
+    `customer` asks and is shown nothing else. `whose` is what people call the anchor, and `several`
+    says that the key covers more than one.
     """
 
     db: Idetic
@@ -37,13 +39,21 @@ class PageContext:
     version: int
     actor: bool
     customer: bool
+    whose: str
+    several: bool
     request: Request = field(repr=False)
     logins: Logins = field(repr=False)
     token: str = field(repr=False)
 
     async def memory(self) -> Memory:
-        """Return the memory of the login's key; raises KeyRefused when the login has ended."""
-        return await self.logins.memory(self.token)
+        """Return the memory of this page's anchor; raises KeyRefused when the login has ended."""
+        memory = await self.logins.memory(self.token)
+        return memory.within(self.scope.anchor) if self.several else memory
+
+    @property
+    def whole(self) -> bool:
+        """Whether this page is about one anchor, not about all that the key covers."""
+        return None not in self.scope.anchor.values()
 
     def now(self) -> datetime:
         """Return the present moment by the database's clock."""
@@ -79,6 +89,9 @@ async def open_context(logins: Logins, request: Request) -> PageContext:
     """Open the context of a request; raises KeyRefused when nobody is logged in with its token."""
     token = request.cookies.get(COOKIE, "")
     memory = await logins.memory(token)
+    several = None in memory.scope.anchor.values()
+    if several:
+        memory = memory.within(logins.chosen(token))
     spec, scope = memory.agent.spec, memory.scope
     return PageContext(
         db=logins.db,
@@ -87,6 +100,8 @@ async def open_context(logins: Logins, request: Request) -> PageContext:
         version=memory.agent.version,
         actor=is_actor(spec, scope),
         customer=scope.principal.kind is PrincipalKind.CUSTOMER,
+        whose=await logins.names.of(spec, scope.anchor),
+        several=several,
         request=request,
         logins=logins,
         token=token,

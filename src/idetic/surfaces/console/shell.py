@@ -22,6 +22,7 @@ from idetic.model import Capability
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import BASE, at
 from idetic.surfaces.console.login import ASSETS, Logins, login_routes
+from idetic.surfaces.console.login_links import LoginLinks
 from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.origin_guard import OWNER, OriginGuard
 from idetic.surfaces.console.page_context import PageContext, open_context
@@ -39,13 +40,13 @@ _LOAD_SECONDS = 60.0
 _AWAY_SECONDS = 30.0
 
 
-def mount(api: FastAPI, db: Idetic) -> None:
-    """Serve the console below `/console`, and send `/` there."""
+def mount(api: FastAPI, db: Idetic, links: LoginLinks | None = None) -> None:
+    """Serve the console below `/console`, and send `/` there; `links` log in without a key."""
     logins = Logins(db)
     # It quotes what it was given, which may be content; the shell tells of errors instead.
     logging.getLogger("nicegui").disabled = True
     app.config.socket_io_js_transports = ["websocket"]
-    app.include_router(login_routes(logins))
+    app.include_router(login_routes(logins, links))
     app.add_static_files("/assets", ASSETS)
     for page in PAGES:
         answer = _behind_login(logins, partial(_show, page), come_back=True)
@@ -94,7 +95,7 @@ async def _show(page: ConsolePage, context: PageContext) -> Response | None:
     """Show a page, or what went wrong with it; to others than its readers there is no such page."""
     if not page.open_to(context):
         return await _no_page(context)
-    with _frame(context, page.title, page) as place:
+    with _frame(context, page.titled(context), page) as place:
         try:
             await page.build(context)
         except Exception as error:  # noqa: BLE001 - a page must say what went wrong, never trace
@@ -153,10 +154,9 @@ def _frame(
 
 
 def _header(context: PageContext) -> None:
-    """Show the bar above every page: search, who is logged in, the theme, and the logout."""
+    """Show the bar above every page: whose memory, search, who is logged in, and the logout."""
     # The search leads to the explorer, which customers and Actors do not have.
     searches = context.may(Capability.READ) and not context.customer and not context.actor
     # The title of an agent with two personas says that there are two.
-    agent = context.scope.anchor["agent_id"] if context.actor else context.spec.title
-    principal = context.scope.principal
-    show("header.html", base=BASE, searches=searches, principal=principal, agent=agent)
+    agent = "" if context.actor else context.spec.title
+    show("header.html", base=BASE, searches=searches, context=context, agent=agent)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from typing import Any
 
-from idetic.model import Entry, EntryState
+from idetic.model import Entry, EntryState, standing
 
 _SHORT = 90
 # The kind of badge that shows a state.
@@ -55,6 +55,11 @@ def age(seconds: float | None) -> str:
         if seconds >= size:
             return f"{seconds / size:.0f} {name}"
     return f"{seconds:.0f} s"
+
+
+def standing_of(entry: Entry) -> str:
+    """Return what an entry is to its reader: a fact, a preference, something that was said."""
+    return words(standing(entry))
 
 
 def titled(entry: Entry) -> str:

@@ -7,6 +7,10 @@ ON CONFLICT (org_id, domain_id) DO NOTHING
 -- query: registered
 SELECT w.world_id FROM worlds.worlds w WHERE w.org_id = %(org_id)s AND w.domain_id = %(domain_id)s
 
+-- query: names
+SELECT coalesce(jsonb_object_agg(w.domain_id, w.name), '{}')
+FROM worlds.worlds w WHERE w.org_id = %(org_id)s
+
 -- query: put_rule
 -- A new rule, or the next version of one: the row that holds now.
 INSERT INTO worlds.rules (org_id, rule_id, world_id, version, body_text, source_strength,

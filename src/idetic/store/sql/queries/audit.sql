@@ -406,3 +406,22 @@ WHERE {scope m} AND (m.event_id::text IS DISTINCT FROM l.detail ->> 'event'
     OR m.loop_id::text IS DISTINCT FROM l.detail ->> 'loop'
     OR l.detail ? 'importance' AND m.importance IS DISTINCT FROM (l.detail ->> 'importance')::real)
 ORDER BY l.position LIMIT %(limit)s
+
+-- query: said
+-- What a session still holds, oldest first.
+SELECT {columns} FROM {family}_memory m
+WHERE {scope m} AND m.session_id = %(session)s AND m.deleted_at IS NULL
+ORDER BY m.memory_id LIMIT %(limit)s
+
+-- query: made_of
+-- What was made of some entries.
+SELECT g.source_id, g.memory_id FROM {family}_memory_lineage g
+WHERE {scope g} AND g.source_id = ANY (%(ids)s::uuid[]) ORDER BY g.memory_id
+
+-- query: shown_in
+-- What was recalled in a session, or beside it while it was going on: a prompt that names no session
+-- belongs to the conversation of its time.
+SELECT r.memory_id, r.read_at FROM {family}_memory_reads r
+WHERE {scope r} AND (r.session_id = %(session)s
+    OR r.session_id IS NULL AND r.read_at >= %(since)s AND r.read_at <= %(until)s)
+ORDER BY r.read_at, r.read_id LIMIT %(limit)s

@@ -39,3 +39,20 @@ SELECT s.scope_id, s.opened_at, s.opened_by,
                AND a.tier = 'interaction' AND a.closed_at IS NULL ORDER BY a.scope_id)
 FROM {family}_memory_scopes s WHERE {scope s} AND s.tier = 'session' AND s.closed_at IS NULL
 ORDER BY s.scope_id DESC LIMIT %(limit)s
+
+-- query: erasures
+-- What was erased on request, newest first: the link that tells of each erasure as a whole.
+SELECT l.position, l.at, l.transition, l.memory_id, l.actor_kind, l.actor, l.decision, l.reason,
+       l.state_from, l.state_to, l.detail, l.receipt_id, l.prev_hash, l.hash
+FROM {family}_memory_ledger l
+WHERE {scope l} AND l.transition = 'erasure' AND l.detail -> 'part' IS NULL
+ORDER BY l.at DESC, l.position DESC LIMIT %(limit)s
+
+-- query: refused_over
+-- The rows of one noun that refused notes came near to. Through the refusals of this scope and not
+-- by id: a row of another anchor is nobody's here to read.
+SELECT c.{canonical_id}, c.{canonical_body} FROM {canonical} c
+WHERE {of_tenant c} AND c.{canonical_id}::text IN (
+    SELECT l.detail ->> 'id' FROM {family}_memory_ledger l
+    WHERE {scope l} AND l.transition = 'refused' AND l.detail ->> 'noun' = %(name)s)
+ORDER BY c.{canonical_id} LIMIT %(limit)s

@@ -25,6 +25,19 @@
     root.dataset.theme = next;
   };
 
+  // The slider of the Explorer writes the moment into the field beside it, and asks again.
+  const slid = (event) => {
+    const slider = event.target.closest?.("[data-back]");
+    if (!slider) return;
+    const days = Number(slider.value);
+    const moment = new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 16);
+    slider.form.elements[slider.dataset.back].value = days ? moment : "";
+    slider.form.querySelector("output").textContent = days ? `${days} days ago` : "now";
+    if (event.type === "change") slider.form.requestSubmit();
+  };
+  document.addEventListener("input", slid);
+  document.addEventListener("change", slid);
+
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
@@ -36,5 +49,17 @@
       }
     }
     if (event.key === "Escape" && typing) event.target.blur();
+    const bulk = document.querySelector(".bulk");
+    const box = event.target.matches?.("[type=checkbox]");
+    if (!bulk || (typing && !box) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const cards = [...document.querySelectorAll(".item:not(.decided)")];
+    const here = cards.findIndex((card) => card.contains(document.activeElement));
+    const go = { j: here + 1, k: here - 1 }[event.key];
+    if (go !== undefined) cards[Math.max(0, Math.min(go, cards.length - 1))]?.focus();
+    if (event.key === "x" && here >= 0) cards[here].querySelector("[type=checkbox]")?.click();
+    if (event.key === "r") {
+      event.preventDefault();
+      bulk.querySelector("[name=reason]").focus();
+    }
   });
 })();

@@ -9,11 +9,14 @@ from idetic.library.persona import is_persona
 from idetic.model import Capability, PrincipalKind
 from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.pages import (
+    anchors,
     answers,
     audit,
+    conversation,
     entry,
     explorer,
     overview,
+    person,
     persona,
     queues,
     spec,
@@ -31,7 +34,8 @@ class ConsolePage:
 
     `needs` is the capability without which there is no such page, `kinds` are the principals that
     have it, and `who` narrows it to some logins: to all but Actors unless said otherwise. A page
-    that is not `listed` is no item of the menu.
+    that is not `listed` is no item of the menu. `heading` stands above the page instead of its
+    title, with the name of the anchor for `{whose}`.
     """
 
     path: str
@@ -42,11 +46,16 @@ class ConsolePage:
     kinds: frozenset[PrincipalKind] = STAFF
     listed: bool = True
     who: Callable[[PageContext], bool] = lambda context: not context.actor
+    heading: str = ""
 
     def open_to(self, context: PageContext) -> bool:
         """Whether this login has the page at all."""
         allowed = context.may(self.needs) and context.scope.principal.kind in self.kinds
         return allowed and self.who(context)
+
+    def titled(self, context: PageContext) -> str:
+        """The heading for a login."""
+        return self.heading.replace("{whose}", context.whose) or self.title
 
 
 def _both_personas(context: PageContext) -> bool:
@@ -56,7 +65,7 @@ def _both_personas(context: PageContext) -> bool:
 
 def _one_anchor(context: PageContext) -> bool:
     """Whether this login sees one whole anchor: what is known is known about somebody."""
-    return not context.actor and None not in context.scope.anchor.values()
+    return not context.actor and context.whole
 
 
 # In the order of the menu. The first that a login has is where it begins.
@@ -64,7 +73,18 @@ PAGES: tuple[ConsolePage, ...] = (
     ConsolePage("/overview", "Overview", "dashboard", overview.build),
     ConsolePage("/explore", "Explorer", "search", explorer.build),
     ConsolePage("/entries/{entry_id}", "Entry", "notes", entry.build, listed=False),
-    ConsolePage("/profile", "What is known", "person", answers.build_profile, who=_one_anchor),
+    ConsolePage(
+        *("/person", "What is known", "person", person.build),
+        who=_one_anchor,
+        heading="Everything known about {whose}",
+    ),
+    ConsolePage(
+        *("/anchors", "Whose memory", "group", anchors.build, Capability.READ_ACROSS),
+        who=lambda context: context.several,
+    ),
+    ConsolePage(
+        "/conversations/{session_id}", "Conversation", "forum", conversation.build, listed=False
+    ),
     ConsolePage("/queues", "Queues", "inbox", queues.build),
     ConsolePage("/jobs", "Background work", "work_history", overview.build_jobs, listed=False),
     ConsolePage("/refusals", "Refusals", "block", overview.build_refusals, listed=False),

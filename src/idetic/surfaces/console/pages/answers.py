@@ -1,4 +1,4 @@
-"""What memory answers: a prompt's block, what is known, and an answer with its evidence."""
+"""What memory answers: a prompt's block, and an answer with its evidence."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ _LIMIT = 20
 _MOST = 50
 # More open sessions than anybody chooses from.
 _OPEN_SESSIONS = 200
-# The page shows what a prompt may have no room for.
-_WHOLE_PROFILE = 100_000
 _WHY = {
     Eviction.BLOCK_BUDGET: "its tier's share of the budget is used up",
     Eviction.CEILING: "the ceiling of the whole block is reached",
@@ -84,7 +82,7 @@ def _place(memory: Memory, asked: str, places: Mapping[str, str]) -> Memory | Se
     if asked not in places:
         raise InputError(
             "That session is not open, or is not one of this memory.",
-            remedy="Choose one of the list; what a closed one held is persistent by now, or gone.",
+            remedy="Choose an open session from the list.",
         )
     session_id, *interaction = map(UUID, asked.split("/"))
     session = memory.session(session_id)
@@ -97,17 +95,6 @@ async def _title(memory: Memory, entry_id: UUID) -> str:
         return titled(await memory.get(entry_id))
     except NotFound:
         return tail(entry_id)
-
-
-async def build_profile(context: PageContext) -> None:
-    """Build the page of what is known: facts, wishes, and what nobody has confirmed yet."""
-    found = await (await context.memory()).profile(budget=_WHOLE_PROFILE)
-    known = {
-        "Facts": found.facts,
-        "How things are to be done": found.preferences,
-        "Not confirmed": found.unconfirmed,
-    }
-    show("profile.html", known=known, found=found)
 
 
 async def build_ask(context: PageContext) -> None:

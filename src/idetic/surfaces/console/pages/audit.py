@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import Any
 from uuid import UUID
 
-from nicegui import events, ui
+from nicegui import events
 
 from idetic.audit.chain import ChainHead
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at, parsed
+from idetic.surfaces.console.decision_form import download
 from idetic.surfaces.console.lineage import action_lineage
 from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.page_context import PageContext
@@ -26,8 +26,8 @@ async def build(context: PageContext) -> None:
     with el.card("The ledger"):
         el.text(
             "p",
-            "Every link is hashed again away from the database, and every entry compared with what "
-            "the chain says of it.",
+            "Verify recomputes the hash of every ledger link outside the database, and compares "
+            "every entry with what the ledger says about it.",
             "quiet",
         )
         _verification(context)
@@ -65,18 +65,13 @@ def _verification(context: PageContext) -> None:
             with el.row():
                 el.text("span", f"The chain ends at position {found.head.position:,}.", "quiet")
                 name, data = f"head-{found.head.position}.json", found.head.as_data()
-                el.button("Save this head", partial(_download, name, data), "small")
+                el.button("Save this head", partial(download, name, data), "small")
 
     with el.socket_form():
         attributes = {"name": "head", "rows": 1, "placeholder": '{"position": …}'}
         part("field", "A head that you kept (optional)", attributes, wide=True, tag="textarea")
         button = el.socket_button("Verify", verify, "primary")
     place = el.text("div", cls="stack", aria_live="polite")
-
-
-def _download(name: str, data: Any) -> None:
-    """Have the browser save data as a JSON file."""
-    ui.download.content(json.dumps(data, indent=2, default=str), name, "application/json")
 
 
 async def build_action(context: PageContext) -> None:
@@ -89,7 +84,7 @@ async def build_action(context: PageContext) -> None:
         """Have the browser save the whole explanation."""
         # Asked for anew: the login may have ended by now.
         again = await (await context.memory()).explain_action(action_id)
-        _download(f"action-{action_id}.json", again.as_data())
+        download(f"action-{action_id}.json", again.as_data())
 
     part("link", "All actions", at("/audit"))
     with el.card():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from uuid import UUID
 
 from idetic.errors import EntryNotFound
 from idetic.library.handles import Memory
-from idetic.model import Capability, Entry, LedgerRecord, Receipt
+from idetic.model import Capability, Entry, LedgerRecord
 from idetic.surfaces.console import elements as el
-from idetic.surfaces.console.decision_form import Choice, DecisionForm, unchanged
+from idetic.surfaces.console.correction import forget_choice
+from idetic.surfaces.console.decision_form import DecisionForm, unchanged
 from idetic.surfaces.console.drawings import Timeline
 from idetic.surfaces.console.lineage import MOST_DRAWN, entry_lineage
 from idetic.surfaces.console.markup import show
@@ -35,6 +35,9 @@ async def build(context: PageContext) -> None:
     except EntryNotFound as gone:
         show("entry.html", gone=gone, became=became, history=history)
         return
+    (reason,) = await memory.why([entry_id])
+    audits = context.may(Capability.AUDIT) and context.whole
+    readers = await memory.readers(entry_id) if audits else None
     envelope = {name: value for name, value in entry.envelope.items() if name != "claim"}
     show(
         "entry.html",
@@ -48,20 +51,19 @@ async def build(context: PageContext) -> None:
         references=await memory.references(entry_id) if entry.refs else [],
         corroborations=await memory.corroborations(entry_id),
         gates=await memory.gates(entry_id) if entry.candidate else None,
-        readers=await memory.readers(entry_id) if context.may(Capability.AUDIT) else None,
+        readers=readers,
         history=history,
+        sayings=reason.sayings,
+        steps=[record for record in history if record.state_from != record.state_to],
+        acted=[record for record in history if record.transition == "action_linked"],
+        audits=audits,
     )
     if context.may(Capability.ERASE) and entry.deleted_at is None:
-        forgotten = "It is forgotten for good."
-        choice = Choice("Forget", partial(_forget, entry_id), forgotten, "danger", for_good=True)
-        with el.card(cls="item"):
-            el.text("p", "Forget this entry and what was made of it. It cannot come back.", "quiet")
-            DecisionForm(context, [choice], "this entry", unchanged)
-
-
-async def _forget(entry_id: UUID, memory: Memory, reason: str) -> Receipt:
-    """Forget the entry of the page."""
-    return (await memory.forget(entry_id, reason=reason)).receipt
+        with el.card("Forget", cls="item"):
+            el.text(
+                "p", "This empties the entry and what was made of it. There is no undo.", "quiet"
+            )
+            DecisionForm(context, [forget_choice(entry_id)], "this entry", unchanged)
 
 
 async def _related(

@@ -1,26 +1,35 @@
-"""Explorer: search with the score of every signal, lists by time, filters, and a timeline."""
+"""Explorer: search with the reasons for each hit, lists by time, filters, the past, and export."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
+from nicegui import ui
 from pydantic import BaseModel, BeforeValidator
 
 from idetic.library.handles import Memory
 from idetic.model import Entry, Origin, Tier, Typology
+from idetic.recall.hits import Hit, Recall
 from idetic.spec.retention import RetentionState
+from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import Days, parsed, utc
 from idetic.surfaces.console.drawings import Timeline
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.result_export import as_csv, rows
 
-_LISTED = 25
+_LISTED = 20
+# How far the slider goes back; the field beside it takes any moment.
+_FARTHEST_DAYS = 90
 # As a browser sends a box that is ticked, and a moment.
 _Ticked = Annotated[bool, BeforeValidator(lambda value: value == "1")]
 _Moment = Annotated[datetime, BeforeValidator(utc)]
+_MEDIA = {"csv": "text/csv", "json": "application/json"}
 _CELL = {"tier": Tier, "typology": Typology, "origin": Origin}
 
 
@@ -45,6 +54,12 @@ class Search(BaseModel, frozen=True):
         """Whether anything but the place in the list is asked for."""
         return self != Search(before=self.before)
 
+    @property
+    def filtered(self) -> bool:
+        """Whether one of the folded filters is set, so that they must be seen."""
+        shown: dict[str, Any] = {"q": self.q, "before": self.before, "state": self.state}
+        return self != Search(**shown, vectorless=self.vectorless)
+
     def fits(self, entry: Entry) -> bool:
         """Whether an entry passes the filters that a list by time does not apply."""
         same = all(getattr(self, name) in (None, getattr(entry, name)) for name in _CELL)
@@ -62,7 +77,34 @@ async def build(context: PageContext) -> None:
         found = await _recalled(memory, search)
     else:
         found = await _newest(context, memory, search)
-    show("explorer.html", search=search, kinds=_CELL, **found)
+    now = context.now()
+    back = 0 if search.as_of is None else min(max((now - search.as_of).days, 0), _FARTHEST_DAYS)
+    show(
+        "explorer.html",
+        search=search,
+        kinds=_CELL,
+        now=now,
+        back=back,
+        farthest=_FARTHEST_DAYS,
+        **found,
+    )
+    _exports(context, rows(found["shown"], [*found["hits"], *found["unrelated"]]))
+
+
+def _exports(context: PageContext, found: Sequence[dict[str, object]]) -> None:
+    """Show the buttons that save what the page shows."""
+
+    async def save(kind: str) -> None:
+        """Have the browser save the rows; a login that ended saves nothing."""
+        await context.memory()
+        text = as_csv(found) if kind == "csv" else json.dumps(found, indent=2, ensure_ascii=False)
+        ui.download.content(text, f"memory.{kind}", _MEDIA[kind])
+
+    if found:
+        with el.row():
+            el.text("span", "Save what is shown:", "quiet")
+            for kind in _MEDIA:
+                el.button(kind.upper(), partial(save, kind), "small")
 
 
 async def _recalled(memory: Memory, search: Search) -> dict[str, Any]:
@@ -78,24 +120,32 @@ async def _recalled(memory: Memory, search: Search) -> dict[str, Any]:
         include_archived=search.archived,
         include_candidates=search.candidates,
     )
-    remedy = "Take a filter away, or look at what ended and at candidates too."
+    remedy = "Clear a filter, or search also what no longer holds and what nobody has confirmed."
+    related = [hit for hit in found.hits if _related(found, hit)]
     return {
         "title": "Found",
         "recall": found,
         "nothing": None if found.hits else ("Nothing was found.", remedy),
-        "hits": found.hits,
+        "hits": related,
+        "unrelated": [hit for hit in found.hits if hit not in related],
         "shown": [],
         "older": None,
         "lanes": Timeline.of(found.entries, found.at),
     }
 
 
+def _related(found: Recall, hit: Hit) -> bool:
+    """Whether a prompt would get this hit: it and its question stand above the spec's floors."""
+    known = found.known is None or found.known >= found.floors.question
+    return known and (hit.relevance is None or hit.relevance >= found.floors.hit)
+
+
 async def _newest(context: PageContext, memory: Memory, search: Search) -> dict[str, Any]:
     """Return a list, newest first: without words there is nothing to rank."""
     now = context.now()
     title, found = await _listed(memory, search, now)
-    remedy = "Take a filter away." if search.narrowed else "What the agent observes appears here."
-    nothing = ("There is nothing here.", "These were all of them." if search.before else remedy)
+    remedy = "Clear a filter." if search.narrowed else "What the agent observes appears here."
+    nothing = ("There is nothing here.", "The list ends here." if search.before else remedy)
     shown = [each for each in found if search.fits(each)]
     full = len(found) == _LISTED
     return {
@@ -103,6 +153,7 @@ async def _newest(context: PageContext, memory: Memory, search: Search) -> dict[
         "recall": None,
         "nothing": None if found else nothing,
         "hits": [],
+        "unrelated": [],
         "shown": shown,
         "older": context.again("/explore", before=found[-1].id) if full else None,
         "lanes": Timeline.of(shown, now),
@@ -115,7 +166,7 @@ async def _listed(memory: Memory, search: Search, now: datetime) -> tuple[str, S
     cell: dict[str, Any] = {"tier": search.tier, "typology": search.typology}
     if search.days:
         since, until = search.days.moments(now)
-        title = f"Written {search.days}, whatever became of it"
+        title = f"Written {search.days}, also what no longer holds"
         return title, await memory.written(since, until, **cell, **place)
     if search.vectorless:
         return "Waiting for a vector", await memory.unembedded(**place)

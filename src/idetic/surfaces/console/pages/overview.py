@@ -1,18 +1,18 @@
-"""Overview: what there is, what waits, what was refused; and the lists of jobs and refusals."""
+"""Overview: what is remembered lately, what needs somebody, whether it is healthy; and lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 from idetic.library.handles import Memory
 from idetic.library.health import CheckVerdict, vital
+from idetic.library.persona import is_persona, persona_access
 from idetic.lifecycle.overview import Overview
-from idetic.model import Capability, Receipt
+from idetic.model import Capability
 from idetic.store.queue import Job, JobState
-from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
-from idetic.surfaces.console.decision_form import Choice, DecisionForm, unchanged
 from idetic.surfaces.console.drawings import DailyChart, DayTally
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
@@ -20,6 +20,7 @@ from idetic.surfaces.console.wording import as_text, options, tail, words
 
 _SPANS = (7, 30, 90)
 _LATEST = 10
+_LATELY = 8
 _JOBS = 100
 _REFUSALS = 1_000
 _KIND_OF_VERDICT = {
@@ -33,7 +34,7 @@ _ENTRY_IDS = ("entry_id", "memory_id")
 
 
 async def build(context: PageContext) -> None:
-    """Build the overview; every number leads to its list."""
+    """Build the overview: what is remembered lately, what needs somebody, whether it is healthy."""
     given = context.asked("days")
     span = int(given) if given.isdecimal() and int(given) in _SPANS else 30
     memory = await context.memory()
@@ -42,38 +43,55 @@ async def build(context: PageContext) -> None:
     show(
         "overview.html",
         seen=seen,
-        tiles=_tiles(seen),
+        lately=await memory.list(limit=_LATELY),
+        needs=_needs(seen),
         spans=_SPANS,
         span=span,
         written=seen.written and DailyChart(list(_written(seen)), *days),
         refused=seen.refused and DailyChart(list(_refused(seen)), *days),
         latest=await memory.refusals(limit=_LATEST) if seen.refused else [],
+        texts=await _texts(memory) if seen.refused else {},
         jobs=[job for job in seen.jobs if job.waiting or job.running or job.failed],
         checks=await vital(context.db),
         verdict_kinds=_KIND_OF_VERDICT,
+        **await _log(context, memory),
     )
-    whole = None not in context.scope.anchor.values()
-    if whole and context.may(Capability.ERASE):
-        choice = Choice("Erase everything", _erase, "All is erased.", "danger", for_good=True)
-        with el.text("details", cls="card"):
-            el.text("summary", "Erase everything of this anchor")
-            el.text("p", "All that it ever held goes for good. It cannot come back.", "quiet")
-            DecisionForm(context, [choice], "this anchor", unchanged)
 
 
-async def _erase(memory: Memory, reason: str) -> Receipt:
-    """Erase the whole anchor."""
-    return (await memory.erase_anchor(reason=reason)).receipt
+async def _log(context: PageContext, memory: Memory) -> dict[str, Any]:
+    """Return the numbers of an agent with a log: of each persona, or of its conversations."""
+    log = context.spec.backend.log is not None
+    if log and is_persona(context.spec):
+        whole = (await persona_access(context.db, memory)).whole
+        return {"persona": whole and await whole.subconscious.coverage(), "log": None}
+    if log and context.whole and context.may(Capability.READ_ACROSS):
+        return {"persona": None, "log": (await memory.anchors(limit=1))[0]}
+    return {"persona": None, "log": None}
 
 
-def _tiles(seen: Overview) -> tuple[tuple[str, int, str, bool], ...]:
-    """Return the numbers that somebody should act on; those that wait stand out."""
+def _needs(seen: Overview) -> tuple[tuple[str, int, str, str], ...]:
+    """Return what waits for a decision: its name, how much, where, and what is decided there."""
     return (
-        ("Entries", seen.entries, at("/explore"), False),
-        ("Due for disposition", seen.due, at("/queues", queue="disposition"), True),
-        ("Contradictions", seen.contradictions, at("/queues", queue="contradictions"), True),
-        ("Candidates", seen.candidates, at("/queues", queue="candidates"), False),
-        ("Quarantines", seen.quarantines, at("/queues", queue="quarantine"), True),
+        (
+            *("due for a decision", seen.due, at("/queues", queue="disposition")),
+            "Keep them, confirm them or take them out.",
+        ),
+        (
+            *(
+                "against a rule",
+                seen.contradictions,
+                at("/queues", queue="contradictions"),
+            ),
+            "Say which of the two holds.",
+        ),
+        (
+            *("not confirmed yet", seen.candidates, at("/queues", queue="candidates")),
+            "Confirm them, or wait for more sources.",
+        ),
+        (
+            *("in quarantine", seen.quarantines, at("/queues", queue="quarantine")),
+            "Release them, or leave them out of recall.",
+        ),
     )
 
 
@@ -91,6 +109,11 @@ def _refused(seen: Overview) -> Iterator[DayTally]:
         yield DayTally(each.day.date(), words(each.reason), each.count, {"reason": each.reason})
 
 
+async def _texts(memory: Memory) -> dict[str, str]:
+    """Return the canonical content that refused notes came near to, by its id."""
+    return {str(one.id): one.text for one in await memory.refused_over(limit=_REFUSALS)}
+
+
 async def build_refusals(context: PageContext) -> None:
     """Build the list of refusals of some days, newest first."""
     days, reason = context.days(), context.asked("reason")
@@ -102,6 +125,7 @@ async def build_refusals(context: PageContext) -> None:
         "refusals.html",
         title=" ".join(filter(None, title)),
         shown=[each for each in found if not reason or each.reason == reason],
+        texts=await _texts(memory) if found else {},
         full=_REFUSALS if len(found) == _REFUSALS else 0,
     )
 
@@ -115,7 +139,7 @@ async def build_jobs(context: PageContext) -> None:
     memory = await context.memory()
     found = await memory.jobs(task=task or None, state=state, limit=_JOBS, after=place)
     # A login that reaches several anchors is told which one each job is of.
-    anchored = any(value is None for value in context.scope.anchor.values())
+    anchored = not context.whole
     full = len(found) == _JOBS
     show(
         "jobs.html",

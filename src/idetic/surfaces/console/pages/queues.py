@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from nicegui import events, ui
@@ -15,6 +16,7 @@ from idetic.library.handles import Memory
 from idetic.model import Capability, Entry, LedgerRecord, Origin, Receipt, Typology
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at, parsed, utc
+from idetic.surfaces.console.bulk_form import BulkForm, choices_of
 from idetic.surfaces.console.decision_form import Changed, Choice, DecisionForm, reason_field
 from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.page_context import PageContext
@@ -74,13 +76,28 @@ async def _disposition(context: PageContext, changed: Changed) -> None:
         part(
             "empty",
             "Nothing is due.",
-            "Entries come here when their validity lapses, when decay presses, and when a "
-            "candidate stays without support.",
+            "An entry comes here when its validity ends, when it has grown old, or when it is a "
+            "candidate that found no support.",
         )
-    for one in found:
-        with el.card(cls="item"):
-            show("due.html", one=one)
-            DecisionForm(context, _outcomes(context, one.entry), titled(one.entry), changed)
+    _decidable(context, {one.entry.id: one for one in found}, "due.html", changed)
+
+
+def _decidable(
+    context: PageContext, found: Mapping[UUID, Any], template: str, changed: Changed
+) -> None:
+    """Show a card for each item with its form; above them the form for several at once."""
+    can = {one: _possible(context, item.entry) for one, item in found.items()}
+    labels = {outcome: (label, cls) for outcome, (_, label, _, cls) in _OUTCOMES.items()}
+    bulk = None
+    if len(found) > 1 and (choices := choices_of(can, labels)):
+        bulk = BulkForm(context, choices, changed)
+    for entry_id, item in found.items():
+        with el.card(cls="item") as card:
+            card.props("tabindex=-1")
+            if bulk is not None:
+                bulk.box(entry_id, card, titled(item.entry))
+            show(template, one=item)
+            DecisionForm(context, _outcomes(context, item.entry), titled(item.entry), changed)
 
 
 async def _candidates(context: PageContext, changed: Changed) -> None:
@@ -91,14 +108,10 @@ async def _candidates(context: PageContext, changed: Changed) -> None:
     if not found:
         part(
             "empty",
-            "No candidate waits." if after is None else "These were all of them.",
-            "A claim that a session leaves becomes a candidate until enough independent sources "
-            "say the same.",
+            "No candidate waits." if after is None else "The list ends here.",
+            "A claim from a session is a candidate until enough independent sources say the same.",
         )
-    for one in found:
-        with el.card(cls="item"):
-            show("candidate.html", one=one)
-            DecisionForm(context, _outcomes(context, one.entry), titled(one.entry), changed)
+    _decidable(context, {one.entry.id: one for one in found}, "candidate.html", changed)
     if len(found) == _CANDIDATES:
         with el.row():
             more = at("/queues", queue="candidates", after=found[-1].entry.id)
@@ -111,13 +124,21 @@ def _outcomes(context: PageContext, entry: Entry) -> list[Choice]:
     async def dispose(outcome: Outcome, memory: Memory, reason: str) -> Receipt:
         return (await memory.dispose([entry.id], outcome, reason=reason))[0]
 
+    return [
+        Choice(_OUTCOMES[outcome][1], partial(dispose, outcome), *_OUTCOMES[outcome][2:])
+        for outcome in _possible(context, entry)
+    ]
+
+
+def _possible(context: PageContext, entry: Entry) -> list[Outcome]:
+    """Return the outcomes that an entry can have, of those that this login may decide."""
     possible = {
         Outcome.PROMOTE: entry.candidate or entry.typology is Typology.EPISODIC,
         Outcome.RECORROBORATE: context.spec.references.corroborations,
     }
     return [
-        Choice(label, partial(dispose, outcome), done, cls)
-        for outcome, (needs, label, done, cls) in _OUTCOMES.items()
+        outcome
+        for outcome, (needs, *_) in _OUTCOMES.items()
         if context.may(needs) and possible.get(outcome, True)
     ]
 
@@ -131,7 +152,7 @@ async def _contradictions(context: PageContext, changed: Changed) -> None:
         part(
             "empty",
             "Nothing was settled yet." if settled else "No contradiction waits.",
-            "When an agent finds that memory speaks against a canonical row, it says so here.",
+            "An agent reports here when memory says something else than a rule.",
         )
     for one in found:
         entry, history = await memory.get(one.entry_id), await memory.history(one.entry_id)
@@ -193,7 +214,7 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
                 part(
                     "empty",
                     "No source is quarantined.",
-                    "When a tool was poisoned or a key leaked, take it out above.",
+                    "If a tool was poisoned or a key leaked, take its entries out of recall above.",
                 )
             for one in found:
                 with el.card(cls="item"):
@@ -213,8 +234,8 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
         with el.card("Take a source out"):
             el.text(
                 "p",
-                "What it said leaves recall with all that was made of it, and what it displaced "
-                "comes back. A release puts everything back as it was.",
+                "Everything that the source said leaves recall, with everything made of it. What "
+                "it had replaced is recalled again. A release undoes all of this.",
                 "quiet",
             )
             with el.socket_form(autocomplete="off") as form:
@@ -236,7 +257,7 @@ async def _take(memory: Memory, given: Mapping[str, str]) -> bool:
         since=utc(given["since"]) if given["since"] else None,
     )
     if not taken.entries:
-        el.tell("Nothing comes from there.", "Nothing was changed.", "warn")
+        el.tell("No entry comes from this source.", "Nothing was changed.", "warn")
         return False
     out = "1 entry is" if len(taken.entries) == 1 else f"{len(taken.entries)} entries are"
     back = f"{len(taken.restored)} came back. " if taken.restored else ""

@@ -1,0 +1,104 @@
+"""`transcript`: a conversation turn by turn, with what was recalled and written beside each."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from idetic.engine import Binding
+from idetic.errors import NotFound
+from idetic.model import Capability, Entry, Tier
+from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.audit_rows import AUDIT
+from idetic.verbs.arguments import Limit
+from idetic.verbs.declaration import get, verb
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptTurn:
+    """One thing that was said, what was recalled after it, and what was made of it."""
+
+    entry: Entry
+    at: datetime
+    recalled: tuple[Entry, ...] = ()
+    written: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation: its turns, oldest first."""
+
+    session_id: UUID
+    turns: tuple[TranscriptTurn, ...]
+
+
+@verb(
+    capability=Capability.READ,
+    whole_anchor=True,
+    http=get("/sessions/{session_id}/transcript", "auditing"),
+    command=None,
+)
+async def transcript(binding: Binding, session_id: UUID, *, limit: Limit = 200) -> Transcript:
+    """Give a conversation turn by turn, with what was recalled and what was written from it."""
+    silence = timedelta(minutes=binding.spec.tiers.at(Tier.SESSION).lease_minutes or 0)
+    async with binding.look() as tx:
+        said = await tx.plain_entries(AUDIT, "said", session=session_id, limit=limit)
+        if not said:
+            raise NotFound("There is no such conversation in this scope, or nothing is left of it.")
+        made = await _made_of(tx, [one.id for one in said])
+        # What was made of a turn is no turn itself; what of it stayed in the session sums it up.
+        derived = {target for targets in made.values() for target in targets}
+        summaries = derived & {one.id for one in said}
+        turns = sorted((one for one in said if one.id not in derived), key=_moment)
+        ends = (_moment(turns[0]), _moment(turns[-1]) + silence)
+        shown = await tx.ask(
+            AUDIT, "shown_in", session=session_id, since=ends[0], until=ends[1], limit=limit
+        )
+        wanted = derived - summaries | {entry_id for entry_id, _ in shown}
+        known = {one.id: one.entry for one in await tx.stored(wanted)}
+    recalled = _by_turn([_moment(one) for one in turns], shown)
+    return Transcript(
+        session_id,
+        tuple(
+            TranscriptTurn(
+                turn,
+                _moment(turn),
+                _found(known, recalled.get(number, ())),
+                _found(known, made.get(turn.id, ())),
+            )
+            for number, turn in enumerate(turns)
+        ),
+    )
+
+
+def _moment(entry: Entry) -> datetime:
+    """When something was said: messages that come late keep their own time."""
+    return entry.valid_at or entry.created_at
+
+
+async def _made_of(tx: AnchorTransaction, ids: list[UUID]) -> dict[UUID, list[UUID]]:
+    """What was made of each entry."""
+    made: dict[UUID, list[UUID]] = {}
+    for source, target in await tx.ask(AUDIT, "made_of", ids=ids):
+        made.setdefault(source, []).append(target)
+    return made
+
+
+def _by_turn(
+    moments: list[datetime], shown: Iterable[tuple[UUID, datetime]]
+) -> dict[int, list[UUID]]:
+    """What was recalled, by the number of the turn that came before it; each entry once."""
+    found: dict[int, list[UUID]] = {}
+    for entry_id, at in shown:
+        here = found.setdefault(max(bisect_right(moments, at) - 1, 0), [])
+        if entry_id not in here:
+            here.append(entry_id)
+    return found
+
+
+def _found(known: dict[UUID, Entry], ids: Iterable[UUID]) -> tuple[Entry, ...]:
+    """The entries that still say something, of some ids."""
+    return tuple(known[one] for one in ids if one in known and known[one].deleted_at is None)

@@ -1,0 +1,140 @@
+"""What somebody may change about one entry: confirm it, contradict it, edit it, forget it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from uuid import UUID
+
+from nicegui import events
+
+from idetic.erasure import Erased
+from idetic.evidence import Outcome
+from idetic.library.handles import Memory
+from idetic.model import Capability, Claim, Entry, Receipt, Tier, Typology
+from idetic.spec.typology import WriteMode
+from idetic.surfaces.console import elements as el
+from idetic.surfaces.console.decision_form import Changed, Choice, DecisionForm
+from idetic.surfaces.console.markup import part
+from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.wording import titled
+
+FORGET = "forget"
+
+
+class Correction:
+    """The forms about one entry, drawn when somebody asks for them; `changed` follows an edit."""
+
+    def __init__(self, context: PageContext, entry: Entry, changed: Changed):
+        self._context = context
+        self._entry = entry
+        self._changed = changed
+        self._place = el.text("div", cls="correction")
+        if not (self._choices() or self._editable() or context.may(Capability.ERASE)):
+            return
+        with self._place:
+            said = f"Correct: {titled(entry)}"
+            el.button("Correct", self._open, "small plain").props(f'aria-label="{_plain(said)}"')
+
+    def _open(self) -> None:
+        """Show the forms in place of the button."""
+        context, entry = self._context, self._entry
+        self._place.clear()
+        with self._place:
+            if self._editable():
+                self._edit_form()
+            if choices := self._choices():
+                DecisionForm(context, choices, titled(entry), _stay)
+            if context.may(Capability.ERASE):
+                DecisionForm(context, [forget_choice(entry.id)], titled(entry), _stay)
+
+    def _choices(self) -> list[Choice]:
+        """Return what this login may decide about the entry, besides forgetting it."""
+        context, entry, found = self._context, self._entry, []
+        if entry.candidate and context.may(Capability.PROMOTE):
+            confirm = partial(_dispose, entry.id, Outcome.PROMOTE)
+            found.append(Choice("Confirm", confirm, "Confirmed: it is a fact now.", "primary"))
+        elif context.spec.references.corroborations and context.may(Capability.CORROBORATE):
+            confirm = partial(_dispose, entry.id, Outcome.RECORROBORATE)
+            found.append(Choice("Confirm", confirm, "Confirmed.", "primary"))
+        if entry.refs and context.may(Capability.CONTRADICT):
+            against = partial(_contradict, entry)
+            done = "It is in the queue of contradictions now."
+            found.append(Choice("Contradict", against, done))
+        if context.may(Capability.ARCHIVE):
+            wrong = partial(_archive, entry.id)
+            found.append(Choice("It is not true", wrong, "It is no longer recalled.", "danger"))
+        return found
+
+    def _editable(self) -> bool:
+        """Whether another value of the same claim may be stated in the entry's place."""
+        context, entry = self._context, self._entry
+        if entry.claim is None or entry.candidate or not context.whole:
+            return False
+        if entry.typology is Typology.PROCEDURAL:
+            return context.may(Capability.PREFER)
+        stated = context.spec.writes_of(Tier.PERSISTENT, entry.typology).mode
+        return stated is WriteMode.EXPLICIT and context.may(Capability.OBSERVE)
+
+    def _edit_form(self) -> None:
+        """Show the sentence and its value, to be written anew."""
+        claim = self._entry.claim
+        if claim is None:
+            return
+        with el.socket_form(autocomplete="off"):
+            told = {"name": "text", "value": self._entry.body_text, "required": True}
+            part("field", "The sentence", {**told, "maxlength": 2000}, wide=True)
+            label = f"What it says about {claim.subject}: {claim.attribute}"
+            part("field", label, {"name": "value", "value": claim.value, "required": True})
+            el.socket_button("Save the change", self._edit, "primary")
+
+    async def _edit(self, event: events.GenericEventArguments) -> None:
+        """State the new sentence; what held before ends and stays as history."""
+        entry, given = self._entry, event.args
+        memory = await self._context.memory()
+        if entry.claim is None:
+            return
+        claim = replace(entry.claim, value=given["value"].strip())
+        el.clear_notices()
+        await _state(memory, entry, given["text"].strip(), claim)
+        with self._place:
+            el.tell("Changed.", "The former sentence is history now, and no longer recalled.")
+            await self._changed()
+
+
+async def _state(memory: Memory, entry: Entry, text: str, claim: Claim) -> Receipt:
+    """State a claim anew, the way that entries of its kind are stated."""
+    if entry.typology is Typology.PROCEDURAL:
+        return await memory.prefer(text, claim=claim)
+    return await memory.fact(text, claim)
+
+
+def forget_choice(entry_id: UUID) -> Choice:
+    """Return the choice that empties an entry for good."""
+    done = "It is forgotten for good."
+    return Choice("Forget", partial(_forget, entry_id), done, "danger", typed=FORGET)
+
+
+async def _forget(entry_id: UUID, memory: Memory, reason: str) -> Erased:
+    return await memory.forget(entry_id, reason=reason)
+
+
+async def _dispose(entry_id: UUID, outcome: Outcome, memory: Memory, reason: str) -> Receipt:
+    return (await memory.dispose([entry_id], outcome, reason=reason))[0]
+
+
+async def _contradict(entry: Entry, memory: Memory, reason: str) -> Receipt:
+    return await memory.contradict(entry.id, entry.refs[0], reason=reason)
+
+
+async def _archive(entry_id: UUID, memory: Memory, reason: str) -> Receipt:
+    return await memory.archive(entry_id, reason=reason)
+
+
+async def _stay() -> None:
+    """Leave the rest of the page as it is; the form itself shows what was done."""
+
+
+def _plain(said: str) -> str:
+    """Return a text without what ends an attribute."""
+    return said.replace('"', "'").replace("\\", "")

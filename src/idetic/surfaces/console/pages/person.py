@@ -1,0 +1,111 @@
+"""Everything known about one anchor: facts, wishes, what they rest on, and what was forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from idetic.assistant.why import MAX_ASKED, Reason
+from idetic.erasure import ErasedAnchor
+from idetic.library.handles import Memory
+from idetic.model import Capability, Entry
+from idetic.surfaces.console import elements as el
+from idetic.surfaces.console.correction import Correction
+from idetic.surfaces.console.decision_form import Choice, DecisionForm, unchanged
+from idetic.surfaces.console.markup import part, show
+from idetic.surfaces.console.page_context import PageContext
+
+# The page shows what a prompt may have no room for.
+_WHOLE_PROFILE = 100_000
+# As many of each kind as somebody reads; the Explorer has the others.
+_SHOWN = MAX_ASKED
+_FORGOTTEN = 20
+
+
+async def build(context: PageContext) -> None:
+    """Build the page: what is known, each line with its evidence; then what was forgotten."""
+    place = el.text("div", cls="page")
+
+    async def draw() -> None:
+        """Show the page as it is now; an edit changes it."""
+        place.clear()
+        with place:
+            await _known(context, draw)
+
+    await draw()
+    if context.may(Capability.ERASE):
+        done = f"Everything about {context.whose} is erased."
+        choice = Choice("Erase everything", _erase, done, "danger", typed=context.whose)
+        with el.text("details", cls="card"):
+            el.text("summary", f"Forget everything about {context.whose}")
+            said = "This empties everything that this memory ever held about"
+            el.text("p", f"{said} {context.whose}. There is no undo; you get a receipt.", "quiet")
+            DecisionForm(context, [choice], context.whose, unchanged)
+
+
+async def _known(context: PageContext, changed: el.Handler) -> None:
+    """Show facts, wishes and open points with their evidence, and what was forgotten."""
+    memory = await context.memory()
+    found = await memory.profile(budget=_WHOLE_PROFILE)
+    sections = {
+        "Facts": found.facts,
+        "How things are to be done": found.preferences,
+        "Not confirmed yet": found.unconfirmed,
+    }
+    shown = [each for entries in sections.values() for each in entries[:_SHOWN]]
+    reasons = await _reasons(memory, shown)
+    if not any(sections.values()):
+        part(
+            "empty",
+            f"Nothing is known about {context.whose} yet.",
+            "A fact appears here when enough sources say it, or when somebody states it.",
+        )
+    for title, entries in sections.items():
+        if entries:
+            with el.card(f"{title} ({len(entries):,})"):
+                _entries(context, entries, reasons, changed)
+    conversations = _conversations(reasons.values())
+    erased = await memory.erasures(limit=_FORGOTTEN)
+    more = len(found.left_out) + sum(max(0, len(each) - _SHOWN) for each in sections.values())
+    show("person.html", conversations=conversations, erased=erased, more=more)
+
+
+def _entries(
+    context: PageContext,
+    entries: Sequence[Entry],
+    reasons: dict[UUID, Reason],
+    changed: el.Handler,
+) -> None:
+    """Show each entry as a sentence with its evidence, and a way to correct it."""
+    with el.text("ul", cls="known"):
+        for entry in entries[:_SHOWN]:
+            with el.text("li"):
+                show("known.html", entry=entry, sayings=reasons[entry.id].sayings)
+                Correction(context, entry, changed)
+
+
+async def _reasons(memory: Memory, entries: Sequence[Entry]) -> dict[UUID, Reason]:
+    """Return the words that each entry rests on, as many entries at once as may be asked."""
+    ids, found = [entry.id for entry in entries], {}
+    for first in range(0, len(ids), MAX_ASKED):
+        for reason in await memory.why(ids[first : first + MAX_ASKED]):
+            found[reason.entry.id] = reason
+    return found
+
+
+def _conversations(reasons: Iterable[Reason]) -> dict[UUID, tuple[datetime, int]]:
+    """Return the conversations behind entries: when each was, and how many entries rest on it."""
+    found: dict[UUID, tuple[datetime, int]] = {}
+    for reason in reasons:
+        said = {one.conversation: one.said_at for one in reason.sayings}
+        for conversation, at in said.items():
+            if conversation is not None:
+                first, count = found.get(conversation, (at, 0))
+                found[conversation] = (min(first, at), count + 1)
+    return dict(sorted(found.items(), key=lambda one: one[1][0], reverse=True))
+
+
+async def _erase(memory: Memory, reason: str) -> ErasedAnchor:
+    """Erase the whole anchor."""
+    return await memory.erase_anchor(reason=reason)
