@@ -70,6 +70,9 @@ class HttpTransport:
             raise InputError("url is a server's address, such as http://127.0.0.1:8765.") from None
         self._retries = retries
 
+    def __str__(self) -> str:
+        return str(self._http.base_url)
+
     async def close(self) -> None:
         """Give the connections back."""
         await self._http.aclose()

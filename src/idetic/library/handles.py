@@ -97,6 +97,9 @@ class InProcess:
         self.agent = agent
         self.scope = scope
 
+    def __str__(self) -> str:
+        return str(self.scope)
+
     async def perform(
         self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any
     ) -> Any:

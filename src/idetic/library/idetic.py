@@ -91,6 +91,11 @@ class Idetic:
         # Where a view of another one gets its persona pools; it owns none.
         self._lent: Callable[[], Awaitable[PersonaPools]] | None = None
 
+    def __repr__(self) -> str:
+        # Never the DSN: it may hold a password.
+        which = "embedded server" if self._arguments[0] is None else "PostgreSQL"
+        return f"Idetic({which}, {'closed' if self._opened is None else 'open'})"
+
     @classmethod
     def open(
         cls,

@@ -33,6 +33,9 @@ class Keys:
         self._db = db
         self._agents: dict[str, Agent] = {}
 
+    def __repr__(self) -> str:
+        return f"Keys({self._db!r})"
+
     async def create(
         self,
         *,

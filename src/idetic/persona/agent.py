@@ -81,6 +81,9 @@ class PersonaAgent:
         self._counter = counter or ConservativeCounter()
         self._max_rounds = max_rounds
 
+    def __repr__(self) -> str:
+        return f"PersonaAgent({self.identity.agent_id})"
+
     async def do(self, task: str, *, llm: Llm) -> Done:
         """Do one task in one loop: recall, ask the model, run its tools, answer.
 

@@ -197,7 +197,7 @@ def adopt(
         if not done.not_taken:
             return
         lost = [{"not taken": o.id, "code": o.code, "why": o.why} for o in done.not_taken[:_SHOWN]]
-        console.print(output.listing(lost))
+        console.print(output.Listing(lost))
         if len(done.not_taken) > _SHOWN:
             console.print(f"and {len(done.not_taken) - _SHOWN} more; --json lists all.")
 
