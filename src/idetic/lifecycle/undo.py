@@ -63,7 +63,13 @@ async def undo(
     reason: str,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Take a decision back: about an entry, its support, or a contradiction; see the docs."""
+    """Take a decision back: about an entry, its support, or a contradiction.
+
+    `what` is a receipt, a record of a history, or a position. A promotion, supersession,
+    invalidation, merge, archive, exemption, corroboration, tombstone and the resolution of a
+    contradiction can be taken back, unless a later decision rests on them. A note that ended with
+    its scope cannot come back.
+    """
     return await take_back(binding, position_of(what), reason, idempotency_key)
 
 
