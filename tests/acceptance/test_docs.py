@@ -90,6 +90,16 @@ def test_the_readme_is_short_and_names_commands_that_exist() -> None:
     assert {"demo", "test"} <= typed <= targets
 
 
+def test_every_figure_of_the_readme_is_a_benchmarks_with_its_command() -> None:
+    measured = (DOCS / "benchmarks.md").read_text("utf-8")
+    rows = table_rows(README, "figure")
+    assert rows
+    for row in rows:
+        (command,) = re.findall(r"`((?:python -m|make) [\w. =]+)`", row)
+        assert command in measured, row
+        assert [n for n in re.findall(r"\d+\.\d+", row) if n not in measured] == []
+
+
 # --- the lists ----------------------------------------------------------------------------------
 
 
