@@ -80,4 +80,3 @@ def first_page(page: Page, address: str, phrase: str) -> str:
 @pytest.mark.parametrize("phrase", WANTED)
 def test_a_search_finds_the_right_page_first(page: Page, address: str, phrase: str) -> None:
     assert first_page(page, address, phrase) in WANTED[phrase]
-

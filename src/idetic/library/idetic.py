@@ -446,7 +446,7 @@ class Idetic:
             return 0
         specs = [load(row["spec"]) for row in rows]
         if [spec.digest for spec in specs] != [row["digest"] for row in rows]:
-            raise ExportRefused("A spec in this file is not the one that its digest names.")
+            raise ExportRefused("A spec in this file does not match its digest.")
         for spec in specs:
             await self.apply(spec)
         return len(specs)

@@ -33,11 +33,11 @@ _NOT_KNOWN = "only what stands in persistent memory is a pattern; this does not"
     http=post("/patterns", "governing"),
 )
 async def patterns(binding: Binding, entries: Iterable[UUID], *, reason: str) -> Aggregated:
-    """Say what entries have in common without whose they are, for a proposal that leaves."""
+    """Summarise what entries have in common, without their anchors, for use elsewhere."""
     gate = binding.engine.gates.at(Boundary.AGGREGATION)
     if GateKind.STRIP_IDENTIFIERS not in gate.kinds:
         raise WritePolicyRefused(
-            f"The spec of {binding.spec.agent} lets nothing across the aggregation boundary.",
+            f"The spec of {binding.spec.agent} declares no aggregation gate.",
             remedy="Declare a gate there: `{boundary: aggregation, apply: [strip_identifiers],"
             " because: …}`.",
         )
