@@ -34,7 +34,7 @@ help:
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make moving          export, import, export of ten thousand entries: equal to the byte"
 	@echo "make picture         the console's picture in the README, taken anew"
-	@echo "make reference       the tables of the HTTP reference, from the verbs' declarations"
+	@echo "make reference       the Python reference from docstrings, the HTTP tables from declarations"
 	@echo "make drawings        the pictures of tables and rooms in the documentation, drawn anew"
 	@echo "make freeze          what this release froze, compared; ANEW=1 freezes it once more"
 	@echo "make baseline-dump   the dump of the baseline that upgrades are tested with, made anew"
@@ -173,11 +173,12 @@ docs: setup
 picture: setup model browser
 	$(BIN)/python -m tests.support.picture
 
-# The tables from the catalog, the rooms from the imports; tests compare both.
-# The tables of the HTTP reference, from the declarations.
+# The Python reference from docstrings, the tables of the HTTP reference from declarations.
 reference: setup
 	$(BIN)/python -m tests.support.openapi_page
+	$(BIN)/python -m tests.support.python_page
 
+# The tables from the catalog, the rooms from the imports; tests compare both.
 drawings: setup
 	$(BIN)/python -m tests.support.schema_picture
 	$(BIN)/python -m tests.support.rooms_picture

@@ -42,7 +42,7 @@ class IdeticError(Exception):
 
 
 class InputError(IdeticError, code="bad_input", http_status=422, exit_code=2):
-    """The input is not something memory can hold."""
+    """The input cannot be stored in memory."""
 
     remedy = "Correct the named argument and call again; nothing was written."
 
@@ -60,9 +60,9 @@ class AnchorRefused(InputError, code="anchor_refused"):
 
 
 class ExportRefused(InputError, code="export_refused"):
-    """This file is not an export that can be taken in."""
+    """This file is not an export that can be imported."""
 
-    remedy = "Export it again and take that file as it is; nothing was written."
+    remedy = "Export again and import the unchanged file; nothing was written."
 
 
 class NotFound(IdeticError, code="not_found", http_status=404, exit_code=4):
@@ -107,20 +107,20 @@ class CapabilityRefused(Refused, code="capability"):
 
 
 class KeyRefused(Refused, code="key_refused", http_status=401):
-    """This API key does not hold."""
+    """This API key is not valid."""
 
     # Unknown, wrong, expired and revoked are told alike: the difference would help only a thief.
-    remedy = "Ask whoever gave it to you for a new one."
+    remedy = "Ask the person who gave you the key for a new one."
 
 
 class TransitionRefused(Refused, code="transition", http_status=409):
     """The entry is not in a state that allows this transition."""
 
-    remedy = "Read the entry's history to see what became of it."
+    remedy = "Read the entry's history to see which decision changed its state."
 
 
 class SourceRefused(Refused, code="source", http_status=422):
-    """What was given as a source of an entry is none."""
+    """The given source does not support the entry."""
 
     remedy = (
         "Name a current entry of this anchor that says so, or observe it first. Without a source, "
@@ -135,7 +135,7 @@ class ShadowRefused(Refused, code="shadow", http_status=422):
 
 
 class RetriesSpent(ShadowRefused, code="shadow_retries", http_status=429):
-    """This scope was refused too often over the same canonical row."""
+    """Too many notes of this scope restated the same canonical row."""
 
     remedy = (
         "Reference the canonical row and leave its words; this session takes no further note "
@@ -150,9 +150,9 @@ class RecordRefused(Refused, code="record", http_status=422):
 
 
 class GateRefused(Refused, code="gate", http_status=422):
-    """The gate at this boundary leaves nothing of it that could be kept."""
+    """The gate at this boundary removed all of the text; nothing is left to store."""
 
-    remedy = "Say what was concluded, without the personal data or secrets; nothing was written."
+    remedy = "Write the conclusion without personal data and secrets; nothing was written."
 
 
 class ScopeClosed(Refused, code="scope_closed", http_status=409):
@@ -200,7 +200,7 @@ class PlanRefused(SpecError, code="plan_refused", http_status=409):
 
 
 class DatabaseError(IdeticError, code="database", http_status=503, exit_code=6):
-    """The database did not do its part."""
+    """The database could not do this."""
 
 
 class DatabaseUnavailable(DatabaseError, code="database_unavailable"):
@@ -216,7 +216,7 @@ class DatabaseUnsupported(DatabaseError, code="database_unsupported"):
 
 
 class UpgradeNeeded(DatabaseUnsupported, code="upgrade_needed"):
-    """This database is of an older release of Idetic."""
+    """This database was made by an older release of Idetic."""
 
     remedy = (
         "Back it up, then run `idetic upgrade` with an admin login; `idetic upgrade --plan` shows "
@@ -258,7 +258,7 @@ class Busy(DatabaseError, code="busy"):
 
 
 class ClockRefused(DatabaseError, code="clock"):
-    """This clock is far from the database server's."""
+    """The clock of this machine differs too much from the database server's."""
 
     remedy = (
         "Set the clocks of this machine and of the server right (NTP), then try again; nothing was "
@@ -270,6 +270,6 @@ class ClockRefused(DatabaseError, code="clock"):
 
 
 class ChainBroken(IdeticError, code="chain_broken", http_status=409, exit_code=9):
-    """The chain, or what it witnesses, is not as it was written."""
+    """The chain, or an entry that it covers, was changed after it was written."""
 
     remedy = "Keep the database as it is, and compare it with a backup at the positions named."

@@ -81,8 +81,8 @@ def key_id_of(key: object) -> UUID:
     found = _FORM.match(key) if isinstance(key, str) else None
     if found is None or _checksum(found[1]) != found[3]:
         raise KeyRefused(
-            "This is no whole API key: it was mistyped or cut short.",
-            remedy="Copy the whole of it, from `idk_` to the end.",
+            "This API key is incomplete or mistyped.",
+            remedy="Copy the whole key, from `idk_` to its end.",
         )
     return UUID(bytes=base64.b32decode(found[2].upper() + "======"))
 

@@ -245,6 +245,11 @@ class Scope:
     def __post_init__(self) -> None:
         object.__setattr__(self, "anchor", MappingProxyType(dict(self.anchor)))
 
+    def __str__(self) -> str:
+        """The agent, the anchor and who asks, in one line."""
+        anchor = ", ".join(f"{key}={value}" for key, value in self.anchor.items())
+        return f"{self.agent}, {anchor}, as {self.principal.kind}:{self.principal.name}"
+
     @property
     def tenant(self) -> Any:
         """The first anchor key's value."""

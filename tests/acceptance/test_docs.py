@@ -6,35 +6,25 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import fields
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
 import idetic
-from idetic import Answered, ApiKey, CreatedKey, Idetic, IdeticError, PersonaAgent, errors, model
-from idetic.context import Runbooks, Worlds
-from idetic.library.handles import Agent, Interaction, Memory, Session
-from idetic.library.keys import Keys
-from idetic.persona.loops import Loop
-from idetic.persona.persona_memory import PersonaMemory
-from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
+from idetic import IdeticError, errors, model
 from idetic.spec.loader import load
 from idetic.spec.problems import PRIMITIVES
 from idetic.store.family import Family
-from idetic.verbs.declaration import Verb
-from idetic.verbs.handle import AsyncHandle
 from tests.conftest import TestDatabase
+from tests.support import python_page
 from tests.support.docs import (
     DOCS,
     ROOT,
     blocks,
     pages,
     prose,
-    signature,
     table_rows,
     text_files,
 )
@@ -100,6 +90,16 @@ def test_the_readme_is_short_and_names_commands_that_exist() -> None:
     assert {"demo", "test"} <= typed <= targets
 
 
+def test_every_figure_of_the_readme_is_a_benchmarks_with_its_command() -> None:
+    measured = (DOCS / "benchmarks.md").read_text("utf-8")
+    rows = table_rows(README, "figure")
+    assert rows
+    for row in rows:
+        (command,) = re.findall(r"`((?:python -m|make) [\w. =]+)`", row)
+        assert command in measured, row
+        assert [n for n in re.findall(r"\d+\.\d+", row) if n not in measured] == []
+
+
 # --- the lists ----------------------------------------------------------------------------------
 
 
@@ -134,41 +134,18 @@ def test_the_python_reference_has_every_public_name() -> None:
     assert [name for name in idetic.__all__ if f"`{name}" not in text] == []
 
 
-def public_methods(kind: type) -> Iterator[Callable[..., Any] | Verb[..., Any]]:
-    """The methods of a handle, its verbs included."""
-    for name, member in inspect.getmembers(kind):
-        # How a handle carries its verbs is no business of whoever holds it.
-        if name.startswith("_") or name in vars(AsyncHandle):
-            continue
-        if isinstance(member, Verb) or inspect.isroutine(member):
-            yield member
+def test_the_python_reference_is_what_the_docstrings_say() -> None:
+    """`make reference` writes it anew."""
+    page = PYTHON.read_text("utf-8")
+    assert python_page.written(page) == page
 
 
-HANDLES = [
-    *(Idetic, Keys, Agent, Memory, Session, Interaction, Worlds, Runbooks),
-    *(PersonaAgent, PersonaMemory, Loop, ActorMemoryView, SubconsciousMemoryView),
-]
-
-
-@pytest.mark.parametrize("kind", HANDLES, ids=lambda kind: str(kind.__name__))
-def test_the_python_reference_has_every_method_as_it_is_called(kind: type) -> None:
-    text = PYTHON.read_text("utf-8")
-    wanted = [signature(method) for method in public_methods(kind)]
-    assert wanted
-    assert [each for each in wanted if f"`{each}`" not in text] == []
-
-
-NOUNS = [
-    *(model.Entry, model.Receipt, model.LedgerRecord, model.Observation, model.Claim, model.Ref),
-    *(model.Scope, model.Principal, model.Place, ApiKey, CreatedKey, Answered),
-]
-
-
-@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: str(noun.__name__))
-def test_the_python_reference_has_every_field_of_every_noun(noun: type) -> None:
-    section = PYTHON.read_text("utf-8").split(f"### `{noun.__name__}`", 1)[1].split("\n#", 1)[0]
-    missing = [each.name for each in fields(noun) if f"`{each.name}`" not in section]
-    assert missing == []
+def test_control_a_changed_docstring_shows_in_the_reference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = PYTHON.read_text("utf-8")
+    monkeypatch.setattr(model.Receipt, "__doc__", "Another text.")
+    assert python_page.written(page) != page
 
 
 def test_the_architecture_names_every_primitive_and_only_files_that_exist() -> None:

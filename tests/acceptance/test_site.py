@@ -19,7 +19,7 @@ from tests.support.docs import DOCS, ROOT
 
 CONFIG = ROOT / "mkdocs.yml"
 _STYLE_LOADS = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//[^"')]*""")
-SECTIONS = ["Start", "Tutorials", "How to", "Reference", "Explanation", "Decisions"]
+SECTIONS = ["Start", "Use", "Operate", "Understand", "Reference", "Contribute", "Decisions"]
 
 
 def build(config: Path, into: Path) -> subprocess.CompletedProcess[str]:

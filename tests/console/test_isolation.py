@@ -160,7 +160,7 @@ async def test_control_a_console_that_shows_all_pages_is_noticed(
             visitor = await visit(await house.key(Principal.customer("cleo")), house)
             assert await visitor.page.locator("nav a").count() > 1
             await visitor.go("/explore")
-            assert "A customer does not look into memory" in await visitor.text()
+            assert "A customer may not read entries" in await visitor.text()
             # Before its server goes, which the page would notice.
             await visitor.context.close()
 

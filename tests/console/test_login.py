@@ -41,7 +41,7 @@ async def test_a_key_that_does_not_hold_is_told_with_what_to_do(wrong: str, visi
     await visitor.page.fill("#key", wrong)
     await visitor.page.click("button[type=submit]")
     said = await visitor.page.inner_text("[role=alert]")
-    assert "mistyped or cut short" in said
+    assert "incomplete or mistyped" in said
     assert "Copy the whole of it" in said
     assert wrong not in await visitor.page.content()
     assert await visitor.context.cookies() == []
@@ -98,7 +98,7 @@ async def test_a_revoked_key_ends_with_the_next_page_and_the_next_action(
     assert "/console/login" in visitor.page.url
     await visitor.page.fill("#key", key)
     await visitor.page.click("button[type=submit]")
-    assert "does not hold" in await visitor.page.inner_text("[role=alert]")
+    assert "is not valid" in await visitor.page.inner_text("[role=alert]")
 
 
 @pytest.mark.parametrize("path", ["/console/login", "/console/logout"])

@@ -762,7 +762,7 @@ async def test_an_old_value_does_not_come_back_beside_a_newer_one(house: House) 
     old = await house.fact(cutoff("16:00"))
     archived = await house.operator.archive(old, reason="obsolete")
     await house.fact(cutoff("15:00"))
-    with pytest.raises(errors.TransitionRefused, match="Another value of the same claim"):
+    with pytest.raises(errors.TransitionRefused, match="Another entry with the same claim key"):
         await house.operator.undo(archived, reason="it was right after all")
 
 
@@ -1104,7 +1104,7 @@ async def test_a_resolution_is_taken_back_to_what_stood_before(house: House) -> 
         house.days(1)
         settling = await operator.resolve(opened.id, settled, notes="looked at")
         (after,) = await operator.contradictions(status=[settled])
-        with pytest.raises(errors.TransitionRefused, match="not as that decision left it"):
+        with pytest.raises(errors.TransitionRefused, match="a later decision changed it"):
             await operator.undo(surfacing, reason="too early")
         house.days(1)
         undone = await operator.undo(settling, reason="a mistake")
@@ -1133,7 +1133,7 @@ async def test_what_was_dismissed_at_once_is_open_again(house: House) -> None:
     first = await operator.undo(dismissal, reason="it does not")
     assert await operator.contradictions() == [opened]
     await operator.resolve(opened.id, ContradictionStatus.SURFACED, notes="for ada")
-    with pytest.raises(errors.TransitionRefused, match="not as that decision left it"):
+    with pytest.raises(errors.TransitionRefused, match="a later decision changed it"):
         await operator.undo(first, reason="the dismissal is gone")
 
 

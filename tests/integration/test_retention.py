@@ -223,7 +223,7 @@ async def test_a_tombstone_does_not_come_back_beside_another_value(house: House)
     entry_id = await house.entry()
     buried = await house.operator.tombstone(entry_id, reason="wrong")
     await house.entry("Words first.", Claim("reviewer", "prefers", "words first"))
-    with pytest.raises(errors.TransitionRefused, match="Another value"):
+    with pytest.raises(errors.TransitionRefused, match="Another entry with the same claim key"):
         await house.operator.undo(buried, reason="right after all")
 
 
@@ -245,7 +245,7 @@ async def test_what_an_action_rests_on_is_not_tombstoned(house: House) -> None:
     await house.linked(entry_id)
     with pytest.raises(errors.TransitionRefused, match="An action rests on") as refused:
         await house.operator.tombstone(entry_id, reason="wrong")
-    assert refused.value.remedy.startswith("Archive it instead")
+    assert refused.value.remedy.startswith("Archive it: recall")
     assert house.row(entry_id)["deleted_at"] is None
 
 

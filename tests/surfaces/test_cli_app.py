@@ -16,6 +16,7 @@ import idetic
 import idetic.library.handles
 from idetic import errors
 from idetic.surfaces.cli.app import app
+from idetic.surfaces.cli.verb_group import MEANT, PANEL_OF_TAG, Panel
 from idetic.verbs.declaration import VERBS
 from tests.surfaces.cli_runner import called, process
 
@@ -61,8 +62,28 @@ def test_every_command_explains_itself_with_an_example_and_speaks_json(
     assert "--json" in ran.out
 
 
+def test_idetic_alone_shows_every_command_in_its_group_on_one_screen() -> None:
+    ran = called()
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    places = [next(n for n, line in enumerate(lines) if line.startswith(p)) for p in Panel]
+    assert places == sorted(places)
+    assert {path[0] for path in ALL} <= set(ran.out.split())
+    tags = {verb.http.tag for verb in VERBS.values() if verb.http and verb.command}
+    assert tags <= set(PANEL_OF_TAG), "a tag without a group"
+
+
+def test_the_help_lists_the_groups_in_the_same_order() -> None:
+    shown = called("--help").out
+    places = [shown.index(f"─ {panel} ─") for panel in Panel]
+    assert places == sorted(places)
+    assert "─ Commands ─" not in shown
+
+
 @pytest.mark.parametrize(
-    "path", [(), ("spec",), ("db",), ("keys",), ("persona",), ("config",)], ids=str
+    "path", [("spec",), ("db",), ("keys",), ("persona",), ("config",)], ids=str
 )
 def test_a_group_alone_shows_its_commands(path: tuple[str, ...]) -> None:
     ran = called(*path)
@@ -146,10 +167,11 @@ def test_what_cannot_be_read_is_bad_input_and_names_the_help(
 
 
 def test_all_missing_options_are_told_at_once() -> None:
-    assert "Missing options: --agent, --anchor, --as." in called("recall", "what?").err
-    assert "`idetic use`" in called("recall", "what?").err
-    assert "Missing options: --anchor, --as." in called("recall", "what?", "--agent=a").err
+    assert "Missing: --agent, --anchor, --as." in called("recall", "what?").err
+    assert "Missing: QUERY, --agent, --anchor, --as." in called("recall").err
+    assert "Missing: --anchor, --as." in called("recall", "what?", "--agent=a").err
     assert "Missing option '--as'" in called("list", "--agent", "a", "--anchor", "b=1").err
+    assert "`idetic use`" in called("list", "--agent", "a", "--anchor", "b=1").err
 
 
 @pytest.mark.parametrize(
@@ -158,7 +180,14 @@ def test_all_missing_options_are_told_at_once() -> None:
 def test_the_words_of_other_memories_lead_to_the_right_command(typed: str, meant: str) -> None:
     ran = called(typed, "something")
     assert ran.code == 2
-    assert f"`idetic {meant}` does that." in ran.err
+    assert f"What to do: Run `idetic {meant}`." in ran.err
+
+
+@pytest.mark.parametrize("word", sorted(MEANT))
+def test_a_word_leads_to_a_command_that_is_there(word: str) -> None:
+    meant = MEANT[word]
+    assert word not in {path[0] for path in ALL}
+    assert meant.startswith("--") or meant in {path[0] for path in ALL}
 
 
 def test_json_after_two_dashes_is_a_word_and_not_the_option() -> None:

@@ -245,7 +245,7 @@ def test_without_a_checkout_the_benchmarks_say_where_they_are(
 
 
 def test_a_scope_is_said_once_and_is_the_weakest_of_all(here: Path) -> None:
-    assert called("use").out == "No scope is kept.\n"
+    assert called("use").out == "No scope is set. Set one with `idetic use --user NAME`.\n"
     kept = called("use", "--user", 'a"da', "--json").json()
     assert kept["anchor"] == {"tenant_id": "default", "user_id": 'a"da'}
     found = shown()
@@ -261,7 +261,9 @@ def test_a_scope_is_said_once_and_is_the_weakest_of_all(here: Path) -> None:
     assert found["agent"]["source"] == "the file idetic.toml"
     assert load(here=False).values == {}, "a server that a client starts reads none of it"
     (here / "idetic.toml").unlink()
-    assert called("use", "--clear").out == "No scope is kept.\n"
+    assert (
+        called("use", "--clear").out == "No scope is set. Set one with `idetic use --user NAME`.\n"
+    )
     assert shown()["agent"]["source"] == "not set"
 
 

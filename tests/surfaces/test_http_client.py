@@ -73,7 +73,7 @@ async def test_it_is_the_library_s_own_handle(operator: Memory) -> None:
 
 
 async def test_what_is_done_beside_the_database_says_so(operator: Memory) -> None:
-    with pytest.raises(errors.InputError, match="beside the database"):
+    with pytest.raises(errors.InputError, match="works only in the process"):
         await operator.export_to("here.jsonl")
     with pytest.raises(errors.InputError, match="key_scope"):
         _ = operator.scope

@@ -141,8 +141,8 @@ SCOPE = ("--agent", "world_agent", "--anchor", "org_id=x", "--as", "operator:ada
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("mcp", "--as", "agent:explorer"), "Whose memory is it?"),
-        (("mcp", "--agent", "world_agent"), "Whose memory is it?"),
+        (("mcp", "--as", "agent:explorer"), "The scope is missing."),
+        (("mcp", "--agent", "world_agent"), "The scope is missing."),
         (("mcp", "--user", ""), "user_id"),
         (("mcp", "--http", "--user", "ada"), "each request shows its own key"),
         (("mcp", *SCOPE), "not a UUID"),

@@ -67,7 +67,7 @@ async def test_in_process_and_over_http(db: Idetic, world: World) -> None:
     async with client_of(db, world) as there:
         assert await there.echo_toy("bear", times=2) == said
         for memory in (here, there):
-            with pytest.raises(errors.InputError, match="times is a whole number from 1 to 3"):
+            with pytest.raises(errors.InputError, match="times must be a whole number from 1 to 3"):
                 await memory.echo_toy("bear", times=4)
 
 

@@ -107,7 +107,7 @@ def test_secrets_are_neither_shown_nor_told() -> None:
         ({**MODEL, "reasoner.base_url": "http://me:pw@host/v1"}, "base_url holds credentials"),
         ({**MODEL, "reasoner.retries": "99"}, "retries"),
         ({**MODEL, "reasoner.calls_per_run": "-1"}, "calls_per_run"),
-        ({"reasoner.base_url": "http://h/v1"}, "no model that it is for"),
+        ({"reasoner.base_url": "http://h/v1"}, "is set without a model"),
         ({**MODEL, "reasoner.prompt_price": "0.1"}, "is not set"),
         ({**MODEL, "reasoner.money_per_run": "0.1"}, "needs prices"),
     ],

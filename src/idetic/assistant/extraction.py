@@ -86,7 +86,7 @@ async def extract(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Extracted:
-    """Draw claims out of what was said since the last run; each rests on its turns."""
+    """Draw claims from the messages since the last run; each claim names its messages."""
     conversation_log(binding)
     async with extractor_of(binding) as extractor:
         run = ExtractionRun(binding, extractor, again=again, dry_run=dry_run)

@@ -40,7 +40,7 @@ async def fact(
     evidence: Sequence[UUID] = (),
     valid_at: datetime | None = None,
 ) -> Receipt:
-    """State a fact. Another value of the same claim ends the time in which the former held.
+    """State a fact. A fact with the same claim key and another value ends the earlier one.
 
     Where the spec lets facts be stated. `valid_at` says since when it holds; a fact about an
     earlier time than the one that holds now becomes history.
@@ -72,7 +72,7 @@ def _check_stated(binding: Binding) -> None:
         or spec.writes_of(Tier.PERSISTENT, Typology.SEMANTIC).mode is not WriteMode.EXPLICIT
     ):
         raise WritePolicyRefused(
-            f"The spec of {spec.agent} lets nobody state a fact: they grow out of observations.",
+            f"The spec of {spec.agent} lets nobody state facts; observations become facts.",
             remedy="Observe it with a claim; or deviate under `writes` with `mode: explicit`.",
         )
 

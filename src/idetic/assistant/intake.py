@@ -76,7 +76,7 @@ async def add(
     speaker: str | None = None,
     at: datetime | None = None,
 ) -> list[TurnReceipt]:
-    """Take a conversation in: a text, messages of an API, or a whole chat's export.
+    """Store a conversation: a text, messages of a chat API, or an exported chat.
 
     Each message is recalled from the next moment on. One with an `id` or a time is written once.
     """
@@ -170,7 +170,7 @@ async def _record(stores: PersonaStores, drafts: Sequence[EventDraft]) -> set[UU
             await held.record(stores.common.version, stores.items(events))
     except IdempotencyConflict:
         raise IdempotencyConflict(
-            "A message with this id was added before, and said something else.",
+            "A message with this id and another text was added before.",
             remedy="Give a changed message an id of its own, and add it again.",
         ) from None
     return set(known)

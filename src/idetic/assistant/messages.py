@@ -67,7 +67,7 @@ def read_messages(
     """
     raw = list(_raw(given))
     if not raw:
-        raise InputError("There is no message in it.", remedy="Pass a text or a list of messages.")
+        raise InputError("The input holds no message.", remedy="Pass a text or a list of messages.")
     if len(raw) > MESSAGES_MAX:
         raise InputError(f"At most {MESSAGES_MAX:,} messages per call; split them.")
     return [_message(one, number, speaker, at) for number, one in enumerate(raw, start=1)]
@@ -208,7 +208,7 @@ def _moment(value: object, number: int) -> datetime:
             made = datetime.fromisoformat(str(value))
     except (ValueError, OverflowError, OSError):
         raise InputError(
-            f"The time of message {number} is none.",
+            f"The time of message {number} cannot be read.",
             remedy="Use ISO 8601, such as 2026-05-01T12:00:00Z, or seconds since 1970.",
         ) from None
     return made if made.utcoffset() is not None else made.replace(tzinfo=UTC)

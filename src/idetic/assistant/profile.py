@@ -69,7 +69,7 @@ async def profile(
     budget: Annotated[int, Between(50, 100_000)] = BUDGET,
     min_trust: Annotated[int, Between(0, 100)] = 0,
 ) -> Profile:
-    """Make the page of what is known about this user, within a budget of tokens."""
+    """Write a page of this user's facts and preferences, within a budget of tokens."""
     facts, wishes, open_ones = await _known(binding, min_trust)
     chosen, left_out = _fitted((facts, wishes, open_ones), budget)
     text = _text(chosen, bool(left_out))

@@ -67,7 +67,7 @@ class WhyAnswer(tuple[Reason, ...]):
     describes={"entries": "The ids of entries: of a fact, of hits, of what a prompt was shown."},
 )
 async def why(binding: Binding, entries: Sequence[UUID]) -> list[Reason]:
-    """Say what entries rest on: the words, who said them and when, and what became of them."""
+    """Show what entries rest on: the words, who said them and when, and later decisions."""
     ids = list(dict.fromkeys(entries))
     if not 0 < len(ids) <= MAX_ASKED:
         raise InputError(f"`why` explains 1 to {MAX_ASKED} entries at once.")

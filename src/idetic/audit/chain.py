@@ -83,7 +83,7 @@ class ChainHead(PlainData):
         if not isinstance(agent, str) or not isinstance(anchor, Mapping):
             raise _refused("its agent is a text and its anchor a mapping")
         if type(position) is not int or position < 0:
-            raise _refused("its position is a whole number from 0")
+            raise _refused("its position must be a whole number from 0")
         try:
             digest = bytes.fromhex(text)
             moment = None if at is None else datetime.fromisoformat(at)

@@ -217,7 +217,7 @@ def _time(at: datetime | None) -> str:
 async def actions(
     binding: Binding, *, limit: Limit = 100, before: Cursor = None
 ) -> list[ActionRecord]:
-    """List the actions that rest on this memory, newest first; `before` is a page's last id."""
+    """List the actions that rest on this memory, newest first; `before` is the last id seen."""
     async with binding.look() as tx:
         rows = await tx.ask(AUDIT, "actions", before=before, limit=limit)
         return [ActionRecord(*row) for row in rows]
@@ -245,7 +245,7 @@ async def readers(binding: Binding, entry_id: UUID, *, limit: Limit = 100) -> li
     examples=("idetic explain ACTION_ID {scope}",),
 )
 async def explain_action(binding: Binding, action_id: UUID) -> ActionExplanation:
-    """Say what an action rested on, as it stood then, and everything behind that."""
+    """Show the entries that an action rested on, as they were then, and their sources."""
     ground = _Ground()
     async with binding.look() as tx:
         rows = await tx.ask(AUDIT, "action", action_id=action_id)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import NotFound
-from idetic.model import Capability, Entry, Tier
+from idetic.model import Capability, Entry
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.audit_rows import AUDIT
 from idetic.verbs.arguments import Limit
@@ -43,7 +43,7 @@ class Transcript:
 )
 async def transcript(binding: Binding, session_id: UUID, *, limit: Limit = 200) -> Transcript:
     """Give a conversation turn by turn, with what was recalled and what was written from it."""
-    silence = timedelta(minutes=binding.spec.tiers.at(Tier.SESSION).lease_minutes or 0)
+    silence = timedelta(minutes=binding.spec.tiers.session.lease_minutes or 0)
     async with binding.look() as tx:
         said = await tx.plain_entries(AUDIT, "said", session=session_id, limit=limit)
         if not said:

@@ -37,7 +37,7 @@ _WHOLE = 2**63
 
 @verb(capability=Capability.AUDIT, whole_anchor=True, http=get("/chain/head", "auditing"))
 async def head(binding: Binding) -> ChainHead:
-    """Say where the chain of this anchor ends now: keep it elsewhere, for `verify`."""
+    """Show the end of this anchor's chain. Keep it elsewhere; `verify` compares with it."""
     async with binding.look() as tx:
         return await chain_head(tx)
 
@@ -60,7 +60,7 @@ async def chain_head(tx: AnchorTransaction) -> ChainHead:
 async def verify(
     binding: Binding, head: KeptHead | None = None, progress: Progress | None = None
 ) -> Verified:
-    """Check every link of the chain, its end, and that entries say what they said."""
+    """Check every link of the chain, its end, and that no entry was changed since."""
     check_head(binding, head)
     async with binding.look() as tx:
         return await examine(tx, head, progress)

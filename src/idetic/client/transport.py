@@ -56,7 +56,7 @@ class HttpTransport:
         self, url: str, key: str, *, retries: int, timeout: float, transport: Any | None = None
     ):
         if type(retries) is not int or not 0 <= retries <= 10:
-            raise InputError("retries is a whole number from 0 to 10.")
+            raise InputError("retries must be a whole number from 0 to 10.")
         if not isinstance(key, str) or not key.isascii() or not key.isprintable():
             raise InputError("key is an API key, from `idk_` to its end.")
         try:
@@ -69,6 +69,9 @@ class HttpTransport:
         except (TypeError, httpx.InvalidURL):
             raise InputError("url is a server's address, such as http://127.0.0.1:8765.") from None
         self._retries = retries
+
+    def __str__(self) -> str:
+        return str(self._http.base_url)
 
     async def close(self) -> None:
         """Give the connections back."""
@@ -110,13 +113,17 @@ class HttpTransport:
             if one.travels and value is not None:
                 sent[one.wire_name] = value if one.wire is None else one.wire.encode(value)
             elif value is not None:
-                raise InputError(f"{name} means something in process only; nothing was sent.")
+                raise InputError(
+                    f"{name} can be used in process only, not over HTTP; nothing was sent."
+                )
         if verb.name == "open_scope":
             # The id is the caller's, so that opening twice opens once.
             parent, _, chosen = _address(place).rpartition("/")
             return _Call("POST", parent, {"id": chosen}, None, True)
         if verb.http is None:
-            raise InputError(f"{verb.name} is done beside the database, not over HTTP.")
+            raise InputError(
+                f"{verb.name} works only in the process that opened the database, not over HTTP."
+            )
         if verb.placed and not verb.http.at_place:
             named = {"session_id": place.session_id, "interaction_id": place.interaction_id}
             sent |= {name: value for name, value in named.items() if value is not None}
@@ -159,7 +166,9 @@ class HttpTransport:
                     return event.json()
                 data = event.json()
                 call.progress(data["done"], data["total"])
-        raise AnswerUnreadable("The events ended before the work did.")
+        raise AnswerUnreadable(
+            "The server closed the stream of progress events before the work was done."
+        )
 
     @asynccontextmanager
     async def _open(self, call: _Call, **headers: str) -> AsyncIterator[httpx.Response]:
@@ -184,7 +193,7 @@ class HttpTransport:
                 return self._http.build_request("GET", call.path, params=query)
             content = wire.as_json(call.sent)
         except (TypeError, ValueError, RecursionError):
-            raise InputError("An argument has no form in JSON; nothing was sent.") from None
+            raise InputError("An argument cannot be written as JSON; nothing was sent.") from None
         headers["Content-Type"] = "application/json"
         return self._http.build_request(call.method, call.path, content=content, headers=headers)
 

@@ -94,7 +94,7 @@ def usable_forms() -> tuple[PinnedModel, ...]:
     keys = [form.key for form in FORMS]
     if key not in keys:
         raise ModelMissing(
-            f"{MODEL_VARIABLE} names {key!r}, which is no form of the embedding model.",
+            f"{MODEL_VARIABLE} names {key!r}, which is not a variant of the embedding model.",
             remedy=f"Set {MODEL_VARIABLE} to one of: {', '.join(keys)}; or unset it.",
         )
     return (pinned(key),)

@@ -45,7 +45,7 @@ class ModelExtractor:
 
     def __init__(self, reasoner: ClaimReasoner, *, name: str = "model", turns_per_call: int = 20):
         if turns_per_call < 1:
-            raise InputError("turns_per_call is a whole number above 0.")
+            raise InputError("turns_per_call must be a whole number above 0.")
         self.name = name
         self._reasoner, self._per_call = reasoner, turns_per_call
 

@@ -35,7 +35,7 @@ class Turn:
         if self.moment.utcoffset() is None:
             raise InputError(
                 f"Turn {self.id} has a moment without a time zone.",
-                remedy='Without one, "last month" names no time. Give `moment` with a `tzinfo`.',
+                remedy='Give `moment` with a `tzinfo`, for words such as "last month".',
             )
 
     @property

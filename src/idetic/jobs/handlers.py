@@ -188,7 +188,7 @@ async def _bound(db: Idetic, agent: str, anchor: Anchor) -> Memory:
     if not held:
         raise SpecNotFound(
             f"This database holds no agent called {agent!r}.",
-            remedy="Apply its spec with `idetic spec apply`, or let the job go.",
+            remedy="Apply its spec with `idetic spec apply`, or delete the job.",
         )
     found = await db.agent(load(held[-1].spec))
     return found.bind(principal=Principal.maintenance("worker"), **anchor)

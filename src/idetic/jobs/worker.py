@@ -82,7 +82,7 @@ class Worker:
         pace: Pace | None = None,
     ):
         if type(concurrency) is not int or not 1 <= concurrency <= MAX_CONCURRENCY:
-            raise InputError(f"concurrency is a whole number from 1 to {MAX_CONCURRENCY}.")
+            raise InputError(f"concurrency must be a whole number from 1 to {MAX_CONCURRENCY}.")
         self.counts = Counts()
         self._db = db
         self._concurrency = concurrency

@@ -112,7 +112,7 @@ def mode_of(principal: Principal) -> Mode:
     kind = principal.kind
     if kind not in (PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER):
         raise CapabilityRefused(
-            f"A memory bound for a {kind} principal serves no other context.",
+            f"A memory bound for a {kind} principal cannot answer for another agent.",
             remedy="Bind it for an operator or a customer.",
         )
     return Mode(kind.value)

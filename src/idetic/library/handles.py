@@ -80,7 +80,7 @@ class Agent:
         governs = allows(self.spec, scope, Capability.READ_ACROSS)
         if not governs and self.engine is self._steward:
             raise CapabilityRefused(
-                "This principal has the Actor's memory alone.",
+                "This principal may read only the Actor's memory.",
                 remedy="Leave `persona` out, or bind a principal that may `read_across`.",
             )
         alone = Agent(self._steward if governs else self.engine)
@@ -100,6 +100,9 @@ class InProcess:
     def __init__(self, agent: Agent, scope: Scope):
         self.agent = agent
         self.scope = scope
+
+    def __str__(self) -> str:
+        return str(self.scope)
 
     async def perform(
         self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any
@@ -253,7 +256,7 @@ class _Handle(AsyncHandle):
         """The transport within this process; a server's memory has none and says where to ask."""
         if not isinstance(self.transport, InProcess):
             raise InputError(
-                "This memory is a server's: its agent and scope are not in this process.",
+                "This memory is on a server: its agent and scope are not known in this process.",
                 remedy="Ask the server: `await memory.key_scope()`.",
             )
         return self.transport
@@ -338,7 +341,7 @@ class _Opened(_Handle, PlaceVerbs):
         return self
 
     async def close(self, reason: str = "closed") -> Closed:
-        """End the scope: what it holds is compounded or promoted, the rest goes.
+        """Close a session or interaction: promote or merge its notes, and drop the rest.
 
         It takes no more writes. Closing twice is fine: the second finds nothing to do.
         """

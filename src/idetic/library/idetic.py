@@ -93,6 +93,11 @@ class Idetic:
         # Where a view of another one gets its persona pools; it owns none.
         self._lent: Callable[[], Awaitable[PersonaPools]] | None = None
 
+    def __repr__(self) -> str:
+        # Never the DSN: it may hold a password.
+        which = "embedded server" if self._arguments[0] is None else "PostgreSQL"
+        return f"Idetic({which}, {'closed' if self._opened is None else 'open'})"
+
     @classmethod
     def open(  # noqa: PLR0913 - each part by its own name
         cls,
@@ -446,7 +451,7 @@ class Idetic:
             return 0
         specs = [load(row["spec"]) for row in rows]
         if [spec.digest for spec in specs] != [row["digest"] for row in rows]:
-            raise ExportRefused("A spec in this file is not the one that its digest names.")
+            raise ExportRefused("A spec in this file does not match its digest.")
         for spec in specs:
             await self.apply(spec)
         return len(specs)

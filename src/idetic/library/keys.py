@@ -33,6 +33,9 @@ class Keys:
         self._db = db
         self._agents: dict[str, Agent] = {}
 
+    def __repr__(self) -> str:
+        return f"Keys({self._db!r})"
+
     async def create(
         self,
         *,
@@ -132,7 +135,10 @@ def _narrowed(
     except (TypeError, ValueError):
         raise InputError(f"capabilities is a list of: {', '.join(Capability)}.") from None
     if not only:
-        raise InputError("A key needs a capability.", remedy="Leave them out for all of them.")
+        raise InputError(
+            "The list of capabilities is empty.",
+            remedy="Name at least one, or leave the list out to give the key all of them.",
+        )
     kind = principal.kind if isinstance(principal, Principal) else None
     more = sorted(each for each in only if kind is None or not spec.may(kind, each))
     if more:

@@ -169,8 +169,8 @@ async def persona_access(db: Idetic, memory: Memory) -> PersonaAccess:
     require_ungated(spec, scope)
     if not is_persona(spec):
         raise AnchorRefused(
-            "This key stands for no persona memory.",
-            remedy="Make one for an agent whose log has two personas, such as `persona_agent`.",
+            "This key does not belong to an agent with persona memory.",
+            remedy="Create a key for an agent whose log has two personas, such as `persona_agent`.",
         )
     tenant, agent_id = map(str, scope.anchor.values())
     whole = await db.persona(Identity(agent_id), tenant=tenant, spec=spec)

@@ -51,7 +51,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
     include_candidates: bool | None = None,
     where: Mapping[str, Any] | None = None,
 ) -> Recall:
-    """Find the best entries for a question. Each carries its explanation; see `explain`.
+    """Find the best entries for a question. Each hit explains its rank.
 
     `envelope` ranks: the more of it an entry matches, the better. `where` excludes: only entries
     that match every key of it are looked at. `include_candidates` is the spec's own answer
@@ -99,7 +99,7 @@ async def context(
     counter: Annotated[TokenCounter | None, IN_PROCESS] = None,
     preview: bool = False,
 ) -> Context:
-    """Make the prompt block for a question: quoted evidence within one absolute ceiling.
+    """Make a block of quoted evidence for a prompt, within a limit of tokens.
 
     What was paged in is always in it, and what this session and interaction hold; other persistent
     memory as recalled.

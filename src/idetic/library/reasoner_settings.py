@@ -81,7 +81,7 @@ class ReasonerSettings(SettingsPart):
         given = self.model_fields_set - {"key", "model"}
         if self.model is None and given:
             raise InputError(
-                f"`reasoner.{min(given)}` is set, and no model that it is for.",
+                f"`reasoner.{min(given)}` is set without a model.",
                 remedy="Set `reasoner.model` too, or neither.",
             )
         if self.key is not None and self.key_file is not None:

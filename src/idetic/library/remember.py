@@ -87,6 +87,9 @@ class UserMemory:
         self._db = db
         self.memory = memory
 
+    def __repr__(self) -> str:
+        return f"UserMemory({self.memory.scope})"
+
     async def add(
         self, messages: Messages, *, speaker: str | None = None, at: datetime | None = None
     ) -> list[TurnReceipt]:

@@ -39,7 +39,7 @@ class AnchorSummary:
 async def anchors(
     binding: Binding, *, limit: Limit = 100, after: Cursor = None
 ) -> list[AnchorSummary]:
-    """List the anchors that this scope covers: of the whole tenant, if its other keys are open."""
+    """List the anchors of this scope; a scope with only the tenant lists all of its anchors."""
     async with binding.look() as tx:
         names = list(binding.scope.anchor)
         found = await anchor_rows(tx, names, limit, after)

@@ -31,7 +31,7 @@ class Rescanned:
 async def rescan(
     binding: Binding, noun: str | None = None, ref_id: UUID | None = None
 ) -> Rescanned:
-    """Bring memory in line with changed canonical content."""
+    """Archive entries that no longer fit canonical content after it changed."""
     outdated: list[Receipt] = []
     shadows: list[Receipt] = []
     for canonical in binding.spec.references.canonical:

@@ -74,7 +74,7 @@ BATCH = 100
     examples=("idetic close SESSION_ID {scope}",),
 )
 async def close_scope(binding: Binding, reason: str = "closed") -> Closed:
-    """End the scope: what it holds is compounded or promoted, the rest goes.
+    """Close a session or interaction: promote or merge its notes, and drop the rest.
 
     It takes no more writes. Closing twice is fine: the second finds nothing to do. An agent
     closes what it opened; operators and maintenance close anything.
@@ -116,8 +116,8 @@ async def _check_opened(tx: AnchorTransaction, rows: Sequence[ScopeRow], wanted:
     openers = {row.opened_by for row in around if own and row.id in (wanted, own[0].session_id)}
     if openers and tx.actor not in openers:
         raise CapabilityRefused(
-            "An agent closes the sessions that it opened, and this one is another's.",
-            remedy="Whoever opened it closes it, or an operator or maintenance.",
+            "An agent may close only its own sessions; another principal opened this one.",
+            remedy="Close it as the principal that opened it, as an operator, or as maintenance.",
         )
 
 
@@ -238,12 +238,12 @@ async def renew_scope(binding: Binding) -> None:
     async with binding.look() as tx:
         renewed = await tx.renew(ids)
     if len(renewed) != len(ids):
-        raise ScopeClosed("This scope was closed; its lease had run out.")
+        raise ScopeClosed("This scope is closed, because its lease ran out.")
 
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/recover", "upkeep"))
 async def recover(binding: Binding) -> list[Closed]:
-    """Close the scopes of this anchor whose process went away; what each close did."""
+    """Close the sessions and interactions of this anchor whose process has died."""
     closed = []
     for place in await _abandoned(binding):
         at = replace(binding, place=place)

@@ -194,7 +194,7 @@ class _Questions:
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/consolidate", "upkeep"))
 async def consolidate(binding: Binding) -> Consolidated:
-    """Merge facts that changed since the last run; with a reasoner, what overlaps too."""
+    """Merge duplicates among facts that changed since the last run; a reasoner finds more."""
     spec, reasoner = binding.spec, binding.engine.reasoner
     profile_id = await binding.engine.embeddings.active(binding.scope)
     merges = _merges(spec, Typology.SEMANTIC) or _merges(spec, Typology.EPISODIC)

@@ -36,7 +36,7 @@ async def contradict(
     provenance: dict[str, str] | None = None,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Say that an entry speaks against canonical content; it goes to the operators' queue."""
+    """Report that an entry contradicts canonical content, for operators to decide."""
     canonical = _canonical(binding.spec, ref)
     reason = binding.gated_reason(reason)
     given = check_provenance(binding.spec, provenance)
@@ -73,7 +73,7 @@ async def contradictions(
     status: Sequence[ContradictionStatus] | None = None,
     limit: Limit = 100,
 ) -> list[Contradiction]:
-    """List the operators' queue, oldest first: open and surfaced ones unless you say which."""
+    """List contradictions, oldest first; by default those that operators have to decide."""
     wanted = [s for s, after in TRANSITIONS.items() if after] if status is None else status
     found: list[Contradiction] = []
     async with binding.look() as tx:
@@ -99,7 +99,7 @@ async def resolve(
     notes: str,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Move a contradiction on: surface it, dismiss it, or promote it to a revision signal."""
+    """Decide a contradiction: surface it, dismiss it, or promote it to a revision signal."""
     notes = binding.gated_reason(notes, "notes", MAX_RESOLUTION)
     named = {"contradiction": str(contradiction_id), "to": status.value}
     call = {"verb": "resolve", **named, "notes": notes}
@@ -144,7 +144,7 @@ def _canonical(spec: MemorySpec, ref: Ref) -> Canonical:
     declared = {canonical.noun: canonical for canonical in _with_contradictions(spec)}
     if not isinstance(ref, Ref) or ref.noun not in declared:
         raise InputError(
-            "This agent keeps no contradictions with that.",
+            "The spec of this agent declares no contradictions with this kind of row.",
             remedy=f"Declared under `references.canonical`: {', '.join(declared) or 'none'}.",
         )
     return declared[ref.noun]

@@ -45,7 +45,7 @@ async def corroborate(
     notes: str | None = None,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Add a source that confirms an entry or, with `holds=False`, says otherwise.
+    """Add a source that confirms an entry or, with `holds=False`, disputes it.
 
     What kind of source it is follows from who calls: an operator gives his word, an agent points
     to an observation, and without one only infers, which never counts. Each source counts once.
@@ -112,7 +112,7 @@ def _is_new(found: Corroboration, supported: SupportedEntry) -> bool:
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/candidates/promote", "upkeep"))
 async def promote(binding: Binding) -> list[Decided]:
-    """Promote every candidate of this anchor whose gates pass by now."""
+    """Promote every candidate of this anchor that now passes its gates."""
     decided: list[Decided] = []
     after: UUID | None = None
     while True:

@@ -36,14 +36,14 @@ _NEEDS = {
     examples=("idetic disposition {scope}", "idetic disposition --limit 10 {scope} --json"),
 )
 async def disposition(binding: Binding, *, limit: Limit = 100) -> list[Disposition]:
-    """List what is due for somebody's decision, the hardest pressed first."""
+    """List entries that wait for a decision, the most overdue first."""
     async with binding.look() as tx:
         return await due_entries(tx, limit)
 
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/dispositions/mark", "upkeep"))
 async def mark_due(binding: Binding) -> int:
-    """Say in the history of every entry that fell due that it waits for a disposition."""
+    """Record in the history of every overdue entry that it waits for a decision."""
     async with binding.hold() as tx:
         asked = {"moment": tx.at, "limit": MAX_BULK}
         ids = await tx.ids(LIFECYCLE, "due_unmarked", due_part(tx), **asked)
@@ -116,7 +116,7 @@ def _confirmed(tx: AnchorTransaction, supported: SupportedEntry, reason: str) ->
         )
     if tx.scope.principal.kind is not PrincipalKind.OPERATOR:
         raise CapabilityRefused(
-            "Only an operator's word confirms an entry that is due.",
+            "Only an operator can confirm an entry that is due.",
             remedy="Let an operator decide, or corroborate it with an observation.",
         )
     return CorroborateStep("corroborated", reason, operator_word(tx, reason), entry=supported.entry)
@@ -133,13 +133,13 @@ async def _promoted(
     entry = supported.entry
     if not entry.candidate and entry.typology is not Typology.EPISODIC:
         raise TransitionRefused(
-            f"Entry {entry.id} is no candidate; there is nothing to promote it to.",
+            f"Entry {entry.id} is not a candidate, so it cannot be promoted.",
             remedy="Recorroborate it, exempt it, or archive it.",
         )
     about = [seen.setdefault(one.id, one) for one in await beside(tx, supported)]
     if any(one.is_twin(supported) for one in about):
         raise TransitionRefused(
-            f"Another entry states what {entry.id} does.",
+            f"Another entry states the same as {entry.id}.",
             remedy="Archive the candidate, or archive the other one first.",
         )
     work = PromotionPass(tx.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)

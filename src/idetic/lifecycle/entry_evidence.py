@@ -42,7 +42,7 @@ async def list_(
     before: Cursor = None,
     where: Mapping[str, Any] | None = None,
 ) -> list[Entry]:
-    """List the current entries of this place, newest first; `before` is the last id of a page.
+    """List the current entries of this place, newest first; `before` is the last id seen.
 
     `where` leaves only entries whose envelope matches every key of it, as recall matches.
     """
@@ -60,7 +60,7 @@ async def list_(
 
 @verb(capability=Capability.READ, http=get("/entries/{entry_id}", "reading"))
 async def get_(binding: Binding, entry_id: UUID) -> Entry:
-    """Read one entry, whatever became of it; raises EntryNotFound outside this scope."""
+    """Read one entry in any state; raises EntryNotFound outside this scope."""
     found = await binding.engine.entries.entries(binding.scope, "get", memory_id=entry_id)
     if not found:
         raise _missing(await _links(binding, entry_id))
@@ -90,13 +90,13 @@ async def _links(binding: Binding, entry_id: UUID) -> list[LedgerRecord]:
 async def as_of(
     binding: Binding, moment: datetime, *, limit: Limit = 100, before: Cursor = None
 ) -> list[Entry]:
-    """List what was current at a moment, each entry as it stood then, newest first."""
+    """List the entries that were current at a moment, as they were then, newest first."""
     return await binding.engine.entries.as_of(binding.scope, moment, limit=limit, before=before)
 
 
 @verb(capability=Capability.READ, http=get("/overdue", "reading"))
 async def overdue(binding: Binding, *, limit: Limit = 50) -> list[Overdue]:
-    """List the persistent entries that time presses on most: what waits for a disposition."""
+    """List the persistent entries that are most overdue for a decision."""
     now = binding.engine.clock.now()
     return await binding.engine.entries.overdue(binding.scope, now, limit=limit)
 
@@ -118,7 +118,7 @@ async def about(binding: Binding, subjects: Iterable[str]) -> list[Entry]:
 async def tally(
     binding: Binding, key: str, *, where: Mapping[str, Any] | None = None
 ) -> dict[str, int]:
-    """Count how often each value of an envelope key stands among current entries."""
+    """Count the current entries for each value of an envelope key."""
     declared = binding.spec.retrieval.envelope.get(key)
     if declared is None or declared.type is EnvelopeType.LIST:
         raise EnvelopeRefused(
@@ -151,7 +151,7 @@ async def note_read(binding: Binding, entries: Iterable[UUID]) -> None:
 
 @verb(capability=Capability.READ, http=post("/reads/last", "lookups"))
 async def last_read(binding: Binding, entries: Iterable[UUID]) -> dict[UUID, datetime]:
-    """Say when each of the entries was last read; one that never was is not in the answer."""
+    """Show when each entry was last read; entries that nobody read are left out."""
     ids = _few(entries, "entries")
     rows = await binding.engine.entries.rows(binding.scope, "last_read", ids=ids) if ids else []
     return dict(rows)
@@ -164,7 +164,7 @@ def _missing(links: Sequence[LedgerRecord]) -> EntryNotFound:
     into = links[-1].detail.get("into")
     went = f"What it said is in entry {into}." if into else "Nothing was made of it."
     return EntryNotFound(
-        f"The entry went with its scope on {links[-1].at:%Y-%m-%d %H:%M} UTC.", remedy=went
+        f"The entry was dropped with its scope on {links[-1].at:%Y-%m-%d %H:%M} UTC.", remedy=went
     )
 
 
@@ -178,7 +178,7 @@ def _few(values: Iterable[Any], what: str) -> list[Any]:
 
 @verb(capability=Capability.READ, http=get("/entries/{entry_id}/corroborations", "reading"))
 async def corroborations(binding: Binding, entry_id: UUID) -> list[Corroboration]:
-    """List what supports an entry, oldest first; withdrawn ones say so."""
+    """List the sources that support an entry, oldest first, withdrawn ones included."""
     async with binding.look() as tx:
         await tx.entry(entry_id)
         return (await tx.corroborations([entry_id])).get(entry_id, [])
@@ -186,7 +186,7 @@ async def corroborations(binding: Binding, entry_id: UUID) -> list[Corroboration
 
 @verb(capability=Capability.READ, http=get("/entries/{entry_id}/lineage", "reading"))
 async def lineage(binding: Binding, entry_id: UUID) -> list[Lineage]:
-    """List what an entry was made of; sources that went with their scope are still named."""
+    """List the entries that an entry was made from, also those dropped with their session."""
     async with binding.look() as tx:
         await tx.entry(entry_id)
         return (await tx.lineage([entry_id])).get(entry_id, [])
@@ -202,7 +202,7 @@ async def references(binding: Binding, entry_id: UUID) -> list[Referenced]:
 
 @verb(capability=Capability.READ, http=get("/entries/{entry_id}/gates", "reading"))
 async def gates(binding: Binding, entry_id: UUID) -> list[GateResult]:
-    """Say what each of the four promotion gates says about an entry now, with its numbers."""
+    """Show the result of each of the four promotion gates for an entry, with its numbers."""
     async with binding.look() as tx:
         (weighed,) = await _weighed(binding, tx, [await tx.entry(entry_id)])
     return list(weighed.gates)
@@ -218,7 +218,7 @@ async def candidates(
     limit: Annotated[int, Between(1, MAX_CANDIDATES)] = 50,
     after: Annotated[UUID | None, Wire("cursor", UUID | None)] = None,
 ) -> list[Candidate]:
-    """List what waits for support, oldest first, with its gates; `after` is a page's last id."""
+    """List candidates with their gates, oldest first; `after` is the last id seen."""
     async with binding.look() as tx:
         ids = await tx.ids(LIFECYCLE, "candidates", after=after, limit=limit)
         return await _weighed(binding, tx, await tx.stored(ids))

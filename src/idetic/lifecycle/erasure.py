@@ -80,7 +80,7 @@ async def erase(
     reason: str,
     idempotency_key: str | None = None,
 ) -> Erased:
-    """Empty everything that names a subject, and what was made of it; this is for good."""
+    """Delete the content that names a subject, and all that was made from it, for good."""
     mentions = Mentions(subject if isinstance(subject, Subject) else Subject(subject))
     reason = binding.gated_reason(reason)
     if idempotency_key is not None:

@@ -41,7 +41,7 @@ async def forget(
     sources: bool = False,
     idempotency_key: str | None = None,
 ) -> Erased:
-    """Empty one entry and what was made of it; this is for good."""
+    """Delete the content of one entry, and all that was made from it, for good."""
     reason = binding.gated_reason(reason)
     call = {"verb": "forget", "entry": str(entry_id), "reason": reason, "sources": sources}
     async with binding.hold() as tx:

@@ -265,8 +265,8 @@ def check_pinnable(scope: Scope, entries: Iterable[Entry]) -> None:
         return
     if any(entry.origin is Origin.OPERATOR for entry in entries):
         raise CapabilityRefused(
-            "An agent does not exempt what an operator stated.",
-            remedy="An operator decides how long it holds.",
+            "An agent may not exempt an entry that an operator stated.",
+            remedy="Ask an operator to exempt it.",
         )
 
 
@@ -325,13 +325,13 @@ async def open_scope(binding: Binding) -> None:
     examples=("idetic embed {scope}",),
 )
 async def embed(binding: Binding, progress: Progress | None = None) -> Embedded:
-    """Give every pending entry of this anchor its vector, in batches that each commit."""
+    """Compute the missing vectors of this anchor's entries, in batches that each commit."""
     return await binding.engine.embedding.pending(binding.scope, progress)
 
 
 @verb(capability=Capability.MAINTAIN, repeatable=True, http=post("/index-words", "upkeep"))
 async def index_words(binding: Binding, *, anew: bool = False) -> Indexed:
-    """Bring the word index of a large anchor up to its chain, or make all of it anew."""
+    """Update the word index of a large anchor, or rebuild it."""
     engine, scope = binding.engine, binding.scope
     # Read first: what is written while this runs is then looked at once more, never missed.
     position = await engine.marks.position(scope)

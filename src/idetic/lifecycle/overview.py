@@ -112,7 +112,7 @@ class OpenSession:
 async def overview(
     binding: Binding, *, days: Annotated[int, Between(1, MAX_DAYS)] = 30
 ) -> Overview:
-    """Say how memory stands: what it holds, what waits, what was refused. Numbers, no content."""
+    """Count what memory holds, what waits and what was refused. It shows no content."""
     jobs = await binding.engine.queue.backlog(binding.scope)
     async with binding.look() as tx:
         today = tx.at.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -165,7 +165,7 @@ def _without_vector() -> dict[str, str]:
 async def kept(
     binding: Binding, state: RetentionState, *, limit: Limit = 100, before: Cursor = None
 ) -> list[Entry]:
-    """List the entries in one retention state, newest first; `before` is a page's last id."""
+    """List the entries in one retention state, newest first; `before` is the last id seen."""
     async with binding.look() as tx:
         page: dict[str, Any] = {"limit": limit, "before": before}
         return await tx.plain_entries("listing", "kept", state=state.value, **page)
@@ -182,7 +182,7 @@ async def written(
     limit: Limit = 100,
     before: Cursor = None,
 ) -> list[Entry]:
-    """List the entries that were written from one moment up to another, whatever became of them."""
+    """List the entries that were written between two moments, in any state."""
     async with binding.look() as tx:
         return await tx.plain_entries(
             "listing",
@@ -198,7 +198,7 @@ async def written(
 
 @verb(capability=Capability.READ, http=get("/unembedded", "overseeing", page=ENTRY_PAGE))
 async def unembedded(binding: Binding, *, limit: Limit = 100, before: Cursor = None) -> list[Entry]:
-    """List the entries that wait for a vector, newest first; `before` is a page's last id."""
+    """List the entries that wait for a vector, newest first; `before` is the last id seen."""
     async with binding.look() as tx:
         page: dict[str, Any] = {"limit": limit, "before": before}
         return await tx.plain_entries("listing", "unembedded", _without_vector(), **page)

@@ -138,7 +138,7 @@ async def quarantine(
     since: datetime | None = None,
     idempotency_key: str | None = None,
 ) -> Quarantined:
-    """Take a source and all that came of it out of recall, in one call that can be undone."""
+    """Take a source's entries, and all that was made from them, out of recall; can be undone."""
     if origin is None and created_by is None and session_id is None:
         raise InputError(
             "A quarantine needs a source.",
@@ -161,7 +161,7 @@ async def quarantine(
 
 @verb(capability=Capability.READ, http=get("/quarantines", "governing"))
 async def quarantines(binding: Binding, *, limit: Limit = 100) -> list[QuarantineRecord]:
-    """List what was quarantined, newest first; what was released since says so."""
+    """List quarantines, newest first, released ones included."""
     async with binding.look() as tx:
         found = await quarantine_links(tx, limit)
     return [
@@ -193,7 +193,7 @@ async def release(
     reason: str,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Put back what a quarantine took out, as it was."""
+    """End a quarantine: put its entries back as they were."""
     position = _quarantine_position(what)
     return await take_back(binding, position, reason, idempotency_key, of=QUARANTINED)
 

@@ -83,7 +83,7 @@ async def tombstone(
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/tombstones/dispose", "upkeep"))
 async def dispose_tombstones(binding: Binding) -> Disposed:
-    """Tombstone what outlived its TTL, and empty the tombstones whose grace is over.
+    """Tombstone entries past their TTL, and empty tombstones past their grace period.
 
     Evidence goes with the last entry that rested on it.
     """
@@ -104,7 +104,7 @@ async def dispose_tombstones(binding: Binding) -> Disposed:
     http=post("/reconcile", "upkeep"),
 )
 async def reconcile(binding: Binding) -> Reconciled:
-    """Count what is kept in which state, and name what should not be there; change nothing."""
+    """Count the entries of each state and list inconsistencies; change nothing."""
     # By itself: a transaction that waits for another connection could wait for ever.
     misindexed = await binding.engine.words.check(binding.scope)
     async with binding.look() as tx:
@@ -189,11 +189,11 @@ async def _check_free(tx: AnchorTransaction, entry: Entry) -> None:
     acted, disputed = await retention_rows.kept_by(tx, entry.id)
     if acted:
         raise TransitionRefused(
-            f"An action rests on entry {entry.id}; it cannot go from beneath it.",
-            remedy="Archive it instead: it is no longer recalled, and the action keeps its ground.",
+            f"An action rests on entry {entry.id}; it cannot be deleted.",
+            remedy="Archive it: recall then leaves it out, and the action keeps its evidence.",
         )
     if disputed:
         raise TransitionRefused(
-            f"Entry {entry.id} contradicts canonical content, and nobody dismissed that.",
+            f"Entry {entry.id} has a contradiction that nobody dismissed.",
             remedy="Resolve the contradiction as dismissed first, or archive the entry.",
         )

@@ -64,7 +64,13 @@ async def undo(
     reason: str,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Take a decision back: about an entry, its support, or a contradiction; see the docs."""
+    """Take a decision back: about an entry, its support, or a contradiction.
+
+    `what` is a receipt, a record of a history, or a position. A promotion, supersession,
+    invalidation, merge, archive, exemption, corroboration, tombstone and the resolution of a
+    contradiction can be taken back, unless a later decision rests on them. A note that ended with
+    its scope cannot come back.
+    """
     return await take_back(binding, position_of(what), reason, idempotency_key)
 
 
@@ -103,8 +109,8 @@ async def _undo_steps(
         links = [link for link in links if link.entry_id is None or link.entry_id in there]
     if any(one.entry.deleted_at and not one.entry.body_text for one in stored):
         raise TransitionRefused(
-            "What was disposed of cannot come back: its content is not kept.",
-            remedy="The history of the entry says when its grace was over.",
+            "The entry was disposed of, and its content was deleted; it cannot come back.",
+            remedy="Read the entry's history to see when it was disposed of.",
         )
     await _check_withdrawn(tx, links)
     known = {one.id: one for one in stored}
@@ -143,8 +149,8 @@ async def _undo_step(
     """One link's opposite."""
     if link.transition == KEPT:
         raise TransitionRefused(
-            "Its scope is closed; it stays as evidence and comes back to no session.",
-            remedy="Undo the decision about what was made of it.",
+            "The scope of this entry is closed; the entry stays as evidence and cannot return.",
+            remedy="Undo the decision about the entry that was made from it.",
         )
     if "contradiction" in link.detail:
         return await undo_resolution(tx, link, entry, reason, told)
@@ -189,8 +195,8 @@ async def _check_claims(tx: AnchorTransaction, known: Sequence[StoredEntry]) -> 
             standing.setdefault((*entry.claim.key, entry.typology), set()).add(entry.id)
     if any(len(ids) > 1 for ids in standing.values()):
         raise TransitionRefused(
-            "Another value of the same claim holds by now.",
-            remedy="Archive it first, or undo the decision that brought it.",
+            "Another entry with the same claim key holds now.",
+            remedy="Archive that entry first, or undo the decision that promoted it.",
         )
 
 
@@ -219,7 +225,7 @@ def check_unchanged(entry: Entry, link: LedgerRecord, columns: Mapping[str, Any]
     if not _stands(entry, link, columns):
         raise TransitionRefused(
             f"The entry is {state_of(entry)} by now; it was {link.state_to} after that decision.",
-            remedy="Undo what happened to it since first; its history says what.",
+            remedy="Undo the later decisions first; the entry's history lists them.",
         )
 
 
@@ -246,7 +252,7 @@ async def undo_resolution(
     """Undo of a contradiction's resolution. Its notes stay in the row, which keeps them itself."""
     if link.transition == "contradicted":
         raise TransitionRefused(
-            "That a contradiction was raised stays on record.",
+            "The report of a contradiction cannot be undone.",
             remedy="Resolve it as dismissed, and say why.",
         )
     row_id = UUID(link.detail["contradiction"])
@@ -254,8 +260,8 @@ async def undo_resolution(
     left, before = (ContradictionStatus(link.detail[which]) for which in ("to", "from"))
     if (found.status, found.at) != (left, _told_moment(link, "resolved_at", link.at)):
         raise TransitionRefused(
-            f"The contradiction is {found.status} by now, and not as that decision left it.",
-            remedy="Undo what was decided about it since first; the entry's history says what.",
+            f"The contradiction is {found.status} now; a later decision changed it.",
+            remedy="Undo the later decision first; the entry's history lists it.",
         )
     check_unchanged(entry, link, {})
     _check_remembered(found, link, before)
@@ -292,7 +298,7 @@ def _check_remembered(found: Resolution, link: LedgerRecord, before: Contradicti
     wanted = _told_moment(link, "was_at", found.previous_at)
     if (found.previous, found.previous_at) != (before, wanted):
         raise TransitionRefused(
-            f"How it stood as {before} is not kept any more.",
+            f"The state of the contradiction as {before} is not stored any more.",
             remedy=f"Resolve it as {before} again."
             if before in TRANSITIONS[found.status]
             else "Contradict the entry again.",

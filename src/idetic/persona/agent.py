@@ -74,12 +74,15 @@ class PersonaAgent:
         if memory.actor.agent_id != self.identity.agent_id:
             raise InputError("The memory belongs to another agent than the identity.")
         if type(max_rounds) is not int or max_rounds < 1:
-            raise InputError("max_rounds is a whole number above 0.")
+            raise InputError("max_rounds must be a whole number above 0.")
         self.memory = memory
         self._tools = checked_tools(tools)
         self._declared = [tool.declared(name) for name, tool in self._tools.items()]
         self._counter = counter or ConservativeCounter()
         self._max_rounds = max_rounds
+
+    def __repr__(self) -> str:
+        return f"PersonaAgent({self.identity.agent_id})"
 
     async def do(self, task: str, *, llm: Llm) -> Done:
         """Do one task in one loop: recall, ask the model, run its tools, answer.

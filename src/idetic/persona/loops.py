@@ -47,6 +47,9 @@ class Loop:
         self._stores = stores
         self._closed = False
 
+    def __repr__(self) -> str:
+        return f"Loop({self.id}, {self.persona})"
+
     async def append(
         self,
         kind: EventKind,

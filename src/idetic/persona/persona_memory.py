@@ -61,6 +61,9 @@ class PersonaMemory:
         self._seen = seen
         self._erase = erase
 
+    def __repr__(self) -> str:
+        return f"PersonaMemory({self.agent_id})"
+
     @property
     def subconscious(self) -> SubconsciousMemoryView:
         """What the Subconscious may ask: all of both personas."""

@@ -45,6 +45,9 @@ class PersonaView:
         self._stores = stores
         self._identity = identity
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.agent_id}, {self.persona})"
+
     @property
     def collection(self) -> str:
         """The logical name of this persona's vectors."""
@@ -197,6 +200,9 @@ class SubconsciousMemoryView:
             Persona.SUBCONSCIOUS: PersonaView(own, identity),
             Persona.ACTOR: PersonaView(actors, identity),
         }
+
+    def __repr__(self) -> str:
+        return f"SubconsciousMemoryView({self.agent_id})"
 
     @property
     def collections(self) -> tuple[str, ...]:

@@ -68,9 +68,9 @@ class Endpoint:
         if "@" in urlsplit(self.url).netloc:
             raise InputError("base_url holds credentials.", remedy="Give the key as `api_key`.")
         if type(self.retries) is not int or not 0 <= self.retries <= 10:
-            raise InputError("retries is a whole number from 0 to 10.")
+            raise InputError("retries must be a whole number from 0 to 10.")
         if type(self.answer_tokens) is not int or self.answer_tokens < 1:
-            raise InputError("answer_tokens is a whole number above 0.")
+            raise InputError("answer_tokens must be a whole number above 0.")
 
     @property
     def url(self) -> str:

@@ -159,7 +159,7 @@ async def _run(connection: Connection, step: PlanStep, spec: MemorySpec, version
     except (pg.CheckViolation, pg.InvalidForeignKey) as error:
         long = "Stored notes are longer than the new `body_text_max`. Nothing was changed."
         raise PlanRefused(
-            f"{item.kind} {item.name} does not fit what is there.",
+            f"{item.kind} {item.name} differs from the table in the database.",
             remedy=long if isinstance(error, pg.CheckViolation) else _missing_keys(spec),
         ) from None
     await record_object(connection, step.owner, item, version)

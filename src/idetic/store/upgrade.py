@@ -120,7 +120,7 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
             specs.append(load(carried_over(spec)))
         except SpecError as error:
             raise PlanRefused(
-                f"The spec that this database holds for {agent} is none for this release: "
+                f"The spec that this database holds for {agent} cannot be read by this release: "
                 f"{error.message}",
                 remedy="Nothing was changed. Mend it with the older release (`idetic spec apply`), "
                 "then upgrade.",

@@ -229,7 +229,7 @@ class ExportFile:
         row = parsed(text)
         if not isinstance(row, dict) or row.keys() not in (columns, columns - _LATER):
             raise ExportRefused(
-                f"A row before line {self._number + 1} does not have the columns that it has here.",
+                f"A row before line {self._number + 1} has other columns than expected.",
                 remedy="Export and import with the same release. Nothing was written.",
             )
         return row

@@ -149,7 +149,7 @@ async def _take(tx: AnchorTransaction, batch: RowBatch, *, vectors: bool) -> Non
         return
     for row in batch.rows:
         if any(type(row[key]) is not kind for key, kind in _PROFILE.items()):
-            raise ExportRefused("A profile in this file is none.")
+            raise ExportRefused("An embedding profile in this file is not valid.")
         await register(tx, row)
 
 
@@ -161,7 +161,7 @@ def _faults_of_the_file() -> Iterator[None]:
     except ExportRefused:
         raise
     except InputError as error:
-        raise ExportRefused("A row of this file is not one that memory can hold.") from error
+        raise ExportRefused("A row of this file is not valid.") from error
 
 
 def _refuse_unless_intact(found: Verified) -> None:

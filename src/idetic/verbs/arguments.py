@@ -37,7 +37,7 @@ class Between:
     def check(self, value: object, name: str) -> int:
         """Return the number, or raise what it should have been."""
         if type(value) is not int or not self.least <= value <= self.most:
-            raise InputError(f"{name} is a whole number from {self.least} to {self.most:,}.")
+            raise InputError(f"{name} must be a whole number from {self.least} to {self.most:,}.")
         return value
 
 

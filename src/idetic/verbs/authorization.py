@@ -98,7 +98,7 @@ def require(spec: MemorySpec, scope: Scope, capability: Capability) -> None:
         refuse(spec, scope, capability)
     if scope.principal.kind is PrincipalKind.CUSTOMER:
         raise CapabilityRefused(
-            "A customer does not look into memory: answers come through the customer gate.",
+            "A customer may not read entries; a customer may only ask.",
             remedy="Ask: `await memory.ask(question)`.",
         )
 
@@ -108,7 +108,7 @@ def refuse(spec: MemorySpec, scope: Scope, capability: Capability) -> NoReturn:
     kind = scope.principal.kind
     if spec.may(kind, capability):
         raise CapabilityRefused(
-            f"This scope may not {capability.value.replace('_', ' ')}: it was narrowed.",
+            f"This key or handle may not {capability.value.replace('_', ' ')}: it was narrowed.",
             remedy="Use a key whose capabilities name it.",
         )
     holders = [k.value for k in PrincipalKind if spec.may(k, capability)]
@@ -138,7 +138,7 @@ def require_ungated(spec: MemorySpec, scope: Scope) -> None:
         kind = scope.principal.kind
         raise CapabilityRefused(
             f"{article(kind)} {kind} principal reads behind a gate here ({', '.join(removed)}), "
-            "and this would show what the gate removes.",
+            "and this call would show the removed parts.",
             remedy="Use a principal without a gate that may do this, such as maintenance.",
         )
 
@@ -168,7 +168,7 @@ def readable_spec(spec: MemorySpec, scope: Scope) -> MemorySpec:
     """The spec, for a scope that may know all that it speaks of."""
     if not reads_spec(spec, scope):
         raise CapabilityRefused(
-            "This key does not read the spec behind it.",
-            remedy="Ask an operator, whose key does.",
+            "This key may not read the spec.",
+            remedy="Use an operator's key.",
         )
     return spec

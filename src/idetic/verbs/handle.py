@@ -47,6 +47,12 @@ class AsyncHandle:
         self.transport = transport
         self.place = place
 
+    def __repr__(self) -> str:
+        place = self.place
+        within = {"session": place.session_id, "interaction": place.interaction_id}
+        parts = [str(self.transport), *(f"{name} {id_}" for name, id_ in within.items() if id_)]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     def check_open(self) -> None:
         """Persistent memory is always open; sessions and interactions override this."""
 

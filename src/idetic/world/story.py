@@ -200,7 +200,7 @@ def read_event(story: str, one: Mapping[str, Any]) -> StoryEvent:
     """One event of a story, written as its kind and what is said about it."""
     ((kind, values),) = one.items()
     if kind not in _EVENTS:
-        raise IdeticError(f"The story {story} tells of a {kind}, which nobody can play.")
+        raise IdeticError(f"The story {story} names a {kind}, which is not a known part.")
     own = {name: values[name] for name in ("day", "heading", "about") if name in values}
     rest = {name: value for name, value in values.items() if name not in own}
     said = _checked(_EVENTS[kind][1], rest, f"{story}, day {own.get('day')}")

@@ -105,7 +105,7 @@ def list_(
     keys, now = with_database(dsn, work)
 
     def show(console: Console) -> None:
-        console.print(output.listing([_row(key, now) for key in keys]) if keys else "No keys.")
+        console.print(output.Listing([_row(key, now) for key in keys]) if keys else "No keys.")
 
     output.answer({"keys": [_data(key, now) for key in keys]}, json, show)
 

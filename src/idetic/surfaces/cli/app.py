@@ -28,8 +28,8 @@ from idetic.surfaces.cli import (
     transfer,
     use,
 )
-from idetic.surfaces.cli.options import examples, help_if_alone
-from idetic.surfaces.cli.verb_group import VerbGroup
+from idetic.surfaces.cli.options import examples
+from idetic.surfaces.cli.verb_group import Panel, VerbGroup
 
 NAME = "idetic"
 _SCOPE = ("--agent", "--anchor", "--as")
@@ -43,32 +43,32 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 _GROUPS = {
-    "demo": demo.app,
-    "spec": spec.app,
-    "db": database.db,
-    "model": embedding_model.app,
-    "keys": api_keys.app,
-    "persona": persona.app,
-    "config": config.app,
+    "demo": (demo.app, Panel.START),
+    "spec": (spec.app, Panel.AGENTS),
+    "persona": (persona.app, Panel.AGENTS),
+    "keys": (api_keys.app, Panel.AGENTS),
+    "db": (database.db, Panel.OPERATE),
+    "model": (embedding_model.app, Panel.OPERATE),
+    "config": (config.app, Panel.OPERATE),
 }
-_COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
-    "serve": (serve.serve, serve.SERVE),
-    "worker": (serve.worker, serve.WORKER),
-    "mcp": (serve.mcp, serve.MCP),
-    "use": (use.use, use.USE),
-    "doctor": (database.doctor, database.DOCTOR),
-    "upgrade": (database.upgrade, database.UPGRADE),
-    "distribute": (database.distribute, database.DISTRIBUTE),
-    "bench": (bench.bench, bench.BENCH),
-    "dream": (persona.dream, persona.DREAM),
-    "export": (transfer.export, transfer.EXPORT),
-    "import": (transfer.import_, transfer.IMPORT),
-    "adopt": (transfer.adopt, transfer.ADOPT),
+_COMMANDS: dict[str, tuple[Callable[..., Any], str, Panel]] = {
+    "serve": (serve.serve, serve.SERVE, Panel.START),
+    "worker": (serve.worker, serve.WORKER, Panel.OPERATE),
+    "mcp": (serve.mcp, serve.MCP, Panel.START),
+    "use": (use.use, use.USE, Panel.START),
+    "doctor": (database.doctor, database.DOCTOR, Panel.OPERATE),
+    "upgrade": (database.upgrade, database.UPGRADE, Panel.OPERATE),
+    "distribute": (database.distribute, database.DISTRIBUTE, Panel.OPERATE),
+    "bench": (bench.bench, bench.BENCH, Panel.OPERATE),
+    "dream": (persona.dream, persona.DREAM, Panel.AGENTS),
+    "export": (transfer.export, transfer.EXPORT, Panel.MOVE),
+    "import": (transfer.import_, transfer.IMPORT, Panel.MOVE),
+    "adopt": (transfer.adopt, transfer.ADOPT, Panel.MOVE),
 }
-for _name, _group in _GROUPS.items():
-    app.add_typer(_group, name=_name)
-for _name, (_command, _shown) in _COMMANDS.items():
-    app.command(_name, epilog=_shown)(_command)
+for _name, (_group, _panel) in _GROUPS.items():
+    app.add_typer(_group, name=_name, rich_help_panel=_panel)
+for _name, (_command, _shown, _panel) in _COMMANDS.items():
+    app.command(_name, epilog=_shown, rich_help_panel=_panel)(_command)
 
 
 def _version(asked: bool) -> None:
@@ -86,8 +86,9 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Show the help if no command is named; `--version` is an option of the root alone."""
-    help_if_alone(context)
+    """Show the groups of commands if none is named; `--version` is an option of the root alone."""
+    if context.invoked_subcommand is None and isinstance(context.command, VerbGroup):
+        sys.stdout.write(context.command.overview())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -169,33 +170,34 @@ def _usage(error: typer.TyperException, given: Sequence[str]) -> IdeticError:
     command = context.command_path if context is not None else NAME
     remedy = f"Run `{command} --help`."
     missing = _missing(error, given)
+    if set(_SCOPE) & set(missing):
+        remedy += " `idetic use` keeps agent, anchor and principal for all later commands."
     if len(missing) < 2:
         return failures.UsageRefused(error.format_message(), remedy=remedy)
-    if set(_SCOPE) <= set(missing):
-        remedy += " `idetic use` says once whose memory it is."
-    return failures.UsageRefused(f"Missing options: {', '.join(missing)}.", remedy=remedy)
+    return failures.UsageRefused(f"Missing: {', '.join(missing)}.", remedy=remedy)
 
 
 def _missing(error: typer.TyperException, given: Sequence[str]) -> list[str]:
-    """Every required option that nothing gives, if that is the error: all of them at once."""
+    """Every required argument and option that nothing gives, if that is the error."""
     context, first = getattr(error, "ctx", None), getattr(error, "param", None)
     if context is None or type(error).__name__ != "MissingParameter":
         return []
     words = {word.partition("=")[0] for word in given}
-    return [
-        option.opts[0]
-        for option in context.command.params
-        if option.required
-        and option.param_type_name == "option"
-        and (
-            option is first
-            or not (
-                words.intersection(option.opts)
-                or context.lookup_default(option.name)
-                or option.resolve_envvar_value(context)
-            )
-        )
-    ]
+
+    def lacks(one: Any) -> bool:
+        """Whether neither the command line, the settings nor the environment has a value."""
+        if one.param_type_name == "argument":
+            return not context.params.get(one.name)
+        named = words.intersection(one.opts)
+        return not (named or context.lookup_default(one.name) or one.resolve_envvar_value(context))
+
+    wanted = (one for one in context.command.params if one.required)
+    return [_label(one) for one in wanted if one is first or lacks(one)]
+
+
+def _label(one: Any) -> str:
+    """A parameter as it is typed: the option, or the word that stands for the argument."""
+    return str(one.opts[0] if one.param_type_name == "option" else one.metavar or one.name.upper())
 
 
 def _input_ended() -> IdeticError:

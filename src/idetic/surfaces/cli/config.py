@@ -247,7 +247,7 @@ def show_config(
             {"setting": one["name"], "value": _shown(one), "from": one["source"]}
             for one in settings
         ]
-        console.print(output.listing(rows))
+        console.print(output.Listing(rows))
 
     output.answer({"file": path and str(path), "settings": settings}, json, show)
 

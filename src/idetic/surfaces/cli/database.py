@@ -121,7 +121,7 @@ def doctor(given: Set = None, dsn: Dsn = None, json: Json = False) -> int:
         """Print the checks as a table, each with its verdict and what to do."""
         names = {"verdict": "", "name": "check", "found": "found", "remedy": "what to do"}
         rows = [{said: getattr(one, name) for name, said in names.items()} for one in checks]
-        console.print(output.listing(rows))
+        console.print(output.Listing(rows))
 
     output.answer({"checks": checks}, json, show)
     return int(any(one.verdict == "bad" for one in checks))

@@ -114,8 +114,8 @@ def demo_world(dsn: Dsn = None, json: Json = False) -> None:
             }
             for one in world.logins
         ]
-        console.print(output.listing(who, "Who is who"))
-        console.print(output.listing(_counts(world), "What there is"))
+        console.print(output.Listing(who, "Who is who"))
+        console.print(output.Listing(_counts(world), "What there is"))
         _try_next(console, begun, dsn, _in_world(world))
 
     output.answer({**_world_data(world), "seconds": _since(begun)}, json, show)
@@ -178,7 +178,7 @@ class Stage:
         """Print each section that has rows as a table with its title."""
         for name, rows in sections.items():
             if rows and self._console is not None:
-                self._console.print(output.listing(rows, _SECTIONS.get(name)))
+                self._console.print(output.Listing(rows, _SECTIONS.get(name)))
 
 
 async def loaded_world(db: Idetic, *, quiet: bool) -> World:

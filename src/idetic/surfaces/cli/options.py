@@ -20,23 +20,26 @@ Dsn = Annotated[
         envvar="IDETIC_DSN",
         metavar="DSN",
         show_default=False,
-        help="The database; without one, the embedded server.",
+        help="The database to use; by default the embedded server.",
     ),
 ]
 _AGENT = typer.Option(
     "--agent",
     envvar="IDETIC_AGENT",
     metavar="NAME",
-    help="An agent that the database holds; of two personas, NAME/subconscious is the other.",
+    help="The agent's name; NAME/subconscious for the Subconscious of an agent with personas.",
 )
 _ANCHOR = typer.Option(
-    "--anchor", envvar="IDETIC_ANCHOR", metavar="KEY=VALUE", help="An anchor key; once for each."
+    "--anchor",
+    envvar="IDETIC_ANCHOR",
+    metavar="KEY=VALUE",
+    help="A key of the anchor and its value; repeat for each key.",
 )
 _AS = typer.Option(
     "--as",
     envvar="IDETIC_AS",
     metavar="KIND:NAME",
-    help="Who asks: agent, operator, customer, auditor or maintenance, and a name.",
+    help="The principal who asks: agent, operator, customer, auditor or maintenance, and a name.",
 )
 AgentName = Annotated[str, _AGENT]
 Anchor = Annotated[list[str], _ANCHOR]
@@ -51,7 +54,7 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         show_default=False,
-        help="A setting for this process; repeat. `idetic config show` lists them.",
+        help="A setting for this process; repeatable. `idetic config show` lists settings.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
@@ -69,7 +72,7 @@ SpecSource = Annotated[
     typer.Argument(
         metavar="SPEC",
         show_default=False,
-        help="A shipped name, a YAML file, or agent@version as the database holds it.",
+        help="The name of a shipped spec, a YAML file, or agent@version from the database.",
         autocompletion=_shipped,
     ),
 ]

@@ -17,7 +17,7 @@ from idetic.model import Entry, Receipt
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table
     from rich.text import Text
 
@@ -65,27 +65,72 @@ def literal(value: object, style: str = "") -> Text:
     return Text(visible(str(value)), style)
 
 
-def listing(rows: Sequence[Mapping[str, object]], title: str | None = None) -> Table:
-    """Rows as a table: a column for each name; ids are never broken."""
+class Listing:
+    """Rows as a table with a column for each name, in which no word is broken.
+
+    Where the columns do not fit the terminal, each row is a small table of names and values.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, object]], title: str | None = None):
+        self._rows = [
+            {name: literal("" if value is None else value) for name, value in row.items()}
+            for row in rows
+        ]
+        self._title = title
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        """The table, or the rows one below the other."""
+        del console
+        widths = _widths(self._rows, options.max_width)
+        if widths is not None:
+            yield _table(self._rows, self._title, widths)
+            return
+        for number, row in enumerate(self._rows):
+            yield facts(row, None if number else self._title)
+
+
+def facts(rows: Mapping[str, object], title: str | None = None) -> Table:
+    """A table of names and their values."""
+    cells = [{" ": literal(name), "": literal("" if v is None else v)} for name, v in rows.items()]
+    made = _table(cells, title, {})
+    made.show_header = False
+    return made
+
+
+def _table(rows: Sequence[Mapping[str, Text]], title: str | None, widths: dict[str, int]) -> Table:
+    """A table without frames; a column without a width is as wide as it has to be."""
     from rich import box
     from rich.table import Table
 
     made = Table(
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
-    for column in rows[0]:
-        made.add_column(column, no_wrap=column in _WHOLE, overflow="fold")
+    for name in rows[0]:
+        width = widths.get(name)
+        made.add_column(name, width=width, style=_STYLES.get(name, ""), overflow="fold")
     for row in rows:
-        cells = row.items()
-        made.add_row(*(literal("" if v is None else v, _STYLES.get(name, "")) for name, v in cells))
+        made.add_row(*row.values())
     return made
 
 
-def facts(rows: Mapping[str, object], title: str | None = None) -> Table:
-    """A table of names and what holds for them."""
-    made = listing([{" ": name, "": value} for name, value in rows.items()], title)
-    made.show_header = False
-    return made
+def _widths(rows: Sequence[Mapping[str, Text]], most: int) -> dict[str, int] | None:
+    """How wide each column is so that no word is broken; None where that is not possible."""
+    from rich.cells import cell_len
+
+    least: dict[str, int] = {}
+    wanted: dict[str, int] = {}
+    for name in rows[0]:
+        cells = [name, *(row[name].plain for row in rows)]
+        wanted[name] = max(cell_len(line) for cell in cells for line in cell.splitlines() or [""])
+        words = max(cell_len(word) for cell in cells for word in cell.split() or [""])
+        least[name] = wanted[name] if name in _WHOLE else words
+    # Three blanks stand between columns, and one at either end.
+    room = most - 3 * len(least) - sum(least.values())
+    if room < 0:
+        return None
+    more = sum(wanted.values()) - sum(least.values())
+    share = min(1.0, room / more) if more else 0.0
+    return {name: least[name] + int((wanted[name] - least[name]) * share) for name in least}
 
 
 def indented(part: Any, by: int) -> Any:

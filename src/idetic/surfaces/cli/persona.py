@@ -117,7 +117,7 @@ def _show_imported(console: Console, done: ImportReport) -> None:
     )
     rows = [{"agent/persona": whose, "events": events} for whose, events in done.personas.items()]
     if rows:
-        console.print(output.listing(rows))
+        console.print(output.Listing(rows))
     found = {
         "refused": done.refused,
         "in the log with another content, and not written": done.differing,
@@ -198,7 +198,7 @@ def _show_dreamed(console: Console, done: Dreamed) -> None:
     names = {"ltm": "long-term", "stm": "short-term"}
     columns = ("persona", "events", "ltm", "vectors", "loops", "stm")
     rows = [{names.get(n, n): getattr(one, n) for n in columns} for one in done.coverage]
-    console.print(output.listing(rows))
+    console.print(output.Listing(rows))
     for covered in done.coverage:
         missing = {
             "events without a long-term entry": covered.without_ltm,

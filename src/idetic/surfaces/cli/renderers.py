@@ -93,7 +93,7 @@ def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> N
             console.print(_EMPTY.get(kind, f"No {verb.name.replace('_', ' ')}."))
         else:
             row = _ROWS.get(kind, _fields)
-            console.print(output.listing([row(each) for each in value]))
+            console.print(output.Listing([row(each) for each in value]))
         return
     shown = _SHOWN.get(type(value))
     if shown is not None:
@@ -218,13 +218,13 @@ def _show_closed(console: Console, closed: Closed, place: Place) -> None:
     said = f"Session {place.session_id}: {closed.receipt.reason}."
     console.print(output.literal(said), soft_wrap=True)
     decided = [_decision(one) for one in closed.decided]
-    console.print(output.listing(decided) if decided else "Nothing was promoted.")
+    console.print(output.Listing(decided) if decided else "Nothing was promoted.")
 
 
 def _show_recall(console: Console, recall: Recall, _: Place) -> None:
     """Print the hits, or that there are none, and what recall did without."""
     none = f"Nothing in {recall.considered} entries answers that."
-    console.print(output.listing([_hit(hit) for hit in recall.hits]) if recall.hits else none)
+    console.print(output.Listing([_hit(hit) for hit in recall.hits]) if recall.hits else none)
     if recall.known is not None:
         console.print(f"Known: {recall.known:.2f}, that memory knows something about this at all.")
     for each in recall.not_used:
@@ -255,7 +255,7 @@ def _show_verified(console: Console, found: Verified, _: Place) -> None:
         columns["entry_id"] = "entry"
         shown = found.problems[:_MANY]
         problems = [{said: getattr(p, name) for name, said in columns.items()} for p in shown]
-        console.print(output.listing(problems))
+        console.print(output.Listing(problems))
         if count > _MANY:
             console.print(f"and {count - _MANY} more; --json lists up to {len(found.problems)}.")
         console.print(output.literal(f"What to do: {ChainBroken.remedy}"), soft_wrap=True)

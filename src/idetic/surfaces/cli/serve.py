@@ -337,7 +337,7 @@ def _key(key_file: str | None, from_environment: str | None, *, typed: bool) -> 
     given = read_text(key_file) if key_file is not None else from_environment
     if given is not None and typed:
         raise UsageRefused(
-            "A key and a scope are given.",
+            "Both a key and a scope are given.",
             remedy="Leave out --user, --agent, --anchor and --as: the key says whose memory it is.",
         )
     return given and given.strip()
@@ -353,7 +353,7 @@ async def _holder(
         return OneKey(db, key)
     if agent is None or as_ is None:
         raise UsageRefused(
-            "Whose memory is it?",
+            "The scope is missing.",
             remedy="Give --agent, --anchor and --as, or --user; or an API key (--key-file or "
             f"{KEY}).",
         )

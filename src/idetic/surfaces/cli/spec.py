@@ -146,7 +146,7 @@ def list_(dsn: Dsn = None, json: Json = False) -> None:
     def show(console: Console) -> None:
         """Print the shipped specs and the stored versions as two tables."""
         rows = [{"agent": s.agent, "title": s.title, "digest": s.digest[:12]} for s in ours]
-        console.print(output.listing(rows, "Shipped with Idetic"))
+        console.print(output.Listing(rows, "Shipped with Idetic"))
         versions = [
             {
                 "agent@version": f"{v.agent}@{v.version}",
@@ -156,7 +156,7 @@ def list_(dsn: Dsn = None, json: Json = False) -> None:
             }
             for v in stored
         ]
-        there = output.listing(versions, "Stored in this database") if versions else None
+        there = output.Listing(versions, "Stored in this database") if versions else None
         console.print(there or "No version is stored yet.")
 
     output.answer(data, json, show)

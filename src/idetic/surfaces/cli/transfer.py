@@ -58,7 +58,7 @@ def export(
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Write one anchor's whole memory, with all of its history, to a file.
+    """Write the whole memory of one anchor, with its history, to a file.
 
     The file is as confidential as the memory. Erasing somebody later does not reach it.
     """
@@ -136,7 +136,7 @@ def import_(
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Take an exported anchor into this database, where it must have no memory yet.
+    """Import an exported anchor into a database that has no memory for it yet.
 
     Everything is verified before anything stays.
     """
@@ -177,7 +177,7 @@ def adopt(
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Take in what another store exported: each memory passes the gateway, with low trust."""
+    """Import what another memory store exported; the gateway checks each memory."""
     done = with_memory(
         agent, anchor, as_, dsn, lambda memory: memory.adopt(from_, file, dry_run=dry_run)
     )
@@ -197,7 +197,7 @@ def adopt(
         if not done.not_taken:
             return
         lost = [{"not taken": o.id, "code": o.code, "why": o.why} for o in done.not_taken[:_SHOWN]]
-        console.print(output.listing(lost))
+        console.print(output.Listing(lost))
         if len(done.not_taken) > _SHOWN:
             console.print(f"and {len(done.not_taken) - _SHOWN} more; --json lists all.")
 

@@ -29,38 +29,48 @@ _ASSISTANT, _TENANT = "assistant_agent", "default"
 def use(
     user: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What the assistant remembers of somebody."),
+        typer.Option(metavar="NAME", help="The memory of this user of the assistant."),
     ] = None,
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Or an agent by name.")] = None,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead of --user: the memory of an agent.")
+    ] = None,
     anchor: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="With --agent: an anchor key; once for each."),
+        typer.Option(
+            metavar="KEY=VALUE", help="With --agent: a key of the anchor; repeat for each key."
+        ),
     ] = None,
     as_: Annotated[
         str | None,
-        typer.Option("--as", metavar="KIND:NAME", help="Who asks; else an operator, you."),
+        typer.Option(
+            "--as",
+            metavar="KIND:NAME",
+            help="The principal who asks; by default you, as an operator.",
+        ),
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Forget it again.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the kept scope.")] = False,
     json: Json = False,
 ) -> None:
-    """Say once whose memory the following commands are about; without options, show it."""
+    """Keep agent, anchor and principal for all later commands; without options, show them."""
     path = config.scope_file()
     if clear:
         path.unlink(missing_ok=True)
     elif user is not None or agent is not None:
         _keep(path, _chosen(user, agent, anchor, as_))
     elif anchor or as_:
-        raise InputError(
-            "An anchor needs the agent whose anchor it is.", remedy="Add --agent, or give --user."
-        )
+        raise InputError("--anchor and --as need --agent.", remedy="Add --agent, or give --user.")
     held = config.read_scope(path)
-    output.say(_told(held) if held else "No scope is kept.", {"file": str(path), **held}, json)
+    output.say(
+        _told(held) if held else "No scope is set. Set one with `idetic use --user NAME`.",
+        {"file": str(path), **held},
+        json,
+    )
 
 
 def _told(held: dict[str, Any]) -> str:
     """The scope in the words in which it would be typed."""
     keys = (f"--anchor {key}={value}" for key, value in held["anchor"].items())
-    return " ".join([f"Commands are about --agent {held['agent']}", *keys, f"--as {held['as']}."])
+    return " ".join([f"Commands use --agent {held['agent']}", *keys, f"--as {held['as']}."])
 
 
 def _chosen(
@@ -71,7 +81,7 @@ def _chosen(
 
     if user is not None and (agent is not None or anchor):
         raise InputError(
-            "--user is the assistant's; it takes no agent and no anchor beside it.",
+            "--user cannot be combined with --agent or --anchor.",
             remedy="Give --user, or --agent with --anchor.",
         )
     keys = pairs(anchor or (), "--anchor")

@@ -52,17 +52,19 @@ _TYPED = {
     "where": "Once for each key; lists with commas.",
     "claim": "As subject=…, attribute=… and value=….",
     "subject": "A name, an address or an id; without any, from stdin, one to a line.",
-    "head": "A head kept earlier: a tail cut since then shows.",
+    "head": "A head that you kept earlier: shows whether links were removed since.",
 }
 # What a command has beside its verb's own arguments.
-_YES = ("yes", bool, typer.Option("--yes", help="Do it: it cannot be undone."))
+_YES = ("yes", bool, typer.Option("--yes", help="Confirm: this cannot be undone."))
 _EXTRAS: dict[str, tuple[tuple[str, Any, Any], ...]] = {
     "list": (
         (
             "past",
             str | None,
             typer.Option(
-                "--as-of", metavar="TIME", help="What was current then; ISO 8601 with a time zone."
+                "--as-of",
+                metavar="TIME",
+                help="Entries that were current at this time; ISO 8601 with a time zone.",
             ),
         ),
     ),
@@ -70,14 +72,16 @@ _EXTRAS: dict[str, tuple[tuple[str, Any, Any], ...]] = {
         (
             "save_head",
             str | None,
-            typer.Option(metavar="FILE", help="Where to keep the chain's head, if all is well."),
+            typer.Option(
+                metavar="FILE", help="Write the chain's head to this file if the chain is intact."
+            ),
         ),
     ),
     "erase": (
         (
             "all_",
             bool,
-            typer.Option("--all", help="All of this anchor, naming nobody; it asks first."),
+            typer.Option("--all", help="Delete everything of this anchor; asks first."),
         ),
         _YES,
     ),
@@ -283,7 +287,7 @@ def _complete(inputs: list[Input], typed: dict[str, Any]) -> None:
     """Ask for the yes that an erasure needs, and read from stdin what was not typed."""
     if not typed.get("yes", True) and not (typed.get("all_") and _confirmed(typed["anchor"])):
         raise UsageRefused(
-            "What is erased cannot come back.", remedy="Say --yes. Nothing was erased."
+            "An erasure cannot be undone.", remedy="Add --yes to confirm. Nothing was erased yet."
         )
     if typed.get("all_"):
         _check_nobody(typed)
@@ -297,7 +301,7 @@ def _complete(inputs: list[Input], typed: dict[str, Any]) -> None:
 
 def _confirmed(anchor: Sequence[str]) -> bool:
     """Whether somebody at a terminal says yes to erasing a whole anchor; nobody is no yes."""
-    question = f"Erase everything of {', '.join(anchor)}? It cannot come back."
+    question = f"Erase everything of {', '.join(anchor)}? This cannot be undone."
     return sys.stdin.isatty() and typer.confirm(question, err=True)
 
 
@@ -305,7 +309,7 @@ def _check_nobody(typed: Mapping[str, Any]) -> None:
     """Refuse names and a key beside --all: it takes everything, named or not."""
     if typed.get("subject") or typed.get("idempotency_key"):
         raise UsageRefused(
-            "--all takes neither names nor a key.", remedy="Leave them out. Nothing was erased."
+            "--all takes neither subjects nor a key.", remedy="Leave them out. Nothing was erased."
         )
 
 

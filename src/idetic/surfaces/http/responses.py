@@ -51,7 +51,7 @@ _PROBLEMS = {
     404: "There is no such thing in the key's scope.",
     409: "The state of things does not allow it, or the key was used before.",
     413: "The body is too large.",
-    422: "The input is not something memory can hold.",
+    422: "The input cannot be stored in memory.",
     429: "Too many requests with this key; see Retry-After.",
     500: "An error that nobody foresaw, told by its id.",
     503: "The database or the model is not there; try again.",

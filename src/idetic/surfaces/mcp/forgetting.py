@@ -27,7 +27,7 @@ async def forget(context: CallContext, given: Arguments) -> str:
         return f"Forgotten for good. {done}{spared}" if done.found else str(done)
     if given.get("confirm") != CONFIRMATION:
         raise InputError(
-            "This empties the whole memory for good.",
+            "This deletes the whole memory; it cannot be undone.",
             remedy=f"Ask the user first; if they agree, call again with confirm={CONFIRMATION!r}. "
             "Nothing was removed.",
         )

@@ -181,7 +181,7 @@ def check_bound(bound: object) -> int:
     """How many tokens an answer may have."""
     if type(bound) is not int or not LEAST_BOUND <= bound <= MOST_BOUND:
         raise InputError(
-            f"The bound of an answer is a whole number from {LEAST_BOUND:,} to {MOST_BOUND:,}."
+            f"The bound of an answer must be a whole number from {LEAST_BOUND:,} to {MOST_BOUND:,}."
         )
     return bound
 
@@ -192,7 +192,7 @@ def start_of(cursor: str | None) -> int:
         return 0
     if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 7 or int(cursor) > _LAST:
         raise InputError(
-            "That is no cursor.", remedy="Give the one that the last answer named, or none."
+            "This cursor is not valid.", remedy="Give the one that the last answer named, or none."
         )
     return int(cursor)
 

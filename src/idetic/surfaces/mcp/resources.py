@@ -90,11 +90,11 @@ def _parsed(uri: str) -> tuple[str, int]:
         parts = urlsplit(uri[:_LONGEST])
         given = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
     except ValueError:
-        raise InputError("That is no address of a resource.") from None
+        raise InputError("This is not the address of a resource.") from None
     unknown = set(given) - {"from"}
     if unknown or parts.fragment or len(uri) > _LONGEST:
         raise InputError(
-            "That is no address of a resource.", remedy=f"As in {SPEC} or {SPEC}?from=20."
+            "This is not the address of a resource.", remedy=f"As in {SPEC} or {SPEC}?from=20."
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path}", start_of(given.get("from"))
 
