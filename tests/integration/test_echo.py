@@ -193,7 +193,7 @@ async def test_a_dumped_context_repeats_every_entry_in_it(scene: Scene) -> None:
     async with scene.world.memory.session() as session:
         noted = await session.observe("The clerk of branch 9 is away.")
         context = await session.context(QUESTION)
-        quoted = [line for line in context.text.split("\n") if ">" in line or line[:1] == "#"]
+        quoted = [line for line in context.text.split("\n") if " > " in line or line[:1] in ">#"]
         told = await session.observe("\n".join(quoted))
         assert told.decision is Decision.NOOP
         assert set(told.detail["echo_of"]) == {str(noted.entry_id), str(scene.fact.id)}
