@@ -24,7 +24,8 @@ _SETTLED = (ContradictionStatus.DISMISSED, ContradictionStatus.PROMOTED)
 _COUNTED = (
     "rules versions sessions observations facts habits candidates corroborations "
     "contradictions_open contradictions_settled proposals due archived replaced tombstoned kept "
-    "quarantined erased refused echoes questions answered actions loops events notes dreams underived"
+    "quarantined erased refused echoes questions answered actions loops events notes dreams "
+    "underived"
 )
 COUNTED = tuple(_COUNTED.split())
 """What is counted in a domain, in the order in which people are told."""
