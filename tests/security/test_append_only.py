@@ -28,10 +28,12 @@ CHANGES = {
 }
 OWNER = "SET LOCAL ROLE idetic_owner"
 # What does change, and says so in the ledger: states, ends of chains, scopes that close, how a
-# contradiction was resolved, a corroboration that was withdrawn; how far background work has come;
-# the registry's own bookkeeping; keys, which end; canonical rows, which have versions.
+# contradiction was resolved, a proposal decided, a corroboration that was withdrawn; how far
+# background work has come; the registry's own bookkeeping; keys, which end; canonical rows, which
+# have versions.
 CHANGEABLE = re.compile(
     r"_memory$|_memory_anchors$|_memory_scopes$|_contradictions$|_corroborations$|_memory_marks$"
+    r"|_memory_proposals$"
     r"|^compiled_objects$|^api_keys$|^migrations$|^queue_migrations$|^worlds$|^rules$|^runbooks$"
 )
 SCHEMAS = sorted(shipped_schemas() | {"idetic"})

@@ -23,8 +23,9 @@ _MEMORY = "facts habits candidates replaced archived due contradictions kept dro
 _SETTLED = (ContradictionStatus.DISMISSED, ContradictionStatus.PROMOTED)
 _COUNTED = (
     "rules versions sessions observations facts habits candidates corroborations "
-    "contradictions_open contradictions_settled proposals due archived replaced tombstoned kept quarantined "
-    "erased refused echoes questions answered actions loops events notes dreams underived"
+    "contradictions_open contradictions_settled proposals due archived replaced tombstoned kept "
+    "quarantined erased refused echoes questions answered actions loops events notes dreams "
+    "underived"
 )
 COUNTED = tuple(_COUNTED.split())
 """What is counted in a domain, in the order in which people are told."""
