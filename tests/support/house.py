@@ -18,10 +18,11 @@ from typing import TypeGuard
 ROOT = Path(__file__).parents[2] / "src" / "idetic"
 
 # The aim was 36,000 and 280 (decision 0033), before memory of conversations (0036), guarantees
-# without holes (0037) and the word index, convoys and questions together (0038 to 0040) came in.
+# without holes (0037), the word index, convoys and questions together (0038 to 0040), tier models
+# (0041), proposals with their outbox (0042), the core of memory and the person's page came in.
 # This is where the house stands with them, and it only goes down.
-MOST_LINES = 58_120
-MOST_FILES = 333
+MOST_LINES = 61_950
+MOST_FILES = 360
 LEAST_EXPLAINED = 0.18
 MOST_OF_A_MEDIAN_FUNCTION = 8
 MOST_PLACES_OF_A_STEM = 3

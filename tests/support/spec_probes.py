@@ -56,6 +56,7 @@ from idetic.spec.primitives import (
     FusionMethod,
     KeyType,
     Persona,
+    Signal,
     SourceStrength,
 )
 from idetic.spec.retention import entities
@@ -65,9 +66,12 @@ from idetic.store.compiler import compile_spec
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import cause, due, pressure
 from idetic.store.family import Family
+from idetic.store.fusion import Candidates
+from idetic.store.members import Members
 from idetic.store.recall_query import Filters, RecallQuery
 from idetic.store.recall_statement import RecallStatement
 from idetic.store.steps import LinkStep
+from idetic.store.word_scores import Postings, WordScores
 from idetic.surfaces.langgraph import checkpoints_of
 from idetic.verbs.authorization import allows, bind
 
@@ -111,7 +115,34 @@ def recall(spec: MemorySpec) -> Any:
     asked = ("what?", 5, AT, weights, [0.1] * 384, UUID(int=1), about, filters)
     family = Family(spec)
     made = RecallStatement(family, scope_of(spec), RecallQuery(*asked), "public")
-    return made.compose(Entries(NOBODY, family)).text, type(engine.reranker)
+    texts = made.features().text, made.whole(Entries(NOBODY, family)).text
+    return texts, scores(spec, weights), type(engine.reranker)
+
+
+def scores(spec: MemorySpec, weights: dict[Signal, float]) -> list[float]:
+    """What six neighbours of two tiers score by every signal, each with other values."""
+    count = 6
+    ids = np.arange(count * 16, dtype=np.uint8).reshape(-1, 16)
+    members = Members(ids, np.full(count, 8), np.zeros(count), np.ones(count, np.int64))
+    window = spec.retrieval.neighbours
+    words = WordScores(members, window.before, window.after, np.ones(count, bool))
+    words.add_all({"wire": Postings(np.array([2]), np.array([1.0]))})
+    values = {signal: np.linspace(n / 20, 1, count) for n, signal in enumerate(Signal, 1)}
+    del values[Signal.NEARBY]
+    asked = Candidates(
+        ids=ids,
+        tiers=["interaction", "session", "persistent"] * 2,
+        distances=np.linspace(-0.9, -0.1, count),
+        values=values | {Signal.LEXICAL: words.scores},
+        covered=words.covered,
+        words=words.scores,
+        places=members.places,
+        turns=np.arange(count),
+        asks=np.array([True, False] * 3),
+        brevity=words.brevity,
+    )
+    found: list[float] = asked.fuse(spec.retrieval, weights).tolist()
+    return found
 
 
 @probe
@@ -286,6 +317,7 @@ def context(spec: MemorySpec, *, asked: bool = True) -> Any:
     """The text for many entries of each tier; with hits of every strength, if it was asked."""
     place: dict[str, Any] = {"session_id": UUID(int=1), "interaction_id": UUID(int=2)}
     transient = {
+        Tier.PERSISTENT: [entry(n, Tier.PERSISTENT, core_at=AT) for n in range(400, 440)],
         Tier.SESSION: [entry(n, Tier.SESSION, session_id=UUID(int=1)) for n in range(200, 260)],
         Tier.INTERACTION: [entry(n, Tier.INTERACTION, **place) for n in range(300, 360)],
     }

@@ -74,7 +74,8 @@ def test_answers_reach_the_spec() -> None:
                 "anchor.provenance": "policy_version",
                 "retrieval.signals": "semantic=1, decay=0.5",
                 "retrieval.envelope": "topic:hierarchy, urgent",
-                "decay": f"semantic validity_days=30 {WHY}; procedural model=forcing_function {WHY}",
+                "decay": f"semantic validity_days=30 {WHY}; "
+                f"procedural model=forcing_function {WHY}",
                 "lifecycle": f"semantic archive_on=[canonical_change] {WHY}",
                 "injection.ceiling": "6000",
                 "injection.justification": "A long case file has to fit beside the question.",
