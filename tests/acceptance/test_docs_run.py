@@ -33,6 +33,8 @@ from tests.support.strangers import new_place
 README = ROOT / "README.md"
 TUTORIAL = DOCS / "tutorial" / "first-memory.md"
 CHAT = DOCS / "tutorial" / "chat-agent.md"
+START = DOCS / "tutorial" / "getting-started.md"
+PER_USER = DOCS / "how-to" / "memory-per-user.md"
 PERSONA = DOCS / "tutorial" / "persona-agent.md"
 BACKUP = DOCS / "how-to" / "back-up-and-restore.md"
 CONSOLE = DOCS / "how-to" / "console.md"
@@ -113,7 +115,7 @@ def address(dsn: str) -> str:
 def test_what_a_page_says_to_run_runs_and_prints_what_it_shows(
     page: Path, model_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if page in (README, CHAT):
+    if page in (README, CHAT, START, PER_USER):
         # `remember` fetches the model: into a home that other pages share, which have none.
         monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
     assert follow(page) > 0
@@ -190,8 +192,10 @@ class Demo:
     def url(self) -> str:
         return str(re.findall(r"http://[\d.:]+", self.said)[0])
 
-    def key(self, principal: str) -> str:
-        return str(re.findall(rf"^ +{principal} +(idk_\S+)$", self.said, re.MULTILINE)[0])
+    @property
+    def key(self) -> str:
+        """The operator's, with which it shows how to ask over HTTP."""
+        return str(re.findall(r"Bearer (idk_[^']+)'", self.said)[0])
 
 
 def shown_by(page: Path, typed: str) -> tuple[Block, str]:
@@ -228,7 +232,7 @@ def test_a_served_memory_is_used_from_elsewhere(
     commands: None, demo: Demo, database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IDETIC_URL", demo.url)
-    monkeypatch.setenv("IDETIC_KEY", demo.key("operator:ada"))
+    monkeypatch.setenv("IDETIC_KEY", demo.key)
     assert follow(SERVE, {THEIRS: address(database.dsn)}) > 2
 
 

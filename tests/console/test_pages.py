@@ -326,11 +326,11 @@ async def test_the_spec_page_compares_two_versions(console: Console, visit: Visi
     assert "Every behaviour is the default of its typology." in said
     assert "12 Injection semantics" in said
     data = load("world_agent").as_data()
-    data["retrieval"]["signals"]["lexical"] = 2.0
+    data["retrieval"]["signals"]["lexical"] = 3.0
     data["decay"]["deviations"] = [
         {
             "cell": "semantic",
-            "set": {"half_life_days": 30.0},
+            "set": {"validity_days": 30.0},
             "justification": "Rules here change every <b>month</b>, so facts age faster.",
         }
     ]

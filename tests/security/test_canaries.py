@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -206,9 +206,14 @@ def writes_into_another_anchor_without_rls(admin: Admin, patch: pytest.MonkeyPat
         first.append(given(scope))
         return first[0]
 
+    def entered(scopes: Sequence[Scope]) -> list[dict[str, str]]:
+        own = scoping.entered(scopes)
+        return [one | {"anchor": str(bound(scopes[0])["anchor_id"])} for one in own]
+
     # The arguments of what writes, and of nothing that reads.
     patch.setattr(gateway, "scoping", SimpleNamespace(bound=bound, anchor_of=scoping.anchor_of))
-    patch.setattr(admission, "scoping", SimpleNamespace(bound=bound))
+    of = {"bound": bound, "entered": entered, "anchor_of": scoping.anchor_of}
+    patch.setattr(admission, "scoping", SimpleNamespace(**of))
 
 
 CONTROLS: tuple[Sabotage, ...] = (

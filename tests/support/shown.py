@@ -16,6 +16,7 @@ _CHANGING = {
     "KEY": re.compile(r"\bidk_[\w…-]+"),
     "HASH": re.compile(r"\b[0-9a-f]{12,64}\b"),
     "ADDRESS": re.compile(r"http://127\.0\.0\.1:\d+"),
+    "LINK": re.compile(r"(?<=/console/enter/)[\w…-]+"),
 }
 _ANYTHING = "…"
 

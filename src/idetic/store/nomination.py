@@ -231,13 +231,13 @@ class _Ground:
             self._take(memory_id.bytes, np.array([distance]))
         self.distances[~self.asked.counted] = np.inf
         known = self.distances[np.isfinite(self.distances)]
-        self.measured = "compared" in self.found
+        # What was walked knows the nearest alone; else every entry was compared.
+        self.measured = not any(name.startswith("walked") for name in self.found)
         if not len(known):
             return
         near = known if self.measured else [row[0] for row in self._rows("sample")]
         self.best = float(known.min())
-        few = self.measured and len(known) < _FEW
-        apart = self.best + (_FEW_APART if few else _APART)
+        apart = self.best + (_FEW_APART if len(near) < _FEW else _APART)
         self.middle = max(apart, float(np.median(near))) if len(near) else apart
 
     def _take(self, ids: bytes, distances: Array) -> None:
