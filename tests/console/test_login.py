@@ -42,7 +42,7 @@ async def test_a_key_that_does_not_hold_is_told_with_what_to_do(wrong: str, visi
     await visitor.page.click("button[type=submit]")
     said = await visitor.page.inner_text("[role=alert]")
     assert "incomplete or mistyped" in said
-    assert "Copy the whole of it" in said
+    assert "Copy the whole key" in said
     assert wrong not in await visitor.page.content()
     assert await visitor.context.cookies() == []
     assert await visitor.violations() == []

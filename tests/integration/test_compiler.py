@@ -109,7 +109,7 @@ def _provenance(data: dict[str, Any]) -> None:
 
 
 def _cell(data: dict[str, Any]) -> None:
-    data["typology"]["session"].append("procedural")
+    data["typology"]["persistent"].append("episodic")
 
 
 def _no_corroborations(data: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ def _no_contradictions(data: dict[str, Any]) -> None:
 CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
     "a shorter note": (_shorter, set(), {"domain world_agent_note"}, set()),
     "a provenance": (_provenance, set(), {"view world_agent_memory_current"}, set()),
-    "a cell": (_cell, {"index world_agent_hnsw_session_procedural"}, set(), set()),
+    "a cell": (_cell, {"index world_agent_hnsw_persistent_episodic"}, set(), set()),
     "no corroborations": (
         _no_corroborations,
         set(),

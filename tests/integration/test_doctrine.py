@@ -131,7 +131,7 @@ async def test_the_world_agent_fuses_three_signals_by_rank_and_says_what_it_adde
 async def test_procedural_memory_is_promoted_to_nothing(world: World) -> None:
     wish = (await world.operator.prefer("Answer in one sentence.")).entry_id
     assert wish is not None
-    with pytest.raises(errors.TransitionRefused, match="nothing to promote it to"):
+    with pytest.raises(errors.TransitionRefused, match="cannot be promoted"):
         await world.operator.dispose([wish], Outcome.PROMOTE, reason="it is right")
 
 

@@ -43,7 +43,7 @@ ALTER TABLE {family}_memory ADD COLUMN later_by text NOT NULL DEFAULT '';
 UPDATE {family}_memory SET later_by = created_by;
 DROP INDEX {schema}.{name}_claim_idx;
 CREATE INDEX {name}_claim_idx ON {family}_memory
-    ({tenant}, anchor_id, claim_subject, claim_attribute)
+    ({tenant}, anchor_id, claim_subject, claim_attribute, typology)
     WHERE claim_subject IS NOT NULL;
 DROP INDEX {schema}.{name}_transient_idx;
 """

@@ -153,7 +153,9 @@ def joined(spec: MemorySpec, found: Recall, more: Recall, limit: int) -> Recall:
 
 def tiers_named(spec: MemorySpec, names: Sequence[str]) -> tuple[Tier, ...]:
     """Tiers by their own names or by the agent's for them; all of them leaves none out."""
-    return tuple(Tier) if set(names) == set(Tier) else tuple(map(spec.tier_of, names))
+    found = list(names)
+    whole = sorted(map(str, found)) == sorted(Tier)
+    return tuple(Tier) if whole else tuple(map(spec.tier_of, found))
 
 
 def _unconfirmed(binding: Binding, asked: bool | None) -> bool:

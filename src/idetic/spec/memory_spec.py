@@ -169,7 +169,7 @@ class MemorySpec(SpecPart):
 
     def tier_of(self, name: str) -> Tier:
         """The tier that is called so: by its own name, or by the agent's for it."""
-        tier = self.tiers.names.get(name)
+        tier = self.tiers.names.get(name) if isinstance(name, str) else None
         if tier is None:
             raise InputError(f"A tier of {self.agent} is one of {', '.join(self.tiers.names)}.")
         return tier
