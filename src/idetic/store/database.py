@@ -39,7 +39,8 @@ _COMMIT = BoundStatement(Statement("COMMIT"))
 _NOW = BoundStatement(Statement("SELECT clock_timestamp()"))
 _ROLLBACK = BoundStatement(Statement("ROLLBACK"))
 _NOTHING: Values = {}
-_MOST_SURPRISES = 12
+# Each is a statement that the server knows otherwise than we think; a recall has about a dozen.
+_MOST_SURPRISES = 48
 # A move is over in an instant; a statement that meets it comes to a node that has the rows no more.
 _MOVES = (0.02, 0.1, 0.5, 2.0)
 _OPEN = (TransactionStatus.INERROR, TransactionStatus.INTRANS)
