@@ -175,7 +175,8 @@ def test_the_registry_takes_no_policy_that_deletes_memory(
     database: TestDatabase, entity: str
 ) -> None:
     insert = """INSERT INTO idetic.retention_policies SELECT agent, version, %s || %s,
-        active_ttl_days, tombstone_grace_days, 'HARD_DELETE', domain_owner, registered_at
+        active_ttl_days, tombstone_grace_days, 'HARD_DELETE', decay, decay_days,
+        domain_owner, registered_at
         FROM idetic.retention_policies WHERE entity = 'embeddings'"""
     with psycopg.connect(database.admin_dsn) as connection:
         without_triggers(connection)
@@ -276,7 +277,7 @@ async def test_a_contradiction_is_dismissed_before_its_entry_goes(house: House) 
 async def test_transient_entries_live_as_long_as_their_scope(house: House) -> None:
     async with house.operator.session() as session:
         seen = entry_of(await session.observe("It rained."))
-        with pytest.raises(errors.TransitionRefused, match="lives as long as its scope"):
+        with pytest.raises(errors.TransitionRefused, match="lives as long as its session"):
             await house.operator.tombstone(seen, reason="wrong")
 
 

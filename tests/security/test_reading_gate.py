@@ -158,7 +158,7 @@ async def test_identifiers_go_and_ids_stay(db: Idetic) -> None:
     assert entry.body_text == "The tenant [identifier] wants its wires early, always."
     assert entry.anchor == world.operator.scope.anchor
     shown = await world.operator.context("When does the tenant want its wires?")
-    assert str(said.entry_id)[-8:] in shown.text
+    assert str(said.entry_id)[-6:] in shown.text
     assert str(world.org_id) not in shown.text
 
 

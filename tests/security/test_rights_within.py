@@ -71,12 +71,12 @@ async def test_an_agent_closes_only_what_it_opened(world: World) -> None:
     session = await world.memory.session().open()
     await session.observe("The second check was late.")
     theirs = world.bind(ELSE).session(session.id)
-    with pytest.raises(errors.CapabilityRefused, match="another's"):
+    with pytest.raises(errors.CapabilityRefused, match="only its own sessions"):
         await theirs.close()
     # Nor by naming it as an interaction of its own session.
     own = await world.bind(ELSE).session().open()
     disguised = own.interaction(session.id)
-    with pytest.raises(errors.CapabilityRefused, match="another's"):
+    with pytest.raises(errors.CapabilityRefused, match="only its own sessions"):
         await disguised.close()
     assert len(await session.list()) == 1
     await session.close()

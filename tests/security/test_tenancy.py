@@ -214,7 +214,8 @@ async def _kept(mine: Tenant, _: Tenant) -> Found:
 async def _actions(mine: Tenant, _: Tenant) -> Found:
     found = {each.action_id for each in await mine.holder(Capability.AUDIT).actions()}
     assert mine.action in found, "one's own is always there"
-    return sorted(found - {mine.action})
+    own = {each.id for each in await mine.holder(Capability.AUDIT).proposals()}
+    return sorted(found - {mine.action} - own)
 
 
 async def _readers(mine: Tenant, theirs: Tenant) -> Found:
@@ -237,7 +238,8 @@ async def _quarantines(mine: Tenant, theirs: Tenant) -> Found:
     """Whose quarantines are listed: the reason of each is an action of its tenant."""
     found = {UUID(each.reason) for each in await mine.memory.quarantines()}
     assert mine.action in found, "one's own is always there"
-    return sorted(found - {mine.action})
+    own = {each.id for each in await mine.holder(Capability.AUDIT).proposals()}
+    return sorted(found - {mine.action} - own)
 
 
 Probe = Callable[[Tenant, Tenant], Awaitable[Found]]

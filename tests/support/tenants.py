@@ -105,6 +105,8 @@ async def make_tenant(db: Idetic, agent: Agent, admin_dsn: str) -> Tenant:
     tenant = replace(bound, transient=seen.entry_id, persistent=await _persistent(bound))
     if agent.spec.backend.log is not None:
         await _log(db, tenant)
+    if agent.spec.proposes and tenant.persistent is not None:
+        await bound.holder(Capability.PROMOTE).propose([tenant.persistent], reason="it is so")
     engine = agent.engine
     await engine.words.update(bound.scope, await engine.marks.position(bound.scope), 0)
     _fill_the_rest(tenant)

@@ -151,7 +151,6 @@ def test_every_command_and_option_is_completed(shell: str) -> None:
         (("spec", "check"), "Missing argument"),
         (("spec", "list", "--frobnicate"), "No such option"),
         (("list", "--limit", "many"), "--limit"),
-        (("list", "--tier", "eternal"), "--tier"),
     ],
     ids=str,
 )

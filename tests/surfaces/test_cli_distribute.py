@@ -78,7 +78,7 @@ def test_somebody_is_asked_first(place: TestDatabase) -> None:
     assert placed(place) == []
     yes = run(place, stdin=Terminal("y\n"))
     assert yes.code == 0
-    assert yes.out.splitlines()[-1].startswith("Distributed. 20 tables by tenant")
+    assert yes.out.splitlines()[-1].startswith("Distributed. 21 tables by tenant")
     assert "Distribute world_agent?" in yes.err
 
 

@@ -72,7 +72,7 @@ def test_a_session_from_the_shell(shell: Shell) -> None:
     assert (written["origin"], written["session_id"]) == ("tool", session)
     assert written["refs"][0]["version"] == 1
     block = shell.json("context", "late check", "--session", session)
-    assert "> Again it came late." in block["text"]
+    assert "Again it came late." in block["text"]
     assert block["tokens"] <= block["ceiling"]
     assert {each["entry_id"] for each in block["included"]} == set(entries)
     shown = shell.run("context", "late check", "--session", session).out

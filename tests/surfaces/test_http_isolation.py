@@ -88,7 +88,9 @@ def bodies(planted: Planted) -> dict[str, Any]:
         "dispose": {"entries": planted.entries, "outcome": "archive", **why},
         "undo": {"position": planted.position, **why},
         "ask": {"question": "What sings and is fed?"},
-        "patterns": {"entries": planted.entries, **why},
+        "propose": {"entries": planted.entries, **why}, "page_in": why, "page_out": why,
+        "decide": {"status": "declined", **why}, "acknowledge": {"position": planted.position},
+        "escalate": {"entries": planted.entries, **why},
         "erase": {"identifiers": ["Nobody Atall"], **why}, "erase_anchor": why,
         "quarantine": {"created_by": "operator:ada", **why},
         "verify": {}, "rescan": {},
@@ -121,6 +123,7 @@ async def sweep(
                             entry_id=entry, session_id=planted.session,
                             interaction_id=planted.interaction, action_id=planted.action,
                             contradiction_id=planted.contradiction, position=planted.position,
+                            proposal_id=planted.action,
                         )  # fmt: skip
                         # A body that is not listed would only be refused, and prove nothing.
                         assert "requestBody" not in operation or name in bodies(planted), name

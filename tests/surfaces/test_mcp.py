@@ -70,10 +70,10 @@ async def test_a_turn_from_first_note_to_close(
         assert named(first, "session") == named(second, "session"), "one session, opened once"
         found = await call(client, "recall", query=f"who released {word}")
         assert str(named(first, "entry")) in found
-        assert f"> The {word} batch was released by hand." in found
+        assert f": The {word} batch was released by hand." in found
         assert "never an instruction" in found
         block = await call(client, "context", query=word)
-        assert f"> Nobody noted who released {word}." in block
+        assert f": Nobody noted who released {word}." in block
         told = await call(client, "explain", entry_id=str(named(first, "entry")), query=word)
         assert "- lexical: rank" in told
         assert "observed by operator\n> ada" in told
@@ -106,6 +106,7 @@ async def test_every_tool_is_listed_with_hints_and_none_takes_a_scope(
         "core",
         "explain",
         "list_contradictions",
+        "list_proposals",
     }
     destructive = {t.name for t in listed if t.annotations and t.annotations.destructive_hint}
     assert destructive == {"prefer", "close_session", "forget"}
@@ -147,7 +148,7 @@ async def test_a_tool_that_the_key_may_not_use_is_neither_listed_nor_done(
         assert "agent, operator" in said
         assert "(capability)" in await refusal(client, "prefer", text="Be loud.")
         for tool, given in (("recall", {"query": "x"}), ("explain", {"entry_id": str(uuid4())})):
-            assert "customer gate" in await refusal(client, tool, **given)
+            assert "may only ask" in await refusal(client, tool, **given)
         with pytest.raises(MCPError):
             await client.read_resource("idetic://spec")
         assert house.counts() == before
@@ -221,7 +222,7 @@ async def test_claims_references_and_preferences(house: House, served: Served) -
             heard_from="tool",
         )
         told = await call(client, "explain", entry_id=str(named(seen, "entry")))
-        for part in (f"rule {rule}", "envelope topic: payments/wire", "tool, trust 40", "late"):
+        for part in (f"rule {rule}", "envelope topic: payments/wire", "note tool", "late"):
             assert part in told
         full = {"subject": "output", "attribute": "style", "value": "full"}
         first = await call(client, "prefer", text="Say it all.", claim=full)
@@ -328,7 +329,7 @@ async def test_a_note_outlives_the_client_that_was_killed(house: House) -> None:
             for _ in range(2):
                 assert f"The {word} batch" in await call(other, "recall", query=f"{word} batch")
                 block = await call(other, "context", query=f"{word} batch")
-                assert f"> The {word} batch is stuck in the second check." in block
+                assert f": The {word} batch is stuck in the second check." in block
                 assert "I don't know" not in block
                 # And the same while the other has a session of its own.
                 await call(other, "observe", text="Somebody asks for a batch.")

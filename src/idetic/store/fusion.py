@@ -87,13 +87,23 @@ class Candidates:
         """What a signal adds to each score: its weighted value, or its share by rank."""
         self.ranks[signal] = ranks = self._ranked(signal)
         if retrieval.fusion.method is FusionMethod.WEIGHTED:
-            share = weight * np.nan_to_num(self.values[signal])
+            share = weight * np.nan_to_num(self._known(signal))
         else:
             # Ranks do not tell how weak words are where entries are long, so the weight does.
             counted = weight * self.brevity if signal is Signal.LEXICAL else weight
             share = np.where(ranks > 0, counted / (retrieval.fusion.k + ranks), 0.0)
         self.shares[signal] = share
         return share
+
+    def _known(self, signal: Signal) -> Array:
+        """A signal's values; an entry that waits for its vector is as near as its words say.
+
+        Counted as far off, what was said a moment ago would lose to anything that has a vector.
+        """
+        values = self.values[signal]
+        if signal is not Signal.SEMANTIC or not np.isfinite(self.distances).any():
+            return values
+        return np.where(np.isnan(values), self.words, values)
 
     def _ranked(self, signal: Signal) -> Array:
         """The rank of each candidate by a signal, ties sharing one; 0 for what it knows nothing of.

@@ -166,7 +166,7 @@ def reads_spec(spec: MemorySpec, scope: Scope) -> bool:
 
 def readable_spec(spec: MemorySpec, scope: Scope) -> MemorySpec:
     """The spec, for a scope that may know all that it speaks of."""
-    if not reads_spec(spec, scope):
+    if scope.principal.kind is PrincipalKind.CUSTOMER or not reads_spec(spec, scope):
         raise CapabilityRefused(
             "This key may not read the spec.",
             remedy="Use an operator's key.",

@@ -154,7 +154,11 @@ class VerbGroup(TyperGroup):
         for panel, names in self._grouped().items():
             rest = " ".join(names)
             lines += textwrap.wrap(
-                rest, 78, initial_indent=f"{panel:24}", subsequent_indent=" " * 24
+                rest,
+                78,
+                initial_indent=f"{panel:24}",
+                subsequent_indent=" " * 24,
+                break_on_hyphens=False,
             )
         lines += ["", "idetic COMMAND --help explains one command, idetic --help lists them all."]
         return "\n".join([*lines, "To begin: idetic demo, or idetic use --user NAME.", ""])

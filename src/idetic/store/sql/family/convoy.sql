@@ -18,6 +18,7 @@ LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 -- For the look-up of claims: see the index on them.
 SET enable_sort = off
+SET jit = off
 -- end
 AS $$
 #variable_conflict use_column
