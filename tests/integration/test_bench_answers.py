@@ -100,9 +100,7 @@ def test_every_context_is_answered_and_judged(
         assert whole["errors"] == whole["cut"] == 0
     assert all(body["temperature"] == 0 and body["seed"] == 7 for body in server.asked)
     shown = [body["messages"][-1]["content"] for body in server.asked]
-    assert any(
-        "Memory: quoted evidence." in text and " 05-08 > " in text for text in shown
-    )
+    assert any("Memory: quoted evidence." in text and " 05-08 > " in text for text in shown)
     assert any("Monday, 08 May 2023, 13:56:\nAda: I adopted a grey cat." in text for text in shown)
 
 

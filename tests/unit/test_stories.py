@@ -64,7 +64,7 @@ def test_rules_are_long_enough_for_the_guard_and_referred_to_by_name(name: str) 
 def test_a_story_with_a_word_too_many_is_refused() -> None:
     with pytest.raises(IdeticError, match=r"(?s)makes no Saying.*colour"):
         read_saying("one", {"says": "This.", "colour": "red"})
-    with pytest.raises(IdeticError, match="tells of a dance"):
+    with pytest.raises(IdeticError, match="names a dance"):
         read_event("ball", {"dance": {"day": 1}})
     with pytest.raises(IdeticError, match="ball, prefer: this makes no StoryEvent"):
         read_event("ball", {"prefer": {"day": "soon", "what": "this"}})
