@@ -94,4 +94,4 @@ def test_the_world_as_data(database: TestDatabase) -> None:
     assert {one["who"] for one in data["logins"]} == {
         *("operator", "agent", "auditor", "customer", "actor"),
     }
-    assert len(data["actions"]) == 16
+    assert len(data["actions"]) == 18

@@ -138,8 +138,8 @@ async def _undo_steps(
         )
     await _check_claims(tx, list(known.values()))
     for step in [one for one in made if isinstance(one, UnresolveStep)]:
-        withdrawn = await withdrawal_steps(tx, step.row_id, reason)
-        made += [replace(one, receipt=receipt) for one in withdrawn]
+        # Under a receipt of their own: a proposal that was withdrawn stays so, whatever is undone.
+        made += await withdrawal_steps(tx, step.row_id, reason)
     return made
 
 

@@ -145,8 +145,8 @@ class Fusion(SpecPart):
 
 
 # The recipe for each way of fusing: the weights that `spec new` offers. They were chosen on one
-# half of the development sets, the other in sight (decision 0043). In RRF a weight is worth weight / 61 at most,
-# so that what only tells equals apart weighs little there.
+# half of the development sets, with the other in sight (decision 0043). In RRF a weight is worth
+# weight / 61 at most, so that what only tells equals apart weighs little there.
 RECIPES: dict[FusionMethod, dict[Signal, float]] = {
     FusionMethod.WEIGHTED: {
         Signal.ENVELOPE: 1.0,

@@ -35,8 +35,8 @@ _APART, _FEW, _FEW_APART = 0.1, 20, 0.3
 class Nomination:
     """The candidates of one question, with what their scores depend on beside themselves.
 
-    `at` are their places among the members; `best` and `middle` say how far the nearest is, and how
-    far an entry of this anchor is by chance.
+    `at` are their places among the members; `median` says how far an entry of this anchor is by
+    chance, which is at least `apart` behind the nearest.
     """
 
     at: Array
@@ -44,8 +44,8 @@ class Nomination:
     words: WordScores
     distances: Array
     measured: bool
-    best: float | None
-    middle: float | None
+    median: float | None
+    apart: float
     considered: int
     embedded: int
     active_profile: UUID | None
@@ -69,7 +69,8 @@ class Nomination:
             self.distances[at],
             np.nan_to_num(told[:, 0], nan=np.inf),
         )
-        shares = self.words.scores[at] / (self.words.scores.max(initial=0.0) or 1.0)
+        # By the best that is visible: what was archived since is still among the members.
+        shares = self.words.scores[at] / (self.words.scores[at].max(initial=0.0) or 1.0)
         values = dict(zip(OF_THE_ROW, told[:, 2:].T, strict=True))
         # By its square: what shares a common word or two with the question says little by that. A
         # vector knows most of what a long entry says: there words count less.
@@ -96,9 +97,11 @@ class Nomination:
         Fixed bounds do not carry over: unrelated texts have a cosine of 0.4 in one anchor and of
         0.6 in another.
         """
-        if self.best is None or self.middle is None:
+        best = distances.min(initial=np.inf)
+        if self.median is None or not np.isfinite(best):
             return np.full(len(distances), np.nan)
-        scaled = np.maximum(0.0, (self.middle - distances) / (self.middle - self.best))
+        middle = max(self.median, best + self.apart)
+        scaled = np.maximum(0.0, (middle - distances) / (middle - best))
         return np.where(np.isfinite(distances), scaled, np.nan)
 
 
@@ -111,7 +114,7 @@ def nominate(
     anchor: UUID | None,
 ) -> Nomination:
     """What the statements of a reading found, as one nomination."""
-    block, told = _block(found["block"])
+    block, told, gone = _block(found["block"])
     firsts: dict[UUID, int] = {}
     indexed = None
     if reading.indexed and anchor is not None:
@@ -121,7 +124,7 @@ def nominate(
         starts = np.cumsum([0, *map(len, segments.values())]).tolist()
         firsts = dict(zip(segments, starts, strict=False))
         indexed = kept.keep(anchor, segments)
-    ground = _Ground(query, found, _members(spec, query, indexed, block, found))
+    ground = _Ground(query, found, _members(query, indexed, block, gone, found))
     ground.count_words(spec, _postings(found, firsts, len(indexed) if indexed else 0))
     ground.compare(reading)
     return ground.nomination()
@@ -135,10 +138,10 @@ def _segments(rows: Rows, known: Mapping[UUID, Members]) -> dict[UUID, Members]:
     }
 
 
-def _block(rows: Rows) -> tuple[Members, int]:
-    """The entries that no segment holds, and how many the chain told of."""
-    ids, members, told = next(row[1:] for row in rows if row[0] is None)
-    return Members.read(ids, members), told or 0
+def _block(rows: Rows) -> tuple[Members, int, Array]:
+    """The entries that no segment holds, how many the chain told of, and which of them are gone."""
+    ids, members, told, gone = next(row[1:] for row in rows if row[0] is None)
+    return Members.read(ids, members), told or 0, Members.read(gone, b"").ids
 
 
 @dataclass(slots=True)
@@ -155,10 +158,10 @@ class _Asked:
 
 
 def _members(
-    spec: MemorySpec,
     query: RecallQuery,
     indexed: Members | None,
     block: Members,
+    gone: Array,
     found: Mapping[str, Rows],
 ) -> _Asked:
     """Everything that was read, without what the question's filters exclude."""
@@ -167,6 +170,8 @@ def _members(
         return _Asked(block, everything, everything)
     whole = Members.joined([indexed, block])
     wanted = np.ones(len(whole), bool)
+    at = indexed.find(gone)
+    wanted[at[at >= 0]] = False
     filters = query.filters
     if set(filters.tiers) != set(Tier) or filters.typologies:
         cells = [
@@ -192,7 +197,7 @@ def _postings(
     blocks: dict[str, list[tuple[int, bytes]]] = {}
     for lexeme, segment_id, postings in found.get("words", []):
         blocks.setdefault(lexeme, []).append((firsts[segment_id], postings))
-    for lexeme, postings, _, _ in found["block"]:
+    for lexeme, postings, *_ in found["block"]:
         if lexeme is not None:
             blocks.setdefault(lexeme, []).append((indexed, postings))
     return {lexeme: Postings.read(held) for lexeme, held in blocks.items()}
@@ -207,8 +212,9 @@ class _Ground:
     asked: _Asked
     words: WordScores = field(init=False)
     distances: Array = field(init=False)
-    best: float | None = None
-    middle: float | None = None
+    nearest: float | None = None
+    median: float | None = None
+    apart: float = _APART
     measured: bool = False
 
     def count_words(self, spec: MemorySpec, postings: Mapping[str, Postings]) -> None:
@@ -236,9 +242,9 @@ class _Ground:
         if not len(known):
             return
         near = known if self.measured else [row[0] for row in self._rows("sample")]
-        self.best = float(known.min())
-        apart = self.best + (_FEW_APART if len(near) < _FEW else _APART)
-        self.middle = max(apart, float(np.median(near))) if len(near) else apart
+        self.nearest = float(known.min())
+        self.apart = _FEW_APART if len(near) < _FEW else _APART
+        self.median = float(np.median(near)) if len(near) else self.nearest
 
     def _take(self, ids: bytes, distances: Array) -> None:
         """Some distances: an entry's is that of its nearest piece."""
@@ -257,7 +263,7 @@ class _Ground:
         spoken = bool(self.query.weights.get(Signal.LEXICAL))
         grounds = QuestionGrounds(
             considered,
-            None if self.best is None else -self.best,
+            None if self.nearest is None else -self.nearest,
             self.words.rarity if spoken else None,
             tuple(terms),
             tuple(named),
@@ -269,8 +275,8 @@ class _Ground:
             self.words,
             self.distances,
             self.measured,
-            self.best,
-            self.middle,
+            self.median,
+            self.apart,
             considered,
             known if self.measured else considered,
             profile,

@@ -94,9 +94,9 @@ class NominationStatements:
         """The entries that no segment holds; where no words count, without them."""
         spoken = bool(self.recall.query.weights.get(Signal.LEXICAL))
         words = self._part("words_of" if spoken else "no_words")
-        parts = {"tail": "", "of_tail": "", "told": "0", "words": words}
+        parts = {"tail": "", "of_tail": "", "told": "0", "gone": "NULL::bytea", "words": words}
         if reading.indexed:
-            tail = {name: self._part(name) for name in ("tail", "of_tail")}
+            tail = {name: self._part(name) for name in ("tail", "of_tail", "gone")}
             parts |= tail | {"told": "(SELECT count(*) FROM told)"}
         return self._made("block", **parts)
 

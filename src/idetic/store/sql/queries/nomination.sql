@@ -43,7 +43,8 @@ WHERE {scope w} AND w.lexeme = ANY ({terms}::text[])
 -- query: block
 -- Entries that no segment holds, in the form of one: first a row with all of them, then a row for
 -- each word of the question. The words get a weight of their own, so that the rest can be filtered
--- out before anything is unfolded. `told` counts the tail, up to one more than its bound.
+-- out before anything is unfolded. `told` counts the tail, up to one more than its bound; `gone` are
+-- those of it that may not be found any more, whatever their segment still has of them.
 WITH {tail} read AS MATERIALIZED (
     SELECT m.memory_id, m.place, m.words, row_number() OVER ordered - 1 AS ord, {member} AS member
     FROM (SELECT m.memory_id, m.tier, m.typology, m.lexemes, {place m} AS place,
@@ -52,11 +53,12 @@ WITH {tail} read AS MATERIALIZED (
     WINDOW ordered AS (ORDER BY m.place, m.memory_id)
 )
 SELECT NULL AS lexeme, string_agg(uuid_send(r.memory_id), '' ORDER BY r.ord) AS ids,
-       string_agg(int4send(r.member), '' ORDER BY r.ord) AS members, {told} AS told
+       string_agg(int4send(r.member), '' ORDER BY r.ord) AS members, {told} AS told,
+       {gone} AS gone
 FROM read r
 UNION ALL
 SELECT w.lexeme, string_agg(int4send((w.ord * 256 + least(cardinality(w.positions), 255))::integer), ''),
-       NULL, 0
+       NULL, 0, NULL
 FROM (SELECT r.ord, (unnest(r.words)).* FROM read r WHERE length(r.words) > 0) w
 GROUP BY w.lexeme
 
@@ -94,6 +96,10 @@ told AS MATERIALIZED (
 
 -- query: of_tail
 AND m.memory_id = ANY (ARRAY(SELECT t.memory_id FROM told t UNION SELECT b.memory_id FROM beside b))
+
+-- query: gone
+(SELECT string_agg(uuid_send(t.memory_id), '') FROM told t
+ WHERE t.memory_id <> ALL (ARRAY(SELECT r.memory_id FROM read r)))
 
 -- query: allowed
 -- The entries that a narrowed question may find.
