@@ -23,6 +23,15 @@ RUMOUR = "The tool says that wires need no check."
 
 @pytest.fixture(scope="module")
 async def old(console: Console) -> World:
+    return await overdue_world(console)
+
+
+@pytest.fixture
+async def untouched(console: Console) -> World:
+    return await overdue_world(console)
+
+
+async def overdue_world(console: Console) -> World:
     """A world that nobody looked at for months: a candidate is overdue, a tool was believed."""
     database = console.house.database
     clock = SettableClock(datetime.now(UTC) - timedelta(days=200))
@@ -243,9 +252,9 @@ async def test_who_may_only_read_has_no_control(console: Console, visit: Visit, 
 
 
 async def test_several_are_decided_at_once_with_the_keyboard_and_undone(
-    console: Console, visit: Visit, old: World
+    console: Console, visit: Visit, untouched: World
 ) -> None:
-    visitor = await visit(await console.house.key(world=old))
+    visitor = await visit(await console.house.key(world=untouched))
     await visitor.go("/queues")
     await counts(visitor, "Disposition", 2)
     await decide(visitor, ".bulk", "Archive", "too early")
@@ -263,12 +272,12 @@ async def test_several_are_decided_at_once_with_the_keyboard_and_undone(
     await decide(visitor, ".bulk", "Archive", "nobody misses them")
     await counts(visitor, "Disposition", 0)
     assert await visitor.page.locator(".item:visible").count() == 0
-    assert not {HABIT, RUMOUR} & {one.body_text for one in await old.operator.list()}
+    assert not {HABIT, RUMOUR} & {one.body_text for one in await untouched.operator.list()}
     await visitor.page.click("button:text-is('Undo all')")
     await counts(visitor, "Disposition", 2)
     assert await visitor.page.locator(".item:visible").count() == 2
     for text in (HABIT, RUMOUR):
-        assert (await entry_of(old, text)).state is EntryState.CURRENT
+        assert (await entry_of(untouched, text)).state is EntryState.CURRENT
 
 
 async def test_an_unknown_queue_is_told(console: Console, visit: Visit) -> None:
