@@ -22,7 +22,7 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Signal, SourceStrength
 from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import MAX_QUERY, check_text
-from idetic.verbs.authorization import allows, refuse
+from idetic.verbs.authorization import allows, article, refuse
 from idetic.verbs.declaration import AUDIENCE, McpTool, post, verb
 
 DONT_KNOW = "I don't know."
@@ -112,7 +112,8 @@ def mode_of(principal: Principal) -> Mode:
     kind = principal.kind
     if kind not in (PrincipalKind.OPERATOR, PrincipalKind.CUSTOMER):
         raise CapabilityRefused(
-            f"A memory bound for a {kind} principal cannot answer for another agent.",
+            f"A memory bound for {article(kind).lower()} {kind} principal cannot answer for "
+            "another agent.",
             remedy="Bind it for an operator or a customer.",
         )
     return Mode(kind.value)

@@ -126,7 +126,7 @@ def nominate(
         indexed = kept.keep(anchor, segments)
     ground = _Ground(query, found, _members(query, indexed, block, gone, found))
     ground.count_words(spec, _postings(found, firsts, len(indexed) if indexed else 0))
-    ground.compare(reading)
+    ground.compare()
     return ground.nomination()
 
 
@@ -226,7 +226,7 @@ class _Ground:
         scores = WordScores(self.asked.members, window.before, window.after, self.asked.counted)
         self.words = scores.add_all(postings)
 
-    def compare(self, reading: Reading) -> None:
+    def compare(self) -> None:
         """Take over the distances, and how near an entry of this anchor is by chance."""
         members = self.asked.members
         self.distances = np.full(len(members), np.inf)
