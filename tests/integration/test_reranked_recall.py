@@ -25,10 +25,17 @@ TEXTS = [
 
 
 class Longest:
-    """A reranker that prefers the longest text, which nothing else here does."""
+    """A reranker that prefers the longest note, which nothing else here does.
+
+    What was said before a note stands in the lines above it.
+    """
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        return [float(len(text)) for text in texts]
+        self.read += texts
+        return [float(len(text.split("\n")[-1])) for text in texts]
 
 
 class Broken:
@@ -82,8 +89,27 @@ async def test_a_given_reranker_is_blended_with_the_fused_score(database: TestDa
     assert shown == sorted(blended, reverse=True)
     best = recall.hits[0]
     assert best.score == pytest.approx(sum(s.contribution for s in best.signals.values()))
-    assert f"reranked  {best.reranked:.4f}, 0.7 of the fused score" in explain(recall)
+    assert f"reranked  {best.reranked:.4f}, 0.5 of the fused score" in explain(recall)
     assert "reranker" not in {told.what: told.why for told in recall.not_used}
+
+
+async def test_a_short_note_is_read_with_the_one_before_it(database: TestDatabase) -> None:
+    long = " ".join(["A wire may be released after it."] * 14)
+    reranker = Longest()
+    await recalled(database, reranker, spec=wanting(), texts=[TEXTS[0], TEXTS[1], long])
+    assert set(reranker.read) == {TEXTS[0], f"{TEXTS[0]}\n{TEXTS[1]}", long}
+
+
+async def test_the_note_before_is_one_that_the_question_may_find(database: TestDatabase) -> None:
+    reranker = Longest()
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, reranker=reranker)
+    async with opened as db:
+        world = await make_world(db, await db.agent(wanting(), apply=True))
+        for text in TEXTS[:2]:
+            session = await world.memory.session().open()
+            await session.observe(text)
+        await world.memory.recall(QUESTION)
+    assert set(reranker.read) == set(TEXTS[:2]), "a note of another session is nobody's context"
 
 
 async def test_no_shipped_spec_asks_for_it(database: TestDatabase) -> None:

@@ -88,12 +88,12 @@ def test_the_weights_are_found_where_exporters_put_them(tmp_path: Path, weights:
 # --- the blend, and the installed one -----------------------------------------------------
 
 
-def test_the_blend_is_mostly_the_fused_score() -> None:
-    assert blend([3.0, 2.0, 1.0], [-8.0, 2.0, 2.0]) == pytest.approx([0.7, 0.65, 0.3])
+def test_both_scores_count_for_a_half() -> None:
+    assert blend([3.0, 2.0, 1.0], [-8.0, 2.0, 2.0]) == pytest.approx([0.5, 0.75, 0.5])
 
 
 def test_equal_scores_leave_the_order_to_the_other_kind() -> None:
-    assert blend([1.0, 1.0], [0.0, 5.0]) == pytest.approx([0.7, 1.0])
+    assert blend([1.0, 1.0], [0.0, 5.0]) == pytest.approx([0.5, 1.0])
     assert blend([0.2], [-3.0]) == [1.0]
 
 

@@ -11,6 +11,7 @@ from idetic.recall.hits import Hit
 from idetic.recall.updates import newest_first
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+QUESTION = "When is the deadline of the sprint?"
 RARITY = {"deadlin": 3.0, "sprint": 2.5, "batteri": 3.0}
 OLD = "The deadline of the first sprint is April 1."
 NEW = "The deadline of the sprint was moved to April 5."
@@ -37,7 +38,7 @@ def hit(text: str, day: int, claim: Claim | None = None, origin: Origin = Origin
 
 
 def order(*hits: Hit) -> list[str]:
-    return [one.entry.body_text for one in newest_first(hits, RARITY)]
+    return [one.entry.body_text for one in newest_first(QUESTION, hits, RARITY)]
 
 
 def test_an_update_comes_before_what_it_updates() -> None:
@@ -77,9 +78,15 @@ def test_claims_decide_where_both_have_one() -> None:
 
 def test_without_a_word_of_the_question_nothing_is_about_it() -> None:
     hits = (hit(OLD, 1), hit(NEW, 2))
-    assert newest_first(hits, {}) == hits
+    assert newest_first(QUESTION, hits, {}) == hits
 
 
 def test_beyond_the_first_hits_the_order_stands() -> None:
     many = [hit(f"Note {n}.", 0) for n in range(10)]
     assert order(hit(OLD, 1), *many, hit(NEW, 2))[0] == OLD
+
+
+def test_a_question_that_compares_wants_both_in_their_order() -> None:
+    hits = (hit(OLD, 1), hit(NEW, 2))
+    asked = "What is the difference between the deadlines of the sprint?"
+    assert newest_first(asked, hits, RARITY) == hits

@@ -16,10 +16,11 @@ from idetic.ids import Clock
 from idetic.model import Scope
 from idetic.recall.embedding import PATIENCE, Model, fingerprint
 from idetic.recall.floors import FloorOverride
+from idetic.recall.framing import unframed
 from idetic.recall.hits import Hit, NotUsed, Recall
 from idetic.recall.question_vectors import Vector
 from idetic.recall.relevance import judged, known
-from idetic.recall.rerank import RERANKED, InstalledReranker, Reranker, blend
+from idetic.recall.rerank import BRIEF, RERANKED, InstalledReranker, Reranker, blend
 from idetic.recall.updates import newest_first
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import RerankerKind, Signal
@@ -70,17 +71,17 @@ class RecallEngine:
         self, scope: Scope, text: str, limit: int, envelope: Mapping[str, Any], filters: Filters
     ) -> Recall:
         """Embed the question if meaning counts, ask the database once, and explain the answer."""
-        now = self.clock.now()
-        windows = date_windows(text, filters.as_of or now)
+        now, asked = self.clock.now(), unframed(text)
+        windows = date_windows(asked, filters.as_of or now)
         weights = {s: float(w) for s, w in self.spec.retrieval.signals.items() if w}
-        if not (windows or asks_when(text)):
+        if not (windows or asks_when(asked)):
             weights.pop(Signal.TIME, None)
         vector, failed = None, None
         if weights.get(Signal.SEMANTIC):
-            vector, failed = await self._vector(scope, text)
+            vector, failed = await self._vector(scope, asked)
         # A reranker is given more than is asked for, so that it has something to choose from.
         query = RecallQuery(
-            text=text,
+            text=asked,
             limit=max(limit, RERANKED) if self.reranker else limit,
             at=now,
             weights=weights,
@@ -91,10 +92,10 @@ class RecallEngine:
             windows=windows,
         )
         answer = await self.recalls.ask(scope, query)
-        hits, unranked = await self._ordered(text, judged(answer.hits, answer.grounds))
+        hits, unranked = await self._ordered(scope, query, judged(answer.hits, answer.grounds))
         return Recall(
             query=text,
-            hits=newest_first(hits, answer.rarity)[:limit],
+            hits=newest_first(text, hits, answer.rarity)[:limit],
             fusion=self.spec.retrieval.fusion.method,
             weights=weights,
             considered=answer.considered,
@@ -109,7 +110,9 @@ class RecallEngine:
             floors=(self.floors or FloorOverride()).over(self.spec.retrieval.floors),
         )
 
-    async def _ordered(self, query: str, hits: list[Hit]) -> tuple[list[Hit], NotUsed | None]:
+    async def _ordered(
+        self, scope: Scope, query: RecallQuery, hits: list[Hit]
+    ) -> tuple[list[Hit], NotUsed | None]:
         """The fused order, the first hits by their blend with the reranker where the spec has one.
 
         Without the reranker's scores the fused order stands, and why is told.
@@ -117,9 +120,11 @@ class RecallEngine:
         reranker, first = self.reranker, hits[:RERANKED]
         if reranker is None or not first:
             return hits, None
-        texts = [_spoken(hit) for hit in first]
+        brief = [hit.entry.id for hit in first if len(hit.excerpt) < BRIEF]
+        before = await self.recalls.before(scope, query, brief)
+        texts = [_spoken(hit, before.get(hit.entry.id)) for hit in first]
         try:
-            scores = await to_thread.run_sync(lambda: reranker.rerank(query, texts))
+            scores = await to_thread.run_sync(lambda: reranker.rerank(query.text, texts))
             blended = blend([hit.score for hit in first], scores)
         except IdeticError as error:
             return hits, NotUsed("reranker", error.message, error.remedy)
@@ -187,9 +192,10 @@ def _without(error: IdeticError) -> NotUsed:
     return NotUsed("semantic", error.message, error.remedy)
 
 
-def _spoken(hit: Hit) -> str:
-    """What a reranker reads of a hit: who said it, and the piece that the question met."""
-    return f"{hit.entry.speaker}: {hit.excerpt}" if hit.entry.speaker else hit.excerpt
+def _spoken(hit: Hit, before: str | None) -> str:
+    """What a reranker reads of a hit: who said it, the piece that was met, and what it answers."""
+    said = f"{hit.entry.speaker}: {hit.excerpt}" if hit.entry.speaker else hit.excerpt
+    return f"{before}\n{said}" if before else said
 
 
 def _told(found: Recall) -> dict[str, Any]:

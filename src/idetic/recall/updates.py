@@ -35,6 +35,11 @@ _CHANGED = re.compile(
     r"latest|actually|already)\b",
     re.IGNORECASE,
 )
+_COMPARES = re.compile(
+    r"\b(?:most|least|more|fewer|less|earlier|later|faster|slower|older|younger|compared|difference"
+    r"|between|versus|vs|in order|order of|summar\w+)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,15 @@ class _Statement:
     changed: bool
 
 
-def newest_first(hits: Sequence[Hit], rarity: Mapping[str, float]) -> tuple[Hit, ...]:
-    """The hits in their order, but an update before what it updates."""
+def newest_first(
+    question: str, hits: Sequence[Hit], rarity: Mapping[str, float]
+) -> tuple[Hit, ...]:
+    """The hits in their order, but an update before what it updates.
+
+    A question that compares wants both.
+    """
+    if _COMPARES.search(question):
+        return tuple(hits)
     first, rest = list(hits[:COMPARED]), hits[COMPARED:]
     for place, newer in enumerate(list(first)):
         # Most hits tell of no change, and are read no further.

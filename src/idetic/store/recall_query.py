@@ -179,10 +179,13 @@ class RecallAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Forms:
-    """The statements of one form of question: what the signals read, and the best as entries."""
+    """The statements of one form of question: what the signals read, the best as entries, and what
+    was said before those.
+    """
 
     features: Statement
     whole: Statement
+    before: Statement
 
 
 @dataclass(slots=True)
@@ -251,6 +254,19 @@ class Recalls:
             if memory_id in found
         ]
 
+    async def before(
+        self, scope: Scope, query: RecallQuery, entries: Sequence[UUID]
+    ) -> Mapping[UUID, str]:
+        """What was said right before some entries, by entry; of the first of a place nothing."""
+        if not entries:
+            return {}
+        values = {**query.values(scope), "short": list(entries)}
+        settings = settings_of(self.database)
+        rows = await self.database.run(
+            scope, self._forms(scope, query).before, values, settings=settings
+        )
+        return dict(rows)
+
     async def _reading(self, scope: Scope, query: RecallQuery) -> Reading | None:
         """How the anchor is read; of one that is not known yet, the size of its index is asked.
 
@@ -318,7 +334,7 @@ class Recalls:
         key = query.form(scope)
         if key not in self.forms:
             recall = RecallStatement(self.family, scope, query, self.vector_schema)
-            self.forms[key] = _Forms(recall.features(), recall.whole(self.entries))
+            self.forms[key] = _Forms(recall.features(), recall.whole(self.entries), recall.before())
         return self.forms[key]
 
     def _hit(

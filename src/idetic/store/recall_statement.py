@@ -29,6 +29,8 @@ _MOMENT = "%(moment)s::timestamptz"
 # fewer than the first, and an entry of the second says as much as any longer one.
 LONG_ENTRY = 50
 FULL_ENTRY = 30
+# So many characters of what was said before an entry are read with it.
+CONTEXT = 300
 # The words by which an entry names a time, as the database stems them.
 _TIMES = (
     "yesterday today tonight tomorrow last next ago day week weekend month year recent spring "
@@ -126,6 +128,10 @@ class RecallStatement:
             "strength": self._strength(),
         }
         return statement(self._named("entries", **parts), prepared=True)
+
+    def before(self) -> Statement:
+        """The statement that reads what was said right before some entries."""
+        return statement(self._named("before", context=str(CONTEXT)))
 
     def part(self, text: str, **more: str) -> str:
         """A text with the names of this form of question in place."""
