@@ -89,7 +89,7 @@ async def test_a_given_reranker_is_blended_with_the_fused_score(database: TestDa
     assert shown == sorted(blended, reverse=True)
     best = recall.hits[0]
     assert best.score == pytest.approx(sum(s.contribution for s in best.signals.values()))
-    assert f"reranked  {best.reranked:.4f}, 0.5 of the fused score" in explain(recall)
+    assert f"reranked  {best.reranked:.4f}, of the fused score" in explain(recall)
     assert "reranker" not in {told.what: told.why for told in recall.not_used}
 
 

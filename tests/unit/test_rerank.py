@@ -18,6 +18,7 @@ from idetic.recall.rerank import (
     RerankerUnusable,
     RerankFailed,
     blend,
+    weight_of,
 )
 from tests.support import tiny_models, tiny_onnx
 
@@ -90,6 +91,12 @@ def test_the_weights_are_found_where_exporters_put_them(tmp_path: Path, weights:
 
 def test_both_scores_count_for_a_half() -> None:
     assert blend([3.0, 2.0, 1.0], [-8.0, 2.0, 2.0]) == pytest.approx([0.5, 0.75, 0.5])
+
+
+def test_the_reranker_counts_less_the_longer_hits_are() -> None:
+    assert [weight_of(lengths) for lengths in ([100, 700], [800], [1600, 1600])] == pytest.approx(
+        [0.5, 0.125, 0.03125]
+    )
 
 
 def test_equal_scores_leave_the_order_to_the_other_kind() -> None:

@@ -20,7 +20,14 @@ from idetic.recall.framing import unframed
 from idetic.recall.hits import Hit, NotUsed, Recall
 from idetic.recall.question_vectors import Vector
 from idetic.recall.relevance import judged, known
-from idetic.recall.rerank import BRIEF, RERANKED, InstalledReranker, Reranker, blend
+from idetic.recall.rerank import (
+    BRIEF,
+    RERANKED,
+    InstalledReranker,
+    Reranker,
+    blend,
+    weight_of,
+)
 from idetic.recall.updates import newest_first
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import RerankerKind, Signal
@@ -125,7 +132,8 @@ class RecallEngine:
         texts = [_spoken(hit, before.get(hit.entry.id)) for hit in first]
         try:
             scores = await to_thread.run_sync(lambda: reranker.rerank(query.text, texts))
-            blended = blend([hit.score for hit in first], scores)
+            weight = weight_of([len(hit.excerpt) for hit in first])
+            blended = blend([hit.score for hit in first], scores, weight)
         except IdeticError as error:
             return hits, NotUsed("reranker", error.message, error.remedy)
         except Exception as error:  # noqa: BLE001 - a reranker is anybody's code

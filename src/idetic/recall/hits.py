@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from idetic.model import Entry, plain
-from idetic.recall.rerank import WEIGHT
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.store.recall_grounds import QuestionGrounds, SignalScore
 from idetic.store.recall_query import Hit
@@ -88,8 +87,7 @@ def explain(recall: Recall) -> str:
         if hit.relevance is not None:
             lines.append(f"   relevance {hit.relevance:.3f}")
         if hit.reranked is not None:
-            share = f"{1 - WEIGHT:.1f} of the fused score, {WEIGHT:.1f} of the reranker's"
-            lines.append(f"   reranked  {hit.reranked:.4f}, {share}")
+            lines.append(f"   reranked  {hit.reranked:.4f}, of the fused score and the reranker's")
         for signal, word in hit.signals.items():
             if word.contribution:
                 rank = "" if word.rank is None else f"rank {word.rank}, "
