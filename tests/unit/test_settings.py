@@ -19,9 +19,9 @@ from pydantic import SecretStr
 
 from idetic import telemetry
 from idetic.errors import InputError
+from idetic.library.health import examine_settings
 from idetic.library.reasoner_settings import ReasonerSettings
 from idetic.library.settings import RerankerOff, Settings, flat, keys, settle, variable
-from idetic.library.settings_health import examine_settings
 from idetic.reason import OpenAICompatible
 from idetic.recall.floors import FloorOverride
 from idetic.recall.hits import AppliedFloors

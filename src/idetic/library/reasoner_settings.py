@@ -65,11 +65,9 @@ class ReasonerSettings(SettingsPart):
 
         The key is read for each run: one that was rotated holds from the next run on.
         """
-        return None if self.model is None else self._reasoner
-
-    def _reasoner(self) -> OpenAICompatible:
-        """The reasoner of one run."""
-        return OpenAICompatible(*self.endpoint_and_meter())
+        if self.model is None:
+            return None
+        return lambda: OpenAICompatible(*self.endpoint_and_meter())
 
     def endpoint_and_meter(self) -> tuple[Endpoint, Meter]:
         """What one run asks, and what it may take."""

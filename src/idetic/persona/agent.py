@@ -23,7 +23,7 @@ from idetic.persona.conversation import (
     call_tool,
     checked_tools,
     conversation,
-    storable,
+    escaped,
 )
 from idetic.persona.events import EventKind, Persona, Progress, Visibility
 from idetic.persona.identity import Identity, IdentityFile
@@ -91,7 +91,7 @@ class PersonaAgent:
         """
         if not isinstance(task, str) or not task.strip():
             raise InputError("A task is a text.", remedy="Say what to do; nothing was written.")
-        task = storable(task)
+        task = escaped(task)
         async with self.memory.loop(task, Persona.ACTOR) as loop:
             await loop.append(EventKind.USER_INPUT, task)
             prompt = await self._prompt(task, loop.id)
@@ -118,7 +118,7 @@ class PersonaAgent:
             raise InputError("Feedback is a text.", remedy="Say how it did; nothing was written.")
         judge = rubric or small_and_grounded
         lesson = Lesson(self.memory, self.identity, judge, self._apply, llm, propose)
-        learned = await lesson.learn(storable(feedback))
+        learned = await lesson.learn(escaped(feedback))
         self.identity = learned.identity
         return learned
 
@@ -177,8 +177,8 @@ class PersonaAgent:
             await loop.append(EventKind.ACTOR_OUTPUT, reply.text, visibility=internal)
         for call in reply.calls:
             about: dict[str, Any] = {
-                "tool": storable(call.name[:64]),
-                "call": storable(call.id[:100]),
+                "tool": escaped(call.name[:64]),
+                "call": escaped(call.id[:100]),
             }
             await loop.append(
                 EventKind.TOOL_CALL, _logged(call), visibility=internal, metadata=about
@@ -199,4 +199,4 @@ def _logged(call: ToolCall) -> str:
     except (ValueError, RecursionError):
         arguments = call.arguments
     said = json.dumps({"tool": call.name, "arguments": arguments}, ensure_ascii=False)
-    return storable(said)[:LOGGED_MAX]
+    return escaped(said)[:LOGGED_MAX]

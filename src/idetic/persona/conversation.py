@@ -127,7 +127,7 @@ def read_reply(said: object) -> ModelReply:
         raise ModelMalformed(f"The model replied with a {type(said).__name__}.")
     if not reply.text.strip() and not reply.calls:
         raise ModelMalformed("The model replied with nothing.")
-    return ModelReply(storable(reply.text), reply.calls)
+    return ModelReply(escaped(reply.text), reply.calls)
 
 
 def _from_message(message: Mapping[str, Any]) -> ModelReply:
@@ -223,7 +223,7 @@ async def call_tool(tools: Mapping[str, Tool], name: str, arguments: str) -> Too
     try:
         made = await _called(tool.run, **given)
         text = made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, default=str)
-        return ToolOutcome(_cut(storable(text), LOGGED_MAX))
+        return ToolOutcome(_cut(escaped(text), LOGGED_MAX))
     # A tool is someone else's code: nothing it raises may end the loop.
     except Exception as error:  # noqa: BLE001
         return _failure(f"{type(error).__name__}: {error}")
@@ -269,8 +269,8 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
 
 
-def storable(text: str) -> str:
-    """A text that the log can hold: NUL and lone surrogates become escapes."""
+def escaped(text: str) -> str:
+    """A text as the log can hold it: NUL and lone surrogates become escapes."""
     if "\x00" not in text and text.isascii():
         return text
     whole = text.encode("utf-8", "backslashreplace").decode()

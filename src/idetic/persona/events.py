@@ -19,6 +19,7 @@ from idetic.gates.crossing import check_amount, cross
 from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
 from idetic.persona.persona_errors import EventRefused, KindUnknown, MetadataReserved
+from idetic.spec.plain import storable
 from idetic.spec.primitives import EventKind, EventVisibility, Persona
 from idetic.verbs.arguments import check_moment, check_uuid
 
@@ -248,11 +249,6 @@ class EventValidation:
         return passed.text, {**gated, REDACTED: dict(removed)} if removed else gated
 
 
-def unstorable(text: str) -> bool:
-    """Whether PostgreSQL cannot hold a text: it has NUL or a lone surrogate."""
-    return "\x00" in text or any("\ud800" <= c <= "\udfff" for c in text)
-
-
 def check_content(content: object) -> str:
     """The content of an event: any text that PostgreSQL can hold, the empty one too."""
     if not isinstance(content, str):
@@ -262,7 +258,7 @@ def check_content(content: object) -> str:
             f"The content has {len(content):,} characters; the bound is {CONTENT_MAX:,}.",
             remedy="Store what is that large elsewhere, and log where; nothing was written.",
         )
-    if unstorable(content):
+    if not storable(content):
         raise EventRefused(
             "The content holds NUL or a lone surrogate.",
             remedy="Decode the source properly, or replace them; nothing was written.",
@@ -290,7 +286,7 @@ def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
             "The metadata cannot be written as JSON.",
             remedy="Use text, finite numbers, true, false, null, lists and mappings.",
         ) from None
-    if "\\u0000" in text or unstorable(text):
+    if "\\u0000" in text or not storable(text):
         raise EventRefused("The metadata hold NUL or a lone surrogate.")
     if len(text.encode()) > METADATA_MAX_BYTES:
         raise EventRefused(

@@ -16,7 +16,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Self
 
-from idetic.persona.events import Persona, unstorable
+from idetic.persona.events import Persona
 from idetic.persona.persona_errors import (
     IdentityChanged,
     IdentityError,
@@ -24,7 +24,7 @@ from idetic.persona.persona_errors import (
     NotTunable,
 )
 from idetic.spec.loader import load as load_spec
-from idetic.spec.plain import MAX_BYTES, plain
+from idetic.spec.plain import MAX_BYTES, plain, storable
 from idetic.spec.primitives import FuzzyHeuristics
 from idetic.spec.problems import Finding, SpecInvalid, SpecProblem, path_of
 from idetic.spec.shape import fit, nearest
@@ -159,7 +159,7 @@ def identity_text(path: Path) -> str:
 
 def _is_text(value: object, least: int, most: int) -> bool:
     """Whether a value is text that can be stored and has a length within bounds."""
-    return isinstance(value, str) and least <= len(value) <= most and not unstorable(value)
+    return isinstance(value, str) and least <= len(value) <= most and storable(value)
 
 
 # What each value must be, the same in words, and an example of it.

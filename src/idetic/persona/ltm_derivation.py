@@ -15,8 +15,9 @@ from uuid import UUID
 from idetic.evidence import Lineage
 from idetic.model import Origin, Tier, Typology
 from idetic.persona.compactor import compact, importance, summarise_loop
-from idetic.persona.events import Event, EventKind, unstorable
+from idetic.persona.events import Event, EventKind
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.plain import storable
 from idetic.spec.primitives import DERIVATION
 from idetic.store.steps import AddStep
 
@@ -143,7 +144,7 @@ class Deriver:
 
     def _storable(self, text: object) -> bool:
         """Whether the database can hold a text as an entry's body."""
-        if not isinstance(text, str) or not text.strip() or unstorable(text):
+        if not isinstance(text, str) or not text.strip() or not storable(text):
             return False
         return len(text) <= self.spec.backend.body_text_max
 

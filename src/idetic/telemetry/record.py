@@ -107,7 +107,7 @@ class Recorder(Protocol):
 
     def begin(self, operation: str, facts: Facts) -> Any:
         """An operation begins; what is returned comes back when it ends."""
-        ...
+        return None
 
     def end(
         self, begun: Any, operation: str, facts: Facts, seconds: float, error: BaseException | None
@@ -116,8 +116,8 @@ class Recorder(Protocol):
         ...
 
     def metric(self, metric: Metric, value: float, facts: Facts) -> None:
-        """One measurement."""
-        ...
+        """One measurement; by default it is not recorded."""
+        return
 
     def rejected(self, facts: Facts) -> None:
         """Writes were refused: an event of its own, within the operation that asked for them."""

@@ -37,7 +37,7 @@ _KEPT = frozenset(
 _FRAME = ("filename", "abs_path", "function", "module", "lineno", "in_app")
 
 
-class Logs:
+class Logs(Recorder):
     """A recorder that logs through the standard library's `idetic.memory`, as JSON.
 
     What ends well is a matter for DEBUG, an error of ours for INFO, a refused write for a WARNING
@@ -58,9 +58,6 @@ class Logs:
                 structlog.processors.JSONRenderer(sort_keys=True),
             ],
         )
-
-    def begin(self, operation: str, facts: Facts) -> None:
-        """Nothing: a line is written when it is over."""
 
     def end(
         self, begun: Any, operation: str, facts: Facts, seconds: float, error: BaseException | None
@@ -154,14 +151,11 @@ def _attributes(facts: Facts) -> Facts:
     return {f"{PREFIX}{key}": value for key, value in facts.items()}
 
 
-class Sentry:
-    """A recorder that reports what is no error of ours: those are answers, not faults.
+class Sentry(Recorder):
+    """A recorder that reports faults and records no metric. An error of ours is no fault.
 
-    And refused writes, as warnings: somebody tried to write what memory must not hold.
+    It reports refused writes too, as warnings: somebody tried to write what memory must not hold.
     """
-
-    def begin(self, operation: str, facts: Facts) -> None:
-        """Nothing to do."""
 
     def end(
         self, begun: Any, operation: str, facts: Facts, seconds: float, error: BaseException | None
@@ -174,9 +168,6 @@ class Sentry:
                 for key, value in {"operation": operation, **facts}.items():
                     scope.set_tag(key, value)
                 scope.capture_exception(error)
-
-    def metric(self, metric: Metric, value: float, facts: Facts) -> None:
-        """Nothing: Sentry is for faults."""
 
     def rejected(self, facts: Facts) -> None:
         """A warning, by its reason, tagged with the facts."""

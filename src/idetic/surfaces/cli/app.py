@@ -26,7 +26,6 @@ from idetic.surfaces.cli import (
     serve,
     spec,
     transfer,
-    use,
 )
 from idetic.surfaces.cli.options import examples
 from idetic.surfaces.cli.verb_group import Panel, VerbGroup
@@ -55,7 +54,7 @@ _COMMANDS: dict[str, tuple[Callable[..., Any], str, Panel]] = {
     "serve": (serve.serve, serve.SERVE, Panel.START),
     "worker": (serve.worker, serve.WORKER, Panel.OPERATE),
     "mcp": (serve.mcp, serve.MCP, Panel.START),
-    "use": (use.use, use.USE, Panel.START),
+    "use": (config.use, config.USE, Panel.START),
     "doctor": (database.doctor, database.DOCTOR, Panel.OPERATE),
     "upgrade": (database.upgrade, database.UPGRADE, Panel.OPERATE),
     "distribute": (database.distribute, database.DISTRIBUTE, Panel.OPERATE),

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -83,7 +82,7 @@ def status(json: Json = False) -> None:
         "Users": "unknown" if found.users is None else found.users,
         "Memory": _memory(memory),
     }
-    data = {each.name: getattr(found, each.name) for each in fields(found)} | {"memory": memory}
+    data = {**output.plain(found), "memory": memory}
     title = "The embedded server"
     output.answer(data, json, lambda console: console.print(output.facts(rows, title=title)))
 
@@ -105,8 +104,7 @@ def doctor(given: Set = None, dsn: Dsn = None, json: Json = False) -> int:
     import anyio
 
     from idetic.errors import DatabaseError
-    from idetic.library.health import examine, unreachable
-    from idetic.library.settings_health import examine_settings, without_reranker
+    from idetic.library.health import examine, examine_settings, unreachable, without_reranker
 
     held, broken = _held(given)
     try:
@@ -306,11 +304,10 @@ def distribute(
         if found.pending:
             said = f"Distributed. {_counted(found)}."
     _tell(_script(found) if plan else [said], json)
-    data = {each.name: getattr(found, each.name) for each in fields(found)}
     names = ("table", "place", "why", "tenant", "done", "rows", "statement")
     tables = [{name: getattr(t, name) for name in names} for t in found.tables]
-    data |= {"tables": tables, "loaded": found.loaded, "statements": found.statements}
-    output.answer({**data, "distributed": done}, json, lambda console: None)
+    data = {"loaded": found.loaded, "statements": found.statements, "distributed": done}
+    output.answer({**output.plain(found), **data, "tables": tables}, json, lambda console: None)
 
 
 def _agreed_to_move(plan: Distribution, *, asking: bool) -> bool:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,7 +55,7 @@ def status(json: Json = False) -> None:
         for model in models:
             console.print(output.facts(_rows(model, loads=model not in others)))
 
-    output.answer({"models": [_data(model) for model in models]}, json, show)
+    output.answer({"models": models}, json, show)
 
 
 @app.command("verify", epilog=examples("idetic model verify", "idetic model verify reranker"))
@@ -74,12 +73,7 @@ def _progress(line: str) -> None:
 
 def _answer(found: ModelStatus, as_json: bool) -> None:
     """Give one model's state, as a table or as JSON."""
-    output.answer(_data(found), as_json, lambda console: console.print(output.facts(_rows(found))))
-
-
-def _data(found: ModelStatus) -> dict[str, object]:
-    """A model's state for programs."""
-    return {each.name: getattr(found, each.name) for each in fields(found)}
+    output.answer(found, as_json, lambda console: console.print(output.facts(_rows(found))))
 
 
 def _rows(found: ModelStatus, *, loads: bool = True) -> dict[str, str]:

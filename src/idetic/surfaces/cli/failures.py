@@ -96,10 +96,9 @@ def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:
         console.print(output.literal(f"  and {len(problems) - _SHOWN} more; --json lists all."))
 
 
-class UsageRefused(InputError):
+class UsageRefused(InputError, code="usage"):
     """The command line cannot be read."""
 
-    code = "usage"
     remedy = "Run `idetic --help`."
 
 

@@ -269,7 +269,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
 
     async def work(db: Idetic) -> None:
         """Serve one holder over stdin and stdout."""
-        from idetic.surfaces.mcp.one_user import OneUser
+        from idetic.surfaces.mcp.callers import OneUser
         from idetic.surfaces.mcp.transports import serve_stdio
 
         holder = OneUser(db, user) if one_user else await _holder(db, key, agent, anchor, as_)

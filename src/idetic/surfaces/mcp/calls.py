@@ -5,20 +5,32 @@ Each presenter runs one verb with the arguments a model sent, and returns lines 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from idetic import wire
 from idetic.errors import InputError
+from idetic.library.handles import Memory, Session
 from idetic.library.runners import quoted_answer
+from idetic.lifecycle.entry_evidence import note_read
 from idetic.model import Observation, Tier
-from idetic.recall.evidence import FOOTER, preamble, strength_of
+from idetic.recall.context import Context
+from idetic.recall.evidence import FOOTER, preamble, render, strength_of
+from idetic.recall.floors import above_floors
+from idetic.recall.hits import Hit
 from idetic.surfaces.mcp import formatting
-from idetic.surfaces.mcp.contexts import context_block
-from idetic.surfaces.mcp.forgetting import FORGET
-from idetic.surfaces.mcp.formatting import paged, start_of
-from idetic.surfaces.mcp.presenter import CURSOR, SESSION, Arguments, CallContext, Presenter
-from idetic.verbs.arguments import MAX_HITS, MAX_PAGE
+from idetic.surfaces.mcp.formatting import count, paged, start_of
+from idetic.surfaces.mcp.presenter import (
+    CURSOR,
+    SESSION,
+    Arguments,
+    CallContext,
+    Presenter,
+    extra,
+)
+from idetic.verbs.arguments import MAX_HITS, MAX_PAGE, check_uuid
 from idetic.verbs.declaration import Verb
 
 _AGAIN = "call again with cursor={cursor}."
@@ -101,6 +113,112 @@ async def close_session(context: CallContext, given: Arguments) -> str:
     head, pieces = formatting.closed(done, session_id)
     return paged(pieces, context.bound, head=head, on="explain an entry to see its history.")
 
+
+# --- context: the block of a prompt, with what other sessions that are open hold ----------------
+
+# `context` itself shows a session what it holds, and persistent memory. A client that was killed
+# leaves its notes in a session that is open until its lease ends; whoever goes on in its place is
+# shown them too, as `recall` does.
+
+# What is said below a context: how much was left out, and why.
+_NOTE = 100
+_HEAD = "# other sessions that are open"
+
+
+async def context_block(context: CallContext, given: Arguments) -> str:
+    """Make a block for a prompt, within the bound of an answer."""
+    most = context.bound - _NOTE
+    place = context.sessions.reading(context.caller, given.pop("session_id", None))
+    budget = min(given.pop("budget", most), most)
+    made = await place.context(**given, budget=budget)
+    others = await _elsewhere(place, made, given, budget - made.tokens)
+    left = len(made.evicted)
+    note = f"({left} entries did not fit or were not asked for; recall finds them.)" if left else ""
+    known = _without_admission(made) if others else made.text
+    return "\n".join(part for part in (known, others, note) if part)
+
+
+async def _elsewhere(place: Memory | Session, made: Context, given: Arguments, room: int) -> str:
+    """What other open sessions hold about a question, as much as there is room for.
+
+    A conversation has none: what is said there is persistent at once.
+    """
+    if place.agent.spec.backend.conversation:
+        return ""
+    recalled = await place.recall(**given, tiers=[Tier.SESSION, Tier.INTERACTION])
+    found, _ = above_floors(recalled)
+    known = {one.entry_id for one in made.included} | {one.entry_id for one in made.evicted}
+    shown, text = _fitting(place, [hit for hit in found or () if hit.entry.id not in known], room)
+    # Who reads across anchors leaves no receipts, as with `context` itself.
+    if shown and None not in place.scope.anchor.values():
+        await place.bound(note_read)(shown)
+    return text
+
+
+def _fitting(place: Memory | Session, hits: Collection[Hit], room: int) -> tuple[list[UUID], str]:
+    """The best hits that fit, quoted as a context quotes, and their ids."""
+    hedges = place.agent.spec.visibility.hedges
+    shown: list[UUID] = []
+    strengths = [strength_of(hit.entry, hit.strength) for hit in hits]
+    lines = [preamble(hedges, strengths).rstrip(), _HEAD]
+    room -= count("\n".join([*lines, FOOTER]))
+    for hit in hits:
+        quoted = replace(hit.entry, body_text=hit.excerpt)
+        piece = render(quoted, hit.strength).rstrip()
+        room -= count(piece)
+        if room < 0:
+            break
+        shown.append(hit.entry.id)
+        lines.append(piece)
+    return shown, "\n".join([*lines, FOOTER]) if shown else ""
+
+
+def _without_admission(made: Context) -> str:
+    """A context's text without "I don't know": other sessions do know something."""
+    admitted = f"I don't know: {made.unknown}."
+    return "\n".join(line for line in made.text.split("\n") if line != admitted)
+
+
+# --- forget: one entry, or with a confirmation everything; two verbs in one ---------------------
+
+# What a model must repeat before a whole memory goes: it cannot be said by mistake.
+CONFIRMATION = "forget everything"
+_ASKED = "the user asked for it"
+
+
+async def forget(context: CallContext, given: Arguments) -> str:
+    """Empty one entry or the whole memory, for good."""
+    memory, reason = context.caller.memory, given.get("reason", _ASKED)
+    entry, everything = given.get("entry"), given.get("everything", False)
+    if everything == (entry is not None):
+        raise InputError(
+            "Forget either one entry or everything.",
+            remedy="Give entry, an id that recall shows, or everything=true; nothing was removed.",
+        )
+    if entry is not None:
+        entry_id = check_uuid(entry, "entry")
+        done = await memory.forget(entry_id, reason=reason, sources=given.get("sources", False))
+        spared = "".join(f"\nstays, made of other things too: {one}" for one in done.spared)
+        return f"Forgotten for good. {done}{spared}" if done.found else str(done)
+    if given.get("confirm") != CONFIRMATION:
+        raise InputError(
+            "This deletes the whole memory; it cannot be undone.",
+            remedy=f"Ask the user first; if they agree, call again with confirm={CONFIRMATION!r}. "
+            "Nothing was removed.",
+        )
+    erased = await memory.erase_anchor(reason=reason)
+    return f"Everything is forgotten for good. {erased}"
+
+
+_OWN = (
+    extra("entry", str | None, "An id that recall shows."),
+    extra("sources", bool, "Also the words that it was drawn from.", False),
+    extra("everything", bool, "Instead of entry: all of this memory.", False),
+    extra("confirm", str | None, f"With everything: '{CONFIRMATION}', if the user agreed."),
+)
+# Whoever forgets for somebody else has a reason of their own, such as the number of a request.
+FORGET = Presenter(forget, only=(), more=(*_OWN, extra("reason", str | None, "Why; kept.")))
+FORGET_OWN = Presenter(forget, only=(), more=_OWN)
 
 PRESENTERS: Mapping[str, Presenter] = {
     "observe": Presenter(observe, more=(SESSION,)),

@@ -14,9 +14,7 @@ from idetic.assistant.why import Reason
 from idetic.errors import InputError
 from idetic.recall.evidence import HEADER
 from idetic.surfaces.mcp import formatting
-from idetic.surfaces.mcp.calls import recall
-from idetic.surfaces.mcp.contexts import context_block
-from idetic.surfaces.mcp.forgetting import FORGET_OWN
+from idetic.surfaces.mcp.calls import FORGET_OWN, context_block, recall
 from idetic.surfaces.mcp.formatting import paged
 from idetic.surfaces.mcp.presenter import CURSOR, Arguments, CallContext, Presenter, extra
 from idetic.verbs.declaration import REQUIRED

@@ -6,11 +6,11 @@ on an earlier one, so nothing can be taken over by knowing an id.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import anyio
 import uvicorn
@@ -18,6 +18,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,9 +28,8 @@ from idetic.library.idetic import Idetic
 from idetic.surfaces import unforeseen
 from idetic.surfaces.http.connections import ConnectionBounds, bounded
 from idetic.surfaces.listening import Server, address, listen
-from idetic.surfaces.mcp.callers import CALLER, Caller, CallerSource, EachRequest, Sessions
+from idetic.surfaces.mcp.callers import CALLER, Caller, CallerSource, EachRequest, OneUser, Sessions
 from idetic.surfaces.mcp.formatting import DEFAULT_BOUND
-from idetic.surfaces.mcp.one_user import OneUser
 from idetic.surfaces.mcp.server import CONVERSING, INSTRUCTIONS, make_server
 
 PATH = "/mcp"
@@ -72,23 +72,23 @@ async def serve_http(
     await server.serve(sockets=[listening])
 
 
+@dataclass(frozen=True, slots=True)
 class _Keyed:
     """Lets through what shows a key that holds, with the memory that the key stands for."""
 
-    def __init__(self, app: ASGIApp, db: Idetic):
-        self._app = app
-        self._db = db
+    app: ASGIApp
+    db: Idetic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             key = _key(scope)
-            caller = Caller(self._db, await self._db.authenticate(key), str(key_id_of(key)))
+            caller = Caller(self.db, await self.db.authenticate(key), str(key_id_of(key)))
         except IdeticError as error:
-            await _refuse(send, error)
+            await _refusal(error)(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the boundary: nothing else may answer for it
-            await _refuse(send, unforeseen.logged(error))
+            await _refusal(unforeseen.logged(error))(scope, receive, send)
         else:
-            await self._app({**scope, CALLER: caller}, receive, send)
+            await self.app({**scope, CALLER: caller}, receive, send)
 
 
 def _key(scope: Scope) -> str:
@@ -102,16 +102,12 @@ def _key(scope: Scope) -> str:
     return key.strip()
 
 
-async def _refuse(send: Send, error: IdeticError) -> None:
-    """Answer a request with an error as JSON; a key that is refused names its scheme too."""
-    told = {"code": error.code, "message": error.message, "remedy": error.remedy}
-    body = json.dumps({"error": told}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    if error.http_status == KeyRefused.http_status:
-        headers.append((b"www-authenticate", b"Bearer"))
-    start = {"type": "http.response.start", "status": error.http_status, "headers": headers}
-    await send(start)
-    await send({"type": "http.response.body", "body": body})
+def _refusal(error: IdeticError) -> JSONResponse:
+    """An error as the answer to a request; a key that is refused names its scheme too."""
+    about = {"code": error.code, "message": error.message, "remedy": error.remedy}
+    scheme = error.http_status == KeyRefused.http_status
+    headers = {"www-authenticate": "Bearer"} if scheme else None
+    return JSONResponse({"error": about}, error.http_status, headers)
 
 
 def _local_only() -> TransportSecuritySettings:
