@@ -109,8 +109,8 @@ def _head(
     tx: AnchorTransaction, position: int | None, digest: bytes | None, at: str | None
 ) -> ChainHead:
     """The end of the chain as a head to keep; that of an empty chain is its genesis."""
-    scope, found = tx.scope, digest or _genesis(tx)
-    return ChainHead(scope.agent, scope.anchor, position or 0, found, moment_of(at))
+    scope, end = tx.scope, digest or _genesis(tx)
+    return ChainHead(scope.agent, scope.anchor, position or 0, end, moment_of(at))
 
 
 def check_head(binding: Binding, head: ChainHead | None) -> None:
@@ -132,8 +132,8 @@ async def _walk(
         after = rows[-1][0]
         if progress is not None:
             progress(walk.links, max(last, walk.links))
-    if wanted := [link.prev_hash for link in walk.strays]:
-        walk.settle_strays(dict(await tx.ask(AUDIT, "holders", hashes=wanted)))
+    if hashes := [link.prev_hash for link in walk.strays]:
+        walk.settle_strays(dict(await tx.ask(AUDIT, "holders", hashes=hashes)))
 
 
 def _compare_end(
@@ -142,20 +142,20 @@ def _compare_end(
     """Compare what the anchor's row says with the last link there is."""
     ends = 0 if walk.last is None else walk.last.position
     says = f"the anchor's row says that the chain ends at {position}"
-    found: tuple[ProblemKind, int, str] | None = None
+    fault: tuple[ProblemKind, int, str] | None = None
     if position is None:
         if walk.links:
-            found = ProblemKind.MISSING, ends, "the anchor's row is not there"
+            fault = ProblemKind.MISSING, ends, "the anchor's row is not there"
     elif position > ends:
-        found = ProblemKind.CUT, ends + 1, says
+        fault = ProblemKind.CUT, ends + 1, says
     elif position < ends:
-        found = ProblemKind.INSERTED, position + 1, says
+        fault = ProblemKind.INSERTED, position + 1, says
     elif digest not in walk.ends:
-        found = ProblemKind.ALTERED, ends, "the anchor's row has another hash than the last link"
+        fault = ProblemKind.ALTERED, ends, "the anchor's row has another hash than the last link"
     elif walk.last is not None and walk.last.at != at and not walk.doubtful:
-        found = ProblemKind.ALTERED, ends, "the anchor's row has another time than the last link"
-    if found is not None:
-        walk.findings.add(found[0], found[1], "anchor", found[2])
+        fault = ProblemKind.ALTERED, ends, "the anchor's row has another time than the last link"
+    if fault is not None:
+        walk.findings.add(fault[0], fault[1], "anchor", fault[2])
 
 
 async def _compare_unsaid(tx: AnchorTransaction, walk: ChainWalk, last: int) -> bool:
@@ -260,9 +260,9 @@ def _content_faults(found: Content) -> Iterator[str]:
 def _claims_the_same(found: Content) -> bool:
     """Whether an entry's claim columns say what the claim in its envelope says."""
     claim = json.loads(found.envelope).get("claim")
-    wanted = Claim(**claim).normalised().as_dict() if claim else {}
+    expected = Claim(**claim).normalised().as_dict() if claim else {}
     columns = (found.claim_subject, found.claim_attribute, found.claim_value)
-    return columns == tuple(wanted.get(key) for key in ("subject", "attribute", "value"))
+    return columns == tuple(expected.get(key) for key in ("subject", "attribute", "value"))
 
 
 def _readings(envelope: str) -> Iterator[str]:
@@ -289,21 +289,21 @@ def _parsed(envelope: str, big: int, zero: float) -> Any:
 
 def _witness_faults(found: Content) -> Iterator[str]:
     """What the link that added it says of it; one of an older version only says when."""
-    told = found.told or {}
+    witness = found.told or {}
     stands = {"origin": found.origin, "trust": found.trust, "cell": found.cell}
-    if wrong := [name for name, value in stands.items() if told.get(name, value) != value]:
+    if wrong := [name for name, value in stands.items() if witness.get(name, value) != value]:
         yield f"its history says that it was added with another {', '.join(wrong)}"
-    if "spec" in told and any(told.get(name) != found.placed[name] for name in found.placed):
+    if "spec" in witness and any(witness.get(name) != found.placed[name] for name in found.placed):
         yield "its history says that it was added in another place, or under another spec"
     if not found.dated:
         yield "its history says that it was added at another time"
-    if found.salt is not None and "trust" in told:
+    if found.salt is not None and "trust" in witness:
         # The column holds any JSON, and whoever tampers writes what he likes.
         sound = isinstance(found.provenance, Mapping)
         values = found.provenance.items() if sound else ()
-        given = {name: value for name, value in values if value is not None}
-        wanted = provenance_hash(found.salt, given) if given else None
-        if not sound or told.get("provenance_hash") != wanted:
+        values_set = {name: value for name, value in values if value is not None}
+        expected = provenance_hash(found.salt, values_set) if values_set else None
+        if not sound or witness.get("provenance_hash") != expected:
             yield "its history says that it was added with another provenance"
 
 
@@ -312,17 +312,17 @@ def _state_faults(found: Content) -> Iterator[str]:
     if found.told_state not in (None, found.state):
         yield f"it is {found.state}; its history says {found.told_state}"
         return
-    told: dict[str, Any] = dict.fromkeys(found.columns) | {"candidate": bool(found.proposed)}
+    left: dict[str, Any] = dict.fromkeys(found.columns) | {"candidate": bool(found.proposed)}
     added = found.told or {}
     if "spec" in added:
-        told["valid_at"] = added.get("valid_at", found.added_at)
+        left["valid_at"] = added.get("valid_at", found.added_at)
     else:
         # Of a link from before it said so, only the changes since are known.
-        told |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
+        left |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
     for turn in found.turns or ():
-        told |= turn
+        left |= turn
     values = found.columns.items()
-    if turned := [column for column, value in values if _moment(told[column]) != _moment(value)]:
+    if turned := [column for column, value in values if _moment(left[column]) != _moment(value)]:
         yield f"its history says otherwise about {', '.join(sorted(turned))}"
 
 

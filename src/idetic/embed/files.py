@@ -126,8 +126,8 @@ def read(directory: Path, file: PinnedFile) -> bytes:
         raise ModelMissing(f"There is no {file.name} in {directory}.") from error
     except OSError as error:
         raise ModelMissing(f"{path} cannot be read: {error.strerror or error}.") from error
-    if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
-        raise ModelCorrupt(f"{path} has SHA-256 {found} instead of {file.sha256}.")
+    if (digest := hashlib.sha256(content).hexdigest()) != file.sha256:
+        raise ModelCorrupt(f"{path} has SHA-256 {digest} instead of {file.sha256}.")
     return content
 
 

@@ -51,14 +51,14 @@ def _whole(*patterns: re.Pattern[str]) -> Recogniser:
         """Detect each match together with the rest of the token it stands in."""
         for pattern in patterns:
             at = 0
-            while found := pattern.search(text, at):
+            while match := pattern.search(text, at):
                 # 64 characters back at most: beyond that it is no token but a wall of text.
-                before = _TOKEN_BEFORE.search(text, max(0, found.start() - 64), found.start())
-                after = _TOKEN_AFTER.match(text, found.end())
-                start = before.start() if before else found.start()
+                before = _TOKEN_BEFORE.search(text, max(0, match.start() - 64), match.start())
+                after = _TOKEN_AFTER.match(text, match.end())
+                start = before.start() if before else match.start()
                 # The next look begins behind the whole token: from within it, a wall of tokens
                 # would be read to its end once for each.
-                at = max(after.end() if after else 0, found.end(), at + 1)
+                at = max(after.end() if after else 0, match.end(), at + 1)
                 yield Detection(start, at, SECRET)
 
     return find
@@ -70,8 +70,8 @@ def _value(*patterns: re.Pattern[str]) -> Recogniser:
     def find(text: str) -> Iterator[Detection]:
         """Detect each captured value, except for the words that examples use."""
         for pattern in patterns:
-            for found in pattern.finditer(text):
-                value = _UNBROKEN.match(text, *found.span(1))
+            for match in pattern.finditer(text):
+                value = _UNBROKEN.match(text, *match.span(1))
                 if value and value[0].lower() not in _EXAMPLES:
                     yield Detection(*value.span(), SECRET)
 
@@ -91,9 +91,9 @@ def _web_tokens(text: str) -> Iterator[Detection]:
 
     The header alone is asked to be JSON: the claims of an encrypted token are not.
     """
-    for found in _JWT.finditer(text):
-        if JwtTokenDetector.is_formally_valid(found[0].split(".", 1)[0]):
-            yield Detection(*found.span(), SECRET)
+    for match in _JWT.finditer(text):
+        if JwtTokenDetector.is_formally_valid(match[0].split(".", 1)[0]):
+            yield Detection(*match.span(), SECRET)
 
 
 # Twilio's two expressions have no left edge and would match inside any upper-case word.
@@ -190,13 +190,13 @@ _URL_LONGEST = 2048
 
 def random_looking(text: str) -> Iterator[Detection]:
     """Stretches that look random enough to be keys."""
-    for found in _CANDIDATE.finditer(text):
-        before = text[max(0, found.start() - _LOOK_BACK) : found.start()]
+    for match in _CANDIDATE.finditer(text):
+        before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
         # The steps of a path add up to something that looks random; each is taken alone.
-        scheme = text.rfind("://", max(0, found.start() - _URL_LONGEST), found.start())
-        in_url = scheme >= 0 and _BLANK.search(text, scheme, found.start()) is None
+        scheme = text.rfind("://", max(0, match.start() - _URL_LONGEST), match.start())
+        in_url = scheme >= 0 and _BLANK.search(text, scheme, match.start()) is None
         steps = _STEP if in_url else _WHOLE
-        for step in steps.finditer(text, *found.span()):
+        for step in steps.finditer(text, *match.span()):
             if _is_key(step[0], before):
                 yield Detection(*step.span(), SECRET)
 

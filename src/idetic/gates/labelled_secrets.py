@@ -217,13 +217,13 @@ _SENTENCE = frozenset(
 
 def _phrases(text: str) -> Iterator[Detection]:
     """Phrases of plain words that a label calls a secret."""
-    for found in _PHRASE.finditer(text):
-        words = _GAP.split(found["words"])
+    for match in _PHRASE.finditer(text):
+        words = _GAP.split(match["words"])
         plain = sum(word.lower() in _SENTENCE for word in words)
         # After a colon one small word may be part of it: `blue monkey dances at noon`.
-        least = 0 if found["how"].lower().startswith(("is", "was")) else 1
+        least = 0 if match["how"].lower().startswith(("is", "was")) else 1
         if plain <= least and words[0].lower() not in _SENTENCE:
-            yield Detection(*found.span("words"), SECRET)
+            yield Detection(*match.span("words"), SECRET)
 
 
 # --- handed to a program ------------------------------------------------------------------
@@ -247,13 +247,13 @@ def handed_over(text: str) -> Iterator[Detection]:
     """Values after an authorization scheme, a command's option, or the name of a code."""
     low = text.lower()
     if holds(low, SCHEMES):
-        for found in _HEADER.finditer(text):
-            if mixed(found["value"]):
-                yield Detection(*found.span("value"), SECRET)
+        for match in _HEADER.finditer(text):
+            if mixed(match["value"]):
+                yield Detection(*match.span("value"), SECRET)
     if " -" in text or text.startswith("-"):
-        for found in _OPTION.finditer(text):
-            if not ELSEWHERE.fullmatch(found["value"]):
-                yield Detection(*found.span("value"), SECRET)
+        for match in _OPTION.finditer(text):
+            if not ELSEWHERE.fullmatch(match["value"]):
+                yield Detection(*match.span("value"), SECRET)
     if holds(low, CODES):
-        for found in _CODE.finditer(text):
-            yield Detection(*found.span("value"), SECRET)
+        for match in _CODE.finditer(text):
+            yield Detection(*match.span("value"), SECRET)

@@ -50,9 +50,9 @@ _REPOSITORY = re.compile(r"(?:git|hg)@[\w.\-]+:(?!\d)")
 def emails(text: str) -> Iterator[Detection]:
     """E-mail addresses, written out or with `(at)`."""
     if "@" in text or "%40" in text:
-        for found in _EMAIL.finditer(text):
-            if not _REPOSITORY.match(text, found.start()):
-                yield Detection(*found.span(), "email")
+        for match in _EMAIL.finditer(text):
+            if not _REPOSITORY.match(text, match.start()):
+                yield Detection(*match.span(), "email")
     if _AT.search(text):
         yield from each(_SPELT_OUT, "email")(text)
 
@@ -76,13 +76,13 @@ _COUNTED = re.compile(
 def addresses(text: str) -> Iterator[Detection]:
     """IPv4 and IPv6 addresses that could be somebody's."""
     if _DOTTED.search(text):
-        for found in _V4.finditer(text):
-            if _is_host(found[0]) and not said_before(text, found.start(), _COUNTED):
-                yield Detection(*found.span(), "ip")
+        for match in _V4.finditer(text):
+            if _is_host(match[0]) and not said_before(text, match.start(), _COUNTED):
+                yield Detection(*match.span(), "ip")
     if _COLONS.search(text):
-        for found in _V6.finditer(text):
-            if _is_v6(found[0]):
-                yield Detection(*found.span(), "ip")
+        for match in _V6.finditer(text):
+            if _is_v6(match[0]):
+                yield Detection(*match.span(), "ip")
 
 
 def _is_host(candidate: str) -> bool:
@@ -180,8 +180,8 @@ def birth_dates(text: str) -> Iterator[Detection]:
     if not holds(text.lower(), _PIECES):
         return
     for pattern in (_BIRTH, _BIRTHDAY, _CALLED):
-        for found in pattern.finditer(text):
-            yield Detection(*found.span("date"), "birth_date")
+        for match in pattern.finditer(text):
+            yield Detection(*match.span("date"), "birth_date")
 
 
 def personal_data(regions: tuple[str, ...]) -> tuple[Recogniser, ...]:

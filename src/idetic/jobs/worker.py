@@ -211,12 +211,12 @@ class Worker:
         failed = JobFailed(error, self._backoff.pause(error, job.attempts))
         if failed.pause is None:
             self.counts.failed += 1
-            said = f"{failed.error} {failed.reason}".strip()
-            _say(logging.ERROR, job, seconds, "failed", said)
+            outcome = f"{failed.error} {failed.reason}".strip()
+            _say(logging.ERROR, job, seconds, "failed", outcome)
         else:
             self.counts.retried += 1
-            said = f"{failed.error}, again in {failed.pause:.1f} s"
-            _say(logging.WARNING, job, seconds, "failed", said)
+            outcome = f"{failed.error}, again in {failed.pause:.1f} s"
+            _say(logging.WARNING, job, seconds, "failed", outcome)
         if not isinstance(error, IdeticError):
             # Where, for whoever mends it; the message is left out, for it may hold content.
             log.error("".join(traceback.format_tb(error.__traceback__)).rstrip())

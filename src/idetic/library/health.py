@@ -133,9 +133,9 @@ def _older(version: str, least: tuple[int, ...]) -> bool:
 def _versions(agents: Collection[SpecVersion], known: ServerFacts) -> Check:
     """The release's numbers: whatever is older was refused at open, but for a family's tables."""
     families = {each.agent: known.families.get(each.agent, 0) for each in agents}
-    told = [f"{a.agent}@{a.version} with family {families[a.agent]}" for a in agents]
+    agents_found = [f"{a.agent}@{a.version} with family {families[a.agent]}" for a in agents]
     older = any(held < family_migration.newest() for held in families.values())
-    found = ", ".join([f"core {known.core}", *told])
+    found = ", ".join([f"core {known.core}", *agents_found])
     return _check("versions", older, found, "Back up, then run `idetic upgrade`.")
 
 
@@ -158,24 +158,24 @@ async def _catalog(db: Idetic, specs: list[MemorySpec]) -> list[Check]:
     if not any(map(is_persona, specs)):
         return []
     async with db.database.reading() as connection:
-        told = await open_ways(connection)
-    found = f"any role can tell sizes and activity, by {len(told)} ways" if told else "closed"
+        ways = await open_ways(connection)
+    found = f"any role can tell sizes and activity, by {len(ways)} ways" if ways else "closed"
     remedy = "Run `idetic persona close-catalog` with a superuser's login (IDETIC_ADMIN_DSN)."
-    return [_check("catalog", bool(told), found, remedy, soft=True)]
+    return [_check("catalog", bool(ways), found, remedy, soft=True)]
 
 
 def _nodes(nodes: Nodes) -> list[Check]:
     """Nothing about a server of its own; of a cluster, what a node has otherwise."""
     if not nodes.findings:
         return [Check("nodes", CheckVerdict.GOOD, ", ".join(nodes.names))] if nodes.names else []
-    told = [
+    checks = [
         Check(f"node {each.node}", CheckVerdict.BAD, each.message, each.remedy)
         for each in nodes.findings[:MOST_FINDINGS]
     ]
-    if left := len(nodes.findings) - len(told):
+    if left := len(nodes.findings) - len(checks):
         more, remedy = f"{left} more like these", "Mend these, then ask again."
-        told.append(Check("nodes", CheckVerdict.BAD, more, remedy))
-    return told
+        checks.append(Check("nodes", CheckVerdict.BAD, more, remedy))
+    return checks
 
 
 def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:

@@ -228,10 +228,10 @@ class Idetic:
         `read_across` have the Actor's alone.
         """
         chosen = await self._find(spec)
-        plan = await self._held(chosen, apply=apply)
+        plan = await self._stored_plan(chosen, apply=apply)
         return await self._agent(plan, persona, embed_inline=embed_inline)
 
-    async def _held(self, chosen: MemorySpec, *, apply: bool = False) -> Plan:
+    async def _stored_plan(self, chosen: MemorySpec, *, apply: bool = False) -> Plan:
         """The plan of a spec that this database holds; one that it has never seen is applied."""
         from idetic.store.registry import check_upgraded
 
@@ -287,7 +287,7 @@ class Idetic:
         from idetic.recall.embedding import PATIENCE
         from idetic.store.family import Family
 
-        plan = await self._held(await self._find(spec))
+        plan = await self._stored_plan(await self._find(spec))
         two = Family(plan.spec).persona is not None
         pools = await self._persona_pools() if two else PersonaPools(*[self.database] * 3)
         return compose_persona(
@@ -315,11 +315,11 @@ class Idetic:
         from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
         from idetic.persona.identity import Identity, IdentityFile
 
-        held = identity if isinstance(identity, Identity) else IdentityFile(identity)
-        known = held if isinstance(held, Identity) else held.read()
+        source = identity if isinstance(identity, Identity) else IdentityFile(identity)
+        known = source if isinstance(source, Identity) else source.read()
         memory = await self.persona(known, tenant=tenant)
         rounds = MAX_ROUNDS if max_rounds is None else max_rounds
-        return PersonaAgent(held, memory, tools=tools, counter=counter, max_rounds=rounds)
+        return PersonaAgent(source, memory, tools=tools, counter=counter, max_rounds=rounds)
 
     async def import_events(
         self,

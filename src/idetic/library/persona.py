@@ -98,8 +98,8 @@ def compose_persona(
     databases = {Persona.ACTOR: pools.actor, Persona.SUBCONSCIOUS: pools.subconscious}
     stores = {p: PersonaStores.through(databases[p], common, p) for p in personas}
     # The Actor's tables through the Subconscious's role, which may only read them.
-    seen = PersonaStores.through(pools.subconscious, common, Persona.ACTOR)
-    return PersonaMemory(identity, stores, seen, erase)
+    actors_seen = PersonaStores.through(pools.subconscious, common, Persona.ACTOR)
+    return PersonaMemory(identity, stores, actors_seen, erase)
 
 
 def _personas(spec: MemorySpec) -> tuple[Persona, ...]:

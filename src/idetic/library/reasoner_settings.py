@@ -76,10 +76,10 @@ class ReasonerSettings(SettingsPart):
     def check(self) -> None:
         """Refuse what could never reason, before anything waits for it."""
         # A key alone is no wish to reason: it may stand in the environment for a program's own.
-        given = self.model_fields_set - {"key", "model"}
-        if self.model is None and given:
+        others = self.model_fields_set - {"key", "model"}
+        if self.model is None and others:
             raise InputError(
-                f"`reasoner.{min(given)}` is set without a model.",
+                f"`reasoner.{min(others)}` is set without a model.",
                 remedy="Set `reasoner.model` too, or neither.",
             )
         if self.key is not None and self.key_file is not None:

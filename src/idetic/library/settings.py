@@ -185,12 +185,12 @@ class SettledSettings:
 
 def keys(part: type[SettingsPart] = Settings, above: str = "") -> tuple[str, ...]:
     """The path of every setting, in order."""
-    found: list[str] = []
+    paths: list[str] = []
     for name, info in part.model_fields.items():
         inner: Any = info.annotation
         nested = isinstance(inner, type) and issubclass(inner, SettingsPart)
-        found += keys(inner, f"{above}{name}.") if nested else [f"{above}{name}"]
-    return tuple(found)
+        paths += keys(inner, f"{above}{name}.") if nested else [f"{above}{name}"]
+    return tuple(paths)
 
 
 def variable(key: str) -> str:
@@ -234,11 +234,11 @@ def settle(
 
 def flat(data: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Nested data by dotted keys."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in data.items():
         inner = isinstance(value, Mapping) and f"{above}{key}" not in keys()
-        found |= flat(value, f"{above}{key}.") if inner else {f"{above}{key}": value}
-    return found
+        values |= flat(value, f"{above}{key}.") if inner else {f"{above}{key}": value}
+    return values
 
 
 def _check_option(key: str, known: Sequence[str]) -> None:

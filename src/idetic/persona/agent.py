@@ -135,8 +135,8 @@ class PersonaAgent:
             )
         async with self.memory.loop("roll back", Persona.SUBCONSCIOUS) as loop:
             self.identity = await to_thread.run_sync(self.file.roll_back, to)
-            said = json.dumps({"rolled_back_to": to, "version": self.identity.version})
-            await loop.append(EventKind.SYSTEM_EVENT, said, visibility=Visibility.INTERNAL)
+            content = json.dumps({"rolled_back_to": to, "version": self.identity.version})
+            await loop.append(EventKind.SYSTEM_EVENT, content, visibility=Visibility.INTERNAL)
         return self.identity
 
     async def _apply(self, old: Identity, new: Identity) -> Identity:
@@ -161,10 +161,10 @@ class PersonaAgent:
 
     async def _talk(self, ask: Ask, messages: list[Message], loop: Loop) -> tuple[str, int]:
         """The answer, and how many times the model was asked for it."""
-        for asked in range(1, self._max_rounds + 1):
+        for rounds in range(1, self._max_rounds + 1):
             reply = await ask(list(messages), list(self._declared))
             if not reply.calls:
-                return reply.text, asked
+                return reply.text, rounds
             if len(reply.calls) > _CALLS_MAX:
                 raise ModelMalformed(f"The model called more than {_CALLS_MAX} tools at once.")
             messages += [reply.message(), *await self._run(reply, loop)]
@@ -181,7 +181,7 @@ class PersonaAgent:
                 "call": escaped(call.id[:100]),
             }
             await loop.append(
-                EventKind.TOOL_CALL, _logged(call), visibility=internal, metadata=about
+                EventKind.TOOL_CALL, _call_text(call), visibility=internal, metadata=about
             )
             outcome = await call_tool(self._tools, call.name, call.arguments)
             about["failed"] = outcome.failed
@@ -192,11 +192,11 @@ class PersonaAgent:
         return results
 
 
-def _logged(call: ToolCall) -> str:
+def _call_text(call: ToolCall) -> str:
     """A call as its event holds it."""
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         arguments = call.arguments
-    said = json.dumps({"tool": call.name, "arguments": arguments}, ensure_ascii=False)
-    return escaped(said)[:LOGGED_MAX]
+    content = json.dumps({"tool": call.name, "arguments": arguments}, ensure_ascii=False)
+    return escaped(content)[:LOGGED_MAX]

@@ -15,11 +15,12 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from anyio import to_thread
+from pydantic import ValidationError
 
 from idetic.errors import InputError
 from idetic.persona.persona_errors import ModelMalformed
 from idetic.reason.caps import Caps, Meter
-from idetic.reason.endpoint import ChatReply, Endpoint, ToolCall
+from idetic.reason.endpoint import ChatReply, Endpoint, SentToolCall, ToolCall
 from idetic.reason.openai_compatible import Chat
 
 Message: TypeAlias = dict[str, Any]
@@ -52,9 +53,9 @@ class ModelReply:
 
     def message(self) -> Message:
         """The reply as a message of the conversation."""
-        said: Message = {"role": "assistant", "content": self.text}
+        message: Message = {"role": "assistant", "content": self.text}
         if self.calls:
-            said["tool_calls"] = [
+            message["tool_calls"] = [
                 {
                     "id": call.id,
                     "type": "function",
@@ -62,7 +63,7 @@ class ModelReply:
                 }
                 for call in self.calls
             ]
-        return said
+        return message
 
 
 Talk: TypeAlias = Callable[[list[Message], list[Message]], Any]
@@ -142,13 +143,10 @@ def _tool_call(place: int, call: object) -> ToolCall:
     """A tool call in our form or in OpenAI's; one without an id is named by its place."""
     if isinstance(call, ToolCall):
         return call
-    function = call.get("function") if isinstance(call, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(call, Mapping) or not isinstance(function, Mapping) or not name:
-        raise ModelMalformed("A tool call has no `function` with a `name`.")
-    arguments = function.get("arguments") or {}
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return ToolCall(str(call.get("id") or f"call_{place}"), str(name), text)
+    try:
+        return SentToolCall.model_validate(call).at(place)
+    except ValidationError:
+        raise ModelMalformed("A tool call has no `function` with a `name`.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +215,11 @@ async def call_tool(tools: Mapping[str, Tool], name: str, arguments: str) -> Too
     tool = tools.get(name)
     if tool is None:
         return _failure(f"There is no tool `{name[:64]}`. Known: {', '.join(tools) or 'none'}.")
-    given = _arguments(tool, arguments)
-    if isinstance(given, str):
-        return _failure(given)
+    values = _arguments(tool, arguments)
+    if isinstance(values, str):
+        return _failure(values)
     try:
-        made = await _called(tool.run, **given)
+        made = await _called(tool.run, **values)
         text = made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, default=str)
         return ToolOutcome(_cut(escaped(text), LOGGED_MAX))
     # A tool is someone else's code: nothing it raises may end the loop.
@@ -232,20 +230,20 @@ async def call_tool(tools: Mapping[str, Tool], name: str, arguments: str) -> Too
 def _arguments(tool: Tool, written: str) -> dict[str, Any] | str:
     """The arguments, or what is wrong with them in words for the model."""
     try:
-        given = json.loads(written or "{}")
+        arguments = json.loads(written or "{}")
     except (ValueError, RecursionError):
         return "The arguments are not JSON."
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         return "The arguments are not a JSON object."
-    if unknown := sorted(given.keys() - tool.parameters.keys()):
+    if unknown := sorted(arguments.keys() - tool.parameters.keys()):
         return f"There is no argument `{unknown[0][:64]}`."
     for name, schema in tool.parameters.items():
-        if name not in given:
+        if name not in arguments:
             if name not in tool.optional:
                 return f"The argument `{name}` is missing."
-        elif not _fits(given[name], schema.get("type")):
+        elif not _fits(arguments[name], schema.get("type")):
             return f"The argument `{name}` is not of type {json.dumps(schema.get('type'))}."
-    return given
+    return arguments
 
 
 def _fits(value: Any, wanted: Any) -> bool:

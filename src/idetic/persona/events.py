@@ -239,13 +239,13 @@ class EventValidation:
             return content, metadata
         passed = self.ingest.apply(content)
         # Below a key of our own: a claim at the top of an envelope is refused, not redacted.
-        kept, changes, _ = (
+        envelope, changes, _ = (
             self.ingest.apply_envelope({"metadata": metadata}) if metadata else ({}, (), 0)
         )
         removed: Counter[str] = Counter()
         for change in (*passed.changes, *changes):
             removed[change.kind] += change.count
-        gated: dict[str, Any] = dict(kept.get("metadata", metadata))
+        gated: dict[str, Any] = dict(envelope.get("metadata", metadata))
         return passed.text, {**gated, REDACTED: dict(removed)} if removed else gated
 
 
@@ -272,8 +272,8 @@ def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise EventRefused("Metadata are a mapping from text to values.")
-    if taken := sorted(RESERVED & metadata.keys()):
-        raise MetadataReserved(f"`{taken[0]}` is a key that only Idetic writes.")
+    if reserved := sorted(RESERVED & metadata.keys()):
+        raise MetadataReserved(f"`{reserved[0]}` is a key that only Idetic writes.")
     return plain_metadata(metadata)
 
 
@@ -304,8 +304,8 @@ def imported_kind(
 
     An unknown kind becomes `system_event`: it is never dropped, and never taken for user input.
     """
-    kept = dict(metadata or {})
+    own = dict(metadata or {})
     try:
-        return EventKind(kind), kept
+        return EventKind(kind), own
     except ValueError:
-        return EventKind.SYSTEM_EVENT, {**kept, ORIGINAL_KIND: kind}
+        return EventKind.SYSTEM_EVENT, {**own, ORIGINAL_KIND: kind}

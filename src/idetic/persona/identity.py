@@ -47,9 +47,9 @@ _AGENT_ID = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*\Z")
 def default_heuristics(persona: Persona) -> FuzzyHeuristics:
     """A persona's heuristics as the shipped spec has them."""
     short_term = load_spec("persona_agent").retrieval.short_term
-    if short_term is None or (found := short_term.of(persona)) is None:
+    if short_term is None or (heuristics := short_term.of(persona)) is None:
         raise IdentityError("The shipped spec `persona_agent` declares no short-term memory.")
-    return found
+    return heuristics
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,17 +199,17 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str, str]] = {
 
 def _problems(data: Mapping[str, Any]) -> list[Finding]:
     """Everything wrong with these values, heuristics apart."""
-    found = []
+    findings = []
     for key in data.keys() - set(KEYS):
         close = nearest(key, KEYS)
         remedy = f"Did you mean `{close}`? " if close else ""
         message = f"`{key[:60]}` is not a key of an identity."
-        found.append(Finding((key,), message, f"{remedy}Known: {', '.join(KEYS)}."))
+        findings.append(Finding((key,), message, f"{remedy}Known: {', '.join(KEYS)}."))
     for key, (holds, rule, example) in _RULES.items():
         if (key in data or key == "agent_id") and not holds(data.get(key)):
             remedy = f"Write for example `{key}: {example}`."
-            found.append(Finding((key,), f"`{key}` is {rule}.", remedy))
-    return found
+            findings.append(Finding((key,), f"`{key}` is {rule}.", remedy))
+    return findings
 
 
 def _heuristics(given: object, persona: Persona) -> FuzzyHeuristics | list[Finding]:
@@ -295,14 +295,14 @@ class IdentityFile:
         with self._locked():
             now, past = self.read(), self.versions()
             earlier = [version for version in past if version < now.version]
-            wanted = to if to is not None else max(earlier, default=None)
-            if wanted is None or wanted not in past:
-                which = "earlier version" if wanted is None else f"version {wanted}"
+            target = to if to is not None else max(earlier, default=None)
+            if target is None or target not in past:
+                which = "earlier version" if target is None else f"version {target}"
                 raise IdentityError(
                     f"There is no {which} to go back to.",
                     remedy=f"Versions kept: {', '.join(map(str, past)) or 'none'}.",
                 )
-            then = Identity.load(self._kept(wanted))
+            then = Identity.load(self._kept(target))
             return self._write(now, then.instructions)
 
     def _write(self, old: Identity, instructions: str) -> Identity:

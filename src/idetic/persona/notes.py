@@ -67,8 +67,8 @@ async def leave_note(own: PersonaStores, actors: PersonaStores, text: str) -> Op
         raise GateRefused(passed.refused or "The note has no words.")
     if gate.names_ids:
         raise NoteRefused("The note names an id.", remedy="Leave ids out; nothing was written.")
-    async for said in own.store.said():
-        if gate.overlaps(said):
+    async for memory in own.store.said():
+        if gate.overlaps(memory):
             # Not with what: whoever reads the error need not be allowed to know.
             raise NoteRefused
     if gate.carried:
@@ -115,8 +115,8 @@ class NoteGate:
     def know(self, text: str) -> None:
         """Take what the Actor knows from what the note carries."""
         if self.carried:
-            held = letters(text)
-            known = {one for one in self.carried if len(one) >= _NAME_MIN and one in held}
+            spelled = letters(text)
+            known = {one for one in self.carried if len(one) >= _NAME_MIN and one in spelled}
             self.carried -= known | set(_tokens(text))
 
     def _spelled_names(self, said: str) -> Iterator[str]:
@@ -130,11 +130,11 @@ class NoteGate:
         # A word or two in common are in the tokens, if they are worth it.
         if min(len(theirs), len(self._words)) < SHINGLE:
             return False
-        said = trigrams(" ".join(theirs))
-        if trigram_similarity(self._trigrams, said) >= SIMILAR:
+        their_trigrams = trigrams(" ".join(theirs))
+        if trigram_similarity(self._trigrams, their_trigrams) >= SIMILAR:
             return True
-        common = len(self._trigrams & said)
-        short = min(len(self._trigrams), len(said))
+        common = len(self._trigrams & their_trigrams)
+        short = min(len(self._trigrams), len(their_trigrams))
         # A long text holds the trigrams of any short one by chance.
         fair = max(len(theirs), len(self._words)) <= 8 * min(len(theirs), len(self._words))
         ours = not all(stem(word) in ORDINARY for word in self._words)
@@ -143,10 +143,10 @@ class NoteGate:
 
 def _names(text: str) -> Iterator[str]:
     """The proper nouns of a text: words with a capital, but ordinary ones that open a sentence."""
-    for found in _NAME.finditer(text):
-        told = [part for part in found[0].split() if stem(words(part)) not in ORDINARY]
-        yield " ".join(told)
-        yield from told
+    for match in _NAME.finditer(text):
+        parts = [part for part in match[0].split() if stem(words(part)) not in ORDINARY]
+        yield " ".join(parts)
+        yield from parts
 
 
 def _tokens(text: str) -> Iterator[str]:

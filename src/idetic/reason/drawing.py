@@ -95,9 +95,9 @@ def _true(form: DrawnForm, asked: ClaimsAsked) -> ReasonedClaim:
     if form.attribute not in asked.kinds:
         raise ReasonerLied("The claim is of a kind that was not asked for.")
     cited = cited_of(form.cites, asked.entries)
-    said = (form.subject, form.detail, form.value)
-    no_invented_figures(said, cited)
-    _no_invented_names(said, cited)
+    texts = (form.subject, form.detail, form.value)
+    no_invented_figures(texts, cited)
+    _no_invented_names(texts, cited)
     _quoted("quote", form.quote, cited)
     if form.when is not None:
         _quoted("when", form.when, cited)

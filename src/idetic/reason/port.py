@@ -101,10 +101,10 @@ class ShownEntry:
     valid_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        said = self.claim.as_dict().values() if self.claim else ()
+        claim_parts = self.claim.as_dict().values() if self.claim else ()
         if not isinstance(self.text, str):
             raise InputError(f"Entry {self.id} has a {type(self.text).__name__} for a text.")
-        if not all(storable(part) for part in (self.text, *said)):
+        if not all(storable(part) for part in (self.text, *claim_parts)):
             raise InputError(f"Entry {self.id} holds NUL or a lone surrogate.")
         if not self.text.strip():
             raise InputError(f"Entry {self.id} has no text.")

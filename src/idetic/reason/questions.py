@@ -174,11 +174,11 @@ def fitted(form: type[_F], content: str) -> _F:
         return form.model_validate_json(content)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
-    said = "; ".join(dict.fromkeys(_said(form, fault) for fault in faults[:5]))
-    raise ReasonerMalformed(f"The reasoner's answer is malformed: {said}.")
+    message = "; ".join(dict.fromkeys(_fault_text(form, fault) for fault in faults[:5]))
+    raise ReasonerMalformed(f"The reasoner's answer is malformed: {message}.")
 
 
-def _said(form: type[Form], fault: ErrorDetails) -> str:
+def _fault_text(form: type[Form], fault: ErrorDetails) -> str:
     """One fault of an answer in words that do not repeat the answer."""
     where, kind = fault["loc"], fault["type"]
     if kind == "json_invalid":
@@ -201,14 +201,17 @@ class ReasonerQuestion:
 
     def messages(self) -> list[Message]:
         """The opening of the conversation."""
-        shown = {"question": self.name, "entries": [_shown(entry) for entry in self.entries]}
+        document = {
+            "question": self.name,
+            "entries": [_entry_data(entry) for entry in self.entries],
+        }
         return [
             {"role": "system", "content": RULES + self.instructions},
-            {"role": "user", "content": json.dumps(shown, ensure_ascii=False)},
+            {"role": "user", "content": json.dumps(document, ensure_ascii=False)},
         ]
 
 
-def _shown(entry: ShownEntry) -> dict[str, Any]:
+def _entry_data(entry: ShownEntry) -> dict[str, Any]:
     """An entry as the model is shown it, its moment in UTC."""
     return {
         "id": str(entry.id),
@@ -223,8 +226,8 @@ def question_of(asked: MergeAsked | SummaryAsked | ConflictAsked) -> ReasonerQue
     if isinstance(asked, MergeAsked):
         return ReasonerQuestion("merge", _MERGE + CITES, asked.entries, MergeForm)
     if isinstance(asked, SummaryAsked):
-        told = _SUMMARY.format(max_chars=asked.max_chars) + CITES
-        return ReasonerQuestion("summary", told, asked.entries, SummaryForm)
+        instructions = _SUMMARY.format(max_chars=asked.max_chars) + CITES
+        return ReasonerQuestion("summary", instructions, asked.entries, SummaryForm)
     return ReasonerQuestion("conflict", _CONFLICT, (asked.first, asked.second), ConflictForm)
 
 
@@ -349,19 +352,19 @@ def stated(text: str) -> frozenset[str]:
     """The figures that a text asserts."""
     return frozenset(
         _value(found)
-        for found in _found(text)
+        for found in _figures(text)
         if not (found["word"] and found["word"].lower() in _AMBIGUOUS)
     )
 
 
 def supported(text: str) -> frozenset[str]:
     """The figures that a text is evidence for: every one of them, and the parts of a date."""
-    found = list(_found(text))
+    found = list(_figures(text))
     parts = (part for each in found if each["date"] for part in each["date"].split("-"))
     return frozenset(map(_value, found)) | frozenset(map(_number, parts))
 
 
-def _found(text: str) -> Iterator[re.Match[str]]:
+def _figures(text: str) -> Iterator[re.Match[str]]:
     """The figures in a text, in digits of any script or in words."""
     # Compatibility forms and the digits of every script become the plain ones.
     folded = unicodedata.normalize("NFKC", text)

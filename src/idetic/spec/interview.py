@@ -53,9 +53,9 @@ def objection(question: InterviewQuestion, answer: str) -> str | None:
         return "This has no default; an answer is needed."
     if question.choices is None:
         return None
-    given = [part.strip() for part in answer.split(",")] if question.many else [answer.strip()]
+    parts = [part.strip() for part in answer.split(",")] if question.many else [answer.strip()]
     allowed = (*question.choices, "none", "") if question.many else question.choices
-    wrong = [part for part in given if part not in allowed]
+    wrong = [part for part in parts if part not in allowed]
     if not wrong:
         return None
     close = nearest(wrong[0], question.choices)

@@ -340,8 +340,8 @@ def _is_asked(key: str, value: str, said: Answers) -> bool:
 def _budgets_differ(said: Answers) -> bool:
     """Whether the ceiling or a budget deviates, so that a justification is asked for."""
     static = Injection()
-    given = {tier: said.get(f"injection.{tier}") for tier in Tier}
-    budgets = [text not in (None, str(static.at(tier).budget)) for tier, text in given.items()]
+    answers = {tier: said.get(f"injection.{tier}") for tier in Tier}
+    budgets = [text not in (None, str(static.at(tier).budget)) for tier, text in answers.items()]
     return said["injection.ceiling"] != str(static.ceiling) or any(budgets)
 
 

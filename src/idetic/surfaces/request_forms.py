@@ -83,26 +83,26 @@ def form(hint: Any, *, query: bool = False) -> Any:
 def _request_model(noun: Any) -> type[BaseModel]:
     """The model of a noun in a body; one for each noun, so one schema too."""
     hints = get_type_hints(noun)
-    held: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for each in fields(noun):
         default = ... if each.default is MISSING else each.default
-        held[each.name] = (form(hints[each.name]), default)
+        members[each.name] = (form(hints[each.name]), default)
     made: type[BaseModel] = create_model(
-        f"{noun.__name__}Body", __config__=FORBID, __doc__=noun.__doc__.split("\n\n")[0], **held
+        f"{noun.__name__}Body", __config__=FORBID, __doc__=noun.__doc__.split("\n\n")[0], **members
     )
     return made
 
 
 def body_model(name: str, parameters: Iterable[Parameter]) -> type[BaseModel]:
     """The JSON object with the arguments of a verb."""
-    held: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for one in parameters:
         default = ... if one.required else one.default
-        held[one.wire_name] = (
+        members[one.wire_name] = (
             carried(one),
             Field(default, description=one.description or None),
         )
-    made: type[BaseModel] = create_model(name, __config__=FORBID, **held)
+    made: type[BaseModel] = create_model(name, __config__=FORBID, **members)
     return made
 
 

@@ -71,25 +71,25 @@ class Metric(Enum):
 
 def safe(given: Mapping[str, Any]) -> Facts:
     """The facts that may leave the process. A text leaves as its length, whoever passed it."""
-    told: Facts = {}
+    facts: Facts = {}
     for key, value in given.items():
         if isinstance(value, bool | int) and not isinstance(value, Enum):
-            told[key] = value
+            facts[key] = value
         elif isinstance(value, float):
-            told[key] = round(value, 6) if math.isfinite(value) else 0.0
+            facts[key] = round(value, 6) if math.isfinite(value) else 0.0
         elif isinstance(value, UUID):
-            told[key] = str(value)
+            facts[key] = str(value)
         elif isinstance(value, Enum):
-            told[key] = str(value.value)
+            facts[key] = str(value.value)
         elif isinstance(value, Name) and _WORD.match(value):
-            told[key] = str(value)
+            facts[key] = str(value)
         elif isinstance(value, Scope):
-            told |= scope_facts(value)
+            facts |= scope_facts(value)
         elif isinstance(value, str | bytes):
-            told[f"{key}_length"] = len(value)
+            facts[f"{key}_length"] = len(value)
         elif isinstance(value, Sized):
-            told[f"{key}_count"] = len(value)
-    return told
+            facts[f"{key}_count"] = len(value)
+    return facts
 
 
 def scope_facts(scope: Scope) -> Facts:
@@ -246,17 +246,17 @@ def count_receipts(scope: Scope, receipts: Sequence[Receipt]) -> None:
     if not _Where.recorders:
         return
     for decision in Decision:
-        if found := sum(one.decision is decision for one in receipts):
-            measure(Metric.WRITES, found, agent=Name(scope.agent), decision=decision)
+        if count := sum(one.decision is decision for one in receipts):
+            measure(Metric.WRITES, count, agent=Name(scope.agent), decision=decision)
     refused: dict[str, list[Receipt]] = {}
     for one in receipts:
         if one.decision is Decision.REJECT:
             refused.setdefault(one.reason, []).append(one)
-    for reason, found_so in refused.items():
-        told = {**receipt_facts(found_so[0]), "reason": Name(reason), "rejected": len(found_so)}
-        facts = safe({**told, "scope": scope, "outcome": REJECTED})
+    for reason, same in refused.items():
+        about = {"reason": Name(reason), "rejected": len(same), "outcome": REJECTED}
+        facts = safe({**receipt_facts(same[0]), **about, "scope": scope})
         _tell_rejected(facts)
-        _metric(Metric.REJECTIONS, len(found_so), {"agent": scope.agent, "reason": reason})
+        _metric(Metric.REJECTIONS, len(same), {"agent": scope.agent, "reason": reason})
 
 
 def receipt_facts(answer: Any) -> dict[str, Any]:

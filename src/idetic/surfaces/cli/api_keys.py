@@ -75,13 +75,13 @@ def create(
 
     async def work(db: Idetic) -> CreatedKey:
         """Create the key, its anchor in the types that the stored spec declares."""
-        found = await stored_agent(db, agent)
+        holder = await stored_agent(db, agent)
         return await db.keys.create(
             agent=agent,
             principal=principal,
             capabilities=capability or None,
             expires_at=until,
-            anchor=anchor_of(found.spec, anchor),
+            anchor=anchor_of(holder.spec, anchor),
         )
 
     _show_once(with_database(dsn, work), json)

@@ -92,17 +92,17 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         sys.excepthook = failures.unexpected
     _prepare_streams()
-    as_json = "--json" in given[: given.index("--") if "--" in given else None]
+    as_json = "--json" in typed[: typed.index("--") if "--" in typed else None]
     try:
-        return _run(given)
+        return _run(typed)
     except IdeticError as error:
         return failures.report(error, as_json)
     except typer.TyperException as error:
-        return failures.report(_usage(error, given), as_json)
+        return failures.report(_usage(error, typed), as_json)
     except typer.Abort:
         return failures.report(_input_ended(), as_json)
     except BrokenPipeError:

@@ -77,15 +77,15 @@ class Config:
         """What the file says for a command's options and for all commands below it."""
         if not self.values:
             return {}
-        found = {
+        defaults = {
             each.name: self.values[each.envvar]
             for each in command.params
             if isinstance(each.envvar, str) and each.envvar in self.values
         }
         for name, below in getattr(command, "commands", {}).items():
             if inner := self.defaults(below):
-                found[name] = inner
-        return found
+                defaults[name] = inner
+        return defaults
 
 
 # A scope is kept as a whole: half of one and half of another would be nobody's.
@@ -115,12 +115,12 @@ def load(*, here: bool = True) -> Config:
     Not the one `here` for a server that a client starts in a directory of its choice: somebody
     else's files there must not say into which database a model's notes go.
     """
-    found = _found(here=here)
+    settings = _settings_file(here=here)
     scope = scope_file()
-    return found.beyond(_read(scope)) if here and scope.is_file() else found
+    return settings.beyond(_read(scope)) if here and scope.is_file() else settings
 
 
-def _found(*, here: bool) -> Config:
+def _settings_file(*, here: bool) -> Config:
     """The settings file that counts."""
     named = os.environ.get(VARIABLE)
     if named is not None:
@@ -145,10 +145,10 @@ def scope_file() -> Path:
 def read_scope(path: Path) -> dict[str, Any]:
     """The scope that a file keeps, by the names of its options; empty without a file."""
     values = _read(path).values if path.is_file() else {}
-    held = {name: values[SETTINGS[name]] for name in _SCOPE if SETTINGS[name] in values}
-    if "anchor" in held:
-        held["anchor"] = dict(each.split("=", 1) for each in held["anchor"])
-    return held
+    scope = {name: values[SETTINGS[name]] for name in _SCOPE if SETTINGS[name] in values}
+    if "anchor" in scope:
+        scope["anchor"] = dict(each.split("=", 1) for each in scope["anchor"])
+    return scope
 
 
 def _read(path: Path) -> Config:
@@ -246,15 +246,14 @@ def show_config(
     def show(console: Any) -> None:
         """Print the settings as a table, each with its source."""
         rows = [
-            {"setting": one["name"], "value": _shown(one), "from": one["source"]}
-            for one in settings
+            {"setting": one["name"], "value": _cell(one), "from": one["source"]} for one in settings
         ]
         console.print(output.Listing(rows))
 
     output.answer({"file": path and str(path), "settings": settings}, json, show)
 
 
-def _shown(setting: Mapping[str, Any]) -> str:
+def _cell(setting: Mapping[str, Any]) -> str:
     """A setting's value as the table shows it; a list takes a line for each item."""
     value = setting["value"]
     if value is None:
@@ -268,14 +267,14 @@ def _source(context: typer.Context, name: str, value: Any, path: Path | None) ->
     kept = variable in current.get().kept
     # The admin login has no option, hence no source that typer knows: it is told apart below.
     where = context.get_parameter_source("as_" if name == "as" else name)
-    told = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
+    origin = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
     if not value:
         return "not set"
     return {
         "COMMANDLINE": f"the option --{name}",
         "ENVIRONMENT": f"the environment variable {variable}",
         "DEFAULT_MAP": "`idetic use`" if kept else f"the file {path}",
-    }.get(told, "not set")
+    }.get(origin, "not set")
 
 
 # --- `idetic use`: whose memory commands are about, in a file of its own -------------------------
@@ -325,15 +324,15 @@ def use(
         _keep(path, _chosen(user, agent, anchor, as_))
     elif anchor or as_:
         raise InputError("--anchor and --as need --agent.", remedy="Add --agent, or give --user.")
-    held = read_scope(path)
+    scope = read_scope(path)
     output.say(
-        _told(held) if held else "No scope is set. Set one with `idetic use --user NAME`.",
-        {"file": str(path), **held},
+        _as_options(scope) if scope else "No scope is set. Set one with `idetic use --user NAME`.",
+        {"file": str(path), **scope},
         json,
     )
 
 
-def _told(held: dict[str, Any]) -> str:
+def _as_options(held: dict[str, Any]) -> str:
     """The scope in the words in which it would be typed."""
     keys = (f"--anchor {key}={value}" for key, value in held["anchor"].items())
     return " ".join([f"Commands use --agent {held['agent']}", *keys, f"--as {held['as']}."])

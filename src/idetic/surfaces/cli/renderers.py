@@ -36,9 +36,9 @@ def answer(
     """Give the answer of a verb that was called with some values at a place."""
     following = _following(verb, value, values)
     # What was asked about, then what came of it.
-    asked = {name: each for name, each in values.items() if isinstance(each, UUID | StrEnum)}
+    arguments = {name: each for name, each in values.items() if isinstance(each, UUID | StrEnum)}
     if place.session_id is not None:
-        asked["session_id"] = place.session_id
+        arguments["session_id"] = place.session_id
 
     def show(console: Console) -> None:
         """Print the answer, and the option that gets the next page if there may be one."""
@@ -47,7 +47,7 @@ def answer(
             if cursor is not None:
                 console.print(f"There may be more: --{name.removeprefix('next_')} {cursor}")
 
-    output.answer({**asked, **_data(verb, value), **following}, as_json, show)
+    output.answer({**arguments, **_data(verb, value), **following}, as_json, show)
 
 
 def _following(
@@ -70,12 +70,12 @@ def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
         return {page.items if page else name: value}
     if isinstance(value, Erased):
         kept = [one.as_data() for one in value.kept]
-        told = {"found": value.found, **output.plain(value.receipt), "entries": value.entries}
-        told |= {"removed": value.removed, "kept": kept}
-        return told | ({"spared": value.spared} if value.spared else {})
+        members = {"found": value.found, **output.plain(value.receipt), "entries": value.entries}
+        members |= {"removed": value.removed, "kept": kept}
+        return members | ({"spared": value.spared} if value.spared else {})
     if isinstance(value, ErasedAnchor):
-        told = {"found": value.found, **output.plain(value.receipt), "removed": value.removed}
-        return told | {"kept": [one.as_data() for one in value.kept]}
+        members = {"found": value.found, **output.plain(value.receipt), "removed": value.removed}
+        return members | {"kept": [one.as_data() for one in value.kept]}
     if is_dataclass(value):
         known = as_data(value) if isinstance(value, Recall) else output.plain(value)
         return dict(value.as_data() if hasattr(value, "as_data") else known)
@@ -110,8 +110,8 @@ def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> N
 
 def _readable(value: Any) -> dict[str, object]:
     """A dataclass as names and cells for people."""
-    found = {each.name: getattr(value, each.name) for each in fields(value)}
-    return {name.replace("_", " "): _cell(each) for name, each in found.items()}
+    values = {each.name: getattr(value, each.name) for each in fields(value)}
+    return {name.replace("_", " "): _cell(each) for name, each in values.items()}
 
 
 def _cell(value: Any) -> object:
@@ -215,8 +215,8 @@ def _show_receipt(console: Console, receipt: Receipt, place: Place) -> None:
 
 def _show_closed(console: Console, closed: Closed, place: Place) -> None:
     """Print how a session ended and what was decided about its notes."""
-    said = f"Session {place.session_id}: {closed.receipt.reason}."
-    console.print(output.literal(said), soft_wrap=True)
+    line = f"Session {place.session_id}: {closed.receipt.reason}."
+    console.print(output.literal(line), soft_wrap=True)
     decided = [_decision(one) for one in closed.decided]
     console.print(output.Listing(decided) if decided else "Nothing was promoted.")
 

@@ -195,12 +195,12 @@ def worker(
     settings = _settings(given)
     with logged("idetic.jobs", quiet=json, level=settings.log):
         counts = with_database(dsn, work, settings)
-    said = (
+    outcome = (
         f"{counts.succeeded} jobs done, {counts.retried} to be tried again, {counts.failed} "
         f"failed, {counts.released} given back. {counts.swept} found by looking, "
         f"{counts.recovered} taken over."
     )
-    output.say(said, asdict(counts), json)
+    output.say(outcome, asdict(counts), json)
     return 1 if once and counts.failed else 0
 
 
@@ -334,13 +334,13 @@ def _typed(context: typer.Context, name: str) -> bool:
 
 def _key(key_file: str | None, from_environment: str | None, *, typed: bool) -> str | None:
     """The key of a stdio connection; a scope typed beside it is refused, not weighed."""
-    given = read_text(key_file) if key_file is not None else from_environment
-    if given is not None and typed:
+    key = read_text(key_file) if key_file is not None else from_environment
+    if key is not None and typed:
         raise UsageRefused(
             "Both a key and a scope are given.",
             remedy="Leave out --user, --agent, --anchor and --as: the key says whose memory it is.",
         )
-    return given and given.strip()
+    return key and key.strip()
 
 
 async def _holder(

@@ -143,27 +143,27 @@ class Input:
             simple = type(parameter.default) in (int, bool, str)
             default = parameter.default if simple else None
             kind = kind if simple else kind | None
-        told: dict[str, Any] = {
+        details: dict[str, Any] = {
             "help": self.help,
             "metavar": self.metavar,
             "show_default": type(default) is int,
         }
         if not self.label.startswith("--"):
-            info = typer.Argument(**told)
+            info = typer.Argument(**details)
         elif parameter.default is True:
             info = typer.Option(help=self.help)
         else:
-            info = typer.Option(self.label, **told)
+            info = typer.Option(self.label, **details)
         return _keyword(parameter.name, Annotated[kind, info], default)
 
     @property
     def help(self) -> str | None:
         """A line about it; the bounds of a number are part of it."""
-        said = f"{self.parameter.description} {_TYPED.get(self.parameter.name, '')}"
+        description = f"{self.parameter.description} {_TYPED.get(self.parameter.name, '')}"
         notes = get_args(self.parameter.hint) if get_origin(self.parameter.hint) else ()
         bounds = next((note for note in notes if isinstance(note, Between)), None)
         bound = f"From {bounds.least} to {bounds.most:,}." if bounds else ""
-        return f"{said} {bound}".strip() or None
+        return f"{description} {bound}".strip() or None
 
     def read(self, typed: Any, spec: MemorySpec | None) -> Any:
         """The value that was typed, checked as the verb would check it."""
@@ -190,8 +190,8 @@ class Input:
 def command_of(name: str) -> TyperCommand:
     """The command of the verb that is called so."""
     verb = next(each for each in VERBS.values() if each.command == name)
-    found = (Input.of(each) for each in verb.parameters.values())
-    inputs = [each for each in found if each is not None]
+    every = (Input.of(each) for each in verb.parameters.values())
+    inputs = [each for each in every if each is not None]
     # Several of one thing take all the words that are left, so they come last.
     inputs.sort(key=lambda each: each.several and not each.label.startswith("--"))
 
@@ -251,9 +251,9 @@ def _examples(verb: Verb[..., Any], inputs: list[Input]) -> list[str]:
 def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> int:
     """Call a verb with what was typed, give its answer, and return the exit code."""
     _complete(inputs, typed)
-    given = {each.parameter.name: each for each in inputs if typed[each.parameter.name] is not None}
+    named = {each.parameter.name: each for each in inputs if typed[each.parameter.name] is not None}
     values = {
-        name: each.read(typed[name], None) for name, each in given.items() if not each.needs_spec
+        name: each.read(typed[name], None) for name, each in named.items() if not each.needs_spec
     }
     label = "SESSION_ID" if verb.http is not None and verb.http.at_place else "--session"
     session = typed.get("session")
@@ -265,7 +265,7 @@ def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> in
 
     async def work(memory: Memory) -> tuple[Any, AsyncHandle]:
         """Read what only the spec can explain, then call the verb at its place."""
-        for name, each in given.items():
+        for name, each in named.items():
             if each.needs_spec:
                 values[name] = each.read(typed[name], memory.agent.spec)
         if "claim" in values and "envelope" in verb.parameters:

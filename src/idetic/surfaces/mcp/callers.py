@@ -97,10 +97,10 @@ class EachRequest(CallerSource):
     async def caller(self, request: Any) -> Caller:
         """What that key stands for; a request without one never gets here."""
         scope: Mapping[str, Any] = getattr(request, "scope", {})
-        found = scope.get(CALLER)
-        if not isinstance(found, Caller):
+        caller = scope.get(CALLER)
+        if not isinstance(caller, Caller):
             raise KeyRefused
-        return found
+        return caller
 
 
 def inline(memory: Memory) -> Memory:
@@ -146,15 +146,15 @@ class Sessions:
     async def close(self, caller: Caller, named: str | None, reason: str) -> tuple[Closed, UUID]:
         """End a session."""
         own = self._own.get(caller.name)
-        wanted = own if named is None else check_uuid(named, "session_id")
-        if wanted is None:
+        session_id = own if named is None else check_uuid(named, "session_id")
+        if session_id is None:
             raise InputError(
                 "No session is open here.",
                 remedy="Observe something first, or give the session_id that observe named.",
             )
-        closed = await caller.memory.session(wanted).close(reason)
-        self._forget(caller, wanted)
-        return closed, wanted
+        closed = await caller.memory.session(session_id).close(reason)
+        self._forget(caller, session_id)
+        return closed, session_id
 
     async def leave(self, callers: CallerSource) -> None:
         """End the own session of the one holder, if one is open: its connection has ended."""
@@ -224,8 +224,8 @@ class OneUser(CallerSource):
         async with self._opening:
             if self._caller is None:
                 await self._db.start()
-                held = await user_memory(self._db, self._user)
-                self._caller = Caller(self._db, inline(held.memory), LOCAL)
+                user = await user_memory(self._db, self._user)
+                self._caller = Caller(self._db, inline(user.memory), LOCAL)
         return self._caller
 
     async def scope(self, request: Any) -> tuple[MemorySpec, Scope]:
@@ -236,12 +236,12 @@ class OneUser(CallerSource):
     async def prepare(self) -> None:
         """Open the database before it is asked for; then bring the model if it is missing."""
         try:
-            held = await self.caller(None)
+            caller = await self.caller(None)
         except IdeticError as error:
             log.warning("%s %s", error.message, error.remedy)
             return
-        if await held.db.model.get() is None:
-            await self._fetch_model(held)
+        if await caller.db.model.get() is None:
+            await self._fetch_model(caller)
 
     async def _fetch_model(self, held: Caller) -> None:
         """Bring the embedding model, then give what waits for it its vectors."""
@@ -269,15 +269,15 @@ def system_user() -> str:
 
 async def _aside() -> Installed:
     """Install in a thread that keeps nobody from leaving: a download may take minutes."""
-    done: Future[Installed] = Future()
-    done.set_running_or_notify_cancel()
+    outcome: Future[Installed] = Future()
+    outcome.set_running_or_notify_cancel()
 
     def work() -> None:
         """Hand what the installer gives or raises to whoever waits for it."""
         try:
-            done.set_result(install())
+            outcome.set_result(install())
         except BaseException as raised:  # noqa: BLE001 - told to whoever waits
-            done.set_exception(raised)
+            outcome.set_exception(raised)
 
     threading.Thread(target=work, daemon=True).start()
-    return await wrap_future(done)
+    return await wrap_future(outcome)

@@ -40,12 +40,12 @@ async def observe(context: CallContext, given: Arguments) -> str:
     """Write a note into the session."""
     named = given.pop("session_id", None)
     # Before a session is opened for it: what cannot be written leaves nothing behind.
-    seen = Observation(**{**given, "refs": tuple(given.get("refs", ()))})
-    context.caller.memory.check(seen, tier=Tier.SESSION)
-    done, session_id = await context.sessions.write(
+    observation = Observation(**{**given, "refs": tuple(given.get("refs", ()))})
+    context.caller.memory.check(observation, tier=Tier.SESSION)
+    receipt, session_id = await context.sessions.write(
         context.caller, named, lambda session: session.observe(**given)
     )
-    return formatting.receipt(done, session_id)
+    return formatting.receipt(receipt, session_id)
 
 
 async def prefer(context: CallContext, given: Arguments) -> str:
@@ -56,15 +56,15 @@ async def prefer(context: CallContext, given: Arguments) -> str:
 async def recall(context: CallContext, given: Arguments) -> str:
     """Quote the best entries."""
     memory, start = context.caller.memory, start_of(given.pop("cursor", None))
-    found = await memory.recall(**given)
-    if not found.hits:
-        nothing = f"I don't know: nothing in {found.considered} entries answers that."
-        return "\n".join(line for line in (nothing, formatting.not_used(found)) if line)
+    recalled = await memory.recall(**given)
+    if not recalled.hits:
+        nothing = f"I don't know: nothing in {recalled.considered} entries answers that."
+        return "\n".join(line for line in (nothing, formatting.not_used(recalled)) if line)
     shown = formatting.said if memory.agent.spec.backend.conversation else formatting.hit
-    pieces = [shown(hit, number) for number, hit in enumerate(found.hits, start=1)]
-    after = (FOOTER, formatting.known(found), formatting.not_used(found))
+    pieces = [shown(hit, number) for number, hit in enumerate(recalled.hits, start=1)]
+    after = (FOOTER, formatting.known(recalled), formatting.not_used(recalled))
     foot = "\n".join(line for line in after if line)
-    strengths = {strength_of(hit.entry, hit.strength) for hit in found.hits}
+    strengths = {strength_of(hit.entry, hit.strength) for hit in recalled.hits}
     head = preamble(memory.agent.spec.visibility.hedges, strengths).rstrip()
     return paged(pieces, context.bound, start=start, head=head, foot=foot, on=_AGAIN)
 
@@ -84,8 +84,8 @@ async def explain(context: CallContext, given: Arguments) -> str:
         )
     head = preamble(memory.agent.spec.visibility.hedges).rstrip()
     if action_id is not None:
-        found = formatting.action(await memory.explain_action(action_id))
-        return paged(found, context.bound, start=start, head=head, on=_AGAIN)
+        explanation = formatting.action(await memory.explain_action(action_id))
+        return paged(explanation, context.bound, start=start, head=head, on=_AGAIN)
     entry = await memory.get(given["entry_id"])
     pieces = list(formatting.entry(entry))
     if given.get("query") is not None:
@@ -98,8 +98,8 @@ async def explain(context: CallContext, given: Arguments) -> str:
 async def contradictions(context: CallContext, given: Arguments) -> str:
     """List the operators' queue."""
     start = start_of(given.pop("cursor", None))
-    found = await context.caller.memory.contradictions(**given, limit=MAX_PAGE)
-    pieces = [formatting.contradiction(one) for one in found]
+    queue = await context.caller.memory.contradictions(**given, limit=MAX_PAGE)
+    pieces = [formatting.contradiction(one) for one in queue]
     if not pieces:
         return "No contradictions."
     head = f"{len(pieces)} contradictions."
@@ -109,8 +109,8 @@ async def contradictions(context: CallContext, given: Arguments) -> str:
 async def close_session(context: CallContext, given: Arguments) -> str:
     """End a session, and say what came of it."""
     named, reason = given.get("session_id"), given.get("reason", "closed")
-    done, session_id = await context.sessions.close(context.caller, named, reason)
-    head, pieces = formatting.closed(done, session_id)
+    closed, session_id = await context.sessions.close(context.caller, named, reason)
+    head, pieces = formatting.closed(closed, session_id)
     return paged(pieces, context.bound, head=head, on="explain an entry to see its history.")
 
 
@@ -146,9 +146,9 @@ async def _elsewhere(place: Memory | Session, made: Context, given: Arguments, r
     if place.agent.spec.backend.conversation:
         return ""
     recalled = await place.recall(**given, tiers=[Tier.SESSION, Tier.INTERACTION])
-    found, _ = above_floors(recalled)
+    hits, _ = above_floors(recalled)
     known = {one.entry_id for one in made.included} | {one.entry_id for one in made.evicted}
-    shown, text = _fitting(place, [hit for hit in found or () if hit.entry.id not in known], room)
+    shown, text = _fitting(place, [hit for hit in hits or () if hit.entry.id not in known], room)
     # Who reads across anchors leaves no receipts, as with `context` itself.
     if shown and None not in place.scope.anchor.values():
         await place.bound(note_read)(shown)

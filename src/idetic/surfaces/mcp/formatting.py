@@ -52,12 +52,12 @@ def receipt(done: Receipt, session_id: UUID | None = None) -> str:
 
 def hit(found: Hit, number: int) -> str:
     """A recalled entry: its id and rank, then the quoted note."""
-    told = ", ".join(
+    ranked = ", ".join(
         f"{signal.value} {word.rank}"
         for signal, word in found.signals.items()
         if word.contribution and word.rank is not None
     )
-    ranks = f" (ranks: {told})" if told else ""
+    ranks = f" (ranks: {ranked})" if ranked else ""
     value = "" if found.relevance is None else f", relevance {found.relevance:.2f}"
     first = f"{number}. entry {found.entry.id}, score {found.score:.4f}{value}{ranks}"
     quoted = replace(found.entry, body_text=found.excerpt)
@@ -151,16 +151,16 @@ def contradiction(one: Contradiction) -> str:
     version = "" if one.ref.version is None else f" version {one.ref.version}"
     against = f"{_line(one.ref.noun)} {one.ref.id}{version}"
     since = f"since {_minute(one.observed_at)}, observed by {_line(one.observed_by)}"
-    told = f"{one.status}: entry {one.entry_id} speaks against {against}, {since}"
+    about = f"{one.status}: entry {one.entry_id} speaks against {against}, {since}"
     notes = f"\n{QUOTE}{_line(one.resolution_notes)}" if one.resolution_notes else ""
-    return f"contradiction {one.id}, {told}{notes}"
+    return f"contradiction {one.id}, {about}{notes}"
 
 
 def closed(done: Closed, session_id: UUID) -> tuple[str, list[str]]:
     """What the close of a session did: a summary, and each decision."""
     counts = Counter(one.transition for one in done.decided)
-    told = ", ".join(f"{transition} {n}" for transition, n in sorted(counts.items()))
-    head = f"Session {session_id}: {_line(done.receipt.reason)}. Decided: {told or 'nothing'}."
+    decisions = ", ".join(f"{transition} {n}" for transition, n in sorted(counts.items()))
+    head = f"Session {session_id}: {_line(done.receipt.reason)}. Decided: {decisions or 'nothing'}."
     return head, [
         f"- {one.transition} ({one.decision}) entry {one.entry_id}: {_line(one.receipt.reason)}"
         for one in done.decided

@@ -86,15 +86,15 @@ class _Keyed:
         except IdeticError as error:
             await _refusal(error)(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the boundary: nothing else may answer for it
-            await _refusal(unforeseen.logged(error))(scope, receive, send)
+            await _refusal(unforeseen.client_error(error))(scope, receive, send)
         else:
             await self.app({**scope, CALLER: caller}, receive, send)
 
 
 def _key(scope: Scope) -> str:
     """The one bearer key of a request."""
-    given = [value for name, value in scope["headers"] if name == b"authorization"]
-    kind, _, key = given[0].decode("latin-1").partition(" ") if len(given) == 1 else ("", "", "")
+    values = [value for name, value in scope["headers"] if name == b"authorization"]
+    kind, _, key = values[0].decode("latin-1").partition(" ") if len(values) == 1 else ("", "", "")
     if kind.lower() != "bearer":
         raise KeyRefused(
             "This needs an API key.", remedy="Send it as `Authorization: Bearer idk_…`."
@@ -122,9 +122,9 @@ async def serve_stdio(db: Idetic, callers: CallerSource, *, bound: int) -> None:
     """Serve until the client closes our stdin, or a signal ends us."""
     # Before anything is said: a key that does not hold is an error of the start, not of each call.
     spec, _ = await callers.scope(None)
-    told = CONVERSING if spec.backend.conversation else INSTRUCTIONS
+    instructions = CONVERSING if spec.backend.conversation else INSTRUCTIONS
     sessions = Sessions()
-    server = make_server(callers, bound=bound, sessions=sessions, instructions=told)
+    server = make_server(callers, bound=bound, sessions=sessions, instructions=instructions)
     async with anyio.create_task_group() as group:
         await group.start(_leave_when_told, db)
         if isinstance(callers, OneUser):
