@@ -330,7 +330,7 @@ class _ReadCount:
 
 
 async def _reads(tx: AnchorTransaction, findings: Findings, erasures: Erasures) -> int:
-    """Whether everybody who was shown something is told as the links count it; how many are not."""
+    """Whether the rows of reads are those that links count; how many reads no link counts yet."""
     counted: dict[int, _ReadCount] = {}
     unwitnessed = 0
     async for read_id, entry_id, session, interaction, at, by, witness in pages(

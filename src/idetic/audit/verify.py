@@ -298,7 +298,7 @@ def _witness_faults(found: Content) -> Iterator[str]:
     if not found.dated:
         yield "its history says that it was added at another time"
     if found.salt is not None and "trust" in witness:
-        # The column holds any JSON, and whoever tampers writes what he likes.
+        # The column takes any JSON: after tampering it may be no object.
         sound = isinstance(found.provenance, Mapping)
         values = found.provenance.items() if sound else ()
         values_set = {name: value for name, value in values if value is not None}
@@ -317,7 +317,7 @@ def _state_faults(found: Content) -> Iterator[str]:
     if "spec" in added:
         left["valid_at"] = added.get("valid_at", found.added_at)
     else:
-        # Of a link from before it said so, only the changes since are known.
+        # A link of an older version does not have these; only changes since are known.
         left |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
     for turn in found.turns or ():
         left |= turn

@@ -155,7 +155,7 @@ def cache_directory(model: PinnedModel) -> ModelDirectory:
 def named_directory(model: PinnedModel) -> ModelDirectory | None:
     """The directory the user names, for closed networks: the model's own, or one that holds it.
 
-    The reranker has a folder of its own there, because its files are called as others are.
+    The reranker has its own folder there, because its files have the same names.
     """
     if not (named := os.environ.get(MODEL_DIR_VARIABLE)):
         return None

@@ -59,7 +59,7 @@ def install(
     with suppress(ModelMissing, ModelCorrupt):
         return _present(models, passed_over)
     with _alone(files.cache_directory(models[0]).path):
-        # Again, because whoever held the lock may have done the work meanwhile.
+        # Again: the holder of the lock may have done the work meanwhile.
         with suppress(ModelMissing, ModelCorrupt):
             return _present(models, silent)
         for source in sources_of(models[0]) if sources is None else sources:
@@ -157,7 +157,7 @@ class ModelStatus:
 
 
 def status(key: str | None = None) -> ModelStatus:
-    """Look for a model and check its hashes; a bad or absent one is told, not raised.
+    """Look for a model and check its hashes; a bad or absent one is a status, not an error.
 
     Without a key it is the embedding model that would be loaded.
     """

@@ -82,7 +82,7 @@ class Pipeline:
 
     @property
     def hedges(self) -> bool:
-        """Whether what crosses is told with the strength of its source."""
+        """Whether an answer names the strength of its source."""
         return GateKind.HEDGE in self.kinds
 
     @property

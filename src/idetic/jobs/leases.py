@@ -55,7 +55,7 @@ class Backoff:
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether time may mend it: the database was busy, away or restarting, or a job broke off.
+    """Whether a retry may help: the database was busy, away or restarting, or a job broke off.
 
     Everything else (a spec that is not there, arguments that do not fit, a missing model, a bug)
     fails the same way next time.
@@ -81,7 +81,7 @@ class JobFailed(Exception):
 
 
 class AsDecided(BaseRetryStrategy):
-    """Tells procrastinate what was decided where the job failed."""
+    """Passes the decision of the failed job on to procrastinate."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         """A failure as it says; a job that a stopping worker interrupted, at once."""

@@ -128,7 +128,7 @@ def _speaks_to_it(hit: Hit) -> bool:
 
 
 def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> AnswerEvidence | None:
-    """A hit as it may be told behind the gate; None where nothing of it is left."""
+    """A hit as it crosses the gate; None where nothing of it is left."""
     entry: Entry = hit.entry
     passed = gate.apply(entry.body_text, [str(value) for value in scope.anchor.values()])
     if passed.refused is not None:

@@ -86,7 +86,7 @@ async def examine(db: Idetic) -> list[Check]:
 
 
 async def vital(db: Idetic) -> list[Check]:
-    """What a tenant's own people may be told: nothing of other tenants, agents or this machine."""
+    """Checks for a tenant's own people: nothing about other tenants, agents or this machine."""
     latest = {version.agent: version for version in await db.spec_versions()}
     known = await server_facts(db.database, [load(version.spec) for version in latest.values()])
     model = await to_thread.run_sync(_model)
@@ -95,13 +95,13 @@ async def vital(db: Idetic) -> list[Check]:
     return [
         *_database(known),
         _check("protection", not protected, found, "Ask whoever runs the server to see `doctor`."),
-        # Where the model's files lie is not told.
+        # Without the place of the model's files.
         model if model.verdict is CheckVerdict.GOOD else replace(model, found="not in use"),
     ]
 
 
 def _check(name: str, bad: bool, found: str, remedy: str, *, soft: bool = False) -> Check:
-    """A check with its verdict; the remedy is only told where something is wrong."""
+    """A check with its verdict; it has a remedy only where something is wrong."""
     if not bad:
         return Check(name, CheckVerdict.GOOD, found)
     return Check(name, CheckVerdict.WARNING if soft else CheckVerdict.BAD, found, remedy)
@@ -165,7 +165,7 @@ async def _catalog(db: Idetic, specs: list[MemorySpec]) -> list[Check]:
 
 
 def _nodes(nodes: Nodes) -> list[Check]:
-    """Nothing about a server of its own; of a cluster, what a node has otherwise."""
+    """The nodes of a cluster that differ from the coordinator; no check for a single server."""
     if not nodes.findings:
         return [Check("nodes", CheckVerdict.GOOD, ", ".join(nodes.names))] if nodes.names else []
     checks = [
@@ -280,7 +280,7 @@ async def _reasoner(settings: ReasonerSettings) -> list[Check]:
         endpoint = settings.endpoint()
         if endpoint is None:
             return []
-        # Once: whoever looks would rather know now than after three attempts.
+        # Without retries: the user wants the answer now, not after three attempts.
         once = replace(endpoint, retries=0)
         async with OpenAICompatible(once, settings.meter()) as reasoner:
             answered = await reasoner.judge(_ASKED)

@@ -211,7 +211,7 @@ async def _start(db: Idetic, *, with_model: bool) -> None:
                 group.start_soon(to_thread.run_sync, _fetch_model)
             await db.start()
     except ExceptionGroup as failed:
-        # The caller started no tasks, so no group of errors is told.
+        # The caller started no tasks, so the one error is raised without its group.
         raise failed.exceptions[0] from None
 
 

@@ -138,7 +138,7 @@ class NoExtractor:
     name, version = "none", "1"
 
     async def extract(self, turns: Sequence[Turn]) -> Extraction:
-        """Nothing; the turns stay unread, for whoever draws claims later."""
+        """Extract nothing; the turns stay unread, for a later extraction."""
         return Extraction(unread=tuple(turn.id for turn in turns), stopped="extraction is off here")
 
 

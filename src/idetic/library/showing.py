@@ -1,4 +1,4 @@
-"""Every read counts as shown: what a verb answers with was put before whoever asked.
+"""Read receipts of verbs: the entries in an answer were shown to the principal that asked.
 
 One place for all of them, behind every surface and adapter: the door through which verbs are
 performed. `context` says itself what of it had room; of every other answer it is the entries in it.

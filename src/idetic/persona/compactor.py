@@ -132,7 +132,7 @@ def extract(text: str, most: int) -> str:
     text = " ".join(text.split())
     if len(text) <= most:
         return text
-    # What is said again is said once: repetition would outweigh everything else.
+    # A repeated sentence counts once: repetition would outweigh everything else.
     sentences = list(dict.fromkeys(part for part in _SENTENCE_END.split(text) if part.strip()))
     weights = _weights(sentences)
     kept: dict[int, str] = {}

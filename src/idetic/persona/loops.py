@@ -97,7 +97,7 @@ class Loop:
             await self.close()
 
     async def _append_error(self, error: BaseException) -> None:
-        """Log that the body raised; the caller still sees the body's own error."""
+        """Write the body's error as an event; the caller still gets the error itself."""
         text = f"{type(error).__name__}: {error}"[:_ERROR_MAX]
         clean = text.replace("\x00", "").encode("utf-8", "replace").decode()
         try:
@@ -225,6 +225,6 @@ class Dream:
         return len(strays)
 
     def _report(self, what: str, done: int, total: int) -> None:
-        """Tell how far it is, if somebody wants to know."""
+        """Report progress, if somebody listens."""
         if self.progress is not None:
             self.progress(what, done, total)

@@ -69,7 +69,7 @@ async def leave_note(own: PersonaStores, actors: PersonaStores, text: str) -> Op
         raise NoteRefused("The note names an id.", remedy="Leave ids out; nothing was written.")
     async for memory in own.store.said():
         if gate.overlaps(memory):
-            # Not with what: whoever reads the error need not be allowed to know.
+            # The error does not name the text: its reader may not be allowed to know it.
             raise NoteRefused
     if gate.carried:
         async for known in actors.store.said():

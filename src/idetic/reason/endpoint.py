@@ -142,7 +142,7 @@ class Dialect:
             named = {"name": question.name, "strict": True, "schema": schema}
             form = {"type": "json_schema", "json_schema": named}
             return {**body, "messages": list(messages), "response_format": form}
-        # Without a schema of its own the server cannot show the model the form: we do.
+        # A server without JSON schemas cannot show the model the form, so the instructions do.
         first, *rest = messages
         text = f"{first['content']}\nThe JSON object fits this schema: {json.dumps(schema)}\n"
         with_schema = [{**first, "content": text}, *rest]

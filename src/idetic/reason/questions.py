@@ -39,7 +39,7 @@ Message = dict[str, str]
 
 CLAIM_PART_MAX = 200
 WHY_MAX = 1000
-# What is said back of a broken answer: enough to see the fault, not enough to fill a prompt.
+# How much of a broken answer is sent back: enough to see the fault, too little to fill a prompt.
 _SHOWN_BACK = 4_000
 
 RULES = """\
@@ -222,7 +222,7 @@ def _entry_data(entry: ShownEntry) -> dict[str, Any]:
 
 
 def question_of(asked: MergeAsked | SummaryAsked | ConflictAsked) -> ReasonerQuestion:
-    """What a model is told for one of the port's three questions."""
+    """One of the port's three questions, ready for a model."""
     if isinstance(asked, MergeAsked):
         return ReasonerQuestion("merge", _MERGE + CITES, asked.entries, MergeForm)
     if isinstance(asked, SummaryAsked):

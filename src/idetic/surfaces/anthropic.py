@@ -198,7 +198,7 @@ class IdeticAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._files = MemoryFiles(Shelf(self._bridge.memory))
 
     async def _run(self, command: BetaMemoryTool20250818Command) -> str:
-        """Carry a command out; a refusal is told as the SDK wants it."""
+        """Run a command; a refusal is raised as the SDK's own error."""
         with _told_as_the_sdk_wants():
             return await self._bridge.awaited(lambda: self._files.run(command))
 
@@ -219,7 +219,7 @@ class IdeticMemoryTool(BetaAbstractMemoryTool):
         self._files = MemoryFiles(Shelf(self._bridge.memory))
 
     def _run(self, command: BetaMemoryTool20250818Command) -> str:
-        """Carry a command out; a refusal is told as the SDK wants it."""
+        """Run a command; a refusal is raised as the SDK's own error."""
         with _told_as_the_sdk_wants():
             return self._bridge.blocking(lambda: self._files.run(command))
 

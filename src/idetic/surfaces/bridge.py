@@ -88,7 +88,7 @@ def said(
 ) -> Iterator[Observation]:
     """One saying as observations, several if it is long; with a `name` it is kept once.
 
-    What a user said is marked so, and trusted no more than users are, whoever hands it over.
+    A user's words keep the origin and the trust of a user, whoever hands them over.
     """
     for number, part in enumerate(_parts(text, bound)):
         key = None if name is None else f"{name}\n{number}"

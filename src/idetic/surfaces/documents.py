@@ -110,7 +110,7 @@ def observations(put: Put, bound: int, since: datetime | None) -> list[Observati
         head |= {"ttl": _minutes(put.ttl), "expiring": "yes"}
     place = {"namespace": path_of(put.namespace), "key": put.key, "version": version}
     if not put.ranked:
-        # Every part says so: whoever makes vectors sees one entry at a time.
+        # Each part has the mark: the embedding run sees one entry at a time.
         place["ranked"] = "no"
     return [
         Observation(
@@ -187,7 +187,7 @@ def _value(text: str) -> dict[str, Any] | None:
 
 
 def is_whole(entry: Entry) -> bool:
-    """Whether this part alone holds its document."""
+    """Whether this part is the whole document."""
     envelope = entry.envelope
     return bool(envelope["part"] == 0 and envelope["parts"] == 1)
 

@@ -70,7 +70,7 @@ class Metric(Enum):
 
 
 def safe(given: Mapping[str, Any]) -> Facts:
-    """The facts that may leave the process. A text leaves as its length, whoever passed it."""
+    """The facts that may leave the process. Of a text only its length leaves."""
     facts: Facts = {}
     for key, value in given.items():
         if isinstance(value, bool | int) and not isinstance(value, Enum):
@@ -120,7 +120,7 @@ class Recorder(Protocol):
         return
 
     def rejected(self, facts: Facts) -> None:
-        """Writes were refused: an event of its own, within the operation that asked for them."""
+        """Writes were refused: a separate event within the operation."""
         ...
 
 
@@ -180,7 +180,7 @@ class _OpenSpan(_NoSpan):
         partly = error is None and self._facts.get("rejected")
         outcome = REJECTED if partly else outcome_of(error)
         self._facts |= safe({"outcome": outcome})
-        # What has a receipt was told and counted with it.
+        # A refusal with a receipt was recorded with the receipt.
         alone = isinstance(error, Refused) and "receipt" not in error.detail
         if alone and isinstance(error, _CONTENT):
             # Before it ends, so that the event stands within it.
@@ -197,7 +197,7 @@ _NO_SPAN = _NoSpan()
 
 
 def span(operation: str | None, **given: Any) -> _NoSpan:
-    """`with span("recall", scope=scope) as told`: an operation and its facts; None is none."""
+    """`with span("recall", scope=scope) as operation`: an operation and its facts; None is none."""
     return _OpenSpan(operation, given) if operation and _Where.recorders else _NO_SPAN
 
 
@@ -242,7 +242,7 @@ def _tell_rejected(facts: Facts) -> None:
 
 
 def count_receipts(scope: Scope, receipts: Sequence[Receipt]) -> None:
-    """Count what was decided about writes; what was refused is told as well, once for a reason."""
+    """Count the decisions about writes, and record refusals, one event for each reason."""
     if not _Where.recorders:
         return
     for decision in Decision:

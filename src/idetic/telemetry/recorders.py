@@ -62,7 +62,7 @@ class Logs(Recorder):
     def end(
         self, begun: Any, operation: str, facts: Facts, seconds: float, error: BaseException | None
     ) -> None:
-        """One line for the operation. The error is told by its code or its type alone."""
+        """One line for the operation, with the code or the type of its error alone."""
         level = logging.DEBUG
         if error is not None:
             level = logging.INFO if isinstance(error, IdeticError) else logging.ERROR
@@ -74,7 +74,7 @@ class Logs(Recorder):
             self._log.log(logging.DEBUG, metric.title, value=value, **facts)
 
     def rejected(self, facts: Facts) -> None:
-        """One line, at a level that whoever watches sees."""
+        """One line, as a warning."""
         self._log.log(logging.WARNING, REFUSAL, **facts)
 
 

@@ -139,7 +139,7 @@ def _settings(arguments: list[str]) -> config.Config:
 
 
 def _own(arguments: list[str]) -> bool:
-    """Whether whoever runs the command chose the directory; for `mcp` it is a client."""
+    """Whether the user chose the directory; for `mcp` a client did."""
     return arguments[0] != "mcp"
 
 
@@ -164,7 +164,7 @@ def _prepare_streams() -> None:
 
 
 def _usage(error: typer.TyperException, given: Sequence[str]) -> IdeticError:
-    """A refusal of typer's as an error of ours that names the help to read."""
+    """typer's error as one of ours, which names the help to read."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else NAME
     remedy = f"Run `{command} --help`."

@@ -265,7 +265,7 @@ def _source(context: typer.Context, name: str, value: Any, path: Path | None) ->
     """Where a setting's value comes from, in words."""
     variable = SETTINGS[name]
     kept = variable in current.get().kept
-    # The admin login has no option, hence no source that typer knows: it is told apart below.
+    # The admin login has no option, so typer knows no source of it; the environment decides.
     where = context.get_parameter_source("as_" if name == "as" else name)
     origin = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
     if not value:

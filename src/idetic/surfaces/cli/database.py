@@ -162,7 +162,7 @@ def upgrade(
         if plan:
             return planned, []
         check_upgrade(planned)
-        # Nobody is asked where nothing is to be done or nothing of ours is there to lose.
+        # No question where nothing is to do, or where the database has nothing of ours to lose.
         if planned.empty or planned.fresh or yes or agreed(asking=not json, **_BEFORE_UPGRADE):
             return planned, await _run_upgrade(connection, planned, json, alone=alone)
         _print_lines(["Nothing was changed."], json)
@@ -210,7 +210,7 @@ def _print_lines(lines: Iterable[str], as_json: bool) -> None:
 
 
 def _versions(planned: Upgrade) -> Iterator[str]:
-    """The plan in lines: the versions held and carried, and the migrations between them."""
+    """The plan in lines: the versions before and after, and the migrations between them."""
     core = planned.core
     yield f"Idetic {idetic.__version__}"
     yield f"core: {_between(core.held, core.carried)}"

@@ -137,7 +137,7 @@ def demo_month(dsn: Dsn = None, json: Json = False) -> None:
 
 
 class Stage:
-    """Where a story is told, scene by scene as it happens; quiet beside JSON."""
+    """The terminal that a story is played in, scene by scene; with JSON it prints nothing."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.scenes: list[Scene] = []
@@ -218,7 +218,7 @@ def _contents(world: World) -> str:
 
 
 def _world_data(world: World) -> dict[str, Any]:
-    """The world as JSON holds it; whoever wants in is named with all that a key needs."""
+    """The world as JSON, with all that a key needs for each of its logins."""
     organisations = [
         {
             "name": one.name,

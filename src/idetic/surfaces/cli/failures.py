@@ -86,7 +86,7 @@ def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:
         line = f" (line {problem['line']})" if problem["line"] is not None else ""
         place = f"{problem['path'] or 'the whole file'}{line}"
         level = problem.get("level", "error")
-        # An error is what one expects here; anything less says so.
+        # An error is the usual level; a warning or a note is named.
         kind = "" if level == "error" else f"{level}: "
         heading = output.literal(f"  {kind}{problem['primitive']}", "bold")
         console.print(heading + output.literal(f" · {place}", "cyan"), soft_wrap=True)

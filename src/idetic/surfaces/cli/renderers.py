@@ -68,14 +68,13 @@ def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
         page = verb.http.page if verb.http is not None else None
         name = _ITEMS.get(get_args(verb.returns)[0], verb.name)
         return {page.items if page else name: value}
-    if isinstance(value, Erased):
-        kept = [one.as_data() for one in value.kept]
-        members = {"found": value.found, **output.plain(value.receipt), "entries": value.entries}
-        members |= {"removed": value.removed, "kept": kept}
-        return members | ({"spared": value.spared} if value.spared else {})
-    if isinstance(value, ErasedAnchor):
+    if isinstance(value, Erased | ErasedAnchor):
         members = {"found": value.found, **output.plain(value.receipt), "removed": value.removed}
-        return members | {"kept": [one.as_data() for one in value.kept]}
+        members |= {"kept": [one.as_data() for one in value.kept]}
+        if isinstance(value, Erased):
+            members["entries"] = value.entries
+            members |= {"spared": value.spared} if value.spared else {}
+        return members
     if is_dataclass(value):
         known = as_data(value) if isinstance(value, Recall) else output.plain(value)
         return dict(value.as_data() if hasattr(value, "as_data") else known)

@@ -277,7 +277,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
 
     with logged("idetic.mcp", quiet=json, level=settings.log):
         # A client is answered at once, also where there is no database yet. One that was typed is
-        # there or is a mistake, and a mistake is told before a client waits.
+        # there or is a mistake, and a mistake ends the command before a client waits.
         typed_one = _typed(context, "dsn")
         with_database(dsn, work, settings, opened=not one_user or typed_one)
 
@@ -292,7 +292,7 @@ def _serve_mcp_over_http(
     scoped: bool,
     json: bool,
 ) -> None:
-    """Serve whoever shows a key; a scope that was typed is a mistake."""
+    """Serve every request that carries a key; a scope on the command line is a mistake."""
     if scoped:
         raise UsageRefused(
             "Over HTTP each request shows its own key.",
@@ -318,7 +318,7 @@ def _prepare_mcp(bound: int) -> None:
         raise UsageRefused(
             "The package `mcp` is not installed.", remedy="Run `pip install 'idetic[mcp]'`."
         )
-    # The packages' own lines may hold what was sent; errors are told where they are met.
+    # The packages' own lines may hold content; our handlers report errors themselves.
     for name in ("mcp", "uvicorn", "starlette", "sse_starlette"):
         logging.getLogger(name).addHandler(logging.NullHandler())
     from idetic.surfaces.mcp.formatting import check_bound

@@ -54,37 +54,15 @@ _TYPED = {
     "subject": "A name, an address or an id; without any, from stdin, one to a line.",
     "head": "A head that you kept earlier: shows whether links were removed since.",
 }
-# What a command has beside its verb's own arguments.
+# What a command has beside its verb's own arguments: a parameter's name, type and option.
+_PAST = "Entries that were current at this time; ISO 8601 with a time zone."
+_SAVE = "Write the chain's head to this file if the chain is intact."
+_ALL = "Delete everything of this anchor; asks first."
 _YES = ("yes", bool, typer.Option("--yes", help="Confirm: this cannot be undone."))
 _EXTRAS: dict[str, tuple[tuple[str, Any, Any], ...]] = {
-    "list": (
-        (
-            "past",
-            str | None,
-            typer.Option(
-                "--as-of",
-                metavar="TIME",
-                help="Entries that were current at this time; ISO 8601 with a time zone.",
-            ),
-        ),
-    ),
-    "verify": (
-        (
-            "save_head",
-            str | None,
-            typer.Option(
-                metavar="FILE", help="Write the chain's head to this file if the chain is intact."
-            ),
-        ),
-    ),
-    "erase": (
-        (
-            "all_",
-            bool,
-            typer.Option("--all", help="Delete everything of this anchor; asks first."),
-        ),
-        _YES,
-    ),
+    "list": (("past", str | None, typer.Option("--as-of", metavar="TIME", help=_PAST)),),
+    "verify": (("save_head", str | None, typer.Option(metavar="FILE", help=_SAVE)),),
+    "erase": (("all_", bool, typer.Option("--all", help=_ALL)), _YES),
     "forget": (_YES,),
 }
 

@@ -39,7 +39,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A memory, and a name for whoever holds it: a key's id, or this machine."""
+    """A memory, and the name of its caller: a key's id, or this machine."""
 
     db: Idetic
     memory: Memory
@@ -257,7 +257,7 @@ class OneUser(CallerSource):
 
 
 def system_user() -> str:
-    """The name of whoever runs this process."""
+    """The name of the user who runs this process."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -273,7 +273,7 @@ async def _aside() -> Installed:
     outcome.set_running_or_notify_cancel()
 
     def work() -> None:
-        """Hand what the installer gives or raises to whoever waits for it."""
+        """Put the installer's result, or its error, into the future."""
         try:
             outcome.set_result(install())
         except BaseException as raised:  # noqa: BLE001 - told to whoever waits

@@ -70,7 +70,7 @@ async def recall(context: CallContext, given: Arguments) -> str:
 
 
 async def ask(context: CallContext, given: Arguments) -> str:
-    """Answer as whoever asks may hear it."""
+    """Answer a question behind the gate of the principal that asks."""
     return quoted_answer(await context.caller.memory.ask(**given))
 
 
@@ -120,7 +120,7 @@ async def close_session(context: CallContext, given: Arguments) -> str:
 # leaves its notes in a session that is open until its lease ends; whoever goes on in its place is
 # shown them too, as `recall` does.
 
-# What is said below a context: how much was left out, and why.
+# Room for the note below a context: how much was left out, and why.
 _NOTE = 100
 _HEAD = "# other sessions that are open"
 
@@ -141,7 +141,7 @@ async def context_block(context: CallContext, given: Arguments) -> str:
 async def _elsewhere(place: Memory | Session, made: Context, given: Arguments, room: int) -> str:
     """What other open sessions hold about a question, as much as there is room for.
 
-    A conversation has none: what is said there is persistent at once.
+    A conversation has none: its words are persistent at once.
     """
     if place.agent.spec.backend.conversation:
         return ""

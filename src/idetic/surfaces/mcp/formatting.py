@@ -168,7 +168,7 @@ def closed(done: Closed, session_id: UUID) -> tuple[str, list[str]]:
 
 
 def _line(text: str) -> str:
-    """Somebody's words within a line of ours: nothing in them ends the line."""
+    """A foreign text as part of one line: nothing in it ends the line."""
     return " ".join(visible(text).split())
 
 

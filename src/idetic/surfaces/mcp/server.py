@@ -141,7 +141,7 @@ async def _protocol_errors() -> AsyncIterator[None]:
 
 
 def _protocol_error(error: IdeticError) -> MCPError:
-    """An error of ours as one of the protocol, with its code and remedy as data."""
+    """Our error as one of the protocol, with its code and remedy as data."""
     code = types.INVALID_PARAMS if error.http_status < 500 else types.INTERNAL_ERROR
     return MCPError(code, str(error), {"code": error.code, "remedy": error.remedy})
 

@@ -61,7 +61,7 @@ class OfferedTool:
     kinds: frozenset[PrincipalKind] = INSIDERS
 
     def offered(self, spec: MemorySpec, scope: Scope) -> bool:
-        """Whether a scope could use it; the verb says so again when it is called."""
+        """Whether a scope could use it; the verb checks this again when it is called."""
         able = any(allows(spec, scope, one) for one in self.needs)
         return able and scope.principal.kind in self.kinds
 
@@ -163,7 +163,7 @@ def _explain() -> OfferedTool:
 
 
 def _hints(writes: bool, destructive: bool, idempotent: bool | None) -> ToolAnnotations:
-    """What a client is told of a tool's effects; reading can be repeated without harm."""
+    """A tool's effects as the protocol's hints; reading can be repeated without harm."""
     return ToolAnnotations(
         read_only_hint=not writes,
         destructive_hint=destructive,

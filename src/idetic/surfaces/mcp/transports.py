@@ -33,7 +33,7 @@ from idetic.surfaces.mcp.formatting import DEFAULT_BOUND
 from idetic.surfaces.mcp.server import CONVERSING, INSTRUCTIONS, make_server
 
 PATH = "/mcp"
-# A note has 2,000 characters; whatever needs more than this is no call of a tool of ours.
+# A note has 2,000 characters; no call of a tool needs a larger body.
 MAX_BODY = 1 << 20
 # How long requests that are being answered may take when the server is told to stop.
 DRAIN_SECONDS = 10
@@ -58,7 +58,7 @@ def make_app(db: Idetic, *, bound: int = DEFAULT_BOUND, host: str = _HERE[0]) ->
 async def serve_http(
     db: Idetic, host: str, port: int, *, bound: int, announce: Callable[[str], None]
 ) -> None:
-    """Serve until told to stop; what is being answered then is answered."""
+    """Serve until a signal; requests that are under way are answered."""
     listening = listen(host, port)
     config = uvicorn.Config(
         make_app(db, bound=bound, host=host),
@@ -120,7 +120,7 @@ def _local_only() -> TransportSecuritySettings:
 
 async def serve_stdio(db: Idetic, callers: CallerSource, *, bound: int) -> None:
     """Serve until the client closes our stdin, or a signal ends us."""
-    # Before anything is said: a key that does not hold is an error of the start, not of each call.
+    # Before the first message: an invalid key is an error of the start, not of each call.
     spec, _ = await callers.scope(None)
     instructions = CONVERSING if spec.backend.conversation else INSTRUCTIONS
     sessions = Sessions()
