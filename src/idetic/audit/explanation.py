@@ -154,22 +154,23 @@ class ActionExplanation:
         return "\n".join(lines(self))
 
 
-def lines(told: ActionExplanation) -> Iterator[str]:
+def lines(action: ActionExplanation) -> Iterator[str]:
     """An explained action as a text for people, line by line."""
-    yield f"Action {told.action_id} ({told.kind}), {_time(told.at)}, by {told.by}: {told.reason}"
-    count = len(told.entries)
+    about = f"({action.kind}), {_time(action.at)}, by {action.by}: {action.reason}"
+    yield f"Action {action.action_id} {about}"
+    count = len(action.entries)
     yield f"It rested on {count} {'entry' if count == 1 else 'entries'}."
-    for number, each in enumerate(told.entries, start=1):
+    for number, each in enumerate(action.entries, start=1):
         yield ""
         yield f"{number}. Entry {each.id}"
         yield from (f"   {line}" for line in _entry(each))
-    if told.made_of:
+    if action.made_of:
         yield ""
         yield "Made of:"
-    for each in told.made_of.values():
+    for each in action.made_of.values():
         yield f"- Entry {each.id}"
         yield from (f"  {line}" for line in _entry(each))
-    if told.more:
+    if action.more:
         yield "There is more behind these than is shown."
 
 
@@ -383,7 +384,7 @@ def entry_at(entry: Entry, history: Sequence[LedgerRecord], position: int) -> En
 
 
 def corroborations_at(
-    found: Iterable[Corroboration], history: Sequence[LedgerRecord]
+    rows: Iterable[Corroboration], history: Sequence[LedgerRecord]
 ) -> tuple[Corroboration, ...]:
     """What supported an entry by then, each withdrawn only if it was by then."""
     counting: set[str | None] = set()
@@ -394,5 +395,5 @@ def corroborations_at(
             counting.add(corroboration)
         elif link.transition == "undone":
             withdrawn[corroboration] = link.at
-    stood = (one for one in found if str(one.id) in counting)
+    stood = (one for one in rows if str(one.id) in counting)
     return tuple(replace(one, withdrawn_at=withdrawn.get(str(one.id))) for one in stood)

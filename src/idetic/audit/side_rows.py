@@ -191,11 +191,13 @@ def _corroboration_faults(
         yield _ALTERED, "the notes of a corroboration are not those that were given"
 
 
-def note_stands(told: str | None, salt: bytes | None, notes: str | None, *, excused: bool) -> bool:
+def note_stands(
+    note_hash: str | None, salt: bytes | None, notes: str | None, *, excused: bool
+) -> bool:
     """Whether a note is the one that a link has a hash of, or was erased as another link says."""
-    if told is None or notes is None:
-        return notes is None and salt is None and (told is None or excused)
-    return notes_hash(salt or b"", notes) == told
+    if note_hash is None or notes is None:
+        return notes is None and salt is None and (note_hash is None or excused)
+    return notes_hash(salt or b"", notes) == note_hash
 
 
 async def _contradictions(

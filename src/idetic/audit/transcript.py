@@ -88,11 +88,11 @@ async def _made_of(tx: AnchorTransaction, ids: list[UUID]) -> dict[UUID, list[UU
 
 
 def _by_turn(
-    moments: list[datetime], shown: Iterable[tuple[UUID, datetime]]
+    moments: list[datetime], receipts: Iterable[tuple[UUID, datetime]]
 ) -> dict[int, list[UUID]]:
     """What was recalled, by the number of the turn that came before it; each entry once."""
     recalled: dict[int, list[UUID]] = {}
-    for entry_id, at in shown:
+    for entry_id, at in receipts:
         here = recalled.setdefault(max(bisect_right(moments, at) - 1, 0), [])
         if entry_id not in here:
             here.append(entry_id)

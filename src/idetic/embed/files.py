@@ -177,7 +177,7 @@ def places(models: Sequence[PinnedModel]) -> Iterator[tuple[ModelDirectory, Pinn
 def first_usable(
     use: Callable[[Path, PinnedModel], T],
     models: Sequence[PinnedModel],
-    given: ModelDirectory | None = None,
+    chosen: ModelDirectory | None = None,
     passed_over: Callable[[str], None] = lambda _why: None,
 ) -> tuple[ModelDirectory, PinnedModel, T]:
     """The first directory that `use` accepts, with which model, and what it made of it.
@@ -186,7 +186,7 @@ def first_usable(
     wrong is passed over, not fatal: which form was found is told, and its profile names it.
     """
     failures: list[ModelMissing | ModelCorrupt] = []
-    for place, model in ((given, m) for m in models) if given else places(models):
+    for place, model in ((chosen, m) for m in models) if chosen else places(models):
         try:
             return place, model, use(place.path, model)
         except (ModelMissing, ModelCorrupt) as error:

@@ -111,21 +111,21 @@ def labelled_names(text: str) -> Iterator[Detection]:
             yield Detection(*match.span("name"), "name")
 
 
-def _is_name(found: re.Match[str], name: str) -> bool:
+def _is_name(match: re.Match[str], name: str) -> bool:
     """Whether the word behind a label is a name; without a mark it must look like one."""
     low = name.lower()
     if low in _COMMON or _SHOUTED.fullmatch(name):
         return False
-    if found["quote"] or any(sign in found["mark"] for sign in "#="):
+    if match["quote"] or any(sign in match["mark"] for sign in "#="):
         return True
     if any(sign in name for sign in "-_.") and any(map(str.isdigit, name)):
         return True
     if name[0].isupper():
-        return not low.endswith(_SUFFIXES[:3]) or ":" not in found["mark"]
-    if ":" in found["mark"] and found["strict"]:
+        return not low.endswith(_SUFFIXES[:3]) or ":" not in match["mark"]
+    if ":" in match["mark"] and match["strict"]:
         return low not in _STAGES and low not in _SURE
     # A word in small letters is a name only where hardly any other word can stand.
-    return bool(found["strict"]) and len(name) > 2 and not low.endswith(_SUFFIXES)
+    return bool(match["strict"]) and len(name) > 2 and not low.endswith(_SUFFIXES)
 
 
 # --- people -------------------------------------------------------------------------------

@@ -58,8 +58,8 @@ _LOOK_BACK = 40
 class DigitRun:
     """One run of digits: where it stands and how it is written."""
 
-    def __init__(self, text: str, found: re.Match[str]) -> None:
-        self.start, self.end = found.span()
+    def __init__(self, text: str, match: re.Match[str]) -> None:
+        self.start, self.end = match.span()
         if text[self.start - 1 : self.start] in ("+", "("):
             opening = _OPENING.search(text, max(0, self.start - 3), self.start)
             self.start = opening.start() if opening else self.start
@@ -165,10 +165,10 @@ def ibans(text: str) -> Iterator[Detection]:
             yield Detection(match.start(), end, "iban")
 
 
-def _iban_end(text: str, found: re.Match[str]) -> int | None:
+def _iban_end(text: str, match: re.Match[str]) -> int | None:
     """Where the number ends: words may follow, and only one length has the right structure."""
-    ends = [at + 1 for at in range(*found.span(1)) if text[at].isalnum()]
-    compact = _NOT_ALNUM.sub("", found[1])
+    ends = [at + 1 for at in range(*match.span(1)) if text[at].isalnum()]
+    compact = _NOT_ALNUM.sub("", match[1])
     for length in range(min(_LONGEST, len(compact)), _SHORTEST - 1, -1):
         if iban.is_valid(compact[:length], check_country=False):
             return ends[length - 1]

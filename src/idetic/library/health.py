@@ -245,22 +245,22 @@ _ASKED = ConflictAsked(
 
 
 async def examine_settings(
-    held: SettledSettings, file: str | None, broken: InputError | None = None
+    settled: SettledSettings, file: str | None, broken: InputError | None = None
 ) -> list[Check]:
     """Every check about settings; `broken` is why those of the file, or all of them, do not hold.
 
     The reasoner is asked one question, within the caps of a run.
     """
     return [
-        _settings(held.sources, file, broken),
-        *await _reasoner(held.settings.reasoner),
-        *_sentry(held),
+        _settings(settled.sources, file, broken),
+        *await _reasoner(settled.settings.reasoner),
+        *_sentry(settled),
     ]
 
 
-def without_reranker(checks: list[Check], held: SettledSettings) -> list[Check]:
+def without_reranker(checks: list[Check], settled: SettledSettings) -> list[Check]:
     """The checks of a process that needs no reranker, if the settings turn it off."""
-    if held.settings.reranker == "on":
+    if settled.settings.reranker == "on":
         return checks
     off = Check("reranker", CheckVerdict.GOOD, "off by its setting; the fused order stands")
     return [off if check.name == "reranker" else check for check in checks]
@@ -293,9 +293,9 @@ async def _reasoner(settings: ReasonerSettings) -> list[Check]:
     return [Check("reasoner", CheckVerdict.GOOD, f"{endpoint.model} at {endpoint.host}, {took}")]
 
 
-def _sentry(held: SettledSettings) -> list[Check]:
+def _sentry(settled: SettledSettings) -> list[Check]:
     """Whether Sentry's package is there and its address can be read. Nothing is sent."""
-    dsn = held.settings.sentry_dsn
+    dsn = settled.settings.sentry_dsn
     if dsn is None:
         return []
     host = _host(dsn.get_secret_value())

@@ -142,13 +142,13 @@ async def _recalled(
     return joined(binding.spec, own, more, limit)
 
 
-def joined(spec: MemorySpec, found: Recall, more: Recall, limit: int) -> Recall:
+def joined(spec: MemorySpec, own: Recall, more: Recall, limit: int) -> Recall:
     """A recall with what the broader anchor knows, whose scores count by its tier's weight."""
     weight = 1.0 if spec.tiers.broader is None else spec.tiers.broader.weight
-    hits = [*found.hits, *(replace(hit, score=hit.score * weight) for hit in more.hits)]
+    hits = [*own.hits, *(replace(hit, score=hit.score * weight) for hit in more.hits)]
     best = sorted((hit for hit in hits if hit.score > 0), key=lambda hit: -hit.score)[:limit]
-    considered = found.considered + more.considered
-    return replace(found, hits=tuple(best), considered=considered)
+    considered = own.considered + more.considered
+    return replace(own, hits=tuple(best), considered=considered)
 
 
 def tiers_named(spec: MemorySpec, names: Sequence[str]) -> tuple[Tier, ...]:
@@ -158,9 +158,9 @@ def tiers_named(spec: MemorySpec, names: Sequence[str]) -> tuple[Tier, ...]:
     return tuple(Tier) if whole else tuple(map(spec.tier_of, tiers))
 
 
-def _unconfirmed(binding: Binding, asked: bool | None) -> bool:
+def _unconfirmed(binding: Binding, choice: bool | None) -> bool:
     """Whether a recall shows what nobody has confirmed: as it was asked, or as the spec says."""
-    return binding.spec.retrieval.unconfirmed if asked is None else asked
+    return binding.spec.retrieval.unconfirmed if choice is None else choice
 
 
 async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:

@@ -252,10 +252,10 @@ def _check_option(key: str, known: Sequence[str]) -> None:
         )
 
 
-def _validated(given: Mapping[str, Any], sources: Mapping[str, str]) -> Settings:
+def _validated(values: Mapping[str, Any], sources: Mapping[str, str]) -> Settings:
     """The settings that values by key make; an error names the key and its source."""
     nested: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in values.items():
         *above, last = key.split(".")
         here = nested
         for step in above:

@@ -114,18 +114,18 @@ async def _called(function: Callable[..., Any], *args: Any, **given: Any) -> Any
     return await made if inspect.isawaitable(made) else made
 
 
-def read_reply(said: object) -> ModelReply:
+def read_reply(answer: object) -> ModelReply:
     """What a model or a callable returned, as a reply; anything else is refused."""
-    if isinstance(said, ModelReply):
-        reply = said
-    elif isinstance(said, str):
-        reply = ModelReply(said)
-    elif isinstance(said, ChatReply):
-        reply = ModelReply(said.content, said.calls)
-    elif isinstance(said, Mapping):
-        reply = _from_message(said)
+    if isinstance(answer, ModelReply):
+        reply = answer
+    elif isinstance(answer, str):
+        reply = ModelReply(answer)
+    elif isinstance(answer, ChatReply):
+        reply = ModelReply(answer.content, answer.calls)
+    elif isinstance(answer, Mapping):
+        reply = _from_message(answer)
     else:
-        raise ModelMalformed(f"The model replied with a {type(said).__name__}.")
+        raise ModelMalformed(f"The model replied with a {type(answer).__name__}.")
     if not reply.text.strip() and not reply.calls:
         raise ModelMalformed("The model replied with nothing.")
     return ModelReply(escaped(reply.text), reply.calls)
@@ -227,10 +227,10 @@ async def call_tool(tools: Mapping[str, Tool], name: str, arguments: str) -> Too
         return _failure(f"{type(error).__name__}: {error}")
 
 
-def _arguments(tool: Tool, written: str) -> dict[str, Any] | str:
+def _arguments(tool: Tool, text: str) -> dict[str, Any] | str:
     """The arguments, or what is wrong with them in words for the model."""
     try:
-        arguments = json.loads(written or "{}")
+        arguments = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return "The arguments are not JSON."
     if not isinstance(arguments, dict):
@@ -246,9 +246,9 @@ def _arguments(tool: Tool, written: str) -> dict[str, Any] | str:
     return arguments
 
 
-def _fits(value: Any, wanted: Any) -> bool:
+def _fits(value: Any, declared: Any) -> bool:
     """Whether a value has the declared type; what else a schema says is the tool's to check."""
-    names = wanted if isinstance(wanted, list) else [wanted]
+    names = declared if isinstance(declared, list) else [declared]
     known = [_TYPES[name] for name in names if isinstance(name, str) and name in _TYPES]
     if not known:
         return True
@@ -257,9 +257,9 @@ def _fits(value: Any, wanted: Any) -> bool:
     return any(isinstance(value, types) for types in known)
 
 
-def _failure(said: str) -> ToolOutcome:
+def _failure(reason: str) -> ToolOutcome:
     """The outcome of a call that failed, in words for the model."""
-    return ToolOutcome(_cut(f"Error: {said}", SHOWN_MAX), failed=True)
+    return ToolOutcome(_cut(f"Error: {reason}", SHOWN_MAX), failed=True)
 
 
 def _cut(text: str, most: int) -> str:

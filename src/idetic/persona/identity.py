@@ -212,16 +212,16 @@ def _problems(data: Mapping[str, Any]) -> list[Finding]:
     return findings
 
 
-def _heuristics(given: object, persona: Persona) -> FuzzyHeuristics | list[Finding]:
+def _heuristics(values: object, persona: Persona) -> FuzzyHeuristics | list[Finding]:
     """A persona's heuristics: the given keys on top of the shipped ones."""
     shipped = default_heuristics(persona)
-    if given is None:
+    if values is None:
         return shipped
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         what = "The heuristics of a persona are a mapping."
         return [Finding((persona,), what, "Write for example `{threshold: 60}`.")]
     merged = shipped.model_dump(mode="json")
-    for key, value in given.items():
+    for key, value in values.items():
         below = merged.get(key)
         both = isinstance(below, dict) and isinstance(value, dict)
         merged[key] = {**below, **value} if both and below is not None else value

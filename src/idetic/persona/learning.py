@@ -215,11 +215,11 @@ def question(identity: Identity, evidence: LessonEvidence) -> list[dict[str, Any
     ]
 
 
-def read_change(said: str) -> InstructionChange:
+def read_change(answer: str) -> InstructionChange:
     """A model's answer as a change; raises `ModelMalformed` if it is none."""
-    fenced = re.search(r"\{.*\}", said, re.DOTALL)
+    fenced = re.search(r"\{.*\}", answer, re.DOTALL)
     try:
-        data = json.loads(fenced[0] if fenced else said)
+        data = json.loads(fenced[0] if fenced else answer)
     except (ValueError, RecursionError):
         raise ModelMalformed("The model's proposal is not JSON.", remedy=_AGAIN) from None
     add = data.get("add") if isinstance(data, Mapping) else ()

@@ -195,12 +195,12 @@ class LogImport:
                 raise EventRefused("agent_id: An agent cannot have this name.") from None
         return self._agents[agent_id]
 
-    async def _write(self, stores: PersonaStores, found: Sequence[tuple[int, Event]]) -> None:
+    async def _write(self, stores: PersonaStores, numbered: Sequence[tuple[int, Event]]) -> None:
         """Write those events of a batch that the log has not, in one transaction."""
-        ids = [event.id for _, event in found]
+        ids = [event.id for _, event in numbered]
         known = {event.id: event for event in await stores.events("events", ids=ids)}
         new: list[Event] = []
-        for number, event in found:
+        for number, event in numbered:
             there = known.get(event.id)
             if there is None:
                 known[event.id] = event

@@ -102,13 +102,13 @@ class NoteGate:
         self.names_ids = bool(_ID.search(note))
         self.has_words = bool(self._words)
 
-    def overlaps(self, said: str) -> bool:
+    def overlaps(self, text: str) -> bool:
         """Whether the note repeats a text or a part of it; what it carries of it is kept."""
-        theirs = words(said).split()
+        theirs = words(text).split()
         if not theirs:
             return False
-        self.carried |= self._tokens.intersection(_tokens(said))
-        self.carried.update(self._spelled_names(said))
+        self.carried |= self._tokens.intersection(_tokens(text))
+        self.carried.update(self._spelled_names(text))
         quoted = self._shingles.intersection(_shingles(theirs))
         return bool(quoted) or self._alike(theirs)
 
@@ -119,9 +119,9 @@ class NoteGate:
             known = {one for one in self.carried if len(one) >= _NAME_MIN and one in spelled}
             self.carried -= known | set(_tokens(text))
 
-    def _spelled_names(self, said: str) -> Iterator[str]:
+    def _spelled_names(self, text: str) -> Iterator[str]:
         """Names of a text that the notes' letters spell, wherever they put spaces and points."""
-        for name in map(letters, _names(said)):
+        for name in map(letters, _names(text)):
             if len(name) >= _NAME_MIN and name in self._letters and name not in self._before:
                 yield name
 
@@ -160,9 +160,9 @@ def _tokens(text: str) -> Iterator[str]:
             yield bare
 
 
-def _shingles(said: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def _shingles(sequence: Iterable[str]) -> Iterator[tuple[str, ...]]:
     """Every run of so many words with one that is not ordinary; a note that shares one quotes."""
-    run = list(said)
+    run = list(sequence)
     for first in range(len(run) - SHINGLE + 1):
         shingle = tuple(run[first : first + SHINGLE])
         if not all(stem(word) in ORDINARY for word in shingle):

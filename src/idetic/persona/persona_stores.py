@@ -248,10 +248,10 @@ def _changes(known: Mirror | None, step: AddStep) -> bool:
     return not known.erased and known.derivation != step.provenance[DERIVATION]
 
 
-async def _archived(held: HeldLog, ids: Sequence[UUID]) -> list[Step]:
+async def _archived(log: HeldLog, ids: Sequence[UUID]) -> list[Step]:
     """Steps that archive entries which new ones replace."""
-    changes = {"archived_at": held.at}
+    changes = {"archived_at": log.at}
     return [
         TurnStep("archived", "derived anew", changes, entry=one.entry)
-        for one in await held.stored(ids)
+        for one in await log.stored(ids)
     ]

@@ -229,9 +229,9 @@ def note_part(
     return PromptPart(PromptSource.NOTE, quoted(head, text), agent_id, persona, (note_id,))
 
 
-def _ordered(fixed: Sequence[PromptPart], kept: Sequence[_Dated]) -> tuple[PromptPart, ...]:
+def _ordered(fixed: Sequence[PromptPart], fits: Sequence[_Dated]) -> tuple[PromptPart, ...]:
     """Identity, notes, loops and entries by time, the task."""
-    by_time = sorted(kept, key=lambda one: (one[0].timestamp() if one[0] else 0.0, one[1].ids))
+    by_time = sorted(fits, key=lambda one: (one[0].timestamp() if one[0] else 0.0, one[1].ids))
     places = {source: place for place, source in enumerate(PromptSource)}
     parts = [*fixed, *(part for _, part in by_time)]
     return tuple(sorted(parts, key=lambda part: places[part.source]))

@@ -169,10 +169,10 @@ def score(query: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetim
 
 
 def _score(
-    wanted: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetime
+    query: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetime
 ) -> Scored | None:
     """The score of a loop for a query, with its parts, or None below the threshold."""
-    ratio = fuzz.token_set_ratio(wanted, normalised(entry.summary))
+    ratio = fuzz.token_set_ratio(query, normalised(entry.summary))
     if ratio < heuristics.threshold:
         return None
     similarity = ratio / 100.0

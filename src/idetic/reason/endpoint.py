@@ -223,14 +223,14 @@ def by_status(
     )
 
 
-def _seconds(said: str | None) -> float | None:
+def _seconds(header: str | None) -> float | None:
     """A Retry-After header: seconds, or a date."""
-    if said is None:
+    if header is None:
         return None
-    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", said.strip()):
-        return float(said)
+    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", header.strip()):
+        return float(header)
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(header)
     except ValueError:
         return None
     until = until if until.tzinfo else until.replace(tzinfo=UTC)

@@ -276,9 +276,9 @@ def read_conflict(content: str) -> ConflictAnswered:
     return ConflictAnswered(ConflictVerdict(form.verdict), form.why)
 
 
-def cited_of(cites: Iterable[str], given: Sequence[ShownEntry]) -> tuple[ShownEntry, ...]:
+def cited_of(cites: Iterable[str], entries: Sequence[ShownEntry]) -> tuple[ShownEntry, ...]:
     """The entries that an answer cites: at least one, and none that was not given."""
-    known = {str(entry.id): entry for entry in given}
+    known = {str(entry.id): entry for entry in entries}
     asked = list(dict.fromkeys(cite.strip().lower() for cite in cites))
     if not asked:
         raise ReasonerMalformed("`cites` is empty; an answer must rest on at least one entry.")
@@ -372,14 +372,14 @@ def _figures(text: str) -> Iterator[re.Match[str]]:
     return _FIGURE.finditer("".join(plain))
 
 
-def _value(found: re.Match[str]) -> str:
+def _value(match: re.Match[str]) -> str:
     """A figure in the one form in which figures are compared."""
-    if found["number"]:
-        sign, scale = "-" if found["sign"] else "", (found["scale"] or "").lower()
-        return f"{sign}{_number(found['number'])}{scale}"
-    if found["word"]:
-        return _WORDS[found["word"].lower()]
-    return str(found["date"] or found["power"].lower())
+    if match["number"]:
+        sign, scale = "-" if match["sign"] else "", (match["scale"] or "").lower()
+        return f"{sign}{_number(match['number'])}{scale}"
+    if match["word"]:
+        return _WORDS[match["word"].lower()]
+    return str(match["date"] or match["power"].lower())
 
 
 def _number(digits: str) -> str:

@@ -255,9 +255,9 @@ def _missing(path: str) -> NotFound:
     return NotFound(f"The path {path} does not exist. Please provide a valid path.")
 
 
-def _is_file(found: StoredDocument) -> bool:
+def _is_file(document: StoredDocument) -> bool:
     """Whether a document is a file: a store may have put something else in its place."""
-    return found.value.keys() == {"text"} and isinstance(found.value["text"], str)
+    return document.value.keys() == {"text"} and isinstance(document.value["text"], str)
 
 
 def _text(file: StoredDocument) -> str:

@@ -130,9 +130,9 @@ class IdeticMemoryService(BaseMemoryService):
         """How many characters one note of this agent may have."""
         return self._agent.spec.backend.body_text_max
 
-    async def _observe(self, app_name: str, user_id: str, seen: Iterable[Observation]) -> None:
+    async def _observe(self, app_name: str, user_id: str, notes: Iterable[Observation]) -> None:
         """Write notes to a user's memory; without any, no call is made."""
-        many = list(seen)
+        many = list(notes)
         if many:
             await self.memory(app_name, user_id).observe_many(many)
 

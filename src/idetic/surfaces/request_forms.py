@@ -114,29 +114,28 @@ def carried(parameter: Parameter, *, query: bool = False) -> Any:
     return kind if parameter.required or parameter.default is not None else kind | None
 
 
-def arguments_of(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of(parameters: Iterable[Parameter], sent: Mapping[str, Any]) -> dict[str, Any]:
     """What a request carries as the arguments of a verb; what is left out or null has defaults."""
     values: dict[str, Any] = {}
     for one in parameters:
-        value = given.get(one.wire_name)
+        value = sent.get(one.wire_name)
         if value is not None:
             value = value_of(plain(one.hint), value)
             values[one.name] = value if one.wire is None else one.wire.decode(value)
     return values
 
 
-def value_of(hint: Any, given: Any) -> Any:
+def value_of(hint: Any, sent: Any) -> Any:
     """An argument as the verb takes it: the model of a noun becomes the noun."""
-    if isinstance(given, BaseModel):
+    if isinstance(sent, BaseModel):
         noun = next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
         hints = get_type_hints(noun)
         return noun(
             **{  # type: ignore[operator]
-                name: value_of(hints[name], getattr(given, name))
-                for name in type(given).model_fields
+                name: value_of(hints[name], getattr(sent, name)) for name in type(sent).model_fields
             }
         )
-    if isinstance(given, list):
-        made = [value_of(next(iter(get_args(hint)), Any), each) for each in given]
+    if isinstance(sent, list):
+        made = [value_of(next(iter(get_args(hint)), Any), each) for each in sent]
         return tuple(made) if get_origin(hint) is tuple else made
-    return given
+    return sent

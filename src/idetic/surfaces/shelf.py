@@ -232,10 +232,10 @@ def chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
-def _by_size(written: Iterable[list[Observation]]) -> Iterator[list[Observation]]:
+def _by_size(documents: Iterable[list[Observation]]) -> Iterator[list[Observation]]:
     """As many documents together as one transaction takes; the parts of one never apart."""
     together: list[Observation] = []
-    for parts in written:
+    for parts in documents:
         if len(together) + len(parts) > MAX_BATCH:
             yield together
             together = []

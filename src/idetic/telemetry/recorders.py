@@ -207,10 +207,10 @@ def scrub(event: Event, hint: Hint) -> Event | None:
     return cast("Event", kept)
 
 
-def _exception(given: Mapping[str, Any]) -> dict[str, Any]:
+def _exception(exception: Mapping[str, Any]) -> dict[str, Any]:
     """The kind of an error and where it was raised. A driver's message may hold a whole note."""
-    made = {"type": given.get("type"), "module": given.get("module"), "value": REMOVED}
-    frames = (given.get("stacktrace") or {}).get("frames") or ()
+    made = {"type": exception.get("type"), "module": exception.get("module"), "value": REMOVED}
+    frames = (exception.get("stacktrace") or {}).get("frames") or ()
     places = [{key: frame[key] for key in _FRAME if key in frame} for frame in frames]
     return {**made, "stacktrace": {"frames": places}}
 

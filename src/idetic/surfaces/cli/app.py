@@ -163,12 +163,12 @@ def _prepare_streams() -> None:
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-def _usage(error: typer.TyperException, given: Sequence[str]) -> IdeticError:
+def _usage(error: typer.TyperException, typed: Sequence[str]) -> IdeticError:
     """typer's error as one of ours, which names the help to read."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else NAME
     remedy = f"Run `{command} --help`."
-    missing = _missing(error, given)
+    missing = _missing(error, typed)
     if set(_SCOPE) & set(missing):
         remedy += " `idetic use` keeps agent, anchor and principal for all later commands."
     if len(missing) < 2:
@@ -176,12 +176,12 @@ def _usage(error: typer.TyperException, given: Sequence[str]) -> IdeticError:
     return failures.UsageRefused(f"Missing: {', '.join(missing)}.", remedy=remedy)
 
 
-def _missing(error: typer.TyperException, given: Sequence[str]) -> list[str]:
+def _missing(error: typer.TyperException, typed: Sequence[str]) -> list[str]:
     """Every required argument and option that nothing gives, if that is the error."""
     context, first = getattr(error, "ctx", None), getattr(error, "param", None)
     if context is None or type(error).__name__ != "MissingParameter":
         return []
-    words = {word.partition("=")[0] for word in given}
+    words = {word.partition("=")[0] for word in typed}
 
     def lacks(one: Any) -> bool:
         """Whether neither the command line, the settings nor the environment has a value."""

@@ -100,13 +100,13 @@ def admin_dsn() -> str | None:
     return os.environ.get(variable) or current.get().values.get(variable)
 
 
-def settled(given: Iterable[str] | None = None) -> SettledSettings:
+def settled(options: Iterable[str] | None = None) -> SettledSettings:
     """The settings of the running system, for the command at work: `given` are its `--set`."""
     from idetic.library.settings import SET, settle  # noqa: PLC0415
     from idetic.surfaces.cli.sources import pairs  # noqa: PLC0415
 
     file = current.get()
-    return settle(file.running, os.environ, pairs(given or (), SET), str(file.path))
+    return settle(file.running, os.environ, pairs(options or (), SET), str(file.path))
 
 
 def load(*, here: bool = True) -> Config:
@@ -332,10 +332,10 @@ def use(
     )
 
 
-def _as_options(held: dict[str, Any]) -> str:
+def _as_options(scope: dict[str, Any]) -> str:
     """The scope in the words in which it would be typed."""
-    keys = (f"--anchor {key}={value}" for key, value in held["anchor"].items())
-    return " ".join([f"Commands use --agent {held['agent']}", *keys, f"--as {held['as']}."])
+    keys = (f"--anchor {key}={value}" for key, value in scope["anchor"].items())
+    return " ".join([f"Commands use --agent {scope['agent']}", *keys, f"--as {scope['as']}."])
 
 
 def _chosen(

@@ -87,11 +87,13 @@ def status(json: Json = False) -> None:
     output.answer(data, json, lambda console: console.print(output.facts(rows, title=title)))
 
 
-def _memory(found: ServerMemory | None) -> str:
+def _memory(server: ServerMemory | None) -> str:
     """How much memory the server has, and may take, in one line."""
-    if found is None:
+    if server is None:
         return "none"
-    used, shared, bound = (size >> 20 for size in (found.used, found.shared_buffers, found.bound))
+    used, shared, bound = (
+        size >> 20 for size in (server.used, server.shared_buffers, server.bound)
+    )
     return f"{used} MB now, at most {bound} MB; shared_buffers {shared} MB"
 
 
@@ -235,9 +237,9 @@ def _family(family: FamilyVersions) -> Iterator[str]:
     yield from (f"  refuse {s.kind} {s.name}: {s.why}" for s in plan.refusals)
 
 
-def _between(held: int, carried: int) -> str:
+def _between(before: int, after: int) -> str:
     """Two versions in words; a single number where they are the same."""
-    return str(held) if held == carried else f"from {held} to {carried}"
+    return str(before) if before == after else f"from {before} to {after}"
 
 
 def _upgrade_data(planned: Upgrade) -> dict[str, Any]:

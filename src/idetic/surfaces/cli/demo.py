@@ -270,15 +270,15 @@ def _try_next(console: Console, begun: float, dsn: str | None, lines: list[str])
         console.print(output.literal(f"  {line}"), soft_wrap=True)
 
 
-def _after(told: Performance) -> list[str]:
+def _after(performance: Performance) -> list[str]:
     """What to try after the tour: its own tenant, seen from the command line."""
-    place = told.cast.setting
+    place = performance.cast.setting
     scope = _scope(
         "world_agent",
         {"org_id": place.org_id, "domain_id": place.domain_id},
-        told.cast.operator.scope.principal,
+        performance.cast.operator.scope.principal,
     )
-    first = told.looks["ledger"]["current"][0]
+    first = performance.looks["ledger"]["current"][0]
     return [
         f"idetic list {scope}",
         f"idetic list {scope} --as-of {first['asked'].removeprefix('as of ')}",

@@ -108,32 +108,32 @@ def import_events(
         raise typer.Exit(IdeticError.exit_code)
 
 
-def _show_imported(console: Console, done: ImportReport) -> None:
+def _show_imported(console: Console, report: ImportReport) -> None:
     """Print what an import wrote, what it did not and why, and the problems line by line."""
-    wrote = "would be written" if done.dry_run else "written"
+    wrote = "would be written" if report.dry_run else "written"
     console.print(
-        f"{done.read} events read, {done.written} {wrote}, {done.there} there already, "
-        f"{done.loops} loops summarised."
+        f"{report.read} events read, {report.written} {wrote}, {report.there} there already, "
+        f"{report.loops} loops summarised."
     )
-    rows = [{"agent/persona": whose, "events": events} for whose, events in done.personas.items()]
+    rows = [{"agent/persona": whose, "events": events} for whose, events in report.personas.items()]
     if rows:
         console.print(output.Listing(rows))
     counts = {
-        "refused": done.refused,
-        "in the log with another content, and not written": done.differing,
-        "erased since they were imported; they stay empty": done.erased,
-        "of other agents, and skipped": done.skipped,
-        "of an unknown kind, kept as system_event": done.unknown_kinds,
-        "redacted by the ingest gate": done.redacted,
+        "refused": report.refused,
+        "in the log with another content, and not written": report.differing,
+        "erased since they were imported; they stay empty": report.erased,
+        "of other agents, and skipped": report.skipped,
+        "of an unknown kind, kept as system_event": report.unknown_kinds,
+        "redacted by the ingest gate": report.redacted,
     }
     for what, count in counts.items():
         if count:
             console.print(output.literal(f"{count} {what}", "yellow"), soft_wrap=True)
-    for problem in done.problems:
+    for problem in report.problems:
         console.print(output.literal(f"  {problem}", "red"), soft_wrap=True)
-    if done.complete:
+    if report.complete:
         end = "Every event of the file is in the log."
-        console.print(output.literal("Nothing was written." if done.dry_run else end, "green"))
+        console.print(output.literal("Nothing was written." if report.dry_run else end, "green"))
 
 
 @app.command(

@@ -236,36 +236,36 @@ def _show_text(_: Console, made: Context | Answered, place: Place) -> None:
     output.write(f"{output.visible(made.text)}\n")
 
 
-def _show_verified(console: Console, found: Verified, _: Place) -> None:
+def _show_verified(console: Console, verified: Verified, _: Place) -> None:
     """Print whether the chain is intact, what it was compared with, and the first problems."""
     compared = "no head was given, so a tail that was cut off whole would not show"
-    if found.compared is not None:
-        compared = f"compared with the head kept at position {found.compared.position}"
-    count = len(found.problems) + found.more
+    if verified.compared is not None:
+        compared = f"compared with the head kept at position {verified.compared.position}"
+    count = len(verified.problems) + verified.more
     rows = {
-        "Chain": "intact" if found.intact else f"broken: {count} problem(s)",
-        "Checked": f"{found.links} links, {found.entries} entries",
-        "Head": f"{found.head.position}, {found.head.hash.hex()}",
+        "Chain": "intact" if verified.intact else f"broken: {count} problem(s)",
+        "Checked": f"{verified.links} links, {verified.entries} entries",
+        "Head": f"{verified.head.position}, {verified.head.hash.hex()}",
         "Tail": compared,
     }
     console.print(output.facts(rows))
-    if found.problems:
+    if verified.problems:
         columns = {"kind": "kind", "position": "position", "what": "what", "why": "why"}
         columns["entry_id"] = "entry"
-        shown = found.problems[:_MANY]
+        shown = verified.problems[:_MANY]
         problems = [{said: getattr(p, name) for name, said in columns.items()} for p in shown]
         console.print(output.Listing(problems))
         if count > _MANY:
-            console.print(f"and {count - _MANY} more; --json lists up to {len(found.problems)}.")
+            console.print(f"and {count - _MANY} more; --json lists up to {len(verified.problems)}.")
         console.print(output.literal(f"What to do: {ChainBroken.remedy}"), soft_wrap=True)
 
 
-def _erased(done: Erased | ErasedAnchor) -> str:
+def _erased(erased: Erased | ErasedAnchor) -> str:
     """What was erased, and what was kept and why, in sentences."""
-    kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in done.kept]
-    spared = done.spared if isinstance(done, Erased) else ()
+    kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in erased.kept]
+    spared = erased.spared if isinstance(erased, Erased) else ()
     kept += [f"Spared: {one}, which has other sources and none of its words." for one in spared]
-    return "\n".join([str(done), *kept])
+    return "\n".join([str(erased), *kept])
 
 
 _SHOWN: dict[type, Callable[[Console, Any, Place], None]] = {

@@ -129,13 +129,13 @@ async def stored_agent(db: Idetic, name: str) -> Agent:
     return await db.agent(spec, persona=persona_of(persona or Persona.ACTOR))
 
 
-def anchor_of(spec: MemorySpec, given: Sequence[str]) -> dict[str, Any]:
+def anchor_of(spec: MemorySpec, typed: Sequence[str]) -> dict[str, Any]:
     """The anchor in the types that the spec declares; whether it fits is for `bind` to say."""
     from idetic.spec.primitives import KeyType
 
     kinds = {key.name: key.type for key in spec.anchor.keys}
     values: dict[str, Any] = {}
-    for key, value in pairs(given, "--anchor").items():
+    for key, value in pairs(typed, "--anchor").items():
         if key not in kinds:
             raise AnchorRefused(
                 f"Unknown anchor key: {key}.",
@@ -214,10 +214,10 @@ def agreed(question: str, *, asking: bool, changes: str | None, look: str) -> bo
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def pairs(given: Iterable[str], option: str) -> dict[str, str]:
+def pairs(words: Iterable[str], option: str) -> dict[str, str]:
     """`key=value` words as a mapping; each key once."""
     values: dict[str, str] = {}
-    for each in given:
+    for each in words:
         key, equals, value = each.partition("=")
         if not key or not equals:
             raise InputError(

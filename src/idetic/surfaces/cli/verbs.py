@@ -348,11 +348,11 @@ def read_head(path: str, label: str = "--head") -> ChainHead:
     return ChainHead.from_data(data)
 
 
-def _listed(spec: MemorySpec, given: Mapping[str, str]) -> dict[str, Any]:
+def _listed(spec: MemorySpec, typed: Mapping[str, str]) -> dict[str, Any]:
     """An envelope with its lists as lists; the library says what does not fit."""
     declared = spec.retrieval.envelope
     made: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in typed.items():
         several = key in declared and declared[key].type is EnvelopeType.LIST
         made[key] = [each.strip() for each in value.split(",")] if several else value
     return made

@@ -243,13 +243,13 @@ class OneUser(CallerSource):
         if await caller.db.model.get() is None:
             await self._fetch_model(caller)
 
-    async def _fetch_model(self, held: Caller) -> None:
+    async def _fetch_model(self, caller: Caller) -> None:
         """Bring the embedding model, then give what waits for it its vectors."""
         log.info("The embedding model is fetched; until it is here, memory is found by its words.")
         try:
             installed = await _aside()
-            held.db.model.look_again()
-            await held.memory.embed()
+            caller.db.model.look_again()
+            await caller.memory.embed()
         except (IdeticError, OSError) as error:
             log.warning("Memory is found by its words alone: %s", error)
         else:

@@ -36,31 +36,33 @@ from idetic.verbs.declaration import Verb
 _AGAIN = "call again with cursor={cursor}."
 
 
-async def observe(context: CallContext, given: Arguments) -> str:
+async def observe(context: CallContext, arguments: Arguments) -> str:
     """Write a note into the session."""
-    named = given.pop("session_id", None)
+    named = arguments.pop("session_id", None)
     # Before a session is opened for it: what cannot be written leaves nothing behind.
-    observation = Observation(**{**given, "refs": tuple(given.get("refs", ()))})
+    observation = Observation(**{**arguments, "refs": tuple(arguments.get("refs", ()))})
     context.caller.memory.check(observation, tier=Tier.SESSION)
     receipt, session_id = await context.sessions.write(
-        context.caller, named, lambda session: session.observe(**given)
+        context.caller, named, lambda session: session.observe(**arguments)
     )
     return formatting.receipt(receipt, session_id)
 
 
-async def prefer(context: CallContext, given: Arguments) -> str:
+async def prefer(context: CallContext, arguments: Arguments) -> str:
     """State a preference, for good."""
-    return formatting.receipt(await context.caller.memory.prefer(**given))
+    return formatting.receipt(await context.caller.memory.prefer(**arguments))
 
 
-async def recall(context: CallContext, given: Arguments) -> str:
+async def recall(context: CallContext, arguments: Arguments) -> str:
     """Quote the best entries."""
-    memory, start = context.caller.memory, start_of(given.pop("cursor", None))
-    recalled = await memory.recall(**given)
+    memory, start = context.caller.memory, start_of(arguments.pop("cursor", None))
+    recalled = await memory.recall(**arguments)
     if not recalled.hits:
         nothing = f"I don't know: nothing in {recalled.considered} entries answers that."
         return "\n".join(line for line in (nothing, formatting.not_used(recalled)) if line)
-    shown = formatting.said if memory.agent.spec.backend.conversation else formatting.hit
+    shown = (
+        formatting.conversation_hit if memory.agent.spec.backend.conversation else formatting.hit
+    )
     pieces = [shown(hit, number) for number, hit in enumerate(recalled.hits, start=1)]
     after = (FOOTER, formatting.known(recalled), formatting.not_used(recalled))
     foot = "\n".join(line for line in after if line)
@@ -69,15 +71,15 @@ async def recall(context: CallContext, given: Arguments) -> str:
     return paged(pieces, context.bound, start=start, head=head, foot=foot, on=_AGAIN)
 
 
-async def ask(context: CallContext, given: Arguments) -> str:
+async def ask(context: CallContext, arguments: Arguments) -> str:
     """Answer a question behind the gate of the principal that asks."""
-    return quoted_answer(await context.caller.memory.ask(**given))
+    return quoted_answer(await context.caller.memory.ask(**arguments))
 
 
-async def explain(context: CallContext, given: Arguments) -> str:
+async def explain(context: CallContext, arguments: Arguments) -> str:
     """Say where an entry comes from and how it ranks, or what an action rested on."""
-    memory, start = context.caller.memory, start_of(given.get("cursor"))
-    entry_id, action_id = given.get("entry_id"), given.get("action_id")
+    memory, start = context.caller.memory, start_of(arguments.get("cursor"))
+    entry_id, action_id = arguments.get("entry_id"), arguments.get("action_id")
     if (entry_id is None) == (action_id is None):
         raise InputError(
             "Explain either an entry or an action.", remedy="Give entry_id or action_id, not both."
@@ -86,19 +88,19 @@ async def explain(context: CallContext, given: Arguments) -> str:
     if action_id is not None:
         explanation = formatting.action(await memory.explain_action(action_id))
         return paged(explanation, context.bound, start=start, head=head, on=_AGAIN)
-    entry = await memory.get(given["entry_id"])
+    entry = await memory.get(arguments["entry_id"])
     pieces = list(formatting.entry(entry))
-    if given.get("query") is not None:
-        ranked = await memory.recall(given["query"], limit=MAX_HITS)
+    if arguments.get("query") is not None:
+        ranked = await memory.recall(arguments["query"], limit=MAX_HITS)
         pieces += formatting.ranking(ranked, entry.id)
     pieces += formatting.history(await memory.history(entry.id))
     return paged(pieces, context.bound, start=start, head=head, on=_AGAIN)
 
 
-async def contradictions(context: CallContext, given: Arguments) -> str:
+async def contradictions(context: CallContext, arguments: Arguments) -> str:
     """List the operators' queue."""
-    start = start_of(given.pop("cursor", None))
-    queue = await context.caller.memory.contradictions(**given, limit=MAX_PAGE)
+    start = start_of(arguments.pop("cursor", None))
+    queue = await context.caller.memory.contradictions(**arguments, limit=MAX_PAGE)
     pieces = [formatting.contradiction(one) for one in queue]
     if not pieces:
         return "No contradictions."
@@ -106,9 +108,9 @@ async def contradictions(context: CallContext, given: Arguments) -> str:
     return paged(pieces, context.bound, start=start, head=head, on=_AGAIN)
 
 
-async def close_session(context: CallContext, given: Arguments) -> str:
+async def close_session(context: CallContext, arguments: Arguments) -> str:
     """End a session, and say what came of it."""
-    named, reason = given.get("session_id"), given.get("reason", "closed")
+    named, reason = arguments.get("session_id"), arguments.get("reason", "closed")
     closed, session_id = await context.sessions.close(context.caller, named, reason)
     head, pieces = formatting.closed(closed, session_id)
     return paged(pieces, context.bound, head=head, on="explain an entry to see its history.")
@@ -125,27 +127,29 @@ _NOTE = 100
 _HEAD = "# other sessions that are open"
 
 
-async def context_block(context: CallContext, given: Arguments) -> str:
+async def context_block(context: CallContext, arguments: Arguments) -> str:
     """Make a block for a prompt, within the bound of an answer."""
     most = context.bound - _NOTE
-    place = context.sessions.reading(context.caller, given.pop("session_id", None))
-    budget = min(given.pop("budget", most), most)
-    made = await place.context(**given, budget=budget)
-    others = await _elsewhere(place, made, given, budget - made.tokens)
+    place = context.sessions.reading(context.caller, arguments.pop("session_id", None))
+    budget = min(arguments.pop("budget", most), most)
+    made = await place.context(**arguments, budget=budget)
+    others = await _elsewhere(place, made, arguments, budget - made.tokens)
     left = len(made.evicted)
     note = f"({left} entries did not fit or were not asked for; recall finds them.)" if left else ""
     known = _without_admission(made) if others else made.text
     return "\n".join(part for part in (known, others, note) if part)
 
 
-async def _elsewhere(place: Memory | Session, made: Context, given: Arguments, room: int) -> str:
+async def _elsewhere(
+    place: Memory | Session, made: Context, arguments: Arguments, room: int
+) -> str:
     """What other open sessions hold about a question, as much as there is room for.
 
     A conversation has none: its words are persistent at once.
     """
     if place.agent.spec.backend.conversation:
         return ""
-    recalled = await place.recall(**given, tiers=[Tier.SESSION, Tier.INTERACTION])
+    recalled = await place.recall(**arguments, tiers=[Tier.SESSION, Tier.INTERACTION])
     hits, _ = above_floors(recalled)
     known = {one.entry_id for one in made.included} | {one.entry_id for one in made.evicted}
     shown, text = _fitting(place, [hit for hit in hits or () if hit.entry.id not in known], room)
@@ -186,10 +190,10 @@ CONFIRMATION = "forget everything"
 _ASKED = "the user asked for it"
 
 
-async def forget(context: CallContext, given: Arguments) -> str:
+async def forget(context: CallContext, arguments: Arguments) -> str:
     """Empty one entry or the whole memory, for good."""
-    memory, reason = context.caller.memory, given.get("reason", _ASKED)
-    entry, everything = given.get("entry"), given.get("everything", False)
+    memory, reason = context.caller.memory, arguments.get("reason", _ASKED)
+    entry, everything = arguments.get("entry"), arguments.get("everything", False)
     if everything == (entry is not None):
         raise InputError(
             "Forget either one entry or everything.",
@@ -197,10 +201,10 @@ async def forget(context: CallContext, given: Arguments) -> str:
         )
     if entry is not None:
         entry_id = check_uuid(entry, "entry")
-        done = await memory.forget(entry_id, reason=reason, sources=given.get("sources", False))
+        done = await memory.forget(entry_id, reason=reason, sources=arguments.get("sources", False))
         spared = "".join(f"\nstays, made of other things too: {one}" for one in done.spared)
         return f"Forgotten for good. {done}{spared}" if done.found else str(done)
-    if given.get("confirm") != CONFIRMATION:
+    if arguments.get("confirm") != CONFIRMATION:
         raise InputError(
             "This deletes the whole memory; it cannot be undone.",
             remedy=f"Ask the user first; if they agree, call again with confirm={CONFIRMATION!r}. "
@@ -235,8 +239,8 @@ PRESENTERS: Mapping[str, Presenter] = {
 def presenter_of(verb: Verb[..., Any]) -> Presenter:
     """How a verb is shown; by default its answer is quoted as JSON."""
 
-    async def as_json(context: CallContext, given: Arguments) -> str:
-        answer = await context.caller.memory.bound(verb)(**given)
+    async def as_json(context: CallContext, arguments: Arguments) -> str:
+        answer = await context.caller.memory.bound(verb)(**arguments)
         return formatting.quoted(wire.as_json(answer).decode())
 
     return PRESENTERS.get(verb.name) or Presenter(as_json)

@@ -65,10 +65,10 @@ class OfferedTool:
         able = any(allows(spec, scope, one) for one in self.needs)
         return able and scope.principal.kind in self.kinds
 
-    def read(self, given: Mapping[str, Any] | None) -> Arguments:
+    def read(self, arguments: Mapping[str, Any] | None) -> Arguments:
         """The arguments, or an error that names each wrong one and repeats no value."""
         try:
-            form = self.form.model_validate(dict(given or {}))
+            form = self.form.model_validate(dict(arguments or {}))
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_context=False, include_input=False)
         else:
