@@ -15,7 +15,7 @@ from google.genai.types import Content, Part
 from idetic.errors import EntryNotFound, TransitionRefused
 from idetic.library.handles import Agent, Memory
 from idetic.model import Entry, Observation, Principal, Typology
-from idetic.surfaces.bridge import said
+from idetic.surfaces.bridge import message_notes
 from idetic.verbs.arguments import MAX_PAGE
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class IdeticMemoryService(BaseMemoryService):
         """Remember what events said, each once however often it is handed over."""
         notes: list[Observation] = []
         for event in events:
-            notes += said(
+            notes += message_notes(
                 _text(event.content),
                 bound=self._bound,
                 namespace=("adk", session_id or "unknown"),
@@ -87,7 +87,7 @@ class IdeticMemoryService(BaseMemoryService):
         notes: list[Observation] = []
         for each in memories:
             author = each.author or app_name
-            notes += said(
+            notes += message_notes(
                 _text(each.content),
                 bound=self._bound,
                 namespace=("adk", "memories"),

@@ -11,7 +11,7 @@ from pydantic import PrivateAttr
 from idetic.library.handles import Memory
 from idetic.model import Observation
 from idetic.recall.tokens import ConservativeCounter
-from idetic.surfaces.bridge import Bridge, said
+from idetic.surfaces.bridge import Bridge, message_notes
 from idetic.verbs.arguments import MAX_QUERY
 from idetic.verbs.handle import SyncHandle
 
@@ -46,7 +46,7 @@ class IdeticMemoryBlock(BaseMemoryBlock[str]):
         """Remember messages that leave the queue, each under its session's name."""
         memory, notes = self._bridge.memory, list[Observation]()
         for message in messages:
-            notes += said(
+            notes += message_notes(
                 _text(message),
                 bound=memory.agent.spec.backend.body_text_max,
                 namespace=(
