@@ -12,7 +12,7 @@ from mcp import MCPError
 
 from idetic import Idetic, Principal, Rule
 from idetic.spec.loader import load
-from idetic.surfaces.mcp.forgetting import CONFIRMATION
+from idetic.surfaces.mcp.calls import CONFIRMATION
 from idetic.surfaces.mcp.tools import tools
 from tests.support.aside import run
 from tests.support.databases import copy_of

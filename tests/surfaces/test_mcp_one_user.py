@@ -21,7 +21,7 @@ from idetic import Capability, Idetic, Principal
 from idetic.recall.tokens import ConservativeCounter
 from idetic.spec.loader import load
 from idetic.surfaces.mcp.callers import OneKey
-from idetic.surfaces.mcp.forgetting import CONFIRMATION
+from idetic.surfaces.mcp.calls import CONFIRMATION
 from idetic.surfaces.mcp.server import make_server
 from idetic.surfaces.mcp.tools import tools
 from tests.support.mcp_house import NO_HOME, call, refusal

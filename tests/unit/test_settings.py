@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,11 @@ import pytest
 import sentry_sdk
 from pydantic import SecretStr
 
-from idetic import telemetry
+from idetic import Idetic, open_sync, telemetry
 from idetic.errors import InputError
+from idetic.library.health import examine_settings
 from idetic.library.reasoner_settings import ReasonerSettings
 from idetic.library.settings import RerankerOff, Settings, flat, keys, settle, variable
-from idetic.library.settings_health import examine_settings
 from idetic.reason import OpenAICompatible
 from idetic.recall.floors import FloorOverride
 from idetic.recall.hits import AppliedFloors
@@ -140,6 +141,13 @@ async def test_a_reasoner_is_made_for_each_run_within_its_caps() -> None:
         assert one.meter is not other.meter, "each run may take the same"
         assert (one.meter.caps.calls_per_run, one.meter.caps.money_per_run) == (3, Decimal("0.10"))
     assert set(Settings().parts().values()) == {None}, "nothing is set"
+
+
+def test_every_way_to_open_takes_the_parts_that_settings_make() -> None:
+    for opening in (Idetic.open, open_sync):
+        assert Settings().parts().keys() <= signature(opening).parameters.keys()
+    with pytest.raises(InputError, match="goes with a dsn"), open_sync(admin_dsn="x"):
+        pass
 
 
 def test_a_key_alone_asks_for_no_reasoner() -> None:

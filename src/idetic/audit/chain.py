@@ -26,7 +26,7 @@ _HASH_BYTES = 32
 _LOG_PROBLEMS = 100
 _LOG_BATCH = 1_000
 EMPTIED = "[erased]"
-"""What an erased event says."""
+"""The content of an erased event."""
 # As jsonb prints scalars: a blank after each comma, no letter escaped.
 _text = json.JSONEncoder(ensure_ascii=False).encode
 

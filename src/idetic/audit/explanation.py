@@ -112,9 +112,9 @@ class ExplainedEntry:
         """Plain data for JSON: of the entry as it stood, and of what is known about it."""
         then = self.then
         entry = {name: getattr(then, name, None) for name in _THEN}
-        told = {name: getattr(self, name) for name in _FIELDS}
+        about = {name: getattr(self, name) for name in _FIELDS}
         text = then.body_text if then else None
-        data: dict[str, Any] = plain({"id": self.id, "text": text, **entry, **told})
+        data: dict[str, Any] = plain({"id": self.id, "text": text, **entry, **about})
         return data
 
 
@@ -154,22 +154,23 @@ class ActionExplanation:
         return "\n".join(lines(self))
 
 
-def lines(told: ActionExplanation) -> Iterator[str]:
+def lines(action: ActionExplanation) -> Iterator[str]:
     """An explained action as a text for people, line by line."""
-    yield f"Action {told.action_id} ({told.kind}), {_time(told.at)}, by {told.by}: {told.reason}"
-    count = len(told.entries)
+    about = f"({action.kind}), {_time(action.at)}, by {action.by}: {action.reason}"
+    yield f"Action {action.action_id} {about}"
+    count = len(action.entries)
     yield f"It rested on {count} {'entry' if count == 1 else 'entries'}."
-    for number, each in enumerate(told.entries, start=1):
+    for number, each in enumerate(action.entries, start=1):
         yield ""
         yield f"{number}. Entry {each.id}"
         yield from (f"   {line}" for line in _entry(each))
-    if told.made_of:
+    if action.made_of:
         yield ""
         yield "Made of:"
-    for each in told.made_of.values():
+    for each in action.made_of.values():
         yield f"- Entry {each.id}"
         yield from (f"  {line}" for line in _entry(each))
-    if told.more:
+    if action.more:
         yield "There is more behind these than is shown."
 
 
@@ -179,8 +180,8 @@ def _entry(each: ExplainedEntry) -> Iterator[str]:
     yield _GONE if then is None else f'"{then.body_text}"' if then.body_text else _EMPTIED
     place = f"{then.tier} {then.typology}, origin {then.origin}, " if then else ""
     place += f"trust {then.trust}, " if then else ""
-    taken = ", as an import says" if each.imported else ""
-    yield f"{place}written {_time(each.written_at)} by {each.written_by}{taken}"
+    source_note = ", as an import says" if each.imported else ""
+    yield f"{place}written {_time(each.written_at)} by {each.written_by}{source_note}"
     now = "" if each.state_now == each.state_then else f", {each.state_now} now"
     yield f"{each.state_then} then{now}"
     for source in each.sources:
@@ -199,9 +200,9 @@ def _entry(each: ExplainedEntry) -> Iterator[str]:
         yield f"shown to {read.by}, {_time(read.at)}{where}"
     for link in each.decisions:
         who = f"{link.actor_kind}:{link.actor}"
-        said = f"{link.transition} ({link.decision}) by {who}: {link.reason}"
-        taken = "" if link.imported_at is None else f" (imported at {link.imported_at})"
-        yield f"decided at {link.position}, {_time(link.at)}: {said}{taken}"
+        decision = f"{link.transition} ({link.decision}) by {who}: {link.reason}"
+        source_note = "" if link.imported_at is None else f" (imported at {link.imported_at})"
+        yield f"decided at {link.position}, {_time(link.at)}: {decision}{source_note}"
 
 
 def _time(at: datetime | None) -> str:
@@ -231,10 +232,10 @@ async def actions(
 async def readers(binding: Binding, entry_id: UUID, *, limit: Limit = 100) -> list[ReadReceipt]:
     """List who was shown an entry, newest first."""
     async with binding.look() as tx:
-        found = await tx.ask(AUDIT, "readers", entry_id=entry_id, limit=limit)
-        if not found and not await histories(tx, [entry_id]):
+        rows = await tx.ask(AUDIT, "readers", entry_id=entry_id, limit=limit)
+        if not rows and not await histories(tx, [entry_id]):
             raise EntryNotFound
-        return [ReadReceipt(*row) for row in found]
+        return [ReadReceipt(*row) for row in rows]
 
 
 @verb(
@@ -254,10 +255,10 @@ async def explain_action(binding: Binding, action_id: UUID) -> ActionExplanation
         cuts = {entry_id: position for entry_id, _, _, _, position, _ in rows}
         moments = {position: at for _, _, at, _, position, _ in rows}
         more = await ground.gather(tx, cuts, max(moments.values()))
-    told = {one: ground.explained(one, cut, moments[cut]) for one, cut in cuts.items()}
+    explained = {one: ground.explained(one, cut, moments[cut]) for one, cut in cuts.items()}
     _, kind, at, by, _, reason = rows[0]
-    entries = tuple(told.pop(row[0]) for row in rows)
-    return ActionExplanation(action_id, kind, at, by, reason or "", entries, told, more)
+    entries = tuple(explained.pop(row[0]) for row in rows)
+    return ActionExplanation(action_id, kind, at, by, reason or "", entries, explained, more)
 
 
 @dataclass(slots=True)
@@ -281,15 +282,15 @@ class _Ground:
         level = list(cuts)
         while level:
             await self._read(tx, level, last)
-            found: dict[UUID, int] = {}
+            sources: dict[UUID, int] = {}
             for entry_id in level:
                 for source in self._sources(entry_id, cuts[entry_id]):
                     if source not in cuts:
-                        found[source] = max(found.get(source, 0), cuts[entry_id])
-            if len(cuts) + len(found) > MOST:
+                        sources[source] = max(sources.get(source, 0), cuts[entry_id])
+            if len(cuts) + len(sources) > MOST:
                 return True
-            cuts |= found
-            level = list(found)
+            cuts |= sources
+            level = list(sources)
         return False
 
     async def _read(self, tx: AnchorTransaction, ids: Sequence[UUID], last: datetime) -> None:
@@ -306,8 +307,8 @@ class _Ground:
         by_noun: dict[str, set[UUID]] = {}
         for ref in (ref for entry in entries.values() for ref in entry.refs):
             by_noun.setdefault(ref.noun, set()).add(ref.id)
-        for noun, wanted in by_noun.items():
-            now = await versions_now(tx, noun, wanted)
+        for noun, ids_of_noun in by_noun.items():
+            now = await versions_now(tx, noun, ids_of_noun)
             self.versions |= {(noun, ref_id): version for ref_id, version in now.items()}
 
     def explained(self, entry_id: UUID, cut: int, moment: datetime) -> ExplainedEntry:
@@ -317,7 +318,7 @@ class _Ground:
         entry = self.entries.get(entry_id)
         first = history[0] if history else None
         rows = {one.source_id: one for one in self.lineage.get(entry_id, ())}
-        refs = entry.refs if entry else _told_refs(history)
+        refs = entry.refs if entry else _refs_of_links(history)
         reads = self.reads.get(entry_id, ())
         return ExplainedEntry(
             id=entry_id,
@@ -358,7 +359,7 @@ def _source(source_id: UUID, row: Lineage | None) -> EntrySource:
     return EntrySource(source_id, row.relation, row.origin, row.trust, *place)
 
 
-def _told_refs(history: Sequence[LedgerRecord]) -> tuple[Ref, ...]:
+def _refs_of_links(history: Sequence[LedgerRecord]) -> tuple[Ref, ...]:
     """The references of an entry that is gone, as its first link names them."""
     named: list[dict[str, Any]] = [ref for link in history for ref in link.detail.get("refs", ())]
     return tuple(Ref(ref["noun"], UUID(ref["id"]), ref["version"]) for ref in named)
@@ -383,16 +384,16 @@ def entry_at(entry: Entry, history: Sequence[LedgerRecord], position: int) -> En
 
 
 def corroborations_at(
-    found: Iterable[Corroboration], history: Sequence[LedgerRecord]
+    rows: Iterable[Corroboration], history: Sequence[LedgerRecord]
 ) -> tuple[Corroboration, ...]:
     """What supported an entry by then, each withdrawn only if it was by then."""
-    given: set[str | None] = set()
+    counting: set[str | None] = set()
     withdrawn: dict[str | None, datetime] = {}
     for link in history:
-        named = link.detail.get("corroboration")
+        corroboration = link.detail.get("corroboration")
         if link.transition == "corroborated" and link.decision is not Decision.NOOP:
-            given.add(named)
+            counting.add(corroboration)
         elif link.transition == "undone":
-            withdrawn[named] = link.at
-    stood = (one for one in found if str(one.id) in given)
+            withdrawn[corroboration] = link.at
+    stood = (one for one in rows if str(one.id) in counting)
     return tuple(replace(one, withdrawn_at=withdrawn.get(str(one.id))) for one in stood)

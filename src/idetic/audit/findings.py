@@ -148,8 +148,8 @@ class ChainWalk:
             return
         if link.position > self._due:
             first, last = self._due, link.position - 1
-            told = f"position {first} is" if first == last else f"positions {first} to {last} are"
-            self._problem(ProblemKind.MISSING, first, f"{told} not there")
+            gap = f"position {first} is" if first == last else f"positions {first} to {last} are"
+            self._problem(ProblemKind.MISSING, first, f"{gap} not there")
             self.doubtful = True
         if link.position == self.watch:
             self.watched = link.hash

@@ -40,9 +40,9 @@ def _stands(row: tuple[Any, ...], links: Sequence[Mapping[str, Any]], *, excused
     if first.get("row") != proposal_digest(entry_id, row_id, kind, about, support):
         return False
     last = decisions[-1] if decisions else {}
-    wanted = [last.get("to", "open"), last.get("at"), last.get("actor")]
+    decision = [last.get("to", "open"), last.get("at"), last.get("actor")]
     return (
-        (made, decided) == ([first["at"], first["actor"]], wanted)
+        (made, decided) == ([first["at"], first["actor"]], decision)
         and len(decisions) < 2
         and note_stands(first.get("statement_hash"), statement_salt, statement, excused=excused)
         and note_stands(last.get("notes_hash"), reason_salt, reason, excused=excused)

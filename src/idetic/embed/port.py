@@ -42,43 +42,31 @@ class Embedder(Protocol):
         ...
 
 
-class ModelMissing(IdeticError):
+class ModelMissing(IdeticError, code="model_missing", http_status=503, exit_code=7):
     """The embedding model is not installed."""
 
-    code = "model_missing"
     remedy = "Run `idetic model install`."
-    http_status = 503
-    exit_code = 7
 
 
-class ModelCorrupt(IdeticError):
+class ModelCorrupt(IdeticError, code="model_corrupt", http_status=503, exit_code=7):
     """A file of the embedding model is not the pinned one."""
 
-    code = "model_corrupt"
     remedy = "Run `idetic model install`."
-    http_status = 503
-    exit_code = 7
 
 
-class RuntimeMissing(IdeticError):
+class RuntimeMissing(IdeticError, code="model_runtime_missing", http_status=503, exit_code=7):
     """The packages that run the embedding model are not installed."""
 
-    code = "model_runtime_missing"
     remedy = "Run `pip install onnxruntime tokenizers`."
-    http_status = 503
-    exit_code = 7
 
 
-class EmbeddingFailed(IdeticError):
+class EmbeddingFailed(IdeticError, code="embedding_failed", exit_code=7):
     """The embedding model returned something that is not a vector."""
 
-    code = "embedding_failed"
     remedy = "Run `idetic model verify`; the entry stays pending until a vector is made."
-    exit_code = 7
 
 
-class EmbedderHangs(EmbeddingFailed):
+class EmbedderHangs(EmbeddingFailed, code="embedder_hangs"):
     """The embedding model did not answer in time."""
 
-    code = "embedder_hangs"
     remedy = "Look at what the embedder waits for; entries stay pending."

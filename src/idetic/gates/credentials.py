@@ -17,6 +17,10 @@ from detect_secrets.plugins.basic_auth import BasicAuthDetector
 from detect_secrets.plugins.discord import DiscordBotTokenDetector
 from detect_secrets.plugins.github_token import GitHubTokenDetector
 from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
+from detect_secrets.plugins.high_entropy_strings import (
+    Base64HighEntropyString,
+    HexHighEntropyString,
+)
 from detect_secrets.plugins.jwt import JwtTokenDetector
 from detect_secrets.plugins.npm import NpmDetector
 from detect_secrets.plugins.openai import OpenAIDetector
@@ -29,8 +33,7 @@ from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
 from idetic.gates.first_look import HANDED_OVER, SECRET_LABEL, TOKEN
-from idetic.gates.labelled_secrets import handed_over, labelled_secrets
-from idetic.gates.random_keys import random_looking
+from idetic.gates.labelled_secrets import handed_over, labelled_secrets, wordiness
 from idetic.gates.redaction import SECRET, Detection, Recogniser, each, signed, when
 
 # --- tokens -------------------------------------------------------------------------------
@@ -48,14 +51,14 @@ def _whole(*patterns: re.Pattern[str]) -> Recogniser:
         """Detect each match together with the rest of the token it stands in."""
         for pattern in patterns:
             at = 0
-            while found := pattern.search(text, at):
+            while match := pattern.search(text, at):
                 # 64 characters back at most: beyond that it is no token but a wall of text.
-                before = _TOKEN_BEFORE.search(text, max(0, found.start() - 64), found.start())
-                after = _TOKEN_AFTER.match(text, found.end())
-                start = before.start() if before else found.start()
+                before = _TOKEN_BEFORE.search(text, max(0, match.start() - 64), match.start())
+                after = _TOKEN_AFTER.match(text, match.end())
+                start = before.start() if before else match.start()
                 # The next look begins behind the whole token: from within it, a wall of tokens
                 # would be read to its end once for each.
-                at = max(after.end() if after else 0, found.end(), at + 1)
+                at = max(after.end() if after else 0, match.end(), at + 1)
                 yield Detection(start, at, SECRET)
 
     return find
@@ -67,8 +70,8 @@ def _value(*patterns: re.Pattern[str]) -> Recogniser:
     def find(text: str) -> Iterator[Detection]:
         """Detect each captured value, except for the words that examples use."""
         for pattern in patterns:
-            for found in pattern.finditer(text):
-                value = _UNBROKEN.match(text, *found.span(1))
+            for match in pattern.finditer(text):
+                value = _UNBROKEN.match(text, *match.span(1))
                 if value and value[0].lower() not in _EXAMPLES:
                     yield Detection(*value.span(), SECRET)
 
@@ -88,9 +91,9 @@ def _web_tokens(text: str) -> Iterator[Detection]:
 
     The header alone is asked to be JSON: the claims of an encrypted token are not.
     """
-    for found in _JWT.finditer(text):
-        if JwtTokenDetector.is_formally_valid(found[0].split(".", 1)[0]):
-            yield Detection(*found.span(), SECRET)
+    for match in _JWT.finditer(text):
+        if JwtTokenDetector.is_formally_valid(match[0].split(".", 1)[0]):
+            yield Detection(*match.span(), SECRET)
 
 
 # Twilio's two expressions have no left edge and would match inside any upper-case word.
@@ -150,6 +153,71 @@ _ARMOURED = re.compile(
     re.DOTALL,
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: ?[0-9a-fA-F]+|\Z)", re.DOTALL)
+
+
+# --- keys without a form, known only by looking random ------------------------------------
+
+# The measure is detect-secrets'; its plugins ask for quotes around a candidate, as code has them,
+# and a note has none. Without quotes a random look alone would take hashes, UUIDs, paths and long
+# names, so more is asked here.
+
+_BASE64 = Base64HighEntropyString()
+_HEX = HexHighEntropyString()
+
+_CANDIDATE = re.compile(r"[A-Za-z0-9+/_\-]{24,}={0,2}")
+_SEPARATOR = re.compile(r"[-_/=]")
+_HEX_ONLY = re.compile(r"[0-9A-Fa-f]{32,128}")
+_BLANK = re.compile(r"\s")
+_WHOLE = re.compile(r".+")
+_STEP = re.compile(r"[^/]{24,}")
+
+# A hash or a public key says what it is; neither opens anything.
+_PUBLIC = re.compile(
+    r"(?:sha\d{1,3}|md5|blake\w{1,3}|digest|checksum|integrity|etag|fingerprint|commit|"
+    r"ssh-(?:rsa|dss|ed25519)|ecdsa-\S{5,30}|public key)[-:=\s'\"]{0,4}\Z",
+    re.IGNORECASE,
+)
+# A run of hex digits is a hash or an id unless the words before it say otherwise.
+_SAID_SECRET = re.compile(
+    r"(?:token|secret|credential|bearer|(?:api|auth|access|signing|encryption|private|master)"
+    r"[ _\-]?key)s?\b[^\n]{0,24}\Z",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 48
+# A look back to the start of the text, from each of many keys, would take the square of its length.
+_URL_LONGEST = 2048
+
+
+def random_looking(text: str) -> Iterator[Detection]:
+    """Stretches that look random enough to be keys."""
+    for match in _CANDIDATE.finditer(text):
+        before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
+        # The steps of a path add up to something that looks random; each is taken alone.
+        scheme = text.rfind("://", max(0, match.start() - _URL_LONGEST), match.start())
+        in_url = scheme >= 0 and _BLANK.search(text, scheme, match.start()) is None
+        steps = _STEP if in_url else _WHOLE
+        for step in steps.finditer(text, *match.span()):
+            if _is_key(step[0], before):
+                yield Detection(*step.span(), SECRET)
+
+
+def _is_key(candidate: str, before: str) -> bool:
+    """Whether a stretch looks like a key, and not like a hash, an id or words."""
+    own_name = candidate[: candidate.find("-") + 1]  # the `sha384-` of `sha384-oqVu…`
+    if _PUBLIC.search(before) or _PUBLIC.match(own_name):
+        return False
+    if _HEX_ONLY.fullmatch(candidate):
+        random = _HEX.calculate_shannon_entropy(candidate) > _HEX.entropy_limit
+        return random and _SAID_SECRET.search(before) is not None
+    return (
+        any(map(str.isdigit, candidate))
+        and candidate.lower() != candidate != candidate.upper()
+        and wordiness(candidate) < 0.5
+        # Slugs and UUIDs consist of short parts, or of words.
+        and any(len(p) > 12 and wordiness(p) < 0.5 for p in _SEPARATOR.split(candidate))
+        and _BASE64.calculate_shannon_entropy(candidate) > _BASE64.entropy_limit
+    )
+
 
 _TOKENS: tuple[Recogniser, ...] = (
     when(("PRIVATE KEY",), each(_ARMOURED, SECRET)),

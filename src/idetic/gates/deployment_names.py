@@ -42,10 +42,10 @@ _ORDINARY = frozenset(
 
 def environments(text: str) -> Iterator[Detection]:
     """Names that say which environment they are: a name with a stage, and often a region."""
-    for found in _JOINED.finditer(text):
-        parts = _BETWEEN.split(found[0].lower())
+    for match in _JOINED.finditer(text):
+        parts = _BETWEEN.split(match[0].lower())
         if _names_an_environment(parts):
-            yield Detection(*found.span(), "hostname")
+            yield Detection(*match.span(), "hostname")
 
 
 def _names_an_environment(parts: list[str]) -> bool:
@@ -106,26 +106,26 @@ _SHOUTED = re.compile(r"[A-Z]{2,5}s?")
 
 def labelled_names(text: str) -> Iterator[Detection]:
     """Names behind the word for what they name: `Tenant globex`, `customer Initech`."""
-    for found in _LABELLED.finditer(text):
-        if _is_name(found, found["name"]):
-            yield Detection(*found.span("name"), "name")
+    for match in _LABELLED.finditer(text):
+        if _is_name(match, match["name"]):
+            yield Detection(*match.span("name"), "name")
 
 
-def _is_name(found: re.Match[str], name: str) -> bool:
+def _is_name(match: re.Match[str], name: str) -> bool:
     """Whether the word behind a label is a name; without a mark it must look like one."""
     low = name.lower()
     if low in _COMMON or _SHOUTED.fullmatch(name):
         return False
-    if found["quote"] or any(sign in found["mark"] for sign in "#="):
+    if match["quote"] or any(sign in match["mark"] for sign in "#="):
         return True
     if any(sign in name for sign in "-_.") and any(map(str.isdigit, name)):
         return True
     if name[0].isupper():
-        return not low.endswith(_SUFFIXES[:3]) or ":" not in found["mark"]
-    if ":" in found["mark"] and found["strict"]:
+        return not low.endswith(_SUFFIXES[:3]) or ":" not in match["mark"]
+    if ":" in match["mark"] and match["strict"]:
         return low not in _STAGES and low not in _SURE
     # A word in small letters is a name only where hardly any other word can stand.
-    return bool(found["strict"]) and len(name) > 2 and not low.endswith(_SUFFIXES)
+    return bool(match["strict"]) and len(name) > 2 and not low.endswith(_SUFFIXES)
 
 
 # --- people -------------------------------------------------------------------------------
@@ -170,12 +170,12 @@ _DECORATORS = frozenset(
 def accounts_of_people(text: str) -> Iterator[Detection]:
     """What people are called in a system: `jane.doe`, `@jdoe`."""
     if "." in text:
-        for found in _DOTTED.finditer(text):
-            ending = found[0].rpartition(".")[2].lower()
-            said = _WHO.search(text, max(0, found.start() - 24), found.start())
-            if ending not in _ENDINGS and (found["first"].lower() in _FIRST_NAMES or said):
-                yield Detection(*found.span(), "name")
+        for match in _DOTTED.finditer(text):
+            ending = match[0].rpartition(".")[2].lower()
+            label = _WHO.search(text, max(0, match.start() - 24), match.start())
+            if ending not in _ENDINGS and (match["first"].lower() in _FIRST_NAMES or label):
+                yield Detection(*match.span(), "name")
     if "@" in text:
-        for found in _HANDLE.finditer(text):
-            if found["name"] not in _DECORATORS:
-                yield Detection(*found.span(), "name")
+        for match in _HANDLE.finditer(text):
+            if match["name"] not in _DECORATORS:
+                yield Detection(*match.span(), "name")

@@ -69,8 +69,8 @@ def _has_token(text: str) -> bool:
     """Whether a text has a word that could be a key, or a piece that says so of a shorter one."""
     if holds(text, _TOKEN_PIECES):
         return True
-    for found in _LONG_WORD.finditer(text):
-        word = found[0].rstrip(".")
+    for match in _LONG_WORD.finditer(text):
+        word = match[0].rstrip(".")
         if len(word) > _LONGEST_PLAIN or not _PLAIN_WORD.fullmatch(word):
             return True
     return False

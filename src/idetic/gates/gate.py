@@ -82,7 +82,7 @@ class Pipeline:
 
     @property
     def hedges(self) -> bool:
-        """Whether what crosses is told with the strength of its source."""
+        """Whether an answer names the strength of its source."""
         return GateKind.HEDGE in self.kinds
 
     @property
@@ -174,10 +174,10 @@ class _EnvelopeGate:
         for name, value in parts.items():
             # What the value is, the attribute says.
             self._text(str(parts.get("attribute", "")) if name == "value" else "", str(value))
-        found = self.counts - before
-        if not found:
+        removed = self.counts - before
+        if not removed:
             return None
-        kinds = ", ".join(sorted(kind.replace("_", " ") for kind in found))
+        kinds = ", ".join(sorted(kind.replace("_", " ") for kind in removed))
         return (
             f"The claim holds what this boundary removes ({kinds}); without it, it would equal "
             "every other claim that lost the same."
@@ -200,8 +200,8 @@ class _EnvelopeGate:
 
     def _text(self, label: str, value: str) -> str:
         """One text of an envelope as it may cross; what was removed is counted."""
-        result, found = redact(value, self._recognisers, label)
-        self.counts.update(found)
+        result, removed = redact(value, self._recognisers, label)
+        self.counts.update(removed)
         return result
 
 
@@ -240,19 +240,19 @@ class Gates:
     ) -> tuple[Recogniser, ...]:
         """The recognisers of some kinds of gate, loaded only where they are needed."""
         # Together the detectors take 0.2 s to load; an agent without gates never pays it.
-        found: tuple[Recogniser, ...] = ()
+        recognisers: tuple[Recogniser, ...] = ()
         if GateKind.SECRETS in kinds:
             from idetic.gates.credentials import SECRETS  # noqa: PLC0415
 
-            found += SECRETS
+            recognisers += SECRETS
         if GateKind.PII in kinds:
             from idetic.gates.personal_data import personal_data  # noqa: PLC0415
 
-            found += (*personal_data(self._regions), *self._more)
+            recognisers += (*personal_data(self._regions), *self._more)
         if GateKind.STRIP_IDENTIFIERS in kinds:
             from idetic.gates.identifiers import IDENTIFIERS, named, shaped  # noqa: PLC0415
 
-            found += IDENTIFIERS
-            found += named(name for each in declared for name in each.names)
-            found += shaped(glob for each in declared for glob in each.patterns)
-        return found
+            recognisers += IDENTIFIERS
+            recognisers += named(name for each in declared for name in each.names)
+            recognisers += shaped(glob for each in declared for glob in each.patterns)
+        return recognisers

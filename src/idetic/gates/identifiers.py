@@ -106,8 +106,8 @@ def codes(text: str) -> Iterator[Detection]:
         if word.end() - word.start() < 5:
             continue
         for kind, pattern in _KINDS:
-            for found in pattern.finditer(text, *word.span()):
-                yield Detection(*found.span(), kind)
+            for match in pattern.finditer(text, *word.span()):
+                yield Detection(*match.span(), kind)
 
 
 def numbered(text: str) -> Iterator[Detection]:
@@ -115,8 +115,8 @@ def numbered(text: str) -> Iterator[Detection]:
 
     Without a mark it takes five digits: `order 500 units` is about a quantity.
     """
-    for found in _NUMBER.finditer(text):
-        start, end = found.span()
+    for match in _NUMBER.finditer(text):
+        start, end = match.span()
         if end - start < 2:
             continue
         before = text[max(0, start - _LOOK_BACK) : start]

@@ -112,36 +112,36 @@ def labelled_secrets(text: str) -> Iterator[Detection]:
             yield from _phrases(text)
 
 
-def _labelled(found: re.Match[str]) -> Detection | None:
+def _labelled(match: re.Match[str]) -> Detection | None:
     """The secret that stands after a label, or None if it is none."""
-    if _ABOUT.fullmatch(found["suffix"]) or _goes_on(found):
+    if _ABOUT.fullmatch(match["suffix"]) or _goes_on(match):
         return None
-    if value := found["quoted"]:
+    if value := match["quoted"]:
         # Passwords may be anything; of the rest, one word or a mixture.
-        secret = found["password"] or " " not in value.strip() or mixed(value)
-        hidden = secret and ELSEWHERE.fullmatch(value) is None and not _is_session_name(found)
-        return Detection(*found.span("quoted"), SECRET) if hidden else None
-    bare = found["bare"].rstrip(_TRAILING)
-    if len(bare) < 4 or ELSEWHERE.fullmatch(found["bare"]) or not _bare_secret(found, bare):
+        secret = match["password"] or " " not in value.strip() or mixed(value)
+        hidden = secret and ELSEWHERE.fullmatch(value) is None and not _is_session_name(match)
+        return Detection(*match.span("quoted"), SECRET) if hidden else None
+    bare = match["bare"].rstrip(_TRAILING)
+    if len(bare) < 4 or ELSEWHERE.fullmatch(match["bare"]) or not _bare_secret(match, bare):
         return None
-    start = found.start("bare")
+    start = match.start("bare")
     return Detection(start, start + len(bare), SECRET)
 
 
-def _goes_on(found: re.Match[str]) -> bool:
+def _goes_on(match: re.Match[str]) -> bool:
     """Whether the label is but the beginning of another word, like `tokenizer`."""
-    suffix = found["suffix"]
+    suffix = match["suffix"]
     if not suffix[:1].isalpha() or suffix.lower() in _ENDINGS:
         return False
-    last = found.string[found.start("suffix") - 1]
+    last = match.string[match.start("suffix") - 1]
     return suffix[0].islower() or last.isupper()
 
 
-def _is_session_name(found: re.Match[str]) -> bool:
+def _is_session_name(match: re.Match[str]) -> bool:
     """Whether a session's value only names it: a UUID, a word, a number."""
-    if not _SESSION.match(found[0]):
+    if not _SESSION.match(match[0]):
         return False
-    value = found["quoted"] or found["bare"].rstrip(_TRAILING)
+    value = match["quoted"] or match["bare"].rstrip(_TRAILING)
     value = value.partition(";")[0].rpartition("=")[2]
     return (
         len(value) < _SESSION_SHORTEST
@@ -152,21 +152,21 @@ def _is_session_name(found: re.Match[str]) -> bool:
     )
 
 
-def _bare_secret(found: re.Match[str], value: str) -> bool:  # noqa: PLR0911 - one case each
+def _bare_secret(match: re.Match[str], value: str) -> bool:  # noqa: PLR0911 - one case each
     """Whether one word after a label is a value, or just how the sentence or the code goes on."""
-    if _is_session_name(found):
+    if _is_session_name(match):
         return False
-    if _SESSION.match(found[0]) and value.isdigit():
+    if _SESSION.match(match[0]) and value.isdigit():
         return True  # longer than any number that a program counts sessions with
     if _NUMBER_AND_UNIT.fullmatch(value):
-        return bool(found["password"]) and value.isdigit() and (len(value) > 5 or not found["verb"])
-    if not found["sign"]:
+        return bool(match["password"]) and value.isdigit() and (len(value) > 5 or not match["verb"])
+    if not match["sign"]:
         return len(value) > 5 and mixed(value)
-    if mixed(value) or not found["password"]:
+    if mixed(value) or not match["password"]:
         return mixed(value)
-    if found["sign"] == ":" and found["gap"]:
+    if match["sign"] == ":" and match["gap"]:
         # `password: qwerty` ends there, `password: ask the owner` goes on.
-        ends = _LAST.match(found.string, found.end()) is not None
+        ends = _LAST.match(match.string, match.end()) is not None
         return ends and value.islower() and value not in _STATES
     return "pass" not in value.lower()  # `password=password` hands a variable on
 
@@ -217,13 +217,13 @@ _SENTENCE = frozenset(
 
 def _phrases(text: str) -> Iterator[Detection]:
     """Phrases of plain words that a label calls a secret."""
-    for found in _PHRASE.finditer(text):
-        words = _GAP.split(found["words"])
+    for match in _PHRASE.finditer(text):
+        words = _GAP.split(match["words"])
         plain = sum(word.lower() in _SENTENCE for word in words)
         # After a colon one small word may be part of it: `blue monkey dances at noon`.
-        least = 0 if found["how"].lower().startswith(("is", "was")) else 1
+        least = 0 if match["how"].lower().startswith(("is", "was")) else 1
         if plain <= least and words[0].lower() not in _SENTENCE:
-            yield Detection(*found.span("words"), SECRET)
+            yield Detection(*match.span("words"), SECRET)
 
 
 # --- handed to a program ------------------------------------------------------------------
@@ -247,13 +247,13 @@ def handed_over(text: str) -> Iterator[Detection]:
     """Values after an authorization scheme, a command's option, or the name of a code."""
     low = text.lower()
     if holds(low, SCHEMES):
-        for found in _HEADER.finditer(text):
-            if mixed(found["value"]):
-                yield Detection(*found.span("value"), SECRET)
+        for match in _HEADER.finditer(text):
+            if mixed(match["value"]):
+                yield Detection(*match.span("value"), SECRET)
     if " -" in text or text.startswith("-"):
-        for found in _OPTION.finditer(text):
-            if not ELSEWHERE.fullmatch(found["value"]):
-                yield Detection(*found.span("value"), SECRET)
+        for match in _OPTION.finditer(text):
+            if not ELSEWHERE.fullmatch(match["value"]):
+                yield Detection(*match.span("value"), SECRET)
     if holds(low, CODES):
-        for found in _CODE.finditer(text):
-            yield Detection(*found.span("value"), SECRET)
+        for match in _CODE.finditer(text):
+            yield Detection(*match.span("value"), SECRET)

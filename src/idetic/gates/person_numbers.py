@@ -58,8 +58,8 @@ _LOOK_BACK = 40
 class DigitRun:
     """One run of digits: where it stands and how it is written."""
 
-    def __init__(self, text: str, found: re.Match[str]) -> None:
-        self.start, self.end = found.span()
+    def __init__(self, text: str, match: re.Match[str]) -> None:
+        self.start, self.end = match.span()
         if text[self.start - 1 : self.start] in ("+", "("):
             opening = _OPENING.search(text, max(0, self.start - 3), self.start)
             self.start = opening.start() if opening else self.start
@@ -93,11 +93,11 @@ class DigitRun:
 
 def runs(text: str) -> Iterator[DigitRun]:
     """The runs of a text, but for those inside a UUID."""
-    for found in _RUN.finditer(text):
-        start, end = found.span()
+    for match in _RUN.finditer(text):
+        start, end = match.span()
         near = _UUID.finditer(text, max(0, start - 36), min(len(text), end + 36))
         if not any(uuid.start() < end and start < uuid.end() for uuid in near):
-            yield DigitRun(text, found)
+            yield DigitRun(text, match)
 
 
 def said_before(text: str, start: int, label: re.Pattern[str]) -> bool:
@@ -160,15 +160,15 @@ def ibans(text: str) -> Iterator[Detection]:
     """International account numbers, however they are grouped."""
     if not _IBAN_START.search(text):
         return
-    for found in _IBAN.finditer(text):
-        if end := _iban_end(text, found):
-            yield Detection(found.start(), end, "iban")
+    for match in _IBAN.finditer(text):
+        if end := _iban_end(text, match):
+            yield Detection(match.start(), end, "iban")
 
 
-def _iban_end(text: str, found: re.Match[str]) -> int | None:
+def _iban_end(text: str, match: re.Match[str]) -> int | None:
     """Where the number ends: words may follow, and only one length has the right structure."""
-    ends = [at + 1 for at in range(*found.span(1)) if text[at].isalnum()]
-    compact = _NOT_ALNUM.sub("", found[1])
+    ends = [at + 1 for at in range(*match.span(1)) if text[at].isalnum()]
+    compact = _NOT_ALNUM.sub("", match[1])
     for length in range(min(_LONGEST, len(compact)), _SHORTEST - 1, -1):
         if iban.is_valid(compact[:length], check_country=False):
             return ends[length - 1]
@@ -181,11 +181,11 @@ def cards(text: str, run: DigitRun) -> Iterator[Detection]:
         return
     named = said_before(text, run.start, _CARD_LABEL)
     for form in _WRITTEN:
-        for found in form.finditer(text, run.start, run.end):
-            number = found[1].encode().translate(None, _BETWEEN)
-            known = _ISSUED.fullmatch(number) or (named and found.start() == run.start)
+        for match in form.finditer(text, run.start, run.end):
+            number = match[1].encode().translate(None, _BETWEEN)
+            known = _ISSUED.fullmatch(number) or (named and match.start() == run.start)
             if known and has_luhn(number) and number.count(number[:1]) < len(number):
-                yield Detection(*found.span(1), "card")
+                yield Detection(*match.span(1), "card")
 
 
 # A digit's own value, and that of its double with both digits added. Tables, because a wall of
@@ -233,14 +233,14 @@ def _kind(
         """Detect numbers of this kind at a run of digits, by their form or the words before."""
         # A letter before, a letter and a few digits after may belong to it.
         window = max(0, run.start - 3), min(len(text), run.end + 14)
-        found = list(unnamed.finditer(text, *window)) if unnamed else []
+        matches = list(unnamed.finditer(text, *window)) if unnamed else []
         for one in written.finditer(text, *window):
             # Further on, all that stands before is digits: no name, and so no look for one.
             if one.start() - run.start >= _LOOK_BACK:
                 break
             if said_before(text, one.start(), called):
-                found.append(one)
-        for number in found:
+                matches.append(one)
+        for number in matches:
             if valid(_compact(number[0])):
                 yield Detection(*number.span(), "national_id")
 
@@ -351,6 +351,6 @@ def national_ids(text: str, run: DigitRun) -> Iterator[Detection]:
 
 def tax_codes(text: str) -> Iterator[Detection]:
     """Italian tax codes, which are letters and digits in turn and so no run of digits."""
-    for found in _CODICE.finditer(text):
-        if codicefiscale.is_valid(found[0].replace(" ", "")):
-            yield Detection(*found.span(), "national_id")
+    for match in _CODICE.finditer(text):
+        if codicefiscale.is_valid(match[0].replace(" ", "")):
+            yield Detection(*match.span(), "national_id")

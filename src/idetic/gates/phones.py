@@ -83,8 +83,8 @@ def _stretches(text: str, run: DigitRun) -> Iterator[tuple[int, int]]:
     if run.digits <= _TABLE:
         yield run.start, run.end
         return
-    for found in _IN_TABLE.finditer(text, run.start, run.end):
-        yield found.span()
+    for match in _IN_TABLE.finditer(text, run.start, run.end):
+        yield match.span()
 
 
 def _in_stretch(
@@ -92,8 +92,8 @@ def _in_stretch(
 ) -> Iterator[Detection]:
     """Valid numbers in a stretch, which must be written as telephone numbers are."""
     start, end = span
-    if "US" in regions and (found := _AMERICAN.search(text, start, end)):
-        yield _extended(text, *found.span())
+    if "US" in regions and (match := _AMERICAN.search(text, start, end)):
+        yield _extended(text, *match.span())
         return
     abroad = _ABROAD.match(run.text) if start == run.start else None
     if abroad and run.digits > 9:
@@ -126,9 +126,9 @@ def _phone_matches(window: str, regions: tuple[str | None, ...]) -> Iterator[Pho
             yield from PhoneNumberMatcher(window, None, leniency=Leniency.POSSIBLE)
             continue
         usual = PhoneNumberMatcher(window, region, leniency=Leniency.STRICT_GROUPING)
-        for found in PhoneNumberMatcher(window, region, leniency=Leniency.VALID):
-            if found.raw_string[0] in "0(" or (not _begins_with_0(region) and usual.has_next()):
-                yield found
+        for match in PhoneNumberMatcher(window, region, leniency=Leniency.VALID):
+            if match.raw_string[0] in "0(" or (not _begins_with_0(region) and usual.has_next()):
+                yield match
 
 
 @cache

@@ -163,13 +163,13 @@ def written_addresses(text: str) -> Iterator[Detection]:
     for hint, form in _WRITTEN:
         if not hint.search(text):
             continue
-        for found in form.finditer(text):
-            on = _TOWN_ON.match(text, found.end())
-            end = on.end() if on else found.end()
-            number = found["number"] if form.groups else None
-            if number and _YEAR.fullmatch(number) and end == found.end():
+        for match in form.finditer(text):
+            on = _TOWN_ON.match(text, match.end())
+            end = on.end() if on else match.end()
+            number = match["number"] if form.groups else None
+            if number and _YEAR.fullmatch(number) and end == match.end():
                 continue
-            yield Detection(found.start(), end, "address")
+            yield Detection(match.start(), end, "address")
 
 
 # --- behind a label -----------------------------------------------------------------------
@@ -221,8 +221,8 @@ def labelled_addresses(text: str) -> Iterator[Detection]:
             if span := _address(text, label):
                 yield span
     if holds(low, _WHOLE_LINE_PIECES):
-        for found in _WHOLE_LINE.finditer(text):
-            yield Detection(*found.span("line"), "address")
+        for match in _WHOLE_LINE.finditer(text):
+            yield Detection(*match.span("line"), "address")
 
 
 def _address(text: str, label: re.Match[str]) -> Detection | None:

@@ -48,7 +48,7 @@ class ReadingGate:
     def _shown(self, name: str, value: Any) -> Any:
         """A value below a name; text is changed, and whatever holds text is made again."""
         if isinstance(value, str):
-            # An enumeration's member is a text by its type, and a word of ours.
+            # An enumeration's member is a str too, and a word of our own code.
             plain = not isinstance(value, Enum)
             return self._pipeline.apply(value, self._names).text if plain else value
         if isinstance(value, Claim):

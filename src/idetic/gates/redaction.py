@@ -86,7 +86,7 @@ def when(pieces: tuple[str, ...], recogniser: Recogniser) -> Recogniser:
 
 def each(pattern: re.Pattern[str], kind: str) -> Recogniser:
     """A recogniser of whatever matches an expression."""
-    return lambda text: (Detection(*found.span(), kind) for found in pattern.finditer(text))
+    return lambda text: (Detection(*match.span(), kind) for match in pattern.finditer(text))
 
 
 def redact(
@@ -102,7 +102,7 @@ def redact(
     """
     counts: Counter[str] = Counter()
     done: list[str] = []
-    waiting = _cut(text, [(*found.span(), found[0]) for found in PLACEHOLDER.finditer(text)])
+    waiting = _cut(text, [(*match.span(), match[0]) for match in PLACEHOLDER.finditer(text)])
     before = f"{folded(label).text}: " if label else ""
     while waiting:
         piece, settled = waiting.pop()
@@ -128,23 +128,23 @@ def _cut(text: str, holes: Sequence[tuple[int, int, str]]) -> list[tuple[str, bo
 
 def _detect(piece: str, recognisers: Sequence[Recogniser], before: str) -> list[Detection]:
     """What the recognisers find in the folded text, as stretches of the original, merged."""
-    seen = folded(piece)
-    text = before + seen.text
+    as_read = folded(piece)
+    text = before + as_read.text
     shown = signs(text)
-    found: list[Detection] = []
+    detections: list[Detection] = []
     for recognise in recognisers:
         if not isinstance(recognise, Signed):
-            found += recognise(text)
+            detections += recognise(text)
         elif recognise.needs & shown:
-            found += recognise.recogniser(text)
+            detections += recognise.recogniser(text)
     if before:
         start = len(before)
-        found = [
+        detections = [
             one._replace(start=max(0, one.start - start), end=one.end - start)
-            for one in found
+            for one in detections
             if one.end > start
         ]
-    return _merged(map(seen.original, found)) if found else []
+    return _merged(map(as_read.original, detections)) if detections else []
 
 
 def _merged(detections: Iterable[Detection]) -> list[Detection]:

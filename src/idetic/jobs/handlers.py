@@ -42,21 +42,21 @@ async def embed(db: Idetic, agent: str, anchor: Anchor) -> Result:
     marks = memory.agent.engine.marks
     # Read first: what is written while this runs is then looked at once more, never missed.
     position = await marks.position(memory.scope)
-    done = await memory.embed()
+    report = await memory.embed()
     await marks.mark(memory.scope, "embed", position, db.clock.now())
-    return {"embedded": done.embedded}
+    return {"embedded": report.embedded}
 
 
 async def index_words(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Bring the word index of one large anchor up to its chain."""
-    done = await (await _bound(db, agent, anchor)).index_words()
-    return {"segments": done.segments}
+    report = await (await _bound(db, agent, anchor)).index_words()
+    return {"segments": report.segments}
 
 
 async def reembed(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Embed a whole tenant with the loaded model, then switch its recalls to it."""
-    done = await (await _bound(db, agent, anchor)).reembed()
-    return {"embedded": done.embedded, "switched": done.switched}
+    report = await (await _bound(db, agent, anchor)).reembed()
+    return {"embedded": report.embedded, "switched": report.switched}
 
 
 async def recover(db: Idetic, agent: str, anchor: Anchor) -> Result:
@@ -83,21 +83,21 @@ async def disposition(db: Idetic, agent: str, anchor: Anchor) -> Result:
 async def reconcile(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Report what is orphaned in one anchor; nothing is cleaned."""
     async with _marked(db, agent, anchor, "reconcile") as memory:
-        found = await memory.reconcile()
-    if found.orphaned:
-        log.warning("orphaned entries", extra={"agent": agent, "orphaned": len(found.orphaned)})
-    return {"orphaned": len(found.orphaned)}
+        report = await memory.reconcile()
+    if report.orphaned:
+        log.warning("orphaned entries", extra={"agent": agent, "orphaned": len(report.orphaned)})
+    return {"orphaned": len(report.orphaned)}
 
 
 async def consolidate(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Merge the facts of one anchor that changed since the last run."""
-    done = await (await _bound(db, agent, anchor)).consolidate()
+    report = await (await _bound(db, agent, anchor)).consolidate()
     return {
-        "decided": len(done.decided),
-        "asked": done.asked,
-        "tokens": done.usage.tokens,
-        "cost": None if done.usage.cost is None else str(done.usage.cost),
-        "failures": list(done.failures),
+        "decided": len(report.decided),
+        "asked": report.asked,
+        "tokens": report.usage.tokens,
+        "cost": None if report.usage.cost is None else str(report.usage.cost),
+        "failures": list(report.failures),
     }
 
 
@@ -106,13 +106,13 @@ async def extract(db: Idetic, agent: str, anchor: Anchor) -> Result:
     memory = await _bound(db, agent, anchor)
     if not memory.agent.spec.backend.conversation:
         return {"skipped": "no log of a conversation"}
-    done = await memory.extract()
+    report = await memory.extract()
     return {
-        "turns": done.turns,
-        "claims": done.claims,
-        "refused": len(done.refused),
-        "cost": None if done.usage.cost is None else str(done.usage.cost),
-        "stopped": done.stopped,
+        "turns": report.turns,
+        "claims": report.claims,
+        "refused": len(report.refused),
+        "cost": None if report.usage.cost is None else str(report.usage.cost),
+        "stopped": report.stopped,
     }
 
 
@@ -136,8 +136,8 @@ async def deliver(db: Idetic, agent: str, anchor: Anchor) -> Result:
 async def rescan(db: Idetic, agent: str, anchor: Anchor) -> Result:
     """Bring one anchor in line with the canonical content it refers to."""
     async with _marked(db, agent, anchor, "rescan") as memory:
-        found = await memory.rescan()
-        return {"outdated": len(found.outdated), "shadows": len(found.shadows)}
+        report = await memory.rescan()
+        return {"outdated": len(report.outdated), "shadows": len(report.shadows)}
 
 
 async def canon(db: Idetic, agent: str, anchor: Anchor, table: str, ref_id: str) -> Result:
@@ -150,9 +150,9 @@ async def canon(db: Idetic, agent: str, anchor: Anchor, table: str, ref_id: str)
                 continue
             for key in await Queue(db.database).anchors_of(spec, tenant):
                 memory = await _bound(db, spec.agent, key)
-                found = await memory.rescan(canonical.noun, UUID(ref_id))
-                outdated += len(found.outdated)
-                shadows += len(found.shadows)
+                report = await memory.rescan(canonical.noun, UUID(ref_id))
+                outdated += len(report.outdated)
+                shadows += len(report.shadows)
     return {"outdated": outdated, "shadows": shadows}
 
 
@@ -184,14 +184,14 @@ async def _marked(db: Idetic, agent: str, anchor: Anchor, task: str) -> AsyncIte
 
 async def _bound(db: Idetic, agent: str, anchor: Anchor) -> Memory:
     """An agent's memory for one anchor, under the spec that the database holds of it."""
-    held = await db.spec_versions(agent)
-    if not held:
+    versions = await db.spec_versions(agent)
+    if not versions:
         raise SpecNotFound(
             f"This database holds no agent called {agent!r}.",
             remedy="Apply its spec with `idetic spec apply`, or delete the job.",
         )
-    found = await db.agent(load(held[-1].spec))
-    return found.bind(principal=Principal.maintenance("worker"), **anchor)
+    bound = await db.agent(load(versions[-1].spec))
+    return bound.bind(principal=Principal.maintenance("worker"), **anchor)
 
 
 async def _applied_specs(db: Idetic) -> list[MemorySpec]:
@@ -219,12 +219,12 @@ async def unindexed_words(db: Idetic) -> int:
 async def silent_scopes(db: Idetic) -> int:
     """Enqueue the anchors with a scope that was opened longer ago than its lease."""
     queue, now = Queue(db.database), db.clock.now()
-    found = 0
+    enqueued = 0
     for spec in await _applied_specs(db):
         lease = min(tier.lease_minutes for tier in spec.tiers.transient.values())
         opened = now - timedelta(minutes=lease)
-        found += await queue.sweep_open(spec, "recover", opened, now - _AGAIN)
-    return found
+        enqueued += await queue.sweep_open(spec, "recover", opened, now - _AGAIN)
+    return enqueued
 
 
 async def unmerged_facts(db: Idetic) -> int:
@@ -250,11 +250,11 @@ async def undelivered(db: Idetic) -> int:
 async def daily(db: Idetic) -> int:
     """Enqueue what time alone makes due, once a day in every anchor."""
     queue, before = Queue(db.database), db.clock.now() - timedelta(days=1)
-    found = 0
+    enqueued = 0
     for spec in await _applied_specs(db):
         for task in ("promote", "disposition", "reconcile", "rescan"):
-            found += await queue.sweep_aged(spec, task, before)
-    return found
+            enqueued += await queue.sweep_aged(spec, task, before)
+    return enqueued
 
 
 SWEEPS: list[Sweep] = [

@@ -55,7 +55,7 @@ class Backoff:
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether time may mend it: the database was busy, away or restarting, or a job broke off.
+    """Whether a retry may help: the database was busy, away or restarting, or a job broke off.
 
     Everything else (a spec that is not there, arguments that do not fit, a missing model, a bug)
     fails the same way next time.
@@ -81,7 +81,7 @@ class JobFailed(Exception):
 
 
 class AsDecided(BaseRetryStrategy):
-    """Tells procrastinate what was decided where the job failed."""
+    """Passes the decision of the failed job on to procrastinate."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         """A failure as it says; a job that a stopping worker interrupted, at once."""
@@ -135,9 +135,9 @@ class Leases(JobManager):
 
     async def recover(self, stalled_after: float) -> int:
         """Give the jobs of dead workers back to the queue; says how many."""
-        found = 0
+        count = 0
         for job in await self.get_stalled_jobs(seconds_since_heartbeat=stalled_after):
-            found += 1
+            count += 1
             log.warning("%s job %s has lost its worker", job.task_name, job.id)
             if self._backoff.exhausted(job.attempts):
                 await self.note_failure(job, "WorkerLost", "Its worker died each time it ran.")
@@ -145,7 +145,7 @@ class Leases(JobManager):
             else:
                 await self.retry_job(job)
         await self.prune_stalled_workers(stalled_after)
-        return found
+        return count
 
     async def note_failure(self, job: Job, error: str, reason: str) -> None:
         """Keep why a job failed, for the backlog. The job's own end does not hang on it."""
@@ -203,9 +203,9 @@ class Leases(JobManager):
 
     async def _settle_once(self, job: Job, query: str, values: dict[str, Any]) -> None:
         """Settle a job in one transaction, if this worker still holds it."""
-        held = {"job_id": job.id, "worker_id": job.worker_id}
+        lease = {"job_id": job.id, "worker_id": job.worker_id}
         async with self.connector.pool.connection() as connection:
-            cursor = await connection.execute(raw(_query("hold")), held)
+            cursor = await connection.execute(raw(_query("hold")), lease)
             if await cursor.fetchone() is None:
                 log.warning("%s job %s was given to another worker", job.task_name, job.id)
                 return

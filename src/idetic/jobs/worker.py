@@ -161,7 +161,7 @@ class Worker:
         app = App(connector=connected)
         app.job_manager = leases = Leases(connected, self._backoff)
         for name, handler in self._handlers.items():
-            # A queue of its own: a worker that does not know a task yet leaves its jobs to others.
+            # One queue for each task: a worker without the task leaves its jobs to others.
             task = app.task(name=name, queue=name, retry=AsDecided(), pass_context=True)
             task(self._task(handler, leases))
         with translated():
@@ -211,14 +211,14 @@ class Worker:
         failed = JobFailed(error, self._backoff.pause(error, job.attempts))
         if failed.pause is None:
             self.counts.failed += 1
-            said = f"{failed.error} {failed.reason}".strip()
-            _say(logging.ERROR, job, seconds, "failed", said)
+            outcome = f"{failed.error} {failed.reason}".strip()
+            _say(logging.ERROR, job, seconds, "failed", outcome)
         else:
             self.counts.retried += 1
-            said = f"{failed.error}, again in {failed.pause:.1f} s"
-            _say(logging.WARNING, job, seconds, "failed", said)
+            outcome = f"{failed.error}, again in {failed.pause:.1f} s"
+            _say(logging.WARNING, job, seconds, "failed", outcome)
         if not isinstance(error, IdeticError):
-            # Where, for whoever mends it; the message is left out, for it may hold content.
+            # The frames without the message, which may hold content.
             log.error("".join(traceback.format_tb(error.__traceback__)).rstrip())
         await leases.note_failure(job, failed.error, failed.reason)
         raise failed from None

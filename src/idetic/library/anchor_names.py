@@ -31,21 +31,23 @@ class AnchorNames:
             return "all " + " and ".join(f"{name.removesuffix('_id')}s" for name in opened)
         root = spec.anchor.root
         if root is not None and len(others) == 1:
-            known = await self._found(root.table, anchor[tenant.name], anchor[others[0].name])
+            known = await self._name_in_context(
+                root.table, anchor[tenant.name], anchor[others[0].name]
+            )
             if known is not None:
                 return known
         # The tenant is the same for everybody who sees this, so the other keys say whose it is.
         shown = others or [tenant]
-        parts = [_shown(key.type, anchor[key.name]) for key in shown]
+        parts = [_key_shown(key.type, anchor[key.name]) for key in shown]
         return " · ".join(parts)
 
-    async def _found(self, table: str, tenant: Any, key: Any) -> str | None:
+    async def _name_in_context(self, table: str, tenant: Any, key: Any) -> str | None:
         """The name that a context knows, asked for once; one that is missing is asked for again."""
         if key not in self._known.get(tenant, {}):
             self._known[tenant] = await anchor_names(self._db, table, tenant)
         return self._known[tenant].get(key)
 
 
-def _shown(kind: KeyType, value: Any) -> str:
+def _key_shown(kind: KeyType, value: Any) -> str:
     """A key's value: a text as it is, an id by its end."""
     return f"…{str(value)[-_SHOWN:]}" if kind is KeyType.UUID else str(value)

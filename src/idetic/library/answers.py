@@ -93,10 +93,10 @@ async def ask(binding: Binding, question: str) -> Answered:
     if not allows(spec, scope, Capability.READ):
         refuse(spec, scope, Capability.READ)
     check_text(question, MAX_QUERY, "question")
-    found = await engine.recall.recall(
+    recalled = await engine.recall.recall(
         scope, question, limit=LOOKED_AT, envelope={}, filters=Filters(tiers=[Tier.PERSISTENT])
     )
-    recall, _ = above_floors(found)
+    recall, _ = above_floors(recalled)
     gate = engine.gates.at(Boundary(mode.value))
     crossed = (_crossed(spec, scope, gate, hit) for hit in recall or () if _speaks_to_it(hit))
     evidence = tuple(each for each in crossed if each is not None)[:MOST_EVIDENCE]
@@ -104,7 +104,7 @@ async def ask(binding: Binding, question: str) -> Answered:
         return Answered(DONT_KNOW, (), mode)
     read = [each.entry_id for each in evidence]
     await engine.embeddings.read(scope, binding.place, read, engine.clock.now())
-    return Answered("\n".join(map(_said, evidence)), evidence, mode)
+    return Answered("\n".join(map(_quotation, evidence)), evidence, mode)
 
 
 def mode_of(principal: Principal) -> Mode:
@@ -128,7 +128,7 @@ def _speaks_to_it(hit: Hit) -> bool:
 
 
 def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> AnswerEvidence | None:
-    """A hit as it may be told behind the gate; None where nothing of it is left."""
+    """A hit as it crosses the gate; None where nothing of it is left."""
     entry: Entry = hit.entry
     passed = gate.apply(entry.body_text, [str(value) for value in scope.anchor.values()])
     if passed.refused is not None:
@@ -139,7 +139,7 @@ def _crossed(spec: MemorySpec, scope: Scope, gate: Pipeline, hit: Hit) -> Answer
     return AnswerEvidence(entry.id, text, hedge, strength, entry.created_at, entry.refs)
 
 
-def _said(evidence: AnswerEvidence) -> str:
+def _quotation(evidence: AnswerEvidence) -> str:
     """A piece of evidence as the answer quotes it, after its hedge."""
     # Every line of a note stays behind a mark: it is quoted, and never an instruction.
     quoted = "\n".join(QUOTE + line for line in evidence.text.split("\n"))

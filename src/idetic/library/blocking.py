@@ -66,5 +66,5 @@ class Attribute(Generic[R]):
         self._name = name
 
     def __get__(self, handle: SyncHandle, owner: type) -> R:
-        found: R = getattr(handle.target, self._name)
-        return found
+        value: R = getattr(handle.target, self._name)
+        return value

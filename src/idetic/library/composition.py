@@ -2,53 +2,50 @@
 
 from __future__ import annotations
 
-from idetic.engine import Engine, ExtractorFactory, ReasonerFactory
+from typing import TYPE_CHECKING
+
+from idetic.engine import Engine
 from idetic.gates.gate import Gates
 from idetic.gateway.gateway import Gateway
-from idetic.ids import Clock
 from idetic.lifecycle.echoes import echo_check
-from idetic.recall.embedding import EmbeddingRun, Model
+from idetic.recall.embedding import EmbeddingRun
 from idetic.recall.engine import RecallEngine
-from idetic.recall.floors import FloorOverride
-from idetic.recall.rerank import Reranker
-from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Persona
 from idetic.store.anchor_transaction import Anchors
-from idetic.store.compiler import Extensions
 from idetic.store.database import Database
 from idetic.store.embeddings import Embeddings
 from idetic.store.entries import Entries
 from idetic.store.family import Family
+from idetic.store.plan import Plan
 from idetic.store.queue import Marks, Queue
 from idetic.store.recall_query import Recalls
 from idetic.store.word_index import WordIndex
 
+if TYPE_CHECKING:
+    from idetic.library.idetic import Idetic
 
-def compose(  # noqa: PLR0913 - each part by its own name
-    spec: MemorySpec,
-    version: int,
+
+def compose(
+    db: Idetic,
+    plan: Plan,
     database: Database,
-    extensions: Extensions,
-    model: Model,
-    clock: Clock,
-    reranker: Reranker | None,
-    reasoner: ReasonerFactory | None,
+    persona: Persona | None,
     *,
-    extractor: ExtractorFactory | None = None,
-    floors: FloorOverride | None = None,
-    persona: Persona | None = None,
-    jobs: Database | None = None,
+    alone: bool = False,
     embed_inline: bool = False,
 ) -> Engine:
-    """The engine of one agent.
+    """The engine of one agent, on the pool of one role.
 
-    `persona` says whose family, where there are two; `jobs` is the pool that sees the queue.
+    `persona` says whose family, where there are two; `alone` keeps the application's pool out of
+    the engine, through which one persona could become another.
     """
+    spec, version, extensions = plan.spec, plan.to_version, plan.extensions
+    model, clock = db.model, db.clock
     family = Family(spec, persona)
     entries = Entries(database, family)
     embeddings = Embeddings(database, family, extensions.vector)
     recalls = Recalls(database, family, entries, extensions.vector)
-    recall = RecallEngine(spec, recalls, embeddings, model, clock, reranker, floors)
+    recall = RecallEngine(spec, recalls, embeddings, model, clock, db.reranker, db.floors)
     gates = Gates(spec)
     echoes = echo_check(spec, entries)
     return Engine(
@@ -61,10 +58,10 @@ def compose(  # noqa: PLR0913 - each part by its own name
         recall=recall,
         embedding=EmbeddingRun(spec, recall, embeddings, model, clock),
         embeddings=embeddings,
-        queue=Queue(jobs or database),
+        queue=Queue(database if alone else db.database),
         marks=Marks(database, family),
         words=WordIndex(database, family),
-        reasoner=reasoner,
-        extractor=extractor,
+        reasoner=db.reasoner,
+        extractor=db.extractor,
         embed_inline=embed_inline,
     )

@@ -108,7 +108,7 @@ class InProcess:
         self, verb: Verb[..., Any], handle: AsyncHandle, /, *args: Any, **kwargs: Any
     ) -> Any:
         """Run a verb at the place of a handle."""
-        with span(verb.operation, scope=self.scope) as told:
+        with span(verb.operation, scope=self.scope) as operation:
             if verb.needs_open:
                 handle.check_open()
             check_authorized(self.agent.spec, self.scope, verb)
@@ -119,7 +119,7 @@ class InProcess:
             if verb.gated:
                 answer = binding.shown(answer)
             if verb.operation and recording():
-                told.tell(**receipt_facts(answer))
+                operation.tell(**receipt_facts(answer))
             return answer
 
     async def stream(

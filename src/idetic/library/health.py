@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+from uuid import UUID
 
 from anyio import to_thread
 
 from idetic.embed import ModelStatus, status
-from idetic.errors import DatabaseError
+from idetic.errors import DatabaseError, InputError
 from idetic.library.idetic import Idetic
 from idetic.library.persona import is_persona
+from idetic.library.reasoner_settings import ReasonerSettings
+from idetic.library.settings import SettledSettings
+from idetic.reason.openai_compatible import OpenAICompatible
+from idetic.reason.port import ConflictAsked, ReasonerError, ReasonerMalformed, ShownEntry
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import RerankerKind
@@ -79,7 +86,7 @@ async def examine(db: Idetic) -> list[Check]:
 
 
 async def vital(db: Idetic) -> list[Check]:
-    """What a tenant's own people may be told: nothing of other tenants, agents or this machine."""
+    """Checks for a tenant's own people: nothing about other tenants, agents or this machine."""
     latest = {version.agent: version for version in await db.spec_versions()}
     known = await server_facts(db.database, [load(version.spec) for version in latest.values()])
     model = await to_thread.run_sync(_model)
@@ -88,13 +95,13 @@ async def vital(db: Idetic) -> list[Check]:
     return [
         *_database(known),
         _check("protection", not protected, found, "Ask whoever runs the server to see `doctor`."),
-        # Where the model's files lie is not told.
+        # Without the place of the model's files.
         model if model.verdict is CheckVerdict.GOOD else replace(model, found="not in use"),
     ]
 
 
 def _check(name: str, bad: bool, found: str, remedy: str, *, soft: bool = False) -> Check:
-    """A check with its verdict; the remedy is only told where something is wrong."""
+    """A check with its verdict; it has a remedy only where something is wrong."""
     if not bad:
         return Check(name, CheckVerdict.GOOD, found)
     return Check(name, CheckVerdict.WARNING if soft else CheckVerdict.BAD, found, remedy)
@@ -126,9 +133,9 @@ def _older(version: str, least: tuple[int, ...]) -> bool:
 def _versions(agents: Collection[SpecVersion], known: ServerFacts) -> Check:
     """The release's numbers: whatever is older was refused at open, but for a family's tables."""
     families = {each.agent: known.families.get(each.agent, 0) for each in agents}
-    told = [f"{a.agent}@{a.version} with family {families[a.agent]}" for a in agents]
+    agents_found = [f"{a.agent}@{a.version} with family {families[a.agent]}" for a in agents]
     older = any(held < family_migration.newest() for held in families.values())
-    found = ", ".join([f"core {known.core}", *told])
+    found = ", ".join([f"core {known.core}", *agents_found])
     return _check("versions", older, found, "Back up, then run `idetic upgrade`.")
 
 
@@ -151,24 +158,24 @@ async def _catalog(db: Idetic, specs: list[MemorySpec]) -> list[Check]:
     if not any(map(is_persona, specs)):
         return []
     async with db.database.reading() as connection:
-        told = await open_ways(connection)
-    found = f"any role can tell sizes and activity, by {len(told)} ways" if told else "closed"
+        ways = await open_ways(connection)
+    found = f"any role can tell sizes and activity, by {len(ways)} ways" if ways else "closed"
     remedy = "Run `idetic persona close-catalog` with a superuser's login (IDETIC_ADMIN_DSN)."
-    return [_check("catalog", bool(told), found, remedy, soft=True)]
+    return [_check("catalog", bool(ways), found, remedy, soft=True)]
 
 
 def _nodes(nodes: Nodes) -> list[Check]:
-    """Nothing about a server of its own; of a cluster, what a node has otherwise."""
+    """The nodes of a cluster that differ from the coordinator; no check for a single server."""
     if not nodes.findings:
         return [Check("nodes", CheckVerdict.GOOD, ", ".join(nodes.names))] if nodes.names else []
-    told = [
+    checks = [
         Check(f"node {each.node}", CheckVerdict.BAD, each.message, each.remedy)
         for each in nodes.findings[:MOST_FINDINGS]
     ]
-    if left := len(nodes.findings) - len(told):
+    if left := len(nodes.findings) - len(checks):
         more, remedy = f"{left} more like these", "Mend these, then ask again."
-        told.append(Check("nodes", CheckVerdict.BAD, more, remedy))
-    return told
+        checks.append(Check("nodes", CheckVerdict.BAD, more, remedy))
+    return checks
 
 
 def _specs(specs: list[MemorySpec], known: ServerFacts) -> Check:
@@ -226,3 +233,87 @@ def _disk(*, embedded: bool) -> Check:
     return _check(
         "disk", free < LEAST_FREE, f"{free / 2**30:.1f} GiB free {where}", remedy, soft=True
     )
+
+
+# --- settings: can they be read, and is what they name there ------------------------------------
+
+# A model that answers this can do its work; no word of it is anybody's memory.
+_ASKED = ConflictAsked(
+    ShownEntry(UUID(int=1), "The lamp in the hall is on."),
+    ShownEntry(UUID(int=2), "The lamp in the hall is off."),
+)
+
+
+async def examine_settings(
+    settled: SettledSettings, file: str | None, broken: InputError | None = None
+) -> list[Check]:
+    """Every check about settings; `broken` is why those of the file, or all of them, do not hold.
+
+    The reasoner is asked one question, within the caps of a run.
+    """
+    return [
+        _settings(settled.sources, file, broken),
+        *await _reasoner(settled.settings.reasoner),
+        *_sentry(settled),
+    ]
+
+
+def without_reranker(checks: list[Check], settled: SettledSettings) -> list[Check]:
+    """The checks of a process that needs no reranker, if the settings turn it off."""
+    if settled.settings.reranker == "on":
+        return checks
+    off = Check("reranker", CheckVerdict.GOOD, "off by its setting; the fused order stands")
+    return [off if check.name == "reranker" else check for check in checks]
+
+
+def _settings(sources: Mapping[str, str], file: str | None, broken: InputError | None) -> Check:
+    """Which settings hold, and where they were read."""
+    if broken is not None:
+        return Check("settings", CheckVerdict.BAD, broken.message, broken.remedy)
+    where = f"{file}; " if file else ""
+    return Check("settings", CheckVerdict.GOOD, f"{where}set: {', '.join(sources) or 'nothing'}")
+
+
+async def _reasoner(settings: ReasonerSettings) -> list[Check]:
+    """Whether the endpoint is reached and the model answers in the form that is asked for."""
+    try:
+        endpoint = settings.endpoint()
+        if endpoint is None:
+            return []
+        # Without retries: the user wants the answer now, not after three attempts.
+        once = replace(endpoint, retries=0)
+        async with OpenAICompatible(once, settings.meter()) as reasoner:
+            answered = await reasoner.judge(_ASKED)
+    except ReasonerMalformed as error:
+        found = f"it answers, but not as asked: {error.message}"
+        return [Check("reasoner", CheckVerdict.WARNING, found, error.remedy)]
+    except (ReasonerError, InputError) as error:
+        return [Check("reasoner", CheckVerdict.BAD, error.message, error.remedy)]
+    took = f"{answered.usage.tokens} tokens, {answered.usage.seconds:.1f} s"
+    return [Check("reasoner", CheckVerdict.GOOD, f"{endpoint.model} at {endpoint.host}, {took}")]
+
+
+def _sentry(settled: SettledSettings) -> list[Check]:
+    """Whether Sentry's package is there and its address can be read. Nothing is sent."""
+    dsn = settled.settings.sentry_dsn
+    if dsn is None:
+        return []
+    host = _host(dsn.get_secret_value())
+    if host is None:
+        remedy = "Copy the DSN whole from Sentry's project settings."
+        return [Check("sentry", CheckVerdict.BAD, "its DSN cannot be read", remedy)]
+    if find_spec("sentry_sdk") is None:
+        remedy = "Run `pip install 'idetic[sentry]'`."
+        return [Check("sentry", CheckVerdict.BAD, "its package is not installed", remedy)]
+    return [Check("sentry", CheckVerdict.GOOD, f"reports to {host}")]
+
+
+def _host(dsn: str) -> str | None:
+    """The host of a DSN, without its key; None if it is none."""
+    try:
+        parts = urlsplit(dsn)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return None
+    whole = parts.scheme in ("http", "https") and parts.username and parts.path.strip("/")
+    return f"{parts.hostname}{port}" if whole and parts.hostname else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -25,7 +26,7 @@ from idetic.ids import Clock, SystemClock
 
 if TYPE_CHECKING:
     from idetic.embed.port import Embedder
-    from idetic.engine import Engine, ExtractorFactory, ReasonerFactory
+    from idetic.engine import ExtractorFactory, ReasonerFactory
     from idetic.library.handles import Agent, Memory
     from idetic.library.keys import Keys
     from idetic.library.persona import PersonaPools
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from idetic.store.registry import Registry, SpecVersion
 
     SpecSource: TypeAlias = str | Path | Mapping[str, Any] | MemorySpec
+    # The DSN, the administrator's, the home of the embedded server, whether that is kept running.
+    DatabasePlace: TypeAlias = tuple[str | None, str | None, Path | None, bool | None]
 
 PERSONA_SPEC = "persona_agent"
 
@@ -61,29 +64,19 @@ class Idetic:
     and btree_gist. Use it as `async with Idetic.open() as db`.
     """
 
-    def __init__(
-        self,
-        dsn: str | None,
-        admin_dsn: str | None,
-        home: Path | None,
-        clock: Clock,
-        keep: bool | None,
-        embedder: Embedder | None = None,
-        reranker: Reranker | None = None,
-        reasoner: ReasonerFactory | None = None,
-        extractor: ExtractorFactory | None = None,
-        floors: FloorOverride | None = None,
-    ):
+    # Parts that stand in for the shipped ones; `open` says what each of them is.
+    reranker: Reranker | None = None
+    reasoner: ReasonerFactory | None = None
+    extractor: ExtractorFactory | None = None
+    floors: FloorOverride | None = None
+    receiver: ProposalReceiver | None = None
+
+    def __init__(self, place: DatabasePlace, clock: Clock, embedder: Embedder | None):
         from anyio import Lock
 
         from idetic.recall.embedding import Model
 
-        self.reranker = reranker
-        self.reasoner = reasoner
-        self.extractor = extractor
-        self.floors = floors
-        self.receiver: ProposalReceiver | None = None
-        self._arguments = (dsn, admin_dsn, home, keep)
+        self._place = place
         self.clock = clock
         self.model = Model(embedder)
         self._keys: Keys | None = None
@@ -95,7 +88,7 @@ class Idetic:
 
     def __repr__(self) -> str:
         # Never the DSN: it may hold a password.
-        which = "embedded server" if self._arguments[0] is None else "PostgreSQL"
+        which = "embedded server" if self._place[0] is None else "PostgreSQL"
         return f"Idetic({which}, {'closed' if self._opened is None else 'open'})"
 
     @classmethod
@@ -131,20 +124,10 @@ class Idetic:
             raise InputError("admin_dsn goes with a dsn; the embedded server needs neither.")
         if home is not None and not isinstance(home, str | Path):
             raise InputError("home is a directory, as a text or a Path.")
-        place = Path(home) if home else None
-        made = cls(
-            dsn,
-            admin_dsn,
-            place,
-            clock or SystemClock(),
-            keep,
-            embedder,
-            reranker,
-            reasoner,
-            extractor,
-            floors,
-        )
-        made.receiver = receiver
+        place = (dsn, admin_dsn, Path(home) if home else None, keep)
+        made = cls(place, clock or SystemClock(), embedder)
+        made.reranker, made.reasoner, made.extractor = reranker, reasoner, extractor
+        made.floors, made.receiver = floors, receiver
         return made
 
     async def start(self) -> Self:
@@ -152,7 +135,7 @@ class Idetic:
         from idetic.store.connect import open_database
 
         if self._opened is None:
-            dsn, admin_dsn, home, keep = self._arguments
+            dsn, admin_dsn, home, keep = self._place
             self._opened = await open_database(dsn, admin_dsn, home=home, keep=keep)
             try:
                 await self.database.check_clock(self.clock)
@@ -167,11 +150,8 @@ class Idetic:
 
         It is open as long as this one is, and closing it does nothing.
         """
-        dsn, admin_dsn, home, keep = self._arguments
-        parts = (None, self.reranker, self.reasoner, self.extractor, self.floors)
-        other = Idetic(dsn, admin_dsn, home, clock, keep, *parts)
-        other.model, other._opened = self.model, self._opened
-        other._lent, other.receiver = self._persona_pools, self.receiver
+        other: Idetic = copy(self)
+        other.clock, other._keys, other._lent = clock, None, self._persona_pools
         return other
 
     async def close(self) -> None:
@@ -248,10 +228,10 @@ class Idetic:
         `read_across` have the Actor's alone.
         """
         chosen = await self._find(spec)
-        plan = await self._held(chosen, apply=apply)
-        return await self._agent(chosen, plan, persona, embed_inline=embed_inline)
+        plan = await self._stored_plan(chosen, apply=apply)
+        return await self._agent(plan, persona, embed_inline=embed_inline)
 
-    async def _held(self, chosen: MemorySpec, *, apply: bool = False) -> Plan:
+    async def _stored_plan(self, chosen: MemorySpec, *, apply: bool = False) -> Plan:
         """The plan of a spec that this database holds; one that it has never seen is applied."""
         from idetic.store.registry import check_upgraded
 
@@ -266,17 +246,16 @@ class Idetic:
             )
         return plan if plan.empty else await self.apply(chosen)
 
-    async def _agent(
-        self, chosen: MemorySpec, plan: Plan, persona: Persona | str, *, embed_inline: bool
-    ) -> Agent:
+    async def _agent(self, plan: Plan, persona: Persona | str, *, embed_inline: bool) -> Agent:
         """An agent with the engine of one family; a persona's has a steward beside it."""
+        from idetic.library.composition import compose
         from idetic.library.handles import Agent
         from idetic.persona.events import Persona, persona_of
         from idetic.store.family import Family
 
         whose = persona_of(persona)
-        engine = partial(self._engine, chosen, plan, embed_inline=embed_inline)
-        if Family(chosen, whose).persona is None:
+        engine = partial(compose, self, plan, embed_inline=embed_inline)
+        if Family(plan.spec, whose).persona is None:
             return Agent(engine(self.database, None))
         pools = await self._persona_pools()
         governed = engine(pools.steward, whose)
@@ -308,12 +287,11 @@ class Idetic:
         from idetic.recall.embedding import PATIENCE
         from idetic.store.family import Family
 
-        chosen = await self._find(spec)
-        plan = await self._held(chosen)
-        two = Family(chosen).persona is not None
+        plan = await self._stored_plan(await self._find(spec))
+        two = Family(plan.spec).persona is not None
         pools = await self._persona_pools() if two else PersonaPools(*[self.database] * 3)
         return compose_persona(
-            plan, pools, tenant, identity, self.model, self.clock,
+            self, plan, pools, tenant, identity,
             derivation=derivation,
             derive=derive,
             patience=PATIENCE if patience is None else patience,
@@ -337,11 +315,11 @@ class Idetic:
         from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
         from idetic.persona.identity import Identity, IdentityFile
 
-        held = identity if isinstance(identity, Identity) else IdentityFile(identity)
-        known = held if isinstance(held, Identity) else held.read()
+        source = identity if isinstance(identity, Identity) else IdentityFile(identity)
+        known = source if isinstance(source, Identity) else source.read()
         memory = await self.persona(known, tenant=tenant)
         rounds = MAX_ROUNDS if max_rounds is None else max_rounds
-        return PersonaAgent(held, memory, tools=tools, counter=counter, max_rounds=rounds)
+        return PersonaAgent(source, memory, tools=tools, counter=counter, max_rounds=rounds)
 
     async def import_events(
         self,
@@ -388,33 +366,6 @@ class Idetic:
                 roles = ("idetic_actor", "idetic_subconscious", STEWARD_ROLE)
                 self._personas = PersonaPools(*[await open_role(opened, role) for role in roles])
             return self._personas
-
-    def _engine(
-        self,
-        spec: MemorySpec,
-        plan: Plan,
-        database: Database,
-        persona: Persona | None,
-        *,
-        embed_inline: bool,
-        alone: bool = False,
-    ) -> Engine:
-        """Compose the engine of one agent.
-
-        `alone` keeps the application's pool out of it, through which one could become another.
-        """
-        from idetic.library.composition import compose
-
-        return compose(
-            spec, plan.to_version, database, plan.extensions, self.model, self.clock,
-            self.reranker,
-            self.reasoner,
-            extractor=self.extractor,
-            floors=self.floors,
-            persona=persona,
-            jobs=None if alone else self.database,
-            embed_inline=embed_inline,
-        )  # fmt: skip
 
     async def plan(self, spec: SpecSource) -> Plan:
         """What applying a spec would change; changes nothing."""

@@ -126,12 +126,12 @@ class Keys:
 
 
 def _narrowed(
-    spec: MemorySpec, principal: Principal, given: Iterable[Capability]
+    spec: MemorySpec, principal: Principal, capabilities: Iterable[Capability]
 ) -> frozenset[Capability]:
-    """Some of what the spec grants; asking for more is a mistake that is told now."""
+    """Some of the capabilities that the spec grants; more than that is refused."""
     try:
         # A text is a list of letters, none of which is a capability.
-        only = frozenset(Capability(each) for each in given)
+        only = frozenset(Capability(each) for each in capabilities)
     except (TypeError, ValueError):
         raise InputError(f"capabilities is a list of: {', '.join(Capability)}.") from None
     if not only:

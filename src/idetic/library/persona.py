@@ -13,9 +13,8 @@ from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.erasure import Erased, Subject
-from idetic.errors import AnchorRefused, InputError, TextRefused
+from idetic.errors import AnchorRefused, InputError
 from idetic.gates.gate import Gates
-from idetic.ids import Clock
 from idetic.library.composition import compose
 from idetic.lifecycle import erasure
 from idetic.model import Capability, Scope
@@ -25,15 +24,14 @@ from idetic.persona.ltm_derivation import Derivation, Deriver
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.persona_stores import Common, PersonaStores
 from idetic.persona.views import ActorMemoryView
-from idetic.recall.embedding import Model
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.store.database import Database
 from idetic.store.plan import Plan
-from idetic.verbs.arguments import SHORT, check_text
 from idetic.verbs.authorization import (
     allows,
     check_authorized,
+    check_key_text,
     reads_spec,
     require,
     require_ungated,
@@ -59,12 +57,11 @@ class PersonaPools:
 
 
 def compose_persona(
+    db: Idetic,
     plan: Plan,
     pools: PersonaPools,
     tenant: str | UUID,
     identity: Identity,
-    model: Model,
-    clock: Clock,
     *,
     derivation: Derivation | None,
     derive: bool,
@@ -76,14 +73,15 @@ def compose_persona(
             "An identity is an Identity.", remedy='For example `Identity(agent_id="help-desk")`.'
         )
     spec, personas = plan.spec, _personas(plan.spec)
+    uuid = isinstance(tenant, UUID)
     common = Common(
         spec=spec,
         version=plan.to_version,
         extensions=plan.extensions,
-        tenant=_tenant(tenant),
+        tenant=check_key_text(str(tenant) if uuid else tenant, "tenant", "The tenant"),
         agent_id=identity.agent_id,
-        clock=clock,
-        model=model,
+        clock=db.clock,
+        model=db.model,
         patience=patience,
         deriver=Deriver(derivation or Derivation(), spec),
         ingest=Gates(spec).at(Boundary.INGEST),
@@ -92,28 +90,16 @@ def compose_persona(
 
     async def erase(persona: Persona, scope: Scope, subject: Subject, reason: str) -> Erased:
         """Erase with the steward's rights."""
-        engine = compose(
-            spec,
-            plan.to_version,
-            pools.steward,
-            plan.extensions,
-            model,
-            clock,
-            None,
-            None,
-            persona=persona,
-        )
         check_authorized(spec, scope, erasure.erase)
-        erased: Erased = await erasure.erase.function(
-            Binding(engine, scope), subject, reason=reason
-        )
+        binding = Binding(compose(db, plan, pools.steward, persona, alone=True), scope)
+        erased: Erased = await erasure.erase.function(binding, subject, reason=reason)
         return erased
 
     databases = {Persona.ACTOR: pools.actor, Persona.SUBCONSCIOUS: pools.subconscious}
     stores = {p: PersonaStores.through(databases[p], common, p) for p in personas}
     # The Actor's tables through the Subconscious's role, which may only read them.
-    seen = PersonaStores.through(pools.subconscious, common, Persona.ACTOR)
-    return PersonaMemory(identity, stores, seen, erase)
+    actors_seen = PersonaStores.through(pools.subconscious, common, Persona.ACTOR)
+    return PersonaMemory(identity, stores, actors_seen, erase)
 
 
 def _personas(spec: MemorySpec) -> tuple[Persona, ...]:
@@ -125,18 +111,6 @@ def _personas(spec: MemorySpec) -> tuple[Persona, ...]:
             remedy="It has a `backend.log`, and two texts as anchor: the tenant and the agent.",
         )
     return log.personas
-
-
-def _tenant(value: str | UUID) -> str:
-    """The tenant as the anchor takes it: a short text that the scope can carry."""
-    try:
-        text = check_text(str(value) if isinstance(value, UUID) else value, SHORT, "tenant")
-    except TextRefused as error:
-        raise AnchorRefused(error.message) from None
-    # Control characters separate the parts of the scope that row-level security reads.
-    if text == "*" or not text.isprintable():
-        raise AnchorRefused("The tenant may be neither '*' nor hold control characters.")
-    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,12 +112,12 @@ async def context(
     engine, scope = binding.engine, binding.scope
     about = question_envelope(binding.spec, envelope)
     persistent = Filters(tiers=[Tier.PERSISTENT], include_candidates=_unconfirmed(binding, None))
-    found = await _recalled(binding, query, limit, about, persistent)
+    recalled = await _recalled(binding, query, limit, about, persistent)
     made = assemble(
         binding.spec,
         query=query,
         transient=binding.shown(await _transient(binding)),
-        recall=binding.shown(found),
+        recall=binding.shown(recalled),
         counter=counter or ConservativeCounter(),
         budget=budget,
     )
@@ -133,48 +133,48 @@ async def _recalled(
 ) -> Recall:
     """What this anchor knows; and with a broader tier, what that one knows, by its weight."""
     ask = binding.engine.recall.recall
-    found = await ask(binding.scope, query, limit=limit, envelope=about, filters=filters)
+    own = await ask(binding.scope, query, limit=limit, envelope=about, filters=filters)
     above = broader_scope(binding)
     whole = None not in binding.scope.anchor.values()
     if above is None or not whole or Tier.PERSISTENT not in filters.tiers:
-        return found
+        return own
     more = await ask(above, query, limit=limit, envelope=about, filters=filters)
-    return joined(binding.spec, found, more, limit)
+    return joined(binding.spec, own, more, limit)
 
 
-def joined(spec: MemorySpec, found: Recall, more: Recall, limit: int) -> Recall:
+def joined(spec: MemorySpec, own: Recall, more: Recall, limit: int) -> Recall:
     """A recall with what the broader anchor knows, whose scores count by its tier's weight."""
     weight = 1.0 if spec.tiers.broader is None else spec.tiers.broader.weight
-    hits = [*found.hits, *(replace(hit, score=hit.score * weight) for hit in more.hits)]
+    hits = [*own.hits, *(replace(hit, score=hit.score * weight) for hit in more.hits)]
     best = sorted((hit for hit in hits if hit.score > 0), key=lambda hit: -hit.score)[:limit]
-    considered = found.considered + more.considered
-    return replace(found, hits=tuple(best), considered=considered)
+    considered = own.considered + more.considered
+    return replace(own, hits=tuple(best), considered=considered)
 
 
 def tiers_named(spec: MemorySpec, names: Sequence[str]) -> tuple[Tier, ...]:
     """Tiers by their own names or by the agent's for them; all of them leaves none out."""
-    found = list(names)
-    whole = sorted(map(str, found)) == sorted(Tier)
-    return tuple(Tier) if whole else tuple(map(spec.tier_of, found))
+    tiers = list(names)
+    whole = sorted(map(str, tiers)) == sorted(Tier)
+    return tuple(Tier) if whole else tuple(map(spec.tier_of, tiers))
 
 
-def _unconfirmed(binding: Binding, asked: bool | None) -> bool:
+def _unconfirmed(binding: Binding, choice: bool | None) -> bool:
     """Whether a recall shows what nobody has confirmed: as it was asked, or as the spec says."""
-    return binding.spec.retrieval.unconfirmed if asked is None else asked
+    return binding.spec.retrieval.unconfirmed if choice is None else choice
 
 
 async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
     """What was paged in, and what the enclosing session and interaction hold now."""
-    found: dict[Tier, list[Entry]] = {}
+    entries: dict[Tier, list[Entry]] = {}
     place = binding.place
     if core := await entries_of_core(binding):
-        found[Tier.PERSISTENT] = core
+        entries[Tier.PERSISTENT] = core
     for tier, scope_id in (
         (Tier.SESSION, place.session_id),
         (Tier.INTERACTION, place.interaction_id),
     ):
         if scope_id is not None:
-            found[tier] = await binding.engine.entries.current(
+            entries[tier] = await binding.engine.entries.current(
                 binding.scope,
                 tier=tier.value,
                 typology=None,
@@ -183,7 +183,7 @@ async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
                 session_id=place.session_id,
                 interaction_id=scope_id if tier is Tier.INTERACTION else None,
             )
-    return found
+    return entries
 
 
 @dataclass(frozen=True, slots=True)

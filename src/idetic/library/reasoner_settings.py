@@ -65,11 +65,9 @@ class ReasonerSettings(SettingsPart):
 
         The key is read for each run: one that was rotated holds from the next run on.
         """
-        return None if self.model is None else self._reasoner
-
-    def _reasoner(self) -> OpenAICompatible:
-        """The reasoner of one run."""
-        return OpenAICompatible(*self.endpoint_and_meter())
+        if self.model is None:
+            return None
+        return lambda: OpenAICompatible(*self.endpoint_and_meter())
 
     def endpoint_and_meter(self) -> tuple[Endpoint, Meter]:
         """What one run asks, and what it may take."""
@@ -78,10 +76,10 @@ class ReasonerSettings(SettingsPart):
     def check(self) -> None:
         """Refuse what could never reason, before anything waits for it."""
         # A key alone is no wish to reason: it may stand in the environment for a program's own.
-        given = self.model_fields_set - {"key", "model"}
-        if self.model is None and given:
+        others = self.model_fields_set - {"key", "model"}
+        if self.model is None and others:
             raise InputError(
-                f"`reasoner.{min(given)}` is set without a model.",
+                f"`reasoner.{min(others)}` is set without a model.",
                 remedy="Set `reasoner.model` too, or neither.",
             )
         if self.key is not None and self.key_file is not None:

@@ -69,10 +69,10 @@ class Found:
 
     def __str__(self) -> str:
         """One line for each hit: its text, what it is, who said it and when."""
-        return "\n".join(map(_told, self.hits)) or f"I don't know: {self.unknown}."
+        return "\n".join(map(_hit_line, self.hits)) or f"I don't know: {self.unknown}."
 
 
-def _told(hit: Hit) -> str:
+def _hit_line(hit: Hit) -> str:
     """A hit in one line."""
     entry = hit.entry
     day = f"{entry.valid_at or entry.created_at:%Y-%m-%d}"
@@ -106,9 +106,9 @@ class UserMemory:
         """Find what was said and what is known about a question, best first."""
         from idetic.recall.floors import above_floors
 
-        found = await self.memory.recall(question, limit=limit)
-        kept, unknown = above_floors(found)
-        return Found(found, kept.hits if kept else (), unknown)
+        recalled = await self.memory.recall(question, limit=limit)
+        kept, unknown = above_floors(recalled)
+        return Found(recalled, kept.hits if kept else (), unknown)
 
     async def context(self, question: str, *, budget: int | None = None) -> Context:
         """Make the block of a prompt that holds what memory knows about a question."""
@@ -211,7 +211,7 @@ async def _start(db: Idetic, *, with_model: bool) -> None:
                 group.start_soon(to_thread.run_sync, _fetch_model)
             await db.start()
     except ExceptionGroup as failed:
-        # The caller started no tasks, so no group of errors is told.
+        # The caller started no tasks, so the one error is raised without its group.
         raise failed.exceptions[0] from None
 
 
@@ -235,8 +235,8 @@ async def user_memory(
 ) -> UserMemory:
     """Memory of one user in a database that is open; closing it closes the database."""
     # A release may bring another version of the shipped spec; nobody here has to know.
-    held = await db.agent(agent, apply=agent == AGENT, embed_inline=True)
-    return UserMemory(db, held.within(user_scope(held.spec, user, tenant, principal)))
+    assistant = await db.agent(agent, apply=agent == AGENT, embed_inline=True)
+    return UserMemory(db, assistant.within(user_scope(assistant.spec, user, tenant, principal)))
 
 
 def user_scope(

@@ -95,7 +95,7 @@ class AskTool:
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """What a model is told of this tool."""
+        """The tool as a model's function: name, description, parameters."""
         told = {"type": "string", "maxLength": MAX_QUERY, "description": "What is to be known."}
         return {
             "name": self.__name__,

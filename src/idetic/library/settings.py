@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field, SecretStr, ValidationError
 
@@ -40,37 +39,6 @@ _VARIABLES = {"embedder": MODEL_VARIABLE, "sentry_dsn": "SENTRY_DSN"}
 _NEVER_TYPED = ("reasoner.key", "webhook.secret")
 
 
-class EmbedderForm(StrEnum):
-    """Which form of the embedding model loads."""
-
-    INT8 = "int8"
-    FP16 = "fp16"
-
-
-class RerankerSwitch(StrEnum):
-    """Whether specs that put a reranker on top have it in this process."""
-
-    ON = "on"
-    OFF = "off"
-
-
-class ExtractorChoice(StrEnum):
-    """What draws claims out of what was said: the rules, the reasoner's model, or nothing."""
-
-    RULES = "rules"
-    MODEL = "model"
-    NONE = "none"
-
-
-class LogLevel(StrEnum):
-    """From which level on the log is kept."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
 Floor = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
@@ -89,11 +57,14 @@ class FloorSettings(SettingsPart):
 class Settings(SettingsPart):
     """Everything that may be set about a process that runs memory."""
 
-    embedder: EmbedderForm | None = None
+    embedder: Literal["int8", "fp16"] | None = None
     """Which form of the embedding model loads; None takes the one that is installed."""
-    reranker: RerankerSwitch = RerankerSwitch.ON
-    extractor: ExtractorChoice = ExtractorChoice.RULES
-    log: LogLevel | None = None
+    reranker: Literal["on", "off"] = "on"
+    """Whether specs that put a reranker on top have it in this process."""
+    extractor: Literal["rules", "model", "none"] = "rules"
+    """What draws claims out of conversations: the rules, the reasoner's model, or nothing."""
+    log: Literal["debug", "info", "warning", "error"] | None = None
+    """From which level on the log is kept."""
     otel: bool = False
     sentry_dsn: SecretStr | None = None
     floors: FloorSettings = FloorSettings()
@@ -109,10 +80,9 @@ class Settings(SettingsPart):
 
     def parts(self) -> Parts:
         """What `Idetic.open` is given."""
-        off = self.reranker is RerankerSwitch.OFF
         return {
             "reasoner": self.reasoner.factory(),
-            "reranker": RerankerOff() if off else None,
+            "reranker": RerankerOff() if self.reranker == "off" else None,
             "extractor": self._extractor(),
             "floors": self.floors.override(),
             "receiver": self.webhook.receiver(),
@@ -120,9 +90,9 @@ class Settings(SettingsPart):
 
     def _extractor(self) -> ExtractorFactory | None:
         """What makes the extractor of a run; None stands for the rules."""
-        if self.extractor is ExtractorChoice.NONE:
-            return _no_extractor
-        return self._model_extractor if self.extractor is ExtractorChoice.MODEL else None
+        if self.extractor == "none":
+            return lambda: nullcontext(NoExtractor())
+        return self._model_extractor if self.extractor == "model" else None
 
     @asynccontextmanager
     async def _model_extractor(self) -> AsyncIterator[Extractor]:
@@ -151,7 +121,7 @@ class Settings(SettingsPart):
             dsn = self.sentry_dsn.get_secret_value() if self.sentry_dsn else None
             telemetry.configure(logs=self.log, otel=self.otel, sentry_dsn=dsn)
         if self.embedder is not None:
-            os.environ[MODEL_VARIABLE] = self.embedder.value
+            os.environ[MODEL_VARIABLE] = self.embedder
         try:
             yield
         finally:
@@ -162,19 +132,13 @@ class Settings(SettingsPart):
                 telemetry.use()
 
 
-@asynccontextmanager
-async def _no_extractor() -> AsyncIterator[Extractor]:
-    """The extractor of a process that draws nothing."""
-    yield NoExtractor()
-
-
 class NoExtractor:
     """Draws nothing: what was said is kept, and nothing is made of it."""
 
     name, version = "none", "1"
 
     async def extract(self, turns: Sequence[Turn]) -> Extraction:
-        """Nothing; the turns stay unread, for whoever draws claims later."""
+        """Extract nothing; the turns stay unread, for a later extraction."""
         return Extraction(unread=tuple(turn.id for turn in turns), stopped="extraction is off here")
 
 
@@ -221,12 +185,12 @@ class SettledSettings:
 
 def keys(part: type[SettingsPart] = Settings, above: str = "") -> tuple[str, ...]:
     """The path of every setting, in order."""
-    found: list[str] = []
+    paths: list[str] = []
     for name, info in part.model_fields.items():
         inner: Any = info.annotation
         nested = isinstance(inner, type) and issubclass(inner, SettingsPart)
-        found += keys(inner, f"{above}{name}.") if nested else [f"{above}{name}"]
-    return tuple(found)
+        paths += keys(inner, f"{above}{name}.") if nested else [f"{above}{name}"]
+    return tuple(paths)
 
 
 def variable(key: str) -> str:
@@ -260,7 +224,7 @@ def settle(
     sources = {key: source for key, (_, source) in given.items()}
     settings = _validated({key: value for key, (value, _) in given.items()}, sources)
     settings.reasoner.check()
-    if settings.extractor is ExtractorChoice.MODEL and settings.reasoner.model is None:
+    if settings.extractor == "model" and settings.reasoner.model is None:
         raise InputError(
             "`extractor` is `model`, and no model is set.",
             remedy="Set `reasoner.model` too, or let `extractor` be `rules`.",
@@ -270,11 +234,11 @@ def settle(
 
 def flat(data: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Nested data by dotted keys."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in data.items():
         inner = isinstance(value, Mapping) and f"{above}{key}" not in keys()
-        found |= flat(value, f"{above}{key}.") if inner else {f"{above}{key}": value}
-    return found
+        values |= flat(value, f"{above}{key}.") if inner else {f"{above}{key}": value}
+    return values
 
 
 def _check_option(key: str, known: Sequence[str]) -> None:
@@ -288,10 +252,10 @@ def _check_option(key: str, known: Sequence[str]) -> None:
         )
 
 
-def _validated(given: Mapping[str, Any], sources: Mapping[str, str]) -> Settings:
+def _validated(values: Mapping[str, Any], sources: Mapping[str, str]) -> Settings:
     """The settings that values by key make; an error names the key and its source."""
     nested: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in values.items():
         *above, last = key.split(".")
         here = nested
         for step in above:
@@ -312,4 +276,4 @@ def _plain(value: Any) -> Any:
     """A setting's value for people and programs; a secret as stars."""
     if isinstance(value, SecretStr):
         return "***"
-    return str(value) if isinstance(value, Path | Decimal | StrEnum) else value
+    return str(value) if isinstance(value, Path | Decimal) else value

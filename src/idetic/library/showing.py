@@ -1,4 +1,4 @@
-"""Every read counts as shown: what a verb answers with was put before whoever asked.
+"""Read receipts of verbs: the entries in an answer were shown to the principal that asked.
 
 One place for all of them, behind every surface and adapter: the door through which verbs are
 performed. `context` says itself what of it had room; of every other answer it is the entries in it.
@@ -28,12 +28,12 @@ async def record_shown(binding: Binding, verb: Verb[..., Any], answer: object) -
     A read at a session is that session's. One at the whole memory is put before every session that
     the same principal has open there. Whoever may not write can echo nothing.
     """
-    found = {} if verb.writes else dict.fromkeys(shown_in(answer))
-    if not found or not _may_echo(binding):
+    entries = {} if verb.writes else dict.fromkeys(shown_in(answer))
+    if not entries or not _may_echo(binding):
         return
     engine, place = binding.engine, binding.place
     shown_at = place if place.session_id else None
-    await engine.embeddings.read(binding.scope, shown_at, found, engine.clock.now())
+    await engine.embeddings.read(binding.scope, shown_at, entries, engine.clock.now())
 
 
 def shown_in(answer: object, depth: int = _DEPTH) -> Iterator[UUID]:

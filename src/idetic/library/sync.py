@@ -6,16 +6,14 @@ once, with the types of the async method it calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Self
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, ParamSpec, Self
 from uuid import UUID
 
 from anyio.from_thread import start_blocking_portal
 
-from idetic.embed.port import Embedder
-from idetic.engine import ExtractorFactory, ReasonerFactory
 from idetic.ids import Clock
 from idetic.library.blocking import Attribute, blocking, blocking_as, passed_as
 from idetic.library.handles import Agent, Memory, MemoryVerbs, PlaceVerbs, Session
@@ -27,10 +25,10 @@ from idetic.persona.identity import Identity
 from idetic.persona.loops import Loop
 from idetic.persona.persona_memory import PersonaMemory
 from idetic.persona.views import ActorMemoryView, SubconsciousMemoryView
-from idetic.recall.floors import FloorOverride
-from idetic.recall.rerank import Reranker
 from idetic.spec.memory_spec import MemorySpec
 from idetic.verbs.handle import SyncHandle
+
+P = ParamSpec("P")
 
 
 class _SyncPlace(SyncHandle):
@@ -197,32 +195,19 @@ class SyncIdetic(SyncHandle):
         return self.beside(SyncIdetic, self.target.under(clock))
 
 
-@contextmanager
-def open_sync(
-    dsn: str | None = None,
-    *,
-    admin_dsn: str | None = None,
-    home: str | Path | None = None,
-    clock: Clock | None = None,
-    keep: bool | None = None,
-    embedder: Embedder | None = None,
-    reranker: Reranker | None = None,
-    reasoner: ReasonerFactory | None = None,
-    extractor: ExtractorFactory | None = None,
-    floors: FloorOverride | None = None,
-) -> Iterator[SyncIdetic]:
-    """`with open_sync() as db`: as `Idetic.open`, for code without an event loop."""
-    target = Idetic.open(
-        dsn,
-        admin_dsn=admin_dsn,
-        home=home,
-        clock=clock,
-        keep=keep,
-        embedder=embedder,
-        reranker=reranker,
-        reasoner=reasoner,
-        extractor=extractor,
-        floors=floors,
-    )
-    with start_blocking_portal() as portal, SyncIdetic(target, portal) as db:
-        yield db
+def _opener(opening: Callable[P, Idetic]) -> Callable[P, AbstractContextManager[SyncIdetic]]:
+    """A function that opens a database, as a context manager for code without an event loop."""
+
+    @contextmanager
+    def open_sync(*args: P.args, **kwargs: P.kwargs) -> Iterator[SyncIdetic]:
+        """`with open_sync() as db`: as `Idetic.open`, for code without an event loop."""
+        target = opening(*args, **kwargs)
+        with start_blocking_portal() as portal, SyncIdetic(target, portal) as db:
+            yield db
+
+    wanted = inspect.signature(opening).replace(return_annotation="Iterator[SyncIdetic]")
+    vars(open_sync)["__signature__"] = wanted
+    return open_sync
+
+
+open_sync = _opener(Idetic.open)

@@ -23,7 +23,7 @@ from idetic.persona.conversation import (
     call_tool,
     checked_tools,
     conversation,
-    storable,
+    escaped,
 )
 from idetic.persona.events import EventKind, Persona, Progress, Visibility
 from idetic.persona.identity import Identity, IdentityFile
@@ -91,7 +91,7 @@ class PersonaAgent:
         """
         if not isinstance(task, str) or not task.strip():
             raise InputError("A task is a text.", remedy="Say what to do; nothing was written.")
-        task = storable(task)
+        task = escaped(task)
         async with self.memory.loop(task, Persona.ACTOR) as loop:
             await loop.append(EventKind.USER_INPUT, task)
             prompt = await self._prompt(task, loop.id)
@@ -118,7 +118,7 @@ class PersonaAgent:
             raise InputError("Feedback is a text.", remedy="Say how it did; nothing was written.")
         judge = rubric or small_and_grounded
         lesson = Lesson(self.memory, self.identity, judge, self._apply, llm, propose)
-        learned = await lesson.learn(storable(feedback))
+        learned = await lesson.learn(escaped(feedback))
         self.identity = learned.identity
         return learned
 
@@ -135,8 +135,8 @@ class PersonaAgent:
             )
         async with self.memory.loop("roll back", Persona.SUBCONSCIOUS) as loop:
             self.identity = await to_thread.run_sync(self.file.roll_back, to)
-            said = json.dumps({"rolled_back_to": to, "version": self.identity.version})
-            await loop.append(EventKind.SYSTEM_EVENT, said, visibility=Visibility.INTERNAL)
+            content = json.dumps({"rolled_back_to": to, "version": self.identity.version})
+            await loop.append(EventKind.SYSTEM_EVENT, content, visibility=Visibility.INTERNAL)
         return self.identity
 
     async def _apply(self, old: Identity, new: Identity) -> Identity:
@@ -161,10 +161,10 @@ class PersonaAgent:
 
     async def _talk(self, ask: Ask, messages: list[Message], loop: Loop) -> tuple[str, int]:
         """The answer, and how many times the model was asked for it."""
-        for asked in range(1, self._max_rounds + 1):
+        for rounds in range(1, self._max_rounds + 1):
             reply = await ask(list(messages), list(self._declared))
             if not reply.calls:
-                return reply.text, asked
+                return reply.text, rounds
             if len(reply.calls) > _CALLS_MAX:
                 raise ModelMalformed(f"The model called more than {_CALLS_MAX} tools at once.")
             messages += [reply.message(), *await self._run(reply, loop)]
@@ -177,11 +177,11 @@ class PersonaAgent:
             await loop.append(EventKind.ACTOR_OUTPUT, reply.text, visibility=internal)
         for call in reply.calls:
             about: dict[str, Any] = {
-                "tool": storable(call.name[:64]),
-                "call": storable(call.id[:100]),
+                "tool": escaped(call.name[:64]),
+                "call": escaped(call.id[:100]),
             }
             await loop.append(
-                EventKind.TOOL_CALL, _logged(call), visibility=internal, metadata=about
+                EventKind.TOOL_CALL, _call_text(call), visibility=internal, metadata=about
             )
             outcome = await call_tool(self._tools, call.name, call.arguments)
             about["failed"] = outcome.failed
@@ -192,11 +192,11 @@ class PersonaAgent:
         return results
 
 
-def _logged(call: ToolCall) -> str:
+def _call_text(call: ToolCall) -> str:
     """A call as its event holds it."""
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         arguments = call.arguments
-    said = json.dumps({"tool": call.name, "arguments": arguments}, ensure_ascii=False)
-    return storable(said)[:LOGGED_MAX]
+    content = json.dumps({"tool": call.name, "arguments": arguments}, ensure_ascii=False)
+    return escaped(content)[:LOGGED_MAX]

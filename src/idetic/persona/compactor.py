@@ -80,8 +80,8 @@ def summarise_loop(events: Sequence[Event]) -> str:
     lines = [f"{label}: {extract(json_to_text(e.content), most)}" for label, e, most in chosen]
     if tools := _tools(events):
         lines.append(f"Tools: {tools}")
-    taken = {event.id for _, event, _ in chosen}
-    rest = [event for event in events if event.id not in taken and event.content.strip()]
+    chosen_ids = {event.id for _, event, _ in chosen}
+    rest = [event for event in events if event.id not in chosen_ids and event.content.strip()]
     room = SUMMARY_MAX - sum(len(line) + 1 for line in lines)
     lines += [text for _, text in sorted(_others(rest, room))]
     text = "\n".join(lines)
@@ -90,18 +90,18 @@ def summarise_loop(events: Sequence[Event]) -> str:
 
 def _chosen(events: Sequence[Event]) -> list[tuple[str, Event, int]]:
     """What a summary never does without, with its label and its room."""
-    asked = [e for e in events if e.kind is EventKind.USER_INPUT][:1]
-    failed = [e for e in events if e.kind is EventKind.ERROR][-2:]
-    told = [e for e in events if e.kind is EventKind.FEEDBACK][-2:]
-    said = [e for e in events if e.kind is EventKind.ACTOR_OUTPUT][-1:]
+    tasks = [e for e in events if e.kind is EventKind.USER_INPUT][:1]
+    errors = [e for e in events if e.kind is EventKind.ERROR][-2:]
+    feedback = [e for e in events if e.kind is EventKind.FEEDBACK][-2:]
+    outcomes = [e for e in events if e.kind is EventKind.ACTOR_OUTPUT][-1:]
     groups = (
-        ("Task", asked, _TASK_MAX),
-        ("Error", failed, _OTHER_MAX),
-        ("Feedback", told, _OTHER_MAX),
-        ("Outcome", said, _OUTCOME_MAX),
+        ("Task", tasks, _TASK_MAX),
+        ("Error", errors, _OTHER_MAX),
+        ("Feedback", feedback, _OTHER_MAX),
+        ("Outcome", outcomes, _OUTCOME_MAX),
     )
-    found = [(label, event, most) for label, group, most in groups for event in group]
-    return [one for one in found if one[1].content.strip()]
+    chosen = [(label, event, most) for label, group, most in groups for event in group]
+    return [one for one in chosen if one[1].content.strip()]
 
 
 def _tools(events: Sequence[Event]) -> str:
@@ -117,14 +117,14 @@ def _tools(events: Sequence[Event]) -> str:
 def _others(events: Sequence[Event], room: int) -> list[tuple[int, str]]:
     """As many further events as there is room for, most important first, with their places."""
     best = sorted(enumerate(events), key=lambda one: (-importance(one[1]), one[0]))
-    found = []
+    texts = []
     for place, event in best:
         if room < _WORTHWHILE:
             break
         text = extract(json_to_text(event.content), min(_OTHER_MAX, room - 1))
         room -= len(text) + 1
-        found.append((place, text))
-    return found
+        texts.append((place, text))
+    return texts
 
 
 def extract(text: str, most: int) -> str:
@@ -132,7 +132,7 @@ def extract(text: str, most: int) -> str:
     text = " ".join(text.split())
     if len(text) <= most:
         return text
-    # What is said again is said once: repetition would outweigh everything else.
+    # A repeated sentence counts once: repetition would outweigh everything else.
     sentences = list(dict.fromkeys(part for part in _SENTENCE_END.split(text) if part.strip()))
     weights = _weights(sentences)
     kept: dict[int, str] = {}
@@ -190,8 +190,8 @@ def _json_values(value: Any, name: str, depth: int) -> Iterator[str]:
         for key, below in items:
             yield from _json_values(below, f"{name}.{key}".strip(".") if key else name, depth + 1)
     elif value not in (None, "", [], {}):
-        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield f"{name}: {said}" if name else said
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield f"{name}: {text}" if name else text
 
 
 def normalised(text: str) -> str:

@@ -15,11 +15,12 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from anyio import to_thread
+from pydantic import ValidationError
 
 from idetic.errors import InputError
 from idetic.persona.persona_errors import ModelMalformed
 from idetic.reason.caps import Caps, Meter
-from idetic.reason.endpoint import ChatReply, Endpoint, ToolCall
+from idetic.reason.endpoint import ChatReply, Endpoint, SentToolCall, ToolCall
 from idetic.reason.openai_compatible import Chat
 
 Message: TypeAlias = dict[str, Any]
@@ -52,9 +53,9 @@ class ModelReply:
 
     def message(self) -> Message:
         """The reply as a message of the conversation."""
-        said: Message = {"role": "assistant", "content": self.text}
+        message: Message = {"role": "assistant", "content": self.text}
         if self.calls:
-            said["tool_calls"] = [
+            message["tool_calls"] = [
                 {
                     "id": call.id,
                     "type": "function",
@@ -62,7 +63,7 @@ class ModelReply:
                 }
                 for call in self.calls
             ]
-        return said
+        return message
 
 
 Talk: TypeAlias = Callable[[list[Message], list[Message]], Any]
@@ -113,21 +114,21 @@ async def _called(function: Callable[..., Any], *args: Any, **given: Any) -> Any
     return await made if inspect.isawaitable(made) else made
 
 
-def read_reply(said: object) -> ModelReply:
+def read_reply(answer: object) -> ModelReply:
     """What a model or a callable returned, as a reply; anything else is refused."""
-    if isinstance(said, ModelReply):
-        reply = said
-    elif isinstance(said, str):
-        reply = ModelReply(said)
-    elif isinstance(said, ChatReply):
-        reply = ModelReply(said.content, said.calls)
-    elif isinstance(said, Mapping):
-        reply = _from_message(said)
+    if isinstance(answer, ModelReply):
+        reply = answer
+    elif isinstance(answer, str):
+        reply = ModelReply(answer)
+    elif isinstance(answer, ChatReply):
+        reply = ModelReply(answer.content, answer.calls)
+    elif isinstance(answer, Mapping):
+        reply = _from_message(answer)
     else:
-        raise ModelMalformed(f"The model replied with a {type(said).__name__}.")
+        raise ModelMalformed(f"The model replied with a {type(answer).__name__}.")
     if not reply.text.strip() and not reply.calls:
         raise ModelMalformed("The model replied with nothing.")
-    return ModelReply(storable(reply.text), reply.calls)
+    return ModelReply(escaped(reply.text), reply.calls)
 
 
 def _from_message(message: Mapping[str, Any]) -> ModelReply:
@@ -142,13 +143,10 @@ def _tool_call(place: int, call: object) -> ToolCall:
     """A tool call in our form or in OpenAI's; one without an id is named by its place."""
     if isinstance(call, ToolCall):
         return call
-    function = call.get("function") if isinstance(call, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(call, Mapping) or not isinstance(function, Mapping) or not name:
-        raise ModelMalformed("A tool call has no `function` with a `name`.")
-    arguments = function.get("arguments") or {}
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return ToolCall(str(call.get("id") or f"call_{place}"), str(name), text)
+    try:
+        return SentToolCall.model_validate(call).at(place)
+    except ValidationError:
+        raise ModelMalformed("A tool call has no `function` with a `name`.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,40 +215,40 @@ async def call_tool(tools: Mapping[str, Tool], name: str, arguments: str) -> Too
     tool = tools.get(name)
     if tool is None:
         return _failure(f"There is no tool `{name[:64]}`. Known: {', '.join(tools) or 'none'}.")
-    given = _arguments(tool, arguments)
-    if isinstance(given, str):
-        return _failure(given)
+    values = _arguments(tool, arguments)
+    if isinstance(values, str):
+        return _failure(values)
     try:
-        made = await _called(tool.run, **given)
+        made = await _called(tool.run, **values)
         text = made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, default=str)
-        return ToolOutcome(_cut(storable(text), LOGGED_MAX))
+        return ToolOutcome(_cut(escaped(text), LOGGED_MAX))
     # A tool is someone else's code: nothing it raises may end the loop.
     except Exception as error:  # noqa: BLE001
         return _failure(f"{type(error).__name__}: {error}")
 
 
-def _arguments(tool: Tool, written: str) -> dict[str, Any] | str:
+def _arguments(tool: Tool, text: str) -> dict[str, Any] | str:
     """The arguments, or what is wrong with them in words for the model."""
     try:
-        given = json.loads(written or "{}")
+        arguments = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return "The arguments are not JSON."
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         return "The arguments are not a JSON object."
-    if unknown := sorted(given.keys() - tool.parameters.keys()):
+    if unknown := sorted(arguments.keys() - tool.parameters.keys()):
         return f"There is no argument `{unknown[0][:64]}`."
     for name, schema in tool.parameters.items():
-        if name not in given:
+        if name not in arguments:
             if name not in tool.optional:
                 return f"The argument `{name}` is missing."
-        elif not _fits(given[name], schema.get("type")):
+        elif not _fits(arguments[name], schema.get("type")):
             return f"The argument `{name}` is not of type {json.dumps(schema.get('type'))}."
-    return given
+    return arguments
 
 
-def _fits(value: Any, wanted: Any) -> bool:
+def _fits(value: Any, declared: Any) -> bool:
     """Whether a value has the declared type; what else a schema says is the tool's to check."""
-    names = wanted if isinstance(wanted, list) else [wanted]
+    names = declared if isinstance(declared, list) else [declared]
     known = [_TYPES[name] for name in names if isinstance(name, str) and name in _TYPES]
     if not known:
         return True
@@ -259,9 +257,9 @@ def _fits(value: Any, wanted: Any) -> bool:
     return any(isinstance(value, types) for types in known)
 
 
-def _failure(said: str) -> ToolOutcome:
+def _failure(reason: str) -> ToolOutcome:
     """The outcome of a call that failed, in words for the model."""
-    return ToolOutcome(_cut(f"Error: {said}", SHOWN_MAX), failed=True)
+    return ToolOutcome(_cut(f"Error: {reason}", SHOWN_MAX), failed=True)
 
 
 def _cut(text: str, most: int) -> str:
@@ -269,8 +267,8 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
 
 
-def storable(text: str) -> str:
-    """A text that the log can hold: NUL and lone surrogates become escapes."""
+def escaped(text: str) -> str:
+    """A text as the log can hold it: NUL and lone surrogates become escapes."""
     if "\x00" not in text and text.isascii():
         return text
     whole = text.encode("utf-8", "backslashreplace").decode()

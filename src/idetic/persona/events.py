@@ -19,6 +19,7 @@ from idetic.gates.crossing import check_amount, cross
 from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
 from idetic.persona.persona_errors import EventRefused, KindUnknown, MetadataReserved
+from idetic.spec.plain import storable
 from idetic.spec.primitives import EventKind, EventVisibility, Persona
 from idetic.verbs.arguments import check_moment, check_uuid
 
@@ -238,19 +239,14 @@ class EventValidation:
             return content, metadata
         passed = self.ingest.apply(content)
         # Below a key of our own: a claim at the top of an envelope is refused, not redacted.
-        kept, changes, _ = (
+        envelope, changes, _ = (
             self.ingest.apply_envelope({"metadata": metadata}) if metadata else ({}, (), 0)
         )
         removed: Counter[str] = Counter()
         for change in (*passed.changes, *changes):
             removed[change.kind] += change.count
-        gated: dict[str, Any] = dict(kept.get("metadata", metadata))
+        gated: dict[str, Any] = dict(envelope.get("metadata", metadata))
         return passed.text, {**gated, REDACTED: dict(removed)} if removed else gated
-
-
-def unstorable(text: str) -> bool:
-    """Whether PostgreSQL cannot hold a text: it has NUL or a lone surrogate."""
-    return "\x00" in text or any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def check_content(content: object) -> str:
@@ -262,7 +258,7 @@ def check_content(content: object) -> str:
             f"The content has {len(content):,} characters; the bound is {CONTENT_MAX:,}.",
             remedy="Store what is that large elsewhere, and log where; nothing was written.",
         )
-    if unstorable(content):
+    if not storable(content):
         raise EventRefused(
             "The content holds NUL or a lone surrogate.",
             remedy="Decode the source properly, or replace them; nothing was written.",
@@ -276,8 +272,8 @@ def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise EventRefused("Metadata are a mapping from text to values.")
-    if taken := sorted(RESERVED & metadata.keys()):
-        raise MetadataReserved(f"`{taken[0]}` is a key that only Idetic writes.")
+    if reserved := sorted(RESERVED & metadata.keys()):
+        raise MetadataReserved(f"`{reserved[0]}` is a key that only Idetic writes.")
     return plain_metadata(metadata)
 
 
@@ -290,7 +286,7 @@ def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
             "The metadata cannot be written as JSON.",
             remedy="Use text, finite numbers, true, false, null, lists and mappings.",
         ) from None
-    if "\\u0000" in text or unstorable(text):
+    if "\\u0000" in text or not storable(text):
         raise EventRefused("The metadata hold NUL or a lone surrogate.")
     if len(text.encode()) > METADATA_MAX_BYTES:
         raise EventRefused(
@@ -308,8 +304,8 @@ def imported_kind(
 
     An unknown kind becomes `system_event`: it is never dropped, and never taken for user input.
     """
-    kept = dict(metadata or {})
+    own = dict(metadata or {})
     try:
-        return EventKind(kind), kept
+        return EventKind(kind), own
     except ValueError:
-        return EventKind.SYSTEM_EVENT, {**kept, ORIGINAL_KIND: kind}
+        return EventKind.SYSTEM_EVENT, {**own, ORIGINAL_KIND: kind}

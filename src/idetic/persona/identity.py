@@ -16,7 +16,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Self
 
-from idetic.persona.events import Persona, unstorable
+from idetic.persona.events import Persona
 from idetic.persona.persona_errors import (
     IdentityChanged,
     IdentityError,
@@ -24,7 +24,7 @@ from idetic.persona.persona_errors import (
     NotTunable,
 )
 from idetic.spec.loader import load as load_spec
-from idetic.spec.plain import MAX_BYTES, plain
+from idetic.spec.plain import MAX_BYTES, plain, storable
 from idetic.spec.primitives import FuzzyHeuristics
 from idetic.spec.problems import Finding, SpecInvalid, SpecProblem, path_of
 from idetic.spec.shape import fit, nearest
@@ -47,9 +47,9 @@ _AGENT_ID = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*\Z")
 def default_heuristics(persona: Persona) -> FuzzyHeuristics:
     """A persona's heuristics as the shipped spec has them."""
     short_term = load_spec("persona_agent").retrieval.short_term
-    if short_term is None or (found := short_term.of(persona)) is None:
+    if short_term is None or (heuristics := short_term.of(persona)) is None:
         raise IdentityError("The shipped spec `persona_agent` declares no short-term memory.")
-    return found
+    return heuristics
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def identity_text(path: Path) -> str:
 
 def _is_text(value: object, least: int, most: int) -> bool:
     """Whether a value is text that can be stored and has a length within bounds."""
-    return isinstance(value, str) and least <= len(value) <= most and not unstorable(value)
+    return isinstance(value, str) and least <= len(value) <= most and storable(value)
 
 
 # What each value must be, the same in words, and an example of it.
@@ -199,29 +199,29 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str, str]] = {
 
 def _problems(data: Mapping[str, Any]) -> list[Finding]:
     """Everything wrong with these values, heuristics apart."""
-    found = []
+    findings = []
     for key in data.keys() - set(KEYS):
         close = nearest(key, KEYS)
         remedy = f"Did you mean `{close}`? " if close else ""
         message = f"`{key[:60]}` is not a key of an identity."
-        found.append(Finding((key,), message, f"{remedy}Known: {', '.join(KEYS)}."))
+        findings.append(Finding((key,), message, f"{remedy}Known: {', '.join(KEYS)}."))
     for key, (holds, rule, example) in _RULES.items():
         if (key in data or key == "agent_id") and not holds(data.get(key)):
             remedy = f"Write for example `{key}: {example}`."
-            found.append(Finding((key,), f"`{key}` is {rule}.", remedy))
-    return found
+            findings.append(Finding((key,), f"`{key}` is {rule}.", remedy))
+    return findings
 
 
-def _heuristics(given: object, persona: Persona) -> FuzzyHeuristics | list[Finding]:
+def _heuristics(values: object, persona: Persona) -> FuzzyHeuristics | list[Finding]:
     """A persona's heuristics: the given keys on top of the shipped ones."""
     shipped = default_heuristics(persona)
-    if given is None:
+    if values is None:
         return shipped
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         what = "The heuristics of a persona are a mapping."
         return [Finding((persona,), what, "Write for example `{threshold: 60}`.")]
     merged = shipped.model_dump(mode="json")
-    for key, value in given.items():
+    for key, value in values.items():
         below = merged.get(key)
         both = isinstance(below, dict) and isinstance(value, dict)
         merged[key] = {**below, **value} if both and below is not None else value
@@ -295,14 +295,14 @@ class IdentityFile:
         with self._locked():
             now, past = self.read(), self.versions()
             earlier = [version for version in past if version < now.version]
-            wanted = to if to is not None else max(earlier, default=None)
-            if wanted is None or wanted not in past:
-                which = "earlier version" if wanted is None else f"version {wanted}"
+            target = to if to is not None else max(earlier, default=None)
+            if target is None or target not in past:
+                which = "earlier version" if target is None else f"version {target}"
                 raise IdentityError(
                     f"There is no {which} to go back to.",
                     remedy=f"Versions kept: {', '.join(map(str, past)) or 'none'}.",
                 )
-            then = Identity.load(self._kept(wanted))
+            then = Identity.load(self._kept(target))
             return self._write(now, then.instructions)
 
     def _write(self, old: Identity, instructions: str) -> Identity:

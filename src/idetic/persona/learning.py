@@ -125,8 +125,8 @@ class Lesson:
         """Record the feedback, propose a change, and apply it only if it is judged better."""
         async with self.memory.loop("learn", Persona.SUBCONSCIOUS) as loop:
             # As it passed the ingest gate: no secret of a feedback gets into an identity.
-            told = await loop.append(EventKind.FEEDBACK, feedback)
-            evidence = await self._evidence(told.content)
+            event = await loop.append(EventKind.FEEDBACK, feedback)
+            evidence = await self._evidence(event.content)
             try:
                 proposed = await self._proposed(evidence, loop)
                 refuse_untunable(self.identity, proposed)
@@ -148,19 +148,19 @@ class Lesson:
         the Subconscious alone remembers, and cannot pass it on.
         """
         query = extract(feedback, _QUERY_MAX)
-        found = await self.memory.actor.fuzzy_query(query, self.identity.subconscious)
-        return LessonEvidence(feedback, tuple(one.entry.summary for one in found[:_REMEMBERED]))
+        loops = await self.memory.actor.fuzzy_query(query, self.identity.subconscious)
+        return LessonEvidence(feedback, tuple(one.entry.summary for one in loops[:_REMEMBERED]))
 
     async def _proposed(self, evidence: LessonEvidence, loop: Loop) -> Identity:
         """The proposed identity: by the caller's function, else the model, else the rule."""
-        asked = question(self.identity, evidence)
-        await _log(loop, EventKind.SUBCONSCIOUS_PROMPT, "proposal", asked[-1]["content"])
+        messages = question(self.identity, evidence)
+        await _log(loop, EventKind.SUBCONSCIOUS_PROMPT, "proposal", messages[-1]["content"])
         if self.propose is not None:
             proposed = self.propose(self.identity, evidence)
             proposed = await proposed if inspect.isawaitable(proposed) else proposed
         elif self.llm is not None:
             async with conversation(self.llm, self.identity.model) as ask:
-                proposed = read_change((await ask(asked, [])).text).to(self.identity)
+                proposed = read_change((await ask(messages, [])).text).to(self.identity)
         else:
             proposed = guideline(self.identity, evidence).to(self.identity)
         if not isinstance(proposed, Identity):
@@ -171,8 +171,8 @@ class Lesson:
 
     async def _verdict(self, proposed: Identity, evidence: LessonEvidence) -> RubricVerdict:
         """The rubric's verdict, awaited if need be; anything else it returns is refused."""
-        said = self.rubric(self.identity, proposed, evidence)
-        verdict = await said if inspect.isawaitable(said) else said
+        answer = self.rubric(self.identity, proposed, evidence)
+        verdict = await answer if inspect.isawaitable(answer) else answer
         if not isinstance(verdict, RubricVerdict):
             name = type(verdict).__name__
             raise ModelMalformed(f"The rubric returned a {name}, not a `RubricVerdict`.")
@@ -191,14 +191,14 @@ async def _log(loop: Loop, kind: EventKind, step: str, content: str) -> None:
 
 def guideline(identity: Identity, evidence: LessonEvidence) -> InstructionChange:
     """The deterministic proposal: the feedback as a guideline, in place of the line it corrects."""
-    said = extract(evidence.feedback, GUIDELINE_MAX)
-    wanted = normalised(said)
+    line_text = extract(evidence.feedback, GUIDELINE_MAX)
+    wanted = normalised(line_text)
     if not wanted:
         return InstructionChange(None)
     lines = identity.instructions.split("\n")
     likeness = [fuzz.token_sort_ratio(wanted, normalised(line)) for line in lines]
     best = max(range(len(lines)), key=likeness.__getitem__)
-    return InstructionChange(said, best + 1 if likeness[best] >= _ALIKE else None)
+    return InstructionChange(line_text, best + 1 if likeness[best] >= _ALIKE else None)
 
 
 def question(identity: Identity, evidence: LessonEvidence) -> list[dict[str, Any]]:
@@ -215,11 +215,11 @@ def question(identity: Identity, evidence: LessonEvidence) -> list[dict[str, Any
     ]
 
 
-def read_change(said: str) -> InstructionChange:
+def read_change(answer: str) -> InstructionChange:
     """A model's answer as a change; raises `ModelMalformed` if it is none."""
-    fenced = re.search(r"\{.*\}", said, re.DOTALL)
+    fenced = re.search(r"\{.*\}", answer, re.DOTALL)
     try:
-        data = json.loads(fenced[0] if fenced else said)
+        data = json.loads(fenced[0] if fenced else answer)
     except (ValueError, RecursionError):
         raise ModelMalformed("The model's proposal is not JSON.", remedy=_AGAIN) from None
     add = data.get("add") if isinstance(data, Mapping) else ()
@@ -247,10 +247,10 @@ def small_and_grounded(old: Identity, new: Identity, evidence: LessonEvidence) -
 
 def _covered(instructions: str, feedback: str) -> float:
     """How much of the feedback the best line says, from 0 to 1."""
-    wanted = _words(feedback)
-    if not wanted:
+    words = _words(feedback)
+    if not words:
         return 0.0
-    return max(len(wanted & _words(line)) / len(wanted) for line in instructions.split("\n"))
+    return max(len(words & _words(line)) / len(words) for line in instructions.split("\n"))
 
 
 def _wrong(added: Sequence[str], removed: Sequence[str], evidence: LessonEvidence) -> str | None:

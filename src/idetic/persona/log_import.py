@@ -150,10 +150,10 @@ class LogImport:
             except EventRefused as error:
                 self.report.refused += 1
                 self.report.add_problem(number, error.message)
-        for (agent_id, persona), found in events.items():
+        for (agent_id, persona), numbered in events.items():
             whose = f"{agent_id}/{persona}"
-            self.report.personas[whose] = self.report.personas.get(whose, 0) + len(found)
-            await self._write(self._agents[agent_id][persona], found)
+            self.report.personas[whose] = self.report.personas.get(whose, 0) + len(numbered)
+            await self._write(self._agents[agent_id][persona], numbered)
 
     async def _event(self, line: bytes) -> Event | None:
         """The event of a line, checked and past the ingest gate; None if it is not asked for."""
@@ -173,10 +173,10 @@ class LogImport:
         if stores is None:
             raise EventRefused(f"persona: The log of this agent has no {read.persona}.")
         kind, own = imported_kind(read.kind)
-        taken = {key: read.metadata[key] for key in sorted(read.metadata.keys() & _TAKEN)}
-        if taken:
-            own[IMPORTED] = {"metadata": taken}
-        free = {key: value for key, value in read.metadata.items() if key not in taken}
+        reserved = {key: read.metadata[key] for key in sorted(read.metadata.keys() & _TAKEN)}
+        if reserved:
+            own[IMPORTED] = {"metadata": reserved}
+        free = {key: value for key, value in read.metadata.items() if key not in reserved}
         draft = EventDraft(kind, read.content, read.visibility, free, read.ts, read.id)
         try:
             event = stores.validation.event(draft, read.loop_id, read.ts, own)
@@ -195,19 +195,19 @@ class LogImport:
                 raise EventRefused("agent_id: An agent cannot have this name.") from None
         return self._agents[agent_id]
 
-    async def _write(self, stores: PersonaStores, found: Sequence[tuple[int, Event]]) -> None:
+    async def _write(self, stores: PersonaStores, numbered: Sequence[tuple[int, Event]]) -> None:
         """Write those events of a batch that the log has not, in one transaction."""
-        ids = [event.id for _, event in found]
+        ids = [event.id for _, event in numbered]
         known = {event.id: event for event in await stores.events("events", ids=ids)}
         new: list[Event] = []
-        for number, event in found:
+        for number, event in numbered:
             there = known.get(event.id)
             if there is None:
                 known[event.id] = event
                 new.append(event)
             elif is_emptied(there):
                 self.report.erased += 1
-            elif _said(there) == _said(event):
+            elif _content_of(there) == _content_of(event):
                 self.report.there += 1
             else:
                 self.report.differing += 1
@@ -235,7 +235,7 @@ class LogImport:
 _TAKEN = RESERVED | {REDACTED}
 
 
-def _said(event: Event) -> tuple[object, ...]:
+def _content_of(event: Event) -> tuple[object, ...]:
     """What an event says, as the record function compares it."""
     known = (event.loop_id, event.kind, event.visibility, event.content)
     return (*known, dict(event.metadata))

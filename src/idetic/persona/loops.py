@@ -97,9 +97,9 @@ class Loop:
             await self.close()
 
     async def _append_error(self, error: BaseException) -> None:
-        """Log that the body raised; the caller still sees the body's own error."""
-        said = f"{type(error).__name__}: {error}"[:_ERROR_MAX]
-        clean = said.replace("\x00", "").encode("utf-8", "replace").decode()
+        """Write the body's error as an event; the caller still gets the error itself."""
+        text = f"{type(error).__name__}: {error}"[:_ERROR_MAX]
+        clean = text.replace("\x00", "").encode("utf-8", "replace").decode()
         try:
             await self.append(EventKind.ERROR, clean, visibility=Visibility.INTERNAL)
         except IdeticError as failed:
@@ -145,15 +145,15 @@ class Dream:
             await loop.append(
                 EventKind.SUBCONSCIOUS_PROMPT, "Dream begins.", visibility=Visibility.INTERNAL
             )
-            done = await self._backfill((self.actors, self.own), loop.id)
+            dreamed = await self._backfill((self.actors, self.own), loop.id)
             await loop.append(
                 EventKind.SUBCONSCIOUS_OUTPUT,
-                f"Dream ends: {done.derived} entries derived, {done.embedded} embedded, "
-                f"{done.summarised} loops summarised.",
+                f"Dream ends: {dreamed.derived} entries derived, {dreamed.embedded} embedded, "
+                f"{dreamed.summarised} loops summarised.",
                 visibility=Visibility.INTERNAL,
             )
         # Once more: the dream's own loop has its summary only now.
-        return replace(done, coverage=(await self.actors.coverage(), await self.own.coverage()))
+        return replace(dreamed, coverage=(await self.actors.coverage(), await self.own.coverage()))
 
     async def _backfill(self, personas: Sequence[PersonaStores], loop_id: UUID | None) -> Dreamed:
         """Make what is missing: entries, what is reasoned of them, vectors, summaries."""
@@ -166,26 +166,26 @@ class Dream:
 
     async def _derive(self, stores: PersonaStores) -> int:
         """Derive entries of events that have none, or one of another derivation."""
-        deriver, after, done = stores.common.deriver, 0, 0
+        deriver, after, written = stores.common.deriver, 0, 0
         while events := await stores.underived(after, _BATCH):
             made = [step for event in events if (step := deriver.entry(event)) is not None]
-            done += await stores.put_entries(made) if made else 0
+            written += await stores.put_entries(made) if made else 0
             after = events[-1].position
-            self._report(f"{stores.persona} entries", done, done)
-        return done
+            self._report(f"{stores.persona} entries", written, written)
+        return written
 
     async def _reason(self, personas: Sequence[PersonaStores]) -> tuple[int, Usage]:
         """Have the reasoner compact what was too long to be kept whole, one event at a time: it
         never sees two personas together. Where it fails, the extracted entry stays for now."""
-        done, usage = 0, Usage()
+        written, usage = 0, Usage()
         if self.reasoner is None:
-            return done, usage
+            return written, usage
         async with self.reasoner() as reasoner:
             for stores in personas:
                 deriver, after = stores.common.deriver, 0
-                asked = {"derivation": deriver.name, "longer_than": COMPACT_MAX, "limit": _BATCH}
-                while found := await stores.events("unreasoned", after=after, **asked):
-                    for event in found:
+                query = {"derivation": deriver.name, "longer_than": COMPACT_MAX, "limit": _BATCH}
+                while events := await stores.events("unreasoned", after=after, **query):
+                    for event in events:
                         after = event.position
                         shown = ShownEntry(event.id, event.content)
                         try:
@@ -194,9 +194,9 @@ class Dream:
                             continue
                         usage += answer.usage
                         if step := deriver.entry(event, answer.text):
-                            done += await stores.put_entries([step])
-                            self._report(f"{stores.persona} reasoned", done, done)
-        return done, usage
+                            written += await stores.put_entries([step])
+                            self._report(f"{stores.persona} reasoned", written, written)
+        return written, usage
 
     async def _embed(self, stores: PersonaStores) -> int:
         """Embed in the profile of the model at hand; an embedder that hangs ends it for now."""
@@ -217,14 +217,14 @@ class Dream:
 
     async def _summarise(self, stores: PersonaStores, own_loop: UUID | None) -> int:
         """Summarise loops that have no entry, or one from before their entries were whole."""
-        found = await stores.store.ids("stray_loops")
-        strays = [loop_id for loop_id in found if loop_id != own_loop]
+        loops = await stores.store.ids("stray_loops")
+        strays = [loop_id for loop_id in loops if loop_id != own_loop]
         for done, loop_id in enumerate(strays, start=1):
             await stores.close_loop(loop_id)
             self._report(f"{stores.persona} loops", done, len(strays))
         return len(strays)
 
     def _report(self, what: str, done: int, total: int) -> None:
-        """Tell how far it is, if somebody wants to know."""
+        """Report progress, if somebody listens."""
         if self.progress is not None:
             self.progress(what, done, total)

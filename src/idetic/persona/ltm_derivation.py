@@ -15,8 +15,9 @@ from uuid import UUID
 from idetic.evidence import Lineage
 from idetic.model import Origin, Tier, Typology
 from idetic.persona.compactor import compact, importance, summarise_loop
-from idetic.persona.events import Event, EventKind, unstorable
+from idetic.persona.events import Event, EventKind
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.plain import storable
 from idetic.spec.primitives import DERIVATION
 from idetic.store.steps import AddStep
 
@@ -70,10 +71,10 @@ class Deriver:
             summary = self.derivation.compact(event) if reasoned is None else reasoned
             grade = float(self.derivation.grade(event))
         except Exception as error:  # noqa: BLE001 - a compactor is anybody's code; the log goes on
-            self._leave(event, type(error).__name__)
+            self._log_failure(event, type(error).__name__)
             return None
         if not self._storable(summary) or not 0.0 <= grade <= 1.0:
-            self._leave(event, "nothing that can be kept")
+            self._log_failure(event, "nothing that can be kept")
             return None
         origin = _ORIGINS.get(event.kind, Origin.AGENT)
         return AddStep(
@@ -93,10 +94,10 @@ class Deriver:
             session_id=event.loop_id,
         )
 
-    def _leave(self, event: Event, why: str) -> None:
+    def _log_failure(self, event: Event, why: str) -> None:
         """Say that an event has no entry: coverage counts it, and the next dream tries again."""
-        said = {"event": str(event.id), "derivation": self.name, "error": why}
-        log.warning("an event could not be derived", extra=said)
+        facts = {"event": str(event.id), "derivation": self.name, "error": why}
+        log.warning("an event could not be derived", extra=facts)
 
     def summary(self, events: Sequence[Event]) -> tuple[str, str]:
         """The summary of a loop, and how it was made.
@@ -107,8 +108,8 @@ class Deriver:
         try:
             made = self.derivation.summarise(events)
         except Exception as error:  # noqa: BLE001 - as above: a loop always gets its entry
-            said = {"derivation": self.name, "error": type(error).__name__}
-            log.warning("a loop could not be summarised", extra=said)
+            facts = {"derivation": self.name, "error": type(error).__name__}
+            log.warning("a loop could not be summarised", extra=facts)
             made = ""
         if self._storable(made):
             return made, self.name
@@ -143,7 +144,7 @@ class Deriver:
 
     def _storable(self, text: object) -> bool:
         """Whether the database can hold a text as an entry's body."""
-        if not isinstance(text, str) or not text.strip() or unstorable(text):
+        if not isinstance(text, str) or not text.strip() or not storable(text):
             return False
         return len(text) <= self.spec.backend.body_text_max
 

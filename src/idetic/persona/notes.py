@@ -18,7 +18,6 @@ from idetic.errors import GateRefused
 from idetic.folding import letters, words
 from idetic.ids import uuid7
 from idetic.lifecycle.duplicates import trigram_similarity, trigrams
-from idetic.persona.ordinary_words import ORDINARY, stem
 from idetic.persona.persona_errors import NoteRefused
 from idetic.persona.persona_stores import PersonaStores
 from idetic.verbs.arguments import check_text
@@ -68,9 +67,9 @@ async def leave_note(own: PersonaStores, actors: PersonaStores, text: str) -> Op
         raise GateRefused(passed.refused or "The note has no words.")
     if gate.names_ids:
         raise NoteRefused("The note names an id.", remedy="Leave ids out; nothing was written.")
-    async for said in own.store.said():
-        if gate.overlaps(said):
-            # Not with what: whoever reads the error need not be allowed to know.
+    async for memory in own.store.said():
+        if gate.overlaps(memory):
+            # The error does not name the text: its reader may not be allowed to know it.
             raise NoteRefused
     if gate.carried:
         async for known in actors.store.said():
@@ -103,26 +102,26 @@ class NoteGate:
         self.names_ids = bool(_ID.search(note))
         self.has_words = bool(self._words)
 
-    def overlaps(self, said: str) -> bool:
+    def overlaps(self, text: str) -> bool:
         """Whether the note repeats a text or a part of it; what it carries of it is kept."""
-        theirs = words(said).split()
+        theirs = words(text).split()
         if not theirs:
             return False
-        self.carried |= self._tokens.intersection(_tokens(said))
-        self.carried.update(self._spelled_names(said))
+        self.carried |= self._tokens.intersection(_tokens(text))
+        self.carried.update(self._spelled_names(text))
         quoted = self._shingles.intersection(_shingles(theirs))
         return bool(quoted) or self._alike(theirs)
 
     def know(self, text: str) -> None:
         """Take what the Actor knows from what the note carries."""
         if self.carried:
-            held = letters(text)
-            known = {one for one in self.carried if len(one) >= _NAME_MIN and one in held}
+            spelled = letters(text)
+            known = {one for one in self.carried if len(one) >= _NAME_MIN and one in spelled}
             self.carried -= known | set(_tokens(text))
 
-    def _spelled_names(self, said: str) -> Iterator[str]:
+    def _spelled_names(self, text: str) -> Iterator[str]:
         """Names of a text that the notes' letters spell, wherever they put spaces and points."""
-        for name in map(letters, _names(said)):
+        for name in map(letters, _names(text)):
             if len(name) >= _NAME_MIN and name in self._letters and name not in self._before:
                 yield name
 
@@ -131,11 +130,11 @@ class NoteGate:
         # A word or two in common are in the tokens, if they are worth it.
         if min(len(theirs), len(self._words)) < SHINGLE:
             return False
-        said = trigrams(" ".join(theirs))
-        if trigram_similarity(self._trigrams, said) >= SIMILAR:
+        their_trigrams = trigrams(" ".join(theirs))
+        if trigram_similarity(self._trigrams, their_trigrams) >= SIMILAR:
             return True
-        common = len(self._trigrams & said)
-        short = min(len(self._trigrams), len(said))
+        common = len(self._trigrams & their_trigrams)
+        short = min(len(self._trigrams), len(their_trigrams))
         # A long text holds the trigrams of any short one by chance.
         fair = max(len(theirs), len(self._words)) <= 8 * min(len(theirs), len(self._words))
         ours = not all(stem(word) in ORDINARY for word in self._words)
@@ -144,10 +143,10 @@ class NoteGate:
 
 def _names(text: str) -> Iterator[str]:
     """The proper nouns of a text: words with a capital, but ordinary ones that open a sentence."""
-    for found in _NAME.finditer(text):
-        told = [part for part in found[0].split() if stem(words(part)) not in ORDINARY]
-        yield " ".join(told)
-        yield from told
+    for match in _NAME.finditer(text):
+        parts = [part for part in match[0].split() if stem(words(part)) not in ORDINARY]
+        yield " ".join(parts)
+        yield from parts
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -161,10 +160,64 @@ def _tokens(text: str) -> Iterator[str]:
             yield bare
 
 
-def _shingles(said: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def _shingles(sequence: Iterable[str]) -> Iterator[tuple[str, ...]]:
     """Every run of so many words with one that is not ordinary; a note that shares one quotes."""
-    run = list(said)
+    run = list(sequence)
     for first in range(len(run) - SHINGLE + 1):
         shingle = tuple(run[first : first + SHINGLE])
         if not all(stem(word) in ORDINARY for word in shingle):
             yield shingle
+
+
+# --- words that tell nothing about anybody: those in which one says how to work -----------------
+
+# A note may use them although the Subconscious used them too. The list is our own and short on
+# purpose: a word that is missing here is looked for in what the Actor knows, and only then refused.
+
+_WORDS = """
+a about above accept add after again agree all allow almost alone already also always an and
+another answer any anybody anyone anything apologise apology appear approve are argue around as
+ask assume at attach attention avoid away back bad be because become been before begin behind
+being below best better between big both brief bring bullet but by call calm came can cancel
+cannot careful case cause change chat check choose clarify clear close come comment common compare
+complain complaint complete concern concise confirm consider contact continue conversation copy
+correct could customer data date day decide deep default detail did different direct discuss do
+document does doubt down draft each early easy either else email end english enough ensure entry
+error even ever every everybody everyone everything exact example except expect explain explicit
+extra fact false far fast feel few figure file final find finish first fix focus follow for form
+formal format forward found friendly from full further future gave general gentle get give go good
+got great greet group guess had half happen hard has have he heading hear help her here him his
+hold honest hour how however if image impatient important in include inform information instead
+into invoice is issue it item its itself just keep key kind knew know known language large last
+late later law leave length less let like likely limit line link list listen little long look lot
+low made mail main make many mark matter may maybe me mean meeting mention message might mind
+minute mistake month more most move much must my name near need never new next nice no nobody none
+nor not note nothing now number of off offer often old on once one only open option or order other
+ought our out over own page paragraph part past path pause pay people per perhaps person phone
+phrase pick place plain plan please point polite politely possible practical prefer present
+private problem process promise proper proposal propose provide put question quick quiet quote
+rather reach read ready real reason recent record reduce refer refuse regard remain remember
+remind repeat reply report request research respect respond response rest result return reveal
+review right round rule run safe said same save say schedule second see seem send sentence
+separate serious set several shall share she short should show side simple since single sit slow
+small so some somebody someone something soon sorry sort sound source speak specific spell start
+state stay step still stop story straight style subject such suggest sum summarise summarize
+summary support suppose sure table take talk task tell term test text than thank that the their
+them then there these they thing think this those though thought through time timezone title to
+today together tomorrow tone too tool top topic translate true truth try turn type under
+understand unit unless until up update upon urgent us use user usual very view visit wait want
+warn was watch way we week welcome well went were what when where whether which while who whole
+whom why will wish with within without word work worry would write wrong year yes yesterday
+yet you young your
+"""
+_ENDING = re.compile(r"(?:ies|ing|ed|ly|er|s|e|y)$")
+
+
+def stem(word: str) -> str:
+    """A word without its endings: "replies" and "reply" are one."""
+    while len(word) > 4 and (shorter := _ENDING.sub("", word)) != word:
+        word = shorter
+    return word
+
+
+ORDINARY = frozenset(stem(word) for word in _WORDS.split())

@@ -130,11 +130,11 @@ class PersonaStores:
 
         All are checked before the first is written. Every 1,000 of them are one transaction.
         """
-        asked = list(islice(drafts, APPEND_MAX + 1))
-        if len(asked) > APPEND_MAX:
+        listed = list(islice(drafts, APPEND_MAX + 1))
+        if len(listed) > APPEND_MAX:
             raise InputError(f"At most {APPEND_MAX:,} events are written at once.")
         now = self.common.clock.now()
-        events = await self.validation.events(asked, lambda: loop_id, now)
+        events = await self.validation.events(listed, lambda: loop_id, now)
         written: list[Event] = []
         for first in range(0, len(events), TRANSACTION_MAX):
             written += await self.record(events[first : first + TRANSACTION_MAX])
@@ -159,18 +159,18 @@ class PersonaStores:
 
         An entry of an older derivation is replaced; what was erased meanwhile stays erased.
         """
-        async with self.store.hold(self.common.clock) as held:
+        async with self.store.hold(self.common.clock) as log:
             ids = [step.event for step in made if step.event is not None]
-            emptied, known = await held.emptied(ids), await held.mirrors(ids)
-            wanted = [
+            emptied, known = await log.emptied(ids), await log.mirrors(ids)
+            changed = [
                 step
                 for event_id, step in zip(ids, made, strict=True)
                 if not emptied.get(event_id, True) and _changes(known.get(event_id), step)
             ]
-            replaced = [known[s.event].entry_id for s in wanted if s.event in known]
-            archived = await _archived(held, replaced)
-            await held.settle(self.common.version, [*archived, *wanted])
-        return len(wanted)
+            replaced = [known[s.event].entry_id for s in changed if s.event in known]
+            archived = await _archived(log, replaced)
+            await log.settle(self.common.version, [*archived, *changed])
+        return len(changed)
 
     async def close_loop(self, loop_id: UUID) -> None:
         """Write the one short-term entry of a loop from its events. Twice is once.
@@ -179,25 +179,25 @@ class PersonaStores:
         its entry writes this one again.
         """
         deriver = self.common.deriver
-        async with self.store.hold(self.common.clock) as held:
-            events = [self.event(row) for row in await held.loop(loop_id)]
+        async with self.store.hold(self.common.clock) as log:
+            events = [self.event(row) for row in await log.loop(loop_id)]
             if not events:
                 return
-            mirrors = await held.mirrors([event.id for event in events])
+            mirrors = await log.mirrors([event.id for event in events])
             summary, made_by = deriver.summary(events)
             ended = max(event.ts for event in events)
             sources = {mirror.entry_id for mirror in mirrors.values()}
-            known = await held.loop_summary(loop_id)
+            known = await log.loop_summary(loop_id)
             if known and (known.ts, known.text, set(known.sources)) == (ended, summary, sources):
                 return
-            archived = await _archived(held, [known.entry_id] if known else [])
+            archived = await _archived(log, [known.entry_id] if known else [])
             parts = [
                 Lineage(m.entry_id, Relation.SUMMARISED, Origin(m.origin), m.trust, e.ts, loop_id)
                 for e in events
                 if (m := mirrors.get(e.id)) is not None
             ]
             step = deriver.loop(loop_id, ended, summary, parts, made_by)
-            await held.settle(self.common.version, [*archived, step])
+            await log.settle(self.common.version, [*archived, step])
 
     async def coverage(self) -> Coverage:
         """Count and compare. Vectors are those of the model at hand; without one there are none."""
@@ -248,10 +248,10 @@ def _changes(known: Mirror | None, step: AddStep) -> bool:
     return not known.erased and known.derivation != step.provenance[DERIVATION]
 
 
-async def _archived(held: HeldLog, ids: Sequence[UUID]) -> list[Step]:
+async def _archived(log: HeldLog, ids: Sequence[UUID]) -> list[Step]:
     """Steps that archive entries which new ones replace."""
-    changes = {"archived_at": held.at}
+    changes = {"archived_at": log.at}
     return [
         TurnStep("archived", "derived anew", changes, entry=one.entry)
-        for one in await held.stored(ids)
+        for one in await log.stored(ids)
     ]

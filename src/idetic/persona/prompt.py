@@ -151,8 +151,8 @@ def build(
 ) -> ActorPrompt:
     """The prompt for a task within the identity's budget; what this loop wrote is no memory."""
     who = f"You are {identity.name}.\n" if identity.name else ""
-    said = (PromptSource.IDENTITY, who + identity.instructions), (PromptSource.TASK, task)
-    fixed = [PromptPart(s, text, identity.agent_id, Persona.ACTOR) for s, text in said if text]
+    texts = (PromptSource.IDENTITY, who + identity.instructions), (PromptSource.TASK, task)
+    fixed = [PromptPart(s, text, identity.agent_id, Persona.ACTOR) for s, text in texts if text]
     overhead = _PER_PROMPT + (counter.count(json.dumps(list(tools))) if tools else 0)
     if (least := _tokens(fixed, counter) + overhead) > identity.prompt_tokens:
         raise PromptTooSmall(
@@ -162,26 +162,26 @@ def build(
     ranked = list(_ranked(recalled, loop_id))
     # Also what will not fit: that it was handed in at all is the fault.
     check_hygiene([part for _, part in ranked], identity.agent_id)
-    kept = _fitting(ranked, identity.prompt_tokens - least, counter)
+    fits = _fitting(ranked, identity.prompt_tokens - least, counter)
     # Pieces need not add up to the whole with every counter: the whole is what the budget is for.
-    while (tokens := _tokens(_ordered(fixed, kept), counter) + overhead) > identity.prompt_tokens:
-        kept.pop()
-    parts, left_out = _ordered(fixed, kept), len(ranked) - len(kept)
+    while (tokens := _tokens(_ordered(fixed, fits), counter) + overhead) > identity.prompt_tokens:
+        fits.pop()
+    parts, left_out = _ordered(fixed, fits), len(ranked) - len(fits)
     return ActorPrompt(identity.agent_id, parts, tokens, identity.prompt_tokens, left_out)
 
 
 def _fitting(ranked: Sequence[_Dated], room: int, counter: TokenCounter) -> list[_Dated]:
     """As many candidates as there is room for, in their order; a large one may be passed over."""
     room -= counter.count(HEADER + FOOTER)
-    kept: list[_Dated] = []
+    fitting: list[_Dated] = []
     for candidate in ranked:
         part = candidate[1]
-        new = all(part.source is not other.source for _, other in kept)
+        new = all(part.source is not other.source for _, other in fitting)
         cost = counter.count((_HEADINGS[part.source] if new else "") + part.text)
         if cost <= room:
-            kept.append(candidate)
+            fitting.append(candidate)
             room -= cost
-    return kept
+    return fitting
 
 
 def _ranked(recalled: Recalled, loop_id: UUID | None) -> Iterator[_Dated]:
@@ -229,9 +229,9 @@ def note_part(
     return PromptPart(PromptSource.NOTE, quoted(head, text), agent_id, persona, (note_id,))
 
 
-def _ordered(fixed: Sequence[PromptPart], kept: Sequence[_Dated]) -> tuple[PromptPart, ...]:
+def _ordered(fixed: Sequence[PromptPart], fits: Sequence[_Dated]) -> tuple[PromptPart, ...]:
     """Identity, notes, loops and entries by time, the task."""
-    by_time = sorted(kept, key=lambda one: (one[0].timestamp() if one[0] else 0.0, one[1].ids))
+    by_time = sorted(fits, key=lambda one: (one[0].timestamp() if one[0] else 0.0, one[1].ids))
     places = {source: place for place, source in enumerate(PromptSource)}
     parts = [*fixed, *(part for _, part in by_time)]
     return tuple(sorted(parts, key=lambda part: places[part.source]))

@@ -47,13 +47,13 @@ class RagFilters:
         least = self.min_importance
         if least is not None and not (isinstance(least, int | float) and 0 <= least <= 1):
             raise InputError("min_importance is a number from 0 to 1.")
-        asked = {
+        envelope = {
             "kind": [kind_of(kind).value for kind in _listed(self.kinds)],
             "visibility": [visibility_of(one).value for one in _listed(self.visibilities)],
         }
         return Filters(
             tiers=[Tier.PERSISTENT],
-            where={key: values for key, values in asked.items() if values},
+            where={key: values for key, values in envelope.items() if values},
             sessions=[check_uuid(one, "loop_ids") for one in _listed(self.loop_ids)],
             since=self.since,
             until=self.until,
@@ -94,8 +94,8 @@ class RagAnswer(Sequence[LtmHit]):
 
     def explain(self) -> str:
         """A readable account of the answer."""
-        found = f"{len(self.hits)} of {self.considered} entries for {self.query!r}"
-        lines = [f"{found}, {self.candidates} candidates, of {', '.join(self.collections)}"]
+        count = f"{len(self.hits)} of {self.considered} entries for {self.query!r}"
+        lines = [f"{count}, {self.candidates} candidates, of {', '.join(self.collections)}"]
         for number, hit in enumerate(self.hits, start=1):
             entry = hit.entry
             lines.append(f"{number}. {hit.score:.4f}  {entry.summary}")
@@ -125,7 +125,7 @@ def merged(query: str, answers: Sequence[RagAnswer], limit: int) -> RagAnswer:
         sum(answer.considered for answer in answers),
         sum(answer.candidates for answer in answers),
         sum(answer.pending for answer in answers),
-        tuple(dict.fromkeys(told for answer in answers for told in answer.not_used)),
+        tuple(dict.fromkeys(one for answer in answers for one in answer.not_used)),
     )
 
 
@@ -169,10 +169,10 @@ def score(query: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetim
 
 
 def _score(
-    wanted: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetime
+    query: str, entry: StmEntry, heuristics: FuzzyHeuristics, now: datetime
 ) -> Scored | None:
     """The score of a loop for a query, with its parts, or None below the threshold."""
-    ratio = fuzz.token_set_ratio(wanted, normalised(entry.summary))
+    ratio = fuzz.token_set_ratio(query, normalised(entry.summary))
     if ratio < heuristics.threshold:
         return None
     similarity = ratio / 100.0

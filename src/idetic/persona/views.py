@@ -55,8 +55,8 @@ class PersonaView:
 
     async def get_by_id(self, event_id: UUID) -> Event | None:
         """One event, literally; None if this persona wrote no such event."""
-        found = await self._stores.events("event", event_id=check_uuid(event_id, "id"))
-        return found[0] if found else None
+        events = await self._stores.events("event", event_id=check_uuid(event_id, "id"))
+        return events[0] if events else None
 
     async def get_range(
         self,
@@ -79,7 +79,7 @@ class PersonaView:
             check_moment(after[0], "after")
         most = _LIMIT.check(limit, "limit")
         after_ts, position = after or _BEFORE_ALL
-        found = await self._stores.events(
+        events = await self._stores.events(
             "range",
             start=start_ts,
             until=end_ts,
@@ -87,8 +87,8 @@ class PersonaView:
             after=position,
             limit=most + 1,
         )
-        more = found[most - 1] if len(found) > most else None
-        return EventPage(tuple(found[:most]), (more.ts, more.position) if more else None)
+        more = events[most - 1] if len(events) > most else None
+        return EventPage(tuple(events[:most]), (more.ts, more.position) if more else None)
 
     async def tail(self, after: int = 0, *, limit: int = 1_000) -> list[Event]:
         """The events after a position, in the order of their commits, none of them twice."""
@@ -121,19 +121,19 @@ class PersonaView:
         check_text(text, QUERY_MAX, "text")
         most, narrowed = _LIMIT.check(limit, "limit"), (filters or RagFilters()).checked()
         store = self._stores.store
-        found = await self._stores.engine.recall(
+        recalled = await self._stores.engine.recall(
             store.scope, text, limit=most, envelope={}, filters=narrowed
         )
-        rows = await store.rows("ltm", ids=[hit.entry.id for hit in found.hits])
+        rows = await store.rows("ltm", ids=[hit.entry.id for hit in recalled.hits])
         entries = {entry.id: entry for entry in map(self._ltm_entry, rows)}
         return RagAnswer(
             text,
-            tuple(LtmHit(entries[hit.entry.id], hit.score, hit.signals) for hit in found.hits),
+            tuple(LtmHit(entries[hit.entry.id], hit.score, hit.signals) for hit in recalled.hits),
             (self.collection,),
-            found.considered,
-            found.candidates,
-            found.pending,
-            found.not_used,
+            recalled.considered,
+            recalled.candidates,
+            recalled.pending,
+            recalled.not_used,
         )
 
     async def fuzzy_query(
@@ -212,8 +212,8 @@ class SubconsciousMemoryView:
     async def get_by_id(self, event_id: UUID) -> Event | None:
         """One event of either persona, literally; None if there is none."""
         for view in self._views.values():
-            if found := await view.get_by_id(event_id):
-                return found
+            if event := await view.get_by_id(event_id):
+                return event
         return None
 
     async def get_range(
@@ -238,16 +238,16 @@ class SubconsciousMemoryView:
     async def loop(self, loop_id: UUID) -> list[Event]:
         """The events of a loop of either persona, in order."""
         for view in self._views.values():
-            if found := await view.loop(loop_id):
-                return found
+            if events := await view.loop(loop_id):
+                return events
         return []
 
     async def rag_query(
         self, text: str, filters: RagFilters | None = None, *, limit: int = 8
     ) -> RagAnswer:
         """Long-term entries of both personas that answer a text, merged by score."""
-        asked = [await each.rag_query(text, filters, limit=limit) for each in self._views.values()]
-        return merged(text, asked, limit)
+        parts = [await each.rag_query(text, filters, limit=limit) for each in self._views.values()]
+        return merged(text, parts, limit)
 
     async def fuzzy_query(
         self, text: str, heuristics: FuzzyHeuristics | None = None

@@ -152,13 +152,13 @@ class Meter:
 
     def _admit(self, most: Usage) -> None:
         """Refuse a call that could exceed a cap, counting the calls that are under way."""
-        caps, held = self.caps, sum((call.usage for call in self._open), self._used)
+        caps, reserved = self.caps, sum((call.usage for call in self._open), self._used)
         tokens = f"take {most.tokens:,} tokens"
-        _admit("calls_per_run", "be one more", caps.calls_per_run, held.calls, 1)
+        _admit("calls_per_run", "be one more", caps.calls_per_run, reserved.calls, 1)
         _admit("tokens_per_call", tokens, caps.tokens_per_call, 0, most.tokens)
-        _admit("tokens_per_run", tokens, caps.tokens_per_run, held.tokens, most.tokens)
+        _admit("tokens_per_run", tokens, caps.tokens_per_run, reserved.tokens, most.tokens)
         if caps.money_per_run is not None:
-            used, needed = held.cost or _NOTHING, most.cost or _NOTHING
+            used, needed = reserved.cost or _NOTHING, most.cost or _NOTHING
             _admit("money_per_run", f"cost {needed}", caps.money_per_run, used, needed)
 
 

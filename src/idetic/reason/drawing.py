@@ -1,4 +1,4 @@
-"""The question for claims: what a model is told, and the check of each claim it answers with.
+"""The question for claims: its instructions, and the check of each claim in the answer.
 
 Unlike a merge, an answer holds many claims. One that is not true to what it cites is refused alone,
 with a reason that repeats nothing of it; the others stand.
@@ -70,7 +70,7 @@ class ClaimsForm(Form):
 
 
 def claims_question(asked: ClaimsAsked) -> ReasonerQuestion:
-    """What a model is told."""
+    """The question for claims, ready for a model."""
     kinds = "".join(f"- {name}: {meaning}\n" for name, meaning in asked.kinds.items())
     return ReasonerQuestion("claims", _DRAW + kinds, asked.entries, ClaimsForm)
 
@@ -95,9 +95,9 @@ def _true(form: DrawnForm, asked: ClaimsAsked) -> ReasonedClaim:
     if form.attribute not in asked.kinds:
         raise ReasonerLied("The claim is of a kind that was not asked for.")
     cited = cited_of(form.cites, asked.entries)
-    said = (form.subject, form.detail, form.value)
-    no_invented_figures(said, cited)
-    _no_invented_names(said, cited)
+    texts = (form.subject, form.detail, form.value)
+    no_invented_figures(texts, cited)
+    _no_invented_names(texts, cited)
     _quoted("quote", form.quote, cited)
     if form.when is not None:
         _quoted("when", form.when, cited)

@@ -84,19 +84,19 @@ class Endpoint:
 
     def key(self) -> str:
         """The key to send. OpenAI's is never taken from the environment for another server."""
-        found = self.api_key or os.environ.get(KEY_VARIABLE)
-        if not found and self.base_url is None:
-            found = os.environ.get(_OPENAI_KEY_VARIABLE)
-        if not found and self.base_url is None:
+        key = self.api_key or os.environ.get(KEY_VARIABLE)
+        if not key and self.base_url is None:
+            key = os.environ.get(_OPENAI_KEY_VARIABLE)
+        if not key and self.base_url is None:
             raise ReasonerUnavailable(
                 "There is no key for the reasoner.",
                 remedy=f"Set {KEY_VARIABLE}, or give `base_url` for a server that needs no key.",
             )
         # Servers at home ask for no key, yet the SDK does.
-        found = found or "none"
-        if not (found.isascii() and found.isprintable()):
+        key = key or "none"
+        if not (key.isascii() and key.isprintable()):
             raise InputError("The reasoner's key holds characters that no header can carry.")
-        return found
+        return key
 
 
 def _host(url: str) -> str:
@@ -142,11 +142,11 @@ class Dialect:
             named = {"name": question.name, "strict": True, "schema": schema}
             form = {"type": "json_schema", "json_schema": named}
             return {**body, "messages": list(messages), "response_format": form}
-        # Without a schema of its own the server cannot show the model the form: we do.
+        # A server without JSON schemas cannot show the model the form, so the instructions do.
         first, *rest = messages
-        told = f"{first['content']}\nThe JSON object fits this schema: {json.dumps(schema)}\n"
-        shown = [{**first, "content": told}, *rest]
-        return {**body, "messages": shown, "response_format": {"type": "json_object"}}
+        text = f"{first['content']}\nThe JSON object fits this schema: {json.dumps(schema)}\n"
+        with_schema = [{**first, "content": text}, *rest]
+        return {**body, "messages": with_schema, "response_format": {"type": "json_object"}}
 
     def concede(self, parameter: str | None, *, form: bool) -> bool:
         """Give up what the server turned away; False if there is nothing left to give up."""
@@ -163,10 +163,10 @@ class Dialect:
 
 def prompt_of(request: Mapping[str, Any]) -> str:
     """All of a request that a server may count as prompt."""
-    said = [(message.get("content") or "") + _PER_MESSAGE for message in request["messages"]]
+    texts = [(message.get("content") or "") + _PER_MESSAGE for message in request["messages"]]
     called = [message["tool_calls"] for message in request["messages"] if "tool_calls" in message]
-    told = [request[key] for key in ("response_format", "tools") if key in request]
-    return "\n".join([*said, *map(json.dumps, (*called, *told))])
+    schemas = [request[key] for key in ("response_format", "tools") if key in request]
+    return "\n".join([*texts, *map(json.dumps, (*called, *schemas))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,26 +223,34 @@ def by_status(
     )
 
 
-def _seconds(said: str | None) -> float | None:
+def _seconds(header: str | None) -> float | None:
     """A Retry-After header: seconds, or a date."""
-    if said is None:
+    if header is None:
         return None
-    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", said.strip()):
-        return float(said)
+    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", header.strip()):
+        return float(header)
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(header)
     except ValueError:
         return None
     until = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
-class _ToolCall(BaseModel):
-    id: str | None = None
-    name: str = Field(validation_alias=AliasPath("function", "name"))
+class SentToolCall(BaseModel):
+    """A tool call as chat completions have it. Some give it no id, others objects for JSON."""
+
+    id: str | None = Field(None, coerce_numbers_to_str=True)
+    name: str = Field(min_length=1, validation_alias=AliasPath("function", "name"))
     arguments: str | dict[str, Any] | None = Field(
         None, validation_alias=AliasPath("function", "arguments")
     )
+
+    def at(self, place: int) -> ToolCall:
+        """The call, named by its place among the others if it has no id."""
+        given = self.arguments
+        text = given if isinstance(given, str) else json.dumps(given or {})
+        return ToolCall(self.id or f"call_{place}", self.name, text)
 
 
 def _first(*path: str) -> AliasPath:
@@ -254,7 +262,7 @@ class _Completion(BaseModel):
     message: dict[str, Any] = Field(validation_alias=_first("message"))
     content: str | None = Field(None, validation_alias=_first("message", "content"))
     refusal: str | None = Field(None, validation_alias=_first("message", "refusal"))
-    calls: list[_ToolCall] | None = Field(None, validation_alias=_first("message", "tool_calls"))
+    calls: list[SentToolCall] | None = Field(None, validation_alias=_first("message", "tool_calls"))
     finish_reason: str | None = Field(None, validation_alias=_first("finish_reason"))
     usage: Any = None
 
@@ -267,26 +275,17 @@ def by_body(host: str, body: bytes, content_type: str) -> ChatReply | Failed:
         kind = content_type.partition(";")[0].strip()
         if kind != "application/json":
             kind = kind if re.fullmatch(r"[\w.+/-]{1,60}", kind) else "something unnamed"
-            said = f"The reasoner at {host} answered with {kind}, not with JSON."
-            return Failed(said, _CHECK_ADDRESS)
-        said = f"What the reasoner at {host} answered is not a chat completion."
-        return Failed(said, _CHECK_ADDRESS, spent=True, error=ReasonerMalformed)
+            message = f"The reasoner at {host} answered with {kind}, not with JSON."
+            return Failed(message, _CHECK_ADDRESS)
+        message = f"What the reasoner at {host} answered is not a chat completion."
+        return Failed(message, _CHECK_ADDRESS, spent=True, error=ReasonerMalformed)
     return ChatReply(
         content=completion.content or "",
         refused=bool(completion.refusal) or completion.finish_reason == "content_filter",
         cut=completion.finish_reason == "length",
         tokens=_counted(completion.usage),
-        calls=tuple(
-            # Some servers give a call no id, others its arguments as an object.
-            ToolCall(call.id or f"call_{place}", call.name, _as_json(call.arguments))
-            for place, call in enumerate(completion.calls or (), start=1)
-        ),
+        calls=tuple(call.at(place) for place, call in enumerate(completion.calls or (), start=1)),
     )
-
-
-def _as_json(arguments: str | dict[str, Any] | None) -> str:
-    """The arguments of a tool call as JSON text, also where a server sent an object."""
-    return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
 def _counted(usage: object) -> tuple[int, int] | None:

@@ -144,11 +144,11 @@ class ChatServer:
             headers = {k.lower(): v for k, v in error.response.headers.items()}
             return by_status(host, error.status_code, headers, error.param)
         except (TimeoutError, openai.APITimeoutError) as error:
-            said = f"The reasoner at {host} did not answer within {self._seconds:g} seconds."
-            return Failed(said, _LATER, again=True, spent=not _unreached(error))
+            message = f"The reasoner at {host} did not answer within {self._seconds:g} seconds."
+            return Failed(message, _LATER, again=True, spent=not _unreached(error))
         except (openai.APIConnectionError, *_transport_errors()) as error:
-            said = f"The connection to the reasoner at {host} failed."
-            return Failed(said, _REACH, again=True, spent=not _unreached(error))
+            message = f"The connection to the reasoner at {host} failed."
+            return Failed(message, _REACH, again=True, spent=not _unreached(error))
         except openai.OpenAIError as error:
             return Failed(
                 f"The openai package could not ask {host}: {type(error).__name__}.", _REACH
@@ -165,11 +165,11 @@ class ChatServer:
             async for chunk in response.iter_bytes():
                 body += chunk
                 if len(body) > _MAX_BYTES:
-                    said = (
+                    message = (
                         f"The reasoner at {self._endpoint.host} answered with more than a megabyte."
                     )
                     remedy = "Use another model or server."
-                    return Failed(said, remedy, spent=True, error=ReasonerMalformed)
+                    return Failed(message, remedy, spent=True, error=ReasonerMalformed)
             kind = response.headers.get("content-type", "")
             return by_body(host, bytes(body), kind)
 

@@ -22,52 +22,42 @@ from idetic.spec.primitives import BODY_TEXT_MAX
 _NOTHING = Decimal(0)
 
 
-class ReasonerError(IdeticError):
+class ReasonerError(IdeticError, code="reasoner", http_status=502, exit_code=8):
     """The reasoner did not do its part."""
 
     usage: Usage | None = None
     """What was spent on an answer that nobody could use."""
-    code = "reasoner"
     remedy = "Try again later, or go on without a reasoner: memory works without one."
-    http_status = 502
-    exit_code = 8
 
 
-class ReasonerUnavailable(ReasonerError):
+class ReasonerUnavailable(ReasonerError, code="reasoner_unavailable", http_status=503):
     """The reasoner could not be asked."""
 
-    code = "reasoner_unavailable"
     remedy = "Check the model's name, `base_url` and the key, then try again."
-    http_status = 503
 
 
-class ReasonerMalformed(ReasonerError):
+class ReasonerMalformed(ReasonerError, code="reasoner_malformed"):
     """The reasoner's answer does not have the form that was asked for."""
 
-    code = "reasoner_malformed"
     remedy = "Try again, or use a model that can answer in JSON; nothing was changed."
 
 
-class ReasonerRefused(ReasonerError):
+class ReasonerRefused(ReasonerError, code="reasoner_refused"):
     """The reasoner declined to answer."""
 
-    code = "reasoner_refused"
     remedy = "Look at the entries it was given, or use another model; nothing was changed."
 
 
-class ReasonerLied(ReasonerError):
+class ReasonerLied(ReasonerError, code="reasoner_lied"):
     """The reasoner's answer says something that the entries it cites do not."""
 
-    code = "reasoner_lied"
     remedy = "Try again, or use a more capable model; nothing was changed."
 
 
-class ReasonerCapped(ReasonerError):
+class ReasonerCapped(ReasonerError, code="reasoner_capped", http_status=429):
     """The call would exceed a cap, so it was not made."""
 
-    code = "reasoner_capped"
     remedy = "Raise the cap named above in `Caps`, or give the run fewer entries."
-    http_status = 429
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +101,10 @@ class ShownEntry:
     valid_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        said = self.claim.as_dict().values() if self.claim else ()
+        claim_parts = self.claim.as_dict().values() if self.claim else ()
         if not isinstance(self.text, str):
             raise InputError(f"Entry {self.id} has a {type(self.text).__name__} for a text.")
-        if not all(storable(part) for part in (self.text, *said)):
+        if not all(storable(part) for part in (self.text, *claim_parts)):
             raise InputError(f"Entry {self.id} holds NUL or a lone surrogate.")
         if not self.text.strip():
             raise InputError(f"Entry {self.id} has no text.")

@@ -39,7 +39,7 @@ Message = dict[str, str]
 
 CLAIM_PART_MAX = 200
 WHY_MAX = 1000
-# What is said back of a broken answer: enough to see the fault, not enough to fill a prompt.
+# How much of a broken answer is sent back: enough to see the fault, too little to fill a prompt.
 _SHOWN_BACK = 4_000
 
 RULES = """\
@@ -174,11 +174,11 @@ def fitted(form: type[_F], content: str) -> _F:
         return form.model_validate_json(content)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
-    said = "; ".join(dict.fromkeys(_said(form, fault) for fault in faults[:5]))
-    raise ReasonerMalformed(f"The reasoner's answer is malformed: {said}.")
+    message = "; ".join(dict.fromkeys(_fault_text(form, fault) for fault in faults[:5]))
+    raise ReasonerMalformed(f"The reasoner's answer is malformed: {message}.")
 
 
-def _said(form: type[Form], fault: ErrorDetails) -> str:
+def _fault_text(form: type[Form], fault: ErrorDetails) -> str:
     """One fault of an answer in words that do not repeat the answer."""
     where, kind = fault["loc"], fault["type"]
     if kind == "json_invalid":
@@ -201,14 +201,17 @@ class ReasonerQuestion:
 
     def messages(self) -> list[Message]:
         """The opening of the conversation."""
-        shown = {"question": self.name, "entries": [_shown(entry) for entry in self.entries]}
+        document = {
+            "question": self.name,
+            "entries": [_entry_data(entry) for entry in self.entries],
+        }
         return [
             {"role": "system", "content": RULES + self.instructions},
-            {"role": "user", "content": json.dumps(shown, ensure_ascii=False)},
+            {"role": "user", "content": json.dumps(document, ensure_ascii=False)},
         ]
 
 
-def _shown(entry: ShownEntry) -> dict[str, Any]:
+def _entry_data(entry: ShownEntry) -> dict[str, Any]:
     """An entry as the model is shown it, its moment in UTC."""
     return {
         "id": str(entry.id),
@@ -219,12 +222,12 @@ def _shown(entry: ShownEntry) -> dict[str, Any]:
 
 
 def question_of(asked: MergeAsked | SummaryAsked | ConflictAsked) -> ReasonerQuestion:
-    """What a model is told for one of the port's three questions."""
+    """One of the port's three questions, ready for a model."""
     if isinstance(asked, MergeAsked):
         return ReasonerQuestion("merge", _MERGE + CITES, asked.entries, MergeForm)
     if isinstance(asked, SummaryAsked):
-        told = _SUMMARY.format(max_chars=asked.max_chars) + CITES
-        return ReasonerQuestion("summary", told, asked.entries, SummaryForm)
+        instructions = _SUMMARY.format(max_chars=asked.max_chars) + CITES
+        return ReasonerQuestion("summary", instructions, asked.entries, SummaryForm)
     return ReasonerQuestion("conflict", _CONFLICT, (asked.first, asked.second), ConflictForm)
 
 
@@ -273,9 +276,9 @@ def read_conflict(content: str) -> ConflictAnswered:
     return ConflictAnswered(ConflictVerdict(form.verdict), form.why)
 
 
-def cited_of(cites: Iterable[str], given: Sequence[ShownEntry]) -> tuple[ShownEntry, ...]:
+def cited_of(cites: Iterable[str], entries: Sequence[ShownEntry]) -> tuple[ShownEntry, ...]:
     """The entries that an answer cites: at least one, and none that was not given."""
-    known = {str(entry.id): entry for entry in given}
+    known = {str(entry.id): entry for entry in entries}
     asked = list(dict.fromkeys(cite.strip().lower() for cite in cites))
     if not asked:
         raise ReasonerMalformed("`cites` is empty; an answer must rest on at least one entry.")
@@ -349,19 +352,19 @@ def stated(text: str) -> frozenset[str]:
     """The figures that a text asserts."""
     return frozenset(
         _value(found)
-        for found in _found(text)
+        for found in _figures(text)
         if not (found["word"] and found["word"].lower() in _AMBIGUOUS)
     )
 
 
 def supported(text: str) -> frozenset[str]:
     """The figures that a text is evidence for: every one of them, and the parts of a date."""
-    found = list(_found(text))
+    found = list(_figures(text))
     parts = (part for each in found if each["date"] for part in each["date"].split("-"))
     return frozenset(map(_value, found)) | frozenset(map(_number, parts))
 
 
-def _found(text: str) -> Iterator[re.Match[str]]:
+def _figures(text: str) -> Iterator[re.Match[str]]:
     """The figures in a text, in digits of any script or in words."""
     # Compatibility forms and the digits of every script become the plain ones.
     folded = unicodedata.normalize("NFKC", text)
@@ -369,14 +372,14 @@ def _found(text: str) -> Iterator[re.Match[str]]:
     return _FIGURE.finditer("".join(plain))
 
 
-def _value(found: re.Match[str]) -> str:
+def _value(match: re.Match[str]) -> str:
     """A figure in the one form in which figures are compared."""
-    if found["number"]:
-        sign, scale = "-" if found["sign"] else "", (found["scale"] or "").lower()
-        return f"{sign}{_number(found['number'])}{scale}"
-    if found["word"]:
-        return _WORDS[found["word"].lower()]
-    return str(found["date"] or found["power"].lower())
+    if match["number"]:
+        sign, scale = "-" if match["sign"] else "", (match["scale"] or "").lower()
+        return f"{sign}{_number(match['number'])}{scale}"
+    if match["word"]:
+        return _WORDS[match["word"].lower()]
+    return str(match["date"] or match["power"].lower())
 
 
 def _number(digits: str) -> str:

@@ -48,14 +48,14 @@ def next_question(answers: Answers) -> InterviewQuestion | None:
 
 
 def objection(question: InterviewQuestion, answer: str) -> str | None:
-    """What is wrong with an answer on its own, if anything: told before the walk goes on."""
+    """The fault of an answer by itself, if it has one; a surface shows it and asks again."""
     if not answer.strip() and question.default is None:
         return "This has no default; an answer is needed."
     if question.choices is None:
         return None
-    given = [part.strip() for part in answer.split(",")] if question.many else [answer.strip()]
+    parts = [part.strip() for part in answer.split(",")] if question.many else [answer.strip()]
     allowed = (*question.choices, "none", "") if question.many else question.choices
-    wrong = [part for part in given if part not in allowed]
+    wrong = [part for part in parts if part not in allowed]
     if not wrong:
         return None
     close = nearest(wrong[0], question.choices)
@@ -65,19 +65,19 @@ def objection(question: InterviewQuestion, answer: str) -> str | None:
 
 def build(answers: Answers) -> str:
     """The spec as commented YAML, known to be valid; raises `SpecInvalid` where it is not."""
-    said = {question.key: answer for question, answer in walk(answers)}
+    complete = {question.key: answer for question, answer in walk(answers)}
     problems = [
         SpecProblem(question.primitive, question.key, "No answer is given.", question.explanation)
         for question, answer in walk(answers)
         if not answer and question.default is None
     ]
     for key in answers:
-        if key not in said:
-            remedy = meant(key, said).strip() or "Remove it."
+        if key not in complete:
+            remedy = meant(key, complete).strip() or "Remove it."
             problems.append(SpecProblem(WHOLE, key, "No question asks for this.", remedy))
     if problems:
         raise SpecInvalid(problems, source="The interview")
-    text = _commented_yaml(spec_data(said))
+    text = _commented_yaml(spec_data(complete))
     parse(text, "The interview")
     return text
 

@@ -199,70 +199,70 @@ _HEDGES = {
 }
 
 
-def _recipe(said: Answers) -> str:
+def _recipe(answers: Answers) -> str:
     """The weights that go with a fusion; where procedures dominate, recency counts more."""
-    known = said["retrieval.fusion"]
+    known = answers["retrieval.fusion"]
     method = FusionMethod(known) if known in list(FusionMethod) else FusionMethod.WEIGHTED
     weights = dict(RECIPES[method])
-    if said["typology.persistent"] == "procedural":
+    if answers["typology.persistent"] == "procedural":
         weights[Signal.DECAY] *= 4 if method is FusionMethod.WEIGHTED else 2
     return ", ".join(f"{signal}={weight:g}" for signal, weight in weights.items())
 
 
-def _schema(said: Answers) -> str | None:
+def _schema(answers: Answers) -> str | None:
     """The agent's name as the name of its schema, or `memory` where that is taken."""
-    name = said["agent"]
+    name = answers["agent"]
     taken = reserved.is_reserved_schema(name) or name == "langgraph"
     return "memory" if taken else name or None
 
 
-def _may(said: Answers, kind: str) -> str:
+def _may(answers: Answers, kind: str) -> str:
     """The usual capabilities of a principal; who reads behind no gate reads nothing."""
     usual = _MAY[PrincipalKind(kind)]
-    if said.get(f"gates.{kind}") != NONE:
+    if answers.get(f"gates.{kind}") != NONE:
         return usual
     return ", ".join(c for c in usual.split(", ") if c != "read") or NONE
 
 
-def _reasons(said: Answers) -> str:
+def _reasons(answers: Answers) -> str:
     """Over canonical content where a canonical table has a text to compare with."""
-    tables = said["references.canonical"].split(";")
+    tables = answers["references.canonical"].split(";")
     return str(Reasons.OVER if any(len(table.split()) > 3 for table in tables) else Reasons.WITH)
 
 
-def _because(said: Answers) -> str:
+def _because(answers: Answers) -> str:
     """The usual justification of the leak defence, by how canonical content is used."""
-    if said["leak_defence.reasons"] == Reasons.OVER:
+    if answers["leak_defence.reasons"] == Reasons.OVER:
         return "It makes claims out of canonical content, so a copy is one sentence away."
     return "It reaches canonical content through tools and keeps what it concluded."
 
 
-# The defaults that follow from what was said before, or from the value that the key names.
+# The defaults that follow from earlier answers, or from the value that the key names.
 _FOLLOWING: Mapping[str, Callable[[Answers, str], str | None]] = {
-    "title": lambda said, _: said["agent"].replace("_", " ").title() or None,
-    "purpose": lambda said, _: (
-        f"What {said['title']} does has yet to be written down." if said["title"] else None
+    "title": lambda answers, _: answers["agent"].replace("_", " ").title() or None,
+    "purpose": lambda answers, _: (
+        f"What {answers['title']} does has yet to be written down." if answers["title"] else None
     ),
     "typology.{tier}": lambda _, tier: (
         "semantic, procedural" if tier == Tier.PERSISTENT else "episodic"
     ),
     "tiers.{tier}.name": lambda _, tier: tier,
-    "tiers.{ending}.boundary": lambda _said, _: BoundaryKind.LIFECYCLE_EVENT.value,
+    "tiers.{ending}.boundary": lambda _answers, _: BoundaryKind.LIFECYCLE_EVENT.value,
     "tiers.{ending}.event": lambda _, tier: _TIERS[Tier(tier)][0],
     "tiers.{tier}.holds": lambda _, tier: _TIERS[Tier(tier)][1],
-    "backend.schema": lambda said, _: _schema(said),
-    "backend.family": lambda said, _: said["agent"] or None,
-    "retrieval.signals": lambda said, _: _recipe(said),
-    "injection.ceiling": lambda _said, _: str(Injection().ceiling),
+    "backend.schema": lambda answers, _: _schema(answers),
+    "backend.family": lambda answers, _: answers["agent"] or None,
+    "retrieval.signals": lambda answers, _: _recipe(answers),
+    "injection.ceiling": lambda _answers, _: str(Injection().ceiling),
     "injection.{tier}": lambda _, tier: str(Injection().at(Tier(tier)).budget),
-    "references.corroborations": lambda said, _: (
-        "yes" if any("semantic" in said[f"typology.{tier}"] for tier in Tier) else "no"
+    "references.corroborations": lambda answers, _: (
+        "yes" if any("semantic" in answers[f"typology.{tier}"] for tier in Tier) else "no"
     ),
     "gates.{boundary}": lambda _, boundary: GATES[Boundary(boundary)][0],
     "visibility.principals.{kind}": _may,
     "visibility.hedges.{strength}": lambda _, strength: _HEDGES[SourceStrength(strength)],
-    "leak_defence.reasons": lambda said, _: _reasons(said),
-    "leak_defence.because": lambda said, _: _because(said),
+    "leak_defence.reasons": lambda answers, _: _reasons(answers),
+    "leak_defence.because": lambda answers, _: _because(answers),
 }
 
 
@@ -281,22 +281,22 @@ class _Template:
         named = re.search(r"\{(\w+)\}", self.key)
         return named[1] if named else ""
 
-    def question(self, said: Answers, value: str) -> InterviewQuestion:
-        """The question, given what was said before."""
+    def question(self, answers: Answers, value: str) -> InterviewQuestion:
+        """The question, given the answers before it."""
         named = {self.each: value}
         key = self.key.format(**named)
         following = _FOLLOWING.get(self.key)
         if self.each == "boundary":
             named["why"] = GATES[Boundary(value)][1]
         elif self.each == "behaviour":
-            named["accepted"] = _accepted(said, value)
+            named["accepted"] = _accepted(answers, value)
         choices = _CHOICES.get(self.key)
         return InterviewQuestion(
             PRIMITIVES.get(key.partition(".")[0], WHOLE),
             key,
             self.prompt.format(**named),
             self.explanation.format(**named),
-            following(said, value) if following else self.default,
+            following(answers, value) if following else self.default,
             # Plain text: what a surface shows and hands back is no enumeration member.
             None if choices is None else tuple(map(str, choices)),
             self.key in _MANY,
@@ -315,42 +315,44 @@ def _templates() -> Iterator[_Template]:
 _TEMPLATES = tuple(_templates())
 
 
-def questions_after(said: Answers) -> Iterator[InterviewQuestion]:
-    """Every question, in order; `said` grows with the answers while this goes on."""
+def questions_after(answers: Answers) -> Iterator[InterviewQuestion]:
+    """Every question, in order; `answers` grows while this goes on."""
     for (_, each), group in groupby(_TEMPLATES, lambda t: (t.key.partition(".")[0], t.each)):
         templates = tuple(group)
         for value in _EACH[each]:
             for template in templates:
-                if _is_asked(template.key, value, said):
-                    yield template.question(said, value)
+                if _is_asked(template.key, value, answers):
+                    yield template.question(answers, value)
 
 
-def has_interactions(said: Answers) -> bool:
+def has_interactions(answers: Answers) -> bool:
     """Whether the tier model has interactions; without them it has one tier less."""
-    return said.get(f"tiers.{Tier.INTERACTION}.name") != NONE
+    return answers.get(f"tiers.{Tier.INTERACTION}.name") != NONE
 
 
-def _is_asked(key: str, value: str, said: Answers) -> bool:
-    """Whether a question still means something after what was said."""
+def _is_asked(key: str, value: str, answers: Answers) -> bool:
+    """Whether a question still means something after the answers so far."""
     if key == "injection.justification":
-        return _budgets_differ(said)
-    return value != Tier.INTERACTION or key == "tiers.{tier}.name" or has_interactions(said)
+        return _budgets_differ(answers)
+    return value != Tier.INTERACTION or key == "tiers.{tier}.name" or has_interactions(answers)
 
 
-def _budgets_differ(said: Answers) -> bool:
+def _budgets_differ(answers: Answers) -> bool:
     """Whether the ceiling or a budget deviates, so that a justification is asked for."""
     static = Injection()
-    given = {tier: said.get(f"injection.{tier}") for tier in Tier}
-    budgets = [text not in (None, str(static.at(tier).budget)) for tier, text in given.items()]
-    return said["injection.ceiling"] != str(static.ceiling) or any(budgets)
+    budgets_given = {tier: answers.get(f"injection.{tier}") for tier in Tier}
+    budgets = [
+        text not in (None, str(static.at(tier).budget)) for tier, text in budgets_given.items()
+    ]
+    return answers["injection.ceiling"] != str(static.ceiling) or any(budgets)
 
 
-def _accepted(said: Answers, section: str) -> str:
+def _accepted(answers: Answers, section: str) -> str:
     """The defaults of every cell that the typology mix produces, on one line."""
     cells = {
         cell_of(tier, Typology(name.strip()))
         for tier in Tier
-        for name in said[f"typology.{tier}"].split(",")
+        for name in answers[f"typology.{tier}"].split(",")
         if name.strip() in set(Typology)
     }
     return "; ".join(

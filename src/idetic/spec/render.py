@@ -46,11 +46,11 @@ def render(spec: MemorySpec) -> str:
     """The spec as Markdown, in the documents' order. Equal specs give equal pages."""
     count = sum(len(getattr(spec, section).deviations) for section in DEFAULTS)
     count += (spec.injection.justification is not None) + len(spec.lifecycle.retention)
-    said = f"{count}, each justified below" if count else "none"
+    deviations = f"{count}, each justified below" if count else "none"
     about = (
         f"Agent: {_code(spec.agent)}",
         f"Digest: {_code(spec.digest)}",
-        f"Deviations from the typology defaults: {said}",
+        f"Deviations from the typology defaults: {deviations}",
     )
     blocks = [f"# {_prose(spec.title)}: memory", _prose(spec.purpose), _bullets(about)]
     for title, lead, sections in _GROUPS:
@@ -94,10 +94,10 @@ def _tiers(spec: MemorySpec) -> Iterator[str]:
     """What each tier is called here, what leads out of it, and what it holds."""
     model = spec.tiers
     names = [model.name_of(tier) for tier in model.declared]
-    kept = _code(model.name_of(Tier.PERSISTENT))
+    name = _code(model.name_of(Tier.PERSISTENT))
     above = "" if model.broader is None else f", and {_code(model.broader.name)} stands above it"
     count = ("Two", "Three", "Four")[len(names) - 2 + (model.broader is not None)]
-    yield f"{count} tiers; {kept} is the persistent one{above}."
+    yield f"{count} tiers; {name} is the persistent one{above}."
     rows: list[tuple[Any, ...]] = [
         (tier, _code(model.name_of(tier)), one.boundary, _code(one.event), one.lease_minutes,
          _prose(one.holds))
@@ -105,7 +105,7 @@ def _tiers(spec: MemorySpec) -> Iterator[str]:
     ]  # fmt: skip
     top = model.persistent
     event = NOTHING if top.event is None else _code(top.event)
-    rows.append((Tier.PERSISTENT, kept, top.boundary or NOTHING, event, NOTHING, _prose(top.holds)))
+    rows.append((Tier.PERSISTENT, name, top.boundary or NOTHING, event, NOTHING, _prose(top.holds)))
     if model.broader is not None:
         keys = f"{_prose(model.broader.holds)} Its anchor: ({_codes(model.broader.keys)})."
         rows.append(("broader", _code(model.broader.name), NOTHING, NOTHING, NOTHING, keys))
@@ -161,12 +161,12 @@ def _retrieval(spec: MemorySpec) -> Iterator[str]:
             [(_code(n), k.type, k.weight, k.required) for n, k in sorted(part.envelope.items())],
         )
     if part.short_term is not None:
-        found = {p: h.model_dump() for p in Persona if (h := part.short_term.of(p)) is not None}
+        settings = {p: h.model_dump() for p in Persona if (h := part.short_term.of(p)) is not None}
         yield _table(
-            ("Short-term memory", *(persona.title() for persona in found)),
+            ("Short-term memory", *(persona.title() for persona in settings)),
             [
-                (_code(name), *(one[name] for one in found.values()))
-                for name in next(iter(found.values()))
+                (_code(name), *(one[name] for one in settings.values()))
+                for name in next(iter(settings.values()))
             ],
         )
 
@@ -197,8 +197,8 @@ def _behaviour(section: str, spec: MemorySpec) -> Iterator[str]:
 def resolved(spec: MemorySpec, section: str) -> dict[Cell, SpecPart]:
     """The policy of every cell that the typology mix produces, in the tables' order."""
     policy_of = getattr(spec, f"{section}_of")
-    found = {cell_of(*where): policy_of(*where) for where in spec.typology.cells()}
-    return {cell: found[cell] for cell in Cell if cell in found}
+    policies = {cell_of(*where): policy_of(*where) for where in spec.typology.cells()}
+    return {cell: policies[cell] for cell in Cell if cell in policies}
 
 
 def _deviations(section: str, declared: Behaviour, policies: dict[Cell, SpecPart]) -> Iterator[str]:
@@ -304,9 +304,9 @@ def _gates(spec: MemorySpec) -> Iterator[str]:
     )
     for boundary, gate in at.items():
         if gate.identifiers:
-            told = (tuple(map(_code, each)) or NOTHING for each in gate.identifiers.as_rows())
+            rows = (tuple(map(_code, each)) or NOTHING for each in gate.identifiers.as_rows())
             head = ("Identifiers at", "Names", "Patterns", "Looked up in")
-            yield _table(head, [(boundary, *told)])
+            yield _table(head, [(boundary, *rows)])
 
 
 def _visibility(spec: MemorySpec) -> Iterator[str]:

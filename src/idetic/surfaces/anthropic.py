@@ -113,10 +113,10 @@ class MemoryFiles:
         where = _parsed(path)
         if where == (ROOT,):
             raise InputError("Cannot delete the /memories directory itself")
-        found = await self._all(where)
-        if not found:
+        files = await self._all(where)
+        if not files:
             raise NotFound(f"The path {path} does not exist")
-        await self._shelf.delete_many([(d.namespace, d.key) for d in found])
+        await self._shelf.delete_many([(d.namespace, d.key) for d in files])
         return f"Successfully deleted {path}"
 
     async def rename(self, old_path: str, new_path: str) -> str:
@@ -124,29 +124,29 @@ class MemoryFiles:
         old, new = _parsed(old_path), _parsed(new_path)
         if new[: len(old)] == old:
             raise InputError(f"Cannot move {old_path} into itself")
-        found = await self._all(old)
-        if not found:
+        files = await self._all(old)
+        if not files:
             raise NotFound(f"The path {old_path} does not exist")
         if await self._all(new):
             raise InputError(f"The destination {new_path} already exists")
-        moved = [(*new, *_whole(each)[len(old) :]) for each in found]
+        moved = [(*new, *_whole(each)[len(old) :]) for each in files]
         # Written before the old ones go: an interruption leaves two copies, never none.
         await self._shelf.put_many(
-            Put(path[:-1], path[-1], each.value) for path, each in zip(moved, found, strict=True)
+            Put(path[:-1], path[-1], each.value) for path, each in zip(moved, files, strict=True)
         )
-        await self._shelf.delete_many([(d.namespace, d.key) for d in found], "renamed")
+        await self._shelf.delete_many([(d.namespace, d.key) for d in files], "renamed")
         return f"Successfully renamed {old_path} to {new_path}"
 
     async def clear(self) -> str:
         """Archive every file."""
-        found = await self._below((ROOT,))
-        await self._shelf.delete_many([(d.namespace, d.key) for d in found], "cleared")
+        files = await self._below((ROOT,))
+        await self._shelf.delete_many([(d.namespace, d.key) for d in files], "cleared")
         return "All memory cleared"
 
     async def _file(self, where: Namespace) -> StoredDocument | None:
         """The file at a path; None for a directory and for a path where nothing lies."""
-        (found,) = await self._shelf.get_many([(where[:-1], where[-1])])
-        return found if found is not None and _is_file(found) else None
+        (document,) = await self._shelf.get_many([(where[:-1], where[-1])])
+        return document if document is not None and _is_file(document) else None
 
     async def _below(self, where: Namespace) -> list[StoredDocument]:
         """Every file in a directory, at any depth."""
@@ -198,7 +198,7 @@ class IdeticAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._files = MemoryFiles(Shelf(self._bridge.memory))
 
     async def _run(self, command: BetaMemoryTool20250818Command) -> str:
-        """Carry a command out; a refusal is told as the SDK wants it."""
+        """Run a command; a refusal is raised as the SDK's own error."""
         with _told_as_the_sdk_wants():
             return await self._bridge.awaited(lambda: self._files.run(command))
 
@@ -219,7 +219,7 @@ class IdeticMemoryTool(BetaAbstractMemoryTool):
         self._files = MemoryFiles(Shelf(self._bridge.memory))
 
     def _run(self, command: BetaMemoryTool20250818Command) -> str:
-        """Carry a command out; a refusal is told as the SDK wants it."""
+        """Run a command; a refusal is raised as the SDK's own error."""
         with _told_as_the_sdk_wants():
             return self._bridge.blocking(lambda: self._files.run(command))
 
@@ -255,9 +255,9 @@ def _missing(path: str) -> NotFound:
     return NotFound(f"The path {path} does not exist. Please provide a valid path.")
 
 
-def _is_file(found: StoredDocument) -> bool:
+def _is_file(document: StoredDocument) -> bool:
     """Whether a document is a file: a store may have put something else in its place."""
-    return found.value.keys() == {"text"} and isinstance(found.value["text"], str)
+    return document.value.keys() == {"text"} and isinstance(document.value["text"], str)
 
 
 def _text(file: StoredDocument) -> str:

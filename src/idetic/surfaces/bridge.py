@@ -1,4 +1,4 @@
-"""What framework adapters share: the bridge to the database's loop, and notes of what was said."""
+"""What framework adapters share: the bridge to the database's loop, and messages as notes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Bridge:
             raise DatabaseClosed
 
 
-def said(
+def message_notes(
     text: str,
     *,
     bound: int,
@@ -86,9 +86,9 @@ def said(
     at: datetime | None = None,
     name: str | None = None,
 ) -> Iterator[Observation]:
-    """One saying as observations, several if it is long; with a `name` it is kept once.
+    """One message as observations, several if it is long; with a `name` it is kept once.
 
-    What a user said is marked so, and trusted no more than users are, whoever hands it over.
+    A user's words keep the origin and the trust of a user, whoever hands them over.
     """
     for number, part in enumerate(_parts(text, bound)):
         key = None if name is None else f"{name}\n{number}"

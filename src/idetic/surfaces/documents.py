@@ -110,7 +110,7 @@ def observations(put: Put, bound: int, since: datetime | None) -> list[Observati
         head |= {"ttl": _minutes(put.ttl), "expiring": "yes"}
     place = {"namespace": path_of(put.namespace), "key": put.key, "version": version}
     if not put.ranked:
-        # Every part says so: whoever makes vectors sees one entry at a time.
+        # Each part has the mark: the embedding run sees one entry at a time.
         place["ranked"] = "no"
     return [
         Observation(
@@ -129,14 +129,14 @@ def is_part(entry: Entry) -> bool:
 
     Others write to the same memory, and what they note may look like one.
     """
-    told, claim = entry.envelope, entry.claim
-    texts = [told.get(name) for name in ("namespace", "key", "version")]
-    number, since = told.get("part"), told.get("since")
+    about, claim = entry.envelope, entry.claim
+    texts = [about.get(name) for name in ("namespace", "key", "version")]
+    number, since = about.get("part"), about.get("since")
     if claim is None or type(number) is not int or not all(isinstance(t, str) for t in texts):
         return False
     path, key, version = map(str, texts)
     named = Claim(subject_of(namespace_of(path), key), f"part {number}", version)
-    return claim == named and (number > 0 or _is_head(told.get("parts"), since, told.get("ttl")))
+    return claim == named and (number > 0 or _is_head(about.get("parts"), since, about.get("ttl")))
 
 
 def _is_head(parts: Any, since: Any, ttl: Any) -> bool:
@@ -155,25 +155,25 @@ def document(entries: Iterable[Entry]) -> StoredDocument | None:
     head = next((e for (_, number), e in parts.items() if number == 0), None)
     if head is None:
         return None
-    told = head.envelope
-    numbers = range(told["parts"])
+    place = head.envelope
+    numbers = range(place["parts"])
     try:
-        held = [parts[told["version"], number] for number in numbers]
+        own = [parts[place["version"], number] for number in numbers]
     except KeyError:
         return None
     skipped = len(_GOES_ON) + _AGAIN
-    value = _value(held[0].body_text + "".join(e.body_text[skipped:] for e in held[1:]))
+    value = _value(own[0].body_text + "".join(e.body_text[skipped:] for e in own[1:]))
     if value is None:
         return None
     return StoredDocument(
-        namespace_of(told["namespace"]),
-        told["key"],
+        namespace_of(place["namespace"]),
+        place["key"],
         value,
-        datetime.fromisoformat(told["since"]) if "since" in told else head.created_at,
+        datetime.fromisoformat(place["since"]) if "since" in place else head.created_at,
         head.created_at,
-        tuple(e.id for e in held),
-        told.get("ttl"),
-        told.get("ranked") != "no",
+        tuple(e.id for e in own),
+        place.get("ttl"),
+        place.get("ranked") != "no",
     )
 
 
@@ -187,9 +187,9 @@ def _value(text: str) -> dict[str, Any] | None:
 
 
 def is_whole(entry: Entry) -> bool:
-    """Whether this part alone holds its document."""
-    told = entry.envelope
-    return bool(told["part"] == 0 and told["parts"] == 1)
+    """Whether this part is the whole document."""
+    envelope = entry.envelope
+    return bool(envelope["part"] == 0 and envelope["parts"] == 1)
 
 
 def _json(value: Mapping[str, Any]) -> str:

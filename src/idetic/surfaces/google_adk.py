@@ -15,7 +15,7 @@ from google.genai.types import Content, Part
 from idetic.errors import EntryNotFound, TransitionRefused
 from idetic.library.handles import Agent, Memory
 from idetic.model import Entry, Observation, Principal, Typology
-from idetic.surfaces.bridge import said
+from idetic.surfaces.bridge import message_notes
 from idetic.verbs.arguments import MAX_PAGE
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ class IdeticMemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Remember what events said, each once however often it is handed over."""
-        seen: list[Observation] = []
+        notes: list[Observation] = []
         for event in events:
-            seen += said(
+            notes += message_notes(
                 _text(event.content),
                 bound=self._bound,
                 namespace=("adk", session_id or "unknown"),
@@ -73,7 +73,7 @@ class IdeticMemoryService(BaseMemoryService):
                 at=datetime.fromtimestamp(event.timestamp, UTC),
                 name=f"{session_id}\n{event.id}",
             )
-        await self._observe(app_name, user_id, seen)
+        await self._observe(app_name, user_id, notes)
 
     async def add_memory(
         self,
@@ -84,17 +84,17 @@ class IdeticMemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Remember what is given as such."""
-        seen: list[Observation] = []
+        notes: list[Observation] = []
         for each in memories:
             author = each.author or app_name
-            seen += said(
+            notes += message_notes(
                 _text(each.content),
                 bound=self._bound,
                 namespace=("adk", "memories"),
                 author=author,
                 by_user=author == "user",
             )
-        await self._observe(app_name, user_id, seen)
+        await self._observe(app_name, user_id, notes)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
@@ -102,10 +102,10 @@ class IdeticMemoryService(BaseMemoryService):
         """What is remembered of one user and fits a query, best first."""
         if not query.strip():
             return SearchMemoryResponse()
-        found = await self.memory(app_name, user_id).recall(
+        hits = await self.memory(app_name, user_id).recall(
             query, limit=self._limit, typologies=[Typology.EPISODIC]
         )
-        return SearchMemoryResponse(memories=[_entry(hit.entry) for hit in found])
+        return SearchMemoryResponse(memories=[_entry(hit.entry) for hit in hits])
 
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
@@ -121,8 +121,8 @@ class IdeticMemoryService(BaseMemoryService):
         """Archive all that is remembered of one user."""
         memory = self.memory(app_name, user_id)
         # The first page each time: what is archived is no longer listed.
-        while found := await memory.list(typology=Typology.EPISODIC, limit=MAX_PAGE):
-            for entry in found:
+        while entries := await memory.list(typology=Typology.EPISODIC, limit=MAX_PAGE):
+            for entry in entries:
                 await memory.archive(entry.id, reason="deleted")
 
     @property
@@ -130,9 +130,9 @@ class IdeticMemoryService(BaseMemoryService):
         """How many characters one note of this agent may have."""
         return self._agent.spec.backend.body_text_max
 
-    async def _observe(self, app_name: str, user_id: str, seen: Iterable[Observation]) -> None:
+    async def _observe(self, app_name: str, user_id: str, notes: Iterable[Observation]) -> None:
         """Write notes to a user's memory; without any, no call is made."""
-        many = list(seen)
+        many = list(notes)
         if many:
             await self.memory(app_name, user_id).observe_many(many)
 

@@ -16,7 +16,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, told to stop by us: it would raise the signal again at the end.
+    """uvicorn's server with signal handlers of ours: its own raise the signal again at the end.
 
     `ready` is called once it serves and heeds signals, not before.
     """

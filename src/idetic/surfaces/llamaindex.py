@@ -11,7 +11,7 @@ from pydantic import PrivateAttr
 from idetic.library.handles import Memory
 from idetic.model import Observation
 from idetic.recall.tokens import ConservativeCounter
-from idetic.surfaces.bridge import Bridge, said
+from idetic.surfaces.bridge import Bridge, message_notes
 from idetic.verbs.arguments import MAX_QUERY
 from idetic.verbs.handle import SyncHandle
 
@@ -34,19 +34,19 @@ class IdeticMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         """The context for the user's latest message; empty if nothing is asked or found."""
-        asked = [m for m in messages or [] if m.role == MessageRole.USER and _text(m)]
-        if not asked:
+        questions = [m for m in messages or [] if m.role == MessageRole.USER and _text(m)]
+        if not questions:
             return ""
-        question = _text(asked[-1])[:MAX_QUERY]
+        question = _text(questions[-1])[:MAX_QUERY]
         memory = self._bridge.memory
-        found = await self._bridge.awaited(lambda: memory.context(question, budget=self.budget))
-        return found.text if found.included else ""
+        made = await self._bridge.awaited(lambda: memory.context(question, budget=self.budget))
+        return made.text if made.included else ""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Remember messages that leave the queue, each under its session's name."""
-        memory, seen = self._bridge.memory, list[Observation]()
+        memory, notes = self._bridge.memory, list[Observation]()
         for message in messages:
-            seen += said(
+            notes += message_notes(
                 _text(message),
                 bound=memory.agent.spec.backend.body_text_max,
                 namespace=(
@@ -56,8 +56,8 @@ class IdeticMemoryBlock(BaseMemoryBlock[str]):
                 author=message.role.value,
                 by_user=message.role == MessageRole.USER,
             )
-        if seen:
-            await self._bridge.awaited(lambda: memory.observe_many(seen))
+        if notes:
+            await self._bridge.awaited(lambda: memory.observe_many(notes))
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Without its last lines, so that as many tokens less remain; whole lines only."""

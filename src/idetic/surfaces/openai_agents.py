@@ -36,8 +36,8 @@ class IdeticSession:
         """The last so many items, or all, oldest first; the settings say how many by default."""
         settings = self.session_settings
         most = settings.limit if limit is None and settings is not None else limit
-        found = await self._bridge.awaited(lambda: self._conversation.latest(most))
-        return cast("list[TResponseInputItem]", found)
+        items = await self._bridge.awaited(lambda: self._conversation.latest(most))
+        return cast("list[TResponseInputItem]", items)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items at the end: all of them or none."""
@@ -46,8 +46,8 @@ class IdeticSession:
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Take the last item back."""
-        found = await self._bridge.awaited(self._conversation.pop)
-        return cast("TResponseInputItem | None", found)
+        item = await self._bridge.awaited(self._conversation.pop)
+        return cast("TResponseInputItem | None", item)
 
     async def clear_session(self) -> None:
         """Take every item away."""

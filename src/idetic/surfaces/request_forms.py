@@ -83,26 +83,26 @@ def form(hint: Any, *, query: bool = False) -> Any:
 def _request_model(noun: Any) -> type[BaseModel]:
     """The model of a noun in a body; one for each noun, so one schema too."""
     hints = get_type_hints(noun)
-    held: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for each in fields(noun):
         default = ... if each.default is MISSING else each.default
-        held[each.name] = (form(hints[each.name]), default)
+        members[each.name] = (form(hints[each.name]), default)
     made: type[BaseModel] = create_model(
-        f"{noun.__name__}Body", __config__=FORBID, __doc__=noun.__doc__.split("\n\n")[0], **held
+        f"{noun.__name__}Body", __config__=FORBID, __doc__=noun.__doc__.split("\n\n")[0], **members
     )
     return made
 
 
 def body_model(name: str, parameters: Iterable[Parameter]) -> type[BaseModel]:
     """The JSON object with the arguments of a verb."""
-    held: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for one in parameters:
         default = ... if one.required else one.default
-        held[one.wire_name] = (
+        members[one.wire_name] = (
             carried(one),
             Field(default, description=one.description or None),
         )
-    made: type[BaseModel] = create_model(name, __config__=FORBID, **held)
+    made: type[BaseModel] = create_model(name, __config__=FORBID, **members)
     return made
 
 
@@ -114,29 +114,28 @@ def carried(parameter: Parameter, *, query: bool = False) -> Any:
     return kind if parameter.required or parameter.default is not None else kind | None
 
 
-def arguments_of(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of(parameters: Iterable[Parameter], sent: Mapping[str, Any]) -> dict[str, Any]:
     """What a request carries as the arguments of a verb; what is left out or null has defaults."""
     values: dict[str, Any] = {}
     for one in parameters:
-        value = given.get(one.wire_name)
+        value = sent.get(one.wire_name)
         if value is not None:
             value = value_of(plain(one.hint), value)
             values[one.name] = value if one.wire is None else one.wire.decode(value)
     return values
 
 
-def value_of(hint: Any, given: Any) -> Any:
+def value_of(hint: Any, sent: Any) -> Any:
     """An argument as the verb takes it: the model of a noun becomes the noun."""
-    if isinstance(given, BaseModel):
+    if isinstance(sent, BaseModel):
         noun = next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
         hints = get_type_hints(noun)
         return noun(
             **{  # type: ignore[operator]
-                name: value_of(hints[name], getattr(given, name))
-                for name in type(given).model_fields
+                name: value_of(hints[name], getattr(sent, name)) for name in type(sent).model_fields
             }
         )
-    if isinstance(given, list):
-        made = [value_of(next(iter(get_args(hint)), Any), each) for each in given]
+    if isinstance(sent, list):
+        made = [value_of(next(iter(get_args(hint)), Any), each) for each in sent]
         return tuple(made) if get_origin(hint) is tuple else made
-    return given
+    return sent

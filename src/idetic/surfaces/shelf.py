@@ -53,9 +53,9 @@ class Shelf:
     async def get_many(self, names: Sequence[Name]) -> list[StoredDocument | None]:
         """What lies under each name, in order."""
         subjects = [subject_of(*name) for name in names]
-        held = await self._held(subjects)
-        found = {subject: document(held.get(subject, ())) for subject in set(subjects)}
-        return [found[subject] for subject in subjects]
+        groups = await self._entries_of(subjects)
+        documents = {subject: document(groups.get(subject, ())) for subject in set(subjects)}
+        return [documents[subject] for subject in subjects]
 
     async def put_many(self, puts: Iterable[Put]) -> None:
         """Put values under their names, in one transaction per 10,000 entries.
@@ -63,10 +63,10 @@ class Shelf:
         What lay there before is superseded, and kept. Of two for one name the later counts.
         """
         latest = {put.subject: put for put in puts}
-        held = await self._held(list(latest))
+        groups = await self._entries_of(list(latest))
         written: list[list[Observation]] = []
         for subject, put in latest.items():
-            before = document(held.get(subject, ()))
+            before = document(groups.get(subject, ()))
             since = None if before is None else before.created_at
             written.append(observations(put, self._bound, since))
         for together in _by_size(written):
@@ -74,7 +74,7 @@ class Shelf:
                 raise_if_rejected(receipt)
         for (subject, _), parts in zip(latest.items(), written, strict=True):
             # A part supersedes the one of its number; those beyond the new end stay current.
-            left = (e for e in held.get(subject, ()) if e.envelope["part"] >= len(parts))
+            left = (e for e in groups.get(subject, ()) if e.envelope["part"] >= len(parts))
             await self._archive(left, "a shorter version was put")
 
     async def delete_many(self, names: Iterable[Name], reason: str = "deleted") -> None:
@@ -82,9 +82,9 @@ class Shelf:
         subjects = list({subject_of(*name) for name in names})
         # Again if something was put meanwhile: what it superseded could not be archived.
         for _ in range(_ATTEMPTS):
-            held = await self._held(subjects)
+            groups = await self._entries_of(subjects)
             # Heads first: without its head a document is not found, whatever happens then.
-            entries = [entry for group in held.values() for entry in group]
+            entries = [entry for group in groups.values() for entry in group]
             entries.sort(key=lambda entry: entry.envelope["part"])
             if await self._archive(entries, reason):
                 return
@@ -129,8 +129,8 @@ class Shelf:
         best: dict[str, float | None] = {}
         for hit in recall:
             best.setdefault(_subject(hit.entry), hit.relevance)
-        found = await self._documents([hit.entry for hit in recall])
-        return [(d, best[subject_of(d.namespace, d.key)]) for d in found if d.ranked]
+        documents = await self._documents([hit.entry for hit in recall])
+        return [(d, best[subject_of(d.namespace, d.key)]) for d in documents if d.ranked]
 
     async def namespaces(self) -> dict[Namespace, int]:
         """Every namespace that holds documents itself, and how many."""
@@ -159,18 +159,18 @@ class Shelf:
         """The documents that entries belong to, each once, in the entries' order."""
         entries = [e for e in entries if is_part(e)]
         long = [_subject(e) for e in entries if not is_whole(e)]
-        held = await self._held(list(dict.fromkeys(long)))
-        groups = {_subject(e): held.get(_subject(e), [e]) for e in entries}
+        entries_of = await self._entries_of(list(dict.fromkeys(long)))
+        groups = {_subject(e): entries_of.get(_subject(e), [e]) for e in entries}
         found = map(document, groups.values())
         return [one for one in found if one is not None]
 
-    async def _held(self, subjects: Sequence[str]) -> dict[str, list[Entry]]:
+    async def _entries_of(self, subjects: Sequence[str]) -> dict[str, list[Entry]]:
         """The current entries of each subject; one that has none is left out."""
-        held: dict[str, list[Entry]] = {}
+        groups: dict[str, list[Entry]] = {}
         for some in chunks(subjects, MAX_LISTED):
             for entry in filter(is_part, await self._memory.about(some)):
-                held.setdefault(_subject(entry), []).append(entry)
-        return held
+                groups.setdefault(_subject(entry), []).append(entry)
+        return groups
 
     async def _archive(self, entries: Iterable[Entry], reason: str) -> bool:
         """Archive what is still current; says whether all of it was."""
@@ -210,17 +210,17 @@ class Conversation:
 
     async def _newest(self, limit: int | None) -> list[StoredDocument]:
         """The last so many documents of the conversation, or all, newest first."""
-        found: list[StoredDocument] = []
+        documents: list[StoredDocument] = []
         if limit is not None and limit <= 0:
-            return found
+            return documents
         pages = self._shelf.pages(self._namespace, at_once=limit or MAX_PAGE)
         async with aclosing(pages):
             async for page in pages:
                 # What lies deeper is somebody else's.
-                found += [each for each in page if each.namespace == self._namespace]
-                if limit is not None and len(found) >= limit:
+                documents += [each for each in page if each.namespace == self._namespace]
+                if limit is not None and len(documents) >= limit:
                     break
-        return found[:limit]
+        return documents[:limit]
 
     async def _remove(self, documents: Iterable[StoredDocument], reason: str) -> None:
         """Archive documents of the conversation for a reason."""
@@ -232,10 +232,10 @@ def chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
-def _by_size(written: Iterable[list[Observation]]) -> Iterator[list[Observation]]:
+def _by_size(documents: Iterable[list[Observation]]) -> Iterator[list[Observation]]:
     """As many documents together as one transaction takes; the parts of one never apart."""
     together: list[Observation] = []
-    for parts in written:
+    for parts in documents:
         if len(together) + len(parts) > MAX_BATCH:
             yield together
             together = []

@@ -15,26 +15,27 @@ from idetic.errors import IdeticError
 log = logging.getLogger(__name__)
 
 
-def told(error: BaseException) -> IdeticError:
-    """For whoever runs the program: the kind of error, and the file with the rest."""
+def terminal_error(error: BaseException) -> IdeticError:
+    """An error for whoever runs the program: its kind, and the file with the rest."""
     return IdeticError(
-        _said(error),
-        remedy=f"Report it with {_kept(error)}; look through that file first, it may hold content.",
+        _message(error),
+        remedy=f"Report it with {_traceback_file(error)}; look through that file first, "
+        "it may hold content.",
     )
 
 
-def logged(error: BaseException) -> IdeticError:
-    """For a client elsewhere: the kind of error alone; the server's log names the file."""
-    log.error("%s; the traceback is in %s", type(error).__name__, _kept(error))
-    return IdeticError(_said(error))
+def client_error(error: BaseException) -> IdeticError:
+    """An error for a client elsewhere: its kind alone; the log names the file."""
+    log.error("%s; the traceback is in %s", type(error).__name__, _traceback_file(error))
+    return IdeticError(_message(error))
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """The sentence about an error: its kind, never its message."""
     return f"Idetic met an error that it does not know: {type(error).__name__}."
 
 
-def _kept(error: BaseException) -> str:
+def _traceback_file(error: BaseException) -> str:
     """Write the traceback to a new file, and return the file's path."""
     # A file of `mkstemp` is its owner's alone: the traceback may hold content.
     handle, path = tempfile.mkstemp(prefix="idetic-", suffix=".log")

@@ -70,26 +70,26 @@ class Metric(Enum):
 
 
 def safe(given: Mapping[str, Any]) -> Facts:
-    """The facts that may leave the process. A text leaves as its length, whoever passed it."""
-    told: Facts = {}
+    """The facts that may leave the process. Of a text only its length leaves."""
+    facts: Facts = {}
     for key, value in given.items():
         if isinstance(value, bool | int) and not isinstance(value, Enum):
-            told[key] = value
+            facts[key] = value
         elif isinstance(value, float):
-            told[key] = round(value, 6) if math.isfinite(value) else 0.0
+            facts[key] = round(value, 6) if math.isfinite(value) else 0.0
         elif isinstance(value, UUID):
-            told[key] = str(value)
+            facts[key] = str(value)
         elif isinstance(value, Enum):
-            told[key] = str(value.value)
+            facts[key] = str(value.value)
         elif isinstance(value, Name) and _WORD.match(value):
-            told[key] = str(value)
+            facts[key] = str(value)
         elif isinstance(value, Scope):
-            told |= scope_facts(value)
+            facts |= scope_facts(value)
         elif isinstance(value, str | bytes):
-            told[f"{key}_length"] = len(value)
+            facts[f"{key}_length"] = len(value)
         elif isinstance(value, Sized):
-            told[f"{key}_count"] = len(value)
-    return told
+            facts[f"{key}_count"] = len(value)
+    return facts
 
 
 def scope_facts(scope: Scope) -> Facts:
@@ -107,7 +107,7 @@ class Recorder(Protocol):
 
     def begin(self, operation: str, facts: Facts) -> Any:
         """An operation begins; what is returned comes back when it ends."""
-        ...
+        return None
 
     def end(
         self, begun: Any, operation: str, facts: Facts, seconds: float, error: BaseException | None
@@ -116,11 +116,11 @@ class Recorder(Protocol):
         ...
 
     def metric(self, metric: Metric, value: float, facts: Facts) -> None:
-        """One measurement."""
-        ...
+        """One measurement; by default it is not recorded."""
+        return
 
     def rejected(self, facts: Facts) -> None:
-        """Writes were refused: an event of its own, within the operation that asked for them."""
+        """Writes were refused: a separate event within the operation."""
         ...
 
 
@@ -180,7 +180,7 @@ class _OpenSpan(_NoSpan):
         partly = error is None and self._facts.get("rejected")
         outcome = REJECTED if partly else outcome_of(error)
         self._facts |= safe({"outcome": outcome})
-        # What has a receipt was told and counted with it.
+        # A refusal with a receipt was recorded with the receipt.
         alone = isinstance(error, Refused) and "receipt" not in error.detail
         if alone and isinstance(error, _CONTENT):
             # Before it ends, so that the event stands within it.
@@ -197,7 +197,7 @@ _NO_SPAN = _NoSpan()
 
 
 def span(operation: str | None, **given: Any) -> _NoSpan:
-    """`with span("recall", scope=scope) as told`: an operation and its facts; None is none."""
+    """`with span("recall", scope=scope) as operation`: an operation and its facts; None is none."""
     return _OpenSpan(operation, given) if operation and _Where.recorders else _NO_SPAN
 
 
@@ -242,21 +242,21 @@ def _tell_rejected(facts: Facts) -> None:
 
 
 def count_receipts(scope: Scope, receipts: Sequence[Receipt]) -> None:
-    """Count what was decided about writes; what was refused is told as well, once for a reason."""
+    """Count the decisions about writes, and record refusals, one event for each reason."""
     if not _Where.recorders:
         return
     for decision in Decision:
-        if found := sum(one.decision is decision for one in receipts):
-            measure(Metric.WRITES, found, agent=Name(scope.agent), decision=decision)
+        if count := sum(one.decision is decision for one in receipts):
+            measure(Metric.WRITES, count, agent=Name(scope.agent), decision=decision)
     refused: dict[str, list[Receipt]] = {}
     for one in receipts:
         if one.decision is Decision.REJECT:
             refused.setdefault(one.reason, []).append(one)
-    for reason, found_so in refused.items():
-        told = {**receipt_facts(found_so[0]), "reason": Name(reason), "rejected": len(found_so)}
-        facts = safe({**told, "scope": scope, "outcome": REJECTED})
+    for reason, same in refused.items():
+        about = {"reason": Name(reason), "rejected": len(same), "outcome": REJECTED}
+        facts = safe({**receipt_facts(same[0]), **about, "scope": scope})
         _tell_rejected(facts)
-        _metric(Metric.REJECTIONS, len(found_so), {"agent": scope.agent, "reason": reason})
+        _metric(Metric.REJECTIONS, len(same), {"agent": scope.agent, "reason": reason})
 
 
 def receipt_facts(answer: Any) -> dict[str, Any]:

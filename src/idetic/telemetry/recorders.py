@@ -37,7 +37,7 @@ _KEPT = frozenset(
 _FRAME = ("filename", "abs_path", "function", "module", "lineno", "in_app")
 
 
-class Logs:
+class Logs(Recorder):
     """A recorder that logs through the standard library's `idetic.memory`, as JSON.
 
     What ends well is a matter for DEBUG, an error of ours for INFO, a refused write for a WARNING
@@ -59,13 +59,10 @@ class Logs:
             ],
         )
 
-    def begin(self, operation: str, facts: Facts) -> None:
-        """Nothing: a line is written when it is over."""
-
     def end(
         self, begun: Any, operation: str, facts: Facts, seconds: float, error: BaseException | None
     ) -> None:
-        """One line for the operation. The error is told by its code or its type alone."""
+        """One line for the operation, with the code or the type of its error alone."""
         level = logging.DEBUG
         if error is not None:
             level = logging.INFO if isinstance(error, IdeticError) else logging.ERROR
@@ -77,7 +74,7 @@ class Logs:
             self._log.log(logging.DEBUG, metric.title, value=value, **facts)
 
     def rejected(self, facts: Facts) -> None:
-        """One line, at a level that whoever watches sees."""
+        """One line, as a warning."""
         self._log.log(logging.WARNING, REFUSAL, **facts)
 
 
@@ -154,14 +151,11 @@ def _attributes(facts: Facts) -> Facts:
     return {f"{PREFIX}{key}": value for key, value in facts.items()}
 
 
-class Sentry:
-    """A recorder that reports what is no error of ours: those are answers, not faults.
+class Sentry(Recorder):
+    """A recorder that reports faults and records no metric. An error of ours is no fault.
 
-    And refused writes, as warnings: somebody tried to write what memory must not hold.
+    It reports refused writes too, as warnings: somebody tried to write what memory must not hold.
     """
-
-    def begin(self, operation: str, facts: Facts) -> None:
-        """Nothing to do."""
 
     def end(
         self, begun: Any, operation: str, facts: Facts, seconds: float, error: BaseException | None
@@ -174,9 +168,6 @@ class Sentry:
                 for key, value in {"operation": operation, **facts}.items():
                     scope.set_tag(key, value)
                 scope.capture_exception(error)
-
-    def metric(self, metric: Metric, value: float, facts: Facts) -> None:
-        """Nothing: Sentry is for faults."""
 
     def rejected(self, facts: Facts) -> None:
         """A warning, by its reason, tagged with the facts."""
@@ -216,10 +207,10 @@ def scrub(event: Event, hint: Hint) -> Event | None:
     return cast("Event", kept)
 
 
-def _exception(given: Mapping[str, Any]) -> dict[str, Any]:
+def _exception(exception: Mapping[str, Any]) -> dict[str, Any]:
     """The kind of an error and where it was raised. A driver's message may hold a whole note."""
-    made = {"type": given.get("type"), "module": given.get("module"), "value": REMOVED}
-    frames = (given.get("stacktrace") or {}).get("frames") or ()
+    made = {"type": exception.get("type"), "module": exception.get("module"), "value": REMOVED}
+    frames = (exception.get("stacktrace") or {}).get("frames") or ()
     places = [{key: frame[key] for key in _FRAME if key in frame} for frame in frames]
     return {**made, "stacktrace": {"frames": places}}
 

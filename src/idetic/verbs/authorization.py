@@ -71,15 +71,18 @@ def _value(key: AnchorKey, values: Mapping[str, Any], *, across: bool) -> Any:
         if type(value) is not int or not -(2**63) <= value < 2**63:
             raise AnchorRefused(f"The anchor key {key.name} is not a 64-bit whole number.")
         return value
+    return check_key_text(value, key.name, f"The anchor key {key.name}")
+
+
+def check_key_text(value: object, name: str, what: str) -> str:
+    """A text as the key of an anchor: short, and one that the scope can carry."""
     try:
-        text = check_text(value, SHORT, key.name)
+        text = check_text(value, SHORT, name)
     except TextRefused as error:
         raise AnchorRefused(error.message) from None
     # Control characters separate the parts of the scope that row-level security reads.
     if text == "*" or not text.isprintable():
-        raise AnchorRefused(
-            f"The anchor key {key.name} may be neither '*' nor hold control characters."
-        )
+        raise AnchorRefused(f"{what} may be neither '*' nor hold control characters.")
     return text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,13 +75,13 @@ def create(
 
     async def work(db: Idetic) -> CreatedKey:
         """Create the key, its anchor in the types that the stored spec declares."""
-        found = await stored_agent(db, agent)
+        holder = await stored_agent(db, agent)
         return await db.keys.create(
             agent=agent,
             principal=principal,
             capabilities=capability or None,
             expires_at=until,
-            anchor=anchor_of(found.spec, anchor),
+            anchor=anchor_of(holder.spec, anchor),
         )
 
     _show_once(with_database(dsn, work), json)
@@ -150,9 +149,8 @@ def _show_once(made: CreatedKey, as_json: bool) -> None:
 
 def _data(key: ApiKey, now: datetime) -> dict[str, Any]:
     """A key as JSON holds it, with its state at a moment."""
-    told = {each.name: getattr(key, each.name) for each in fields(key)}
     only = None if key.capabilities is None else sorted(key.capabilities)
-    return {**told, "capabilities": only, "state": key.state(now)}
+    return {**output.plain(key), "capabilities": only, "state": key.state(now)}
 
 
 def _row(key: ApiKey, now: datetime) -> dict[str, object]:

@@ -26,7 +26,6 @@ from idetic.surfaces.cli import (
     serve,
     spec,
     transfer,
-    use,
 )
 from idetic.surfaces.cli.options import examples
 from idetic.surfaces.cli.verb_group import Panel, VerbGroup
@@ -55,7 +54,7 @@ _COMMANDS: dict[str, tuple[Callable[..., Any], str, Panel]] = {
     "serve": (serve.serve, serve.SERVE, Panel.START),
     "worker": (serve.worker, serve.WORKER, Panel.OPERATE),
     "mcp": (serve.mcp, serve.MCP, Panel.START),
-    "use": (use.use, use.USE, Panel.START),
+    "use": (config.use, config.USE, Panel.START),
     "doctor": (database.doctor, database.DOCTOR, Panel.OPERATE),
     "upgrade": (database.upgrade, database.UPGRADE, Panel.OPERATE),
     "distribute": (database.distribute, database.DISTRIBUTE, Panel.OPERATE),
@@ -93,17 +92,17 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         sys.excepthook = failures.unexpected
     _prepare_streams()
-    as_json = "--json" in given[: given.index("--") if "--" in given else None]
+    as_json = "--json" in typed[: typed.index("--") if "--" in typed else None]
     try:
-        return _run(given)
+        return _run(typed)
     except IdeticError as error:
         return failures.report(error, as_json)
     except typer.TyperException as error:
-        return failures.report(_usage(error, given), as_json)
+        return failures.report(_usage(error, typed), as_json)
     except typer.Abort:
         return failures.report(_input_ended(), as_json)
     except BrokenPipeError:
@@ -140,7 +139,7 @@ def _settings(arguments: list[str]) -> config.Config:
 
 
 def _own(arguments: list[str]) -> bool:
-    """Whether whoever runs the command chose the directory; for `mcp` it is a client."""
+    """Whether the user chose the directory; for `mcp` a client did."""
     return arguments[0] != "mcp"
 
 
@@ -164,12 +163,12 @@ def _prepare_streams() -> None:
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-def _usage(error: typer.TyperException, given: Sequence[str]) -> IdeticError:
-    """A refusal of typer's as an error of ours that names the help to read."""
+def _usage(error: typer.TyperException, typed: Sequence[str]) -> IdeticError:
+    """typer's error as one of ours, which names the help to read."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else NAME
     remedy = f"Run `{command} --help`."
-    missing = _missing(error, given)
+    missing = _missing(error, typed)
     if set(_SCOPE) & set(missing):
         remedy += " `idetic use` keeps agent, anchor and principal for all later commands."
     if len(missing) < 2:
@@ -177,12 +176,12 @@ def _usage(error: typer.TyperException, given: Sequence[str]) -> IdeticError:
     return failures.UsageRefused(f"Missing: {', '.join(missing)}.", remedy=remedy)
 
 
-def _missing(error: typer.TyperException, given: Sequence[str]) -> list[str]:
+def _missing(error: typer.TyperException, typed: Sequence[str]) -> list[str]:
     """Every required argument and option that nothing gives, if that is the error."""
     context, first = getattr(error, "ctx", None), getattr(error, "param", None)
     if context is None or type(error).__name__ != "MissingParameter":
         return []
-    words = {word.partition("=")[0] for word in given}
+    words = {word.partition("=")[0] for word in typed}
 
     def lacks(one: Any) -> bool:
         """Whether neither the command line, the settings nor the environment has a value."""

@@ -60,14 +60,14 @@ def _tasks() -> tuple[Path, list[str]]:
 
     root = Path(idetic.__file__).parents[2]
     # A module that can be run is a benchmark; what the others share is not.
-    found = sorted(
+    names = sorted(
         each.stem
         for each in (root / "bench").glob("*.py")
         if '__name__ == "__main__"' in each.read_text("utf-8")
     )
-    if not found:
+    if not names:
         raise InputError(
             "There are no benchmarks here: they are part of a checkout, not of the package.",
             remedy="Clone the repository and run `make bench` there.",
         )
-    return root, found
+    return root, names

@@ -1,4 +1,4 @@
-"""Settings from a file, which the environment and options may replace; and `idetic config show`.
+"""Settings from files, weaker than the environment and options; `idetic config`, `idetic use`.
 
 Which database and whose memory are options of their own, marked by their environment variables;
 that mark alone decides which options of which commands a file can fill in. The admin login has no
@@ -8,13 +8,15 @@ is `idetic.library.settings`: here it is only read and shown.
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -75,15 +77,15 @@ class Config:
         """What the file says for a command's options and for all commands below it."""
         if not self.values:
             return {}
-        found = {
+        defaults = {
             each.name: self.values[each.envvar]
             for each in command.params
             if isinstance(each.envvar, str) and each.envvar in self.values
         }
         for name, below in getattr(command, "commands", {}).items():
             if inner := self.defaults(below):
-                found[name] = inner
-        return found
+                defaults[name] = inner
+        return defaults
 
 
 # A scope is kept as a whole: half of one and half of another would be nobody's.
@@ -98,13 +100,13 @@ def admin_dsn() -> str | None:
     return os.environ.get(variable) or current.get().values.get(variable)
 
 
-def settled(given: Iterable[str] | None = None) -> SettledSettings:
+def settled(options: Iterable[str] | None = None) -> SettledSettings:
     """The settings of the running system, for the command at work: `given` are its `--set`."""
     from idetic.library.settings import SET, settle  # noqa: PLC0415
     from idetic.surfaces.cli.sources import pairs  # noqa: PLC0415
 
     file = current.get()
-    return settle(file.running, os.environ, pairs(given or (), SET), str(file.path))
+    return settle(file.running, os.environ, pairs(options or (), SET), str(file.path))
 
 
 def load(*, here: bool = True) -> Config:
@@ -113,12 +115,12 @@ def load(*, here: bool = True) -> Config:
     Not the one `here` for a server that a client starts in a directory of its choice: somebody
     else's files there must not say into which database a model's notes go.
     """
-    found = _found(here=here)
+    settings = _settings_file(here=here)
     scope = scope_file()
-    return found.beyond(_read(scope)) if here and scope.is_file() else found
+    return settings.beyond(_read(scope)) if here and scope.is_file() else settings
 
 
-def _found(*, here: bool) -> Config:
+def _settings_file(*, here: bool) -> Config:
     """The settings file that counts."""
     named = os.environ.get(VARIABLE)
     if named is not None:
@@ -143,10 +145,10 @@ def scope_file() -> Path:
 def read_scope(path: Path) -> dict[str, Any]:
     """The scope that a file keeps, by the names of its options; empty without a file."""
     values = _read(path).values if path.is_file() else {}
-    held = {name: values[SETTINGS[name]] for name in _SCOPE if SETTINGS[name] in values}
-    if "anchor" in held:
-        held["anchor"] = dict(each.split("=", 1) for each in held["anchor"])
-    return held
+    scope = {name: values[SETTINGS[name]] for name in _SCOPE if SETTINGS[name] in values}
+    if "anchor" in scope:
+        scope["anchor"] = dict(each.split("=", 1) for each in scope["anchor"])
+    return scope
 
 
 def _read(path: Path) -> Config:
@@ -244,15 +246,14 @@ def show_config(
     def show(console: Any) -> None:
         """Print the settings as a table, each with its source."""
         rows = [
-            {"setting": one["name"], "value": _shown(one), "from": one["source"]}
-            for one in settings
+            {"setting": one["name"], "value": _cell(one), "from": one["source"]} for one in settings
         ]
         console.print(output.Listing(rows))
 
     output.answer({"file": path and str(path), "settings": settings}, json, show)
 
 
-def _shown(setting: Mapping[str, Any]) -> str:
+def _cell(setting: Mapping[str, Any]) -> str:
     """A setting's value as the table shows it; a list takes a line for each item."""
     value = setting["value"]
     if value is None:
@@ -264,13 +265,108 @@ def _source(context: typer.Context, name: str, value: Any, path: Path | None) ->
     """Where a setting's value comes from, in words."""
     variable = SETTINGS[name]
     kept = variable in current.get().kept
-    # The admin login has no option, hence no source that typer knows: it is told apart below.
+    # The admin login has no option, so typer knows no source of it; the environment decides.
     where = context.get_parameter_source("as_" if name == "as" else name)
-    told = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
+    origin = where.name if where else "ENVIRONMENT" if os.environ.get(variable) else "DEFAULT_MAP"
     if not value:
         return "not set"
     return {
         "COMMANDLINE": f"the option --{name}",
         "ENVIRONMENT": f"the environment variable {variable}",
         "DEFAULT_MAP": "`idetic use`" if kept else f"the file {path}",
-    }.get(told, "not set")
+    }.get(origin, "not set")
+
+
+# --- `idetic use`: whose memory commands are about, in a file of its own -------------------------
+
+# It is the weakest of all sources, so that a settings file, the environment and options replace it.
+# A server that a client starts does not read it: what somebody looks at is not what a model serves.
+
+USE = examples(
+    "idetic use --user ada",
+    "idetic use --agent world_agent --anchor org_id=UUID --anchor domain_id=UUID --as operator:ada",
+    "idetic use",
+    "idetic use --clear",
+)
+_ASSISTANT, _TENANT = "assistant_agent", "default"
+
+
+def use(
+    user: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The memory of this user of the assistant."),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead of --user: the memory of an agent.")
+    ] = None,
+    anchor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="With --agent: a key of the anchor; repeat for each key."
+        ),
+    ] = None,
+    as_: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="KIND:NAME",
+            help="The principal who asks; by default you, as an operator.",
+        ),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the kept scope.")] = False,
+    json: Json = False,
+) -> None:
+    """Keep agent, anchor and principal for all later commands; without options, show them."""
+    path = scope_file()
+    if clear:
+        path.unlink(missing_ok=True)
+    elif user is not None or agent is not None:
+        _keep(path, _chosen(user, agent, anchor, as_))
+    elif anchor or as_:
+        raise InputError("--anchor and --as need --agent.", remedy="Add --agent, or give --user.")
+    scope = read_scope(path)
+    output.say(
+        _as_options(scope) if scope else "No scope is set. Set one with `idetic use --user NAME`.",
+        {"file": str(path), **scope},
+        json,
+    )
+
+
+def _as_options(scope: dict[str, Any]) -> str:
+    """The scope in the words in which it would be typed."""
+    keys = (f"--anchor {key}={value}" for key, value in scope["anchor"].items())
+    return " ".join([f"Commands use --agent {scope['agent']}", *keys, f"--as {scope['as']}."])
+
+
+def _chosen(
+    user: str | None, agent: str | None, anchor: list[str] | None, as_: str | None
+) -> dict[str, Any]:
+    """The scope to keep; a user stands for the anchor of the shipped assistant."""
+    from idetic.surfaces.cli.sources import pairs, principal_of  # noqa: PLC0415 - it opens memory
+
+    if user is not None and (agent is not None or anchor):
+        raise InputError(
+            "--user cannot be combined with --agent or --anchor.",
+            remedy="Give --user, or --agent with --anchor.",
+        )
+    keys = pairs(anchor or (), "--anchor")
+    keys = keys if user is None else {"tenant_id": _TENANT, "user_id": user}
+    who = as_ or f"operator:{getpass.getuser()}"
+    principal_of(who)
+    return {"agent": agent or _ASSISTANT, "as": who, "anchor": keys}
+
+
+def _keep(path: Path, scope: dict[str, Any]) -> None:
+    """Write the file, for its owner alone. A text of JSON is one of TOML."""
+    lines = [f"{name} = {dumps(scope[name])}" for name in ("agent", "as")]
+    lines += ["", "[anchor]"]
+    lines += [f"{dumps(key)} = {dumps(value)}" for key, value in scope["anchor"].items()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+    except OSError as error:
+        raise InputError(
+            f"The file {str(path)!r} cannot be written.",
+            remedy="Check that you may write there, or set XDG_CONFIG_HOME.",
+        ) from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -63,8 +62,8 @@ def stop(json: Json = False) -> None:
     from idetic.store import embedded
 
     stopped = embedded.stop()
-    said = "The embedded server is stopped." if stopped else "No embedded server was running."
-    output.say(said, {"stopped": stopped}, json)
+    outcome = "The embedded server is stopped." if stopped else "No embedded server was running."
+    output.say(outcome, {"stopped": stopped}, json)
 
 
 @db.command("status", epilog=examples("idetic db status", "idetic db status --json"))
@@ -72,27 +71,29 @@ def status(json: Json = False) -> None:
     """Show the embedded server: home, process, socket, version, memory. Touches nothing."""
     from idetic.store import embedded
 
-    found, memory = embedded.status(), embedded.memory()
+    server, memory = embedded.status(), embedded.memory()
     rows = {
-        "State": "running" if found.running else "not running",
-        "Kept": "yes, until `idetic db stop`" if found.kept else "no, it stops with its last user",
-        "Process": found.pid or "none",
-        "Home": found.home,
-        "Socket": found.socket_dir,
-        "PostgreSQL": found.version or "not unpacked yet",
-        "Users": "unknown" if found.users is None else found.users,
+        "State": "running" if server.running else "not running",
+        "Kept": "yes, until `idetic db stop`" if server.kept else "no, it stops with its last user",
+        "Process": server.pid or "none",
+        "Home": server.home,
+        "Socket": server.socket_dir,
+        "PostgreSQL": server.version or "not unpacked yet",
+        "Users": "unknown" if server.users is None else server.users,
         "Memory": _memory(memory),
     }
-    data = {each.name: getattr(found, each.name) for each in fields(found)} | {"memory": memory}
+    data = {**output.plain(server), "memory": memory}
     title = "The embedded server"
     output.answer(data, json, lambda console: console.print(output.facts(rows, title=title)))
 
 
-def _memory(found: ServerMemory | None) -> str:
+def _memory(server: ServerMemory | None) -> str:
     """How much memory the server has, and may take, in one line."""
-    if found is None:
+    if server is None:
         return "none"
-    used, shared, bound = (size >> 20 for size in (found.used, found.shared_buffers, found.bound))
+    used, shared, bound = (
+        size >> 20 for size in (server.used, server.shared_buffers, server.bound)
+    )
     return f"{used} MB now, at most {bound} MB; shared_buffers {shared} MB"
 
 
@@ -105,17 +106,16 @@ def doctor(given: Set = None, dsn: Dsn = None, json: Json = False) -> int:
     import anyio
 
     from idetic.errors import DatabaseError
-    from idetic.library.health import examine, unreachable
-    from idetic.library.settings_health import examine_settings, without_reranker
+    from idetic.library.health import examine, examine_settings, unreachable, without_reranker
 
-    held, broken = _held(given)
+    settings, broken = _settled_settings(given)
     try:
-        checks = with_database(dsn, examine, held.settings)
+        checks = with_database(dsn, examine, settings.settings)
     except DatabaseError as error:
         checks = anyio.run(unreachable, error)
     path = config.current.get().path
-    about = anyio.run(examine_settings, held, str(path) if path else None, broken)
-    checks = [*about, *without_reranker(checks, held)]
+    about = anyio.run(examine_settings, settings, str(path) if path else None, broken)
+    checks = [*about, *without_reranker(checks, settings)]
 
     def show(console: Console) -> None:
         """Print the checks as a table, each with its verdict and what to do."""
@@ -127,7 +127,7 @@ def doctor(given: Set = None, dsn: Dsn = None, json: Json = False) -> int:
     return int(any(one.verdict == "bad" for one in checks))
 
 
-def _held(given: list[str] | None) -> tuple[SettledSettings, InputError | None]:
+def _settled_settings(given: list[str] | None) -> tuple[SettledSettings, InputError | None]:
     """The settings that hold, and what is wrong with the others: then none of them does."""
     from idetic.errors import InputError
     from idetic.library.settings import SettledSettings
@@ -160,14 +160,14 @@ def upgrade(
     async def work(connection: Connection) -> tuple[Upgrade, list[str]]:
         """Tell the plan, and carry it out unless only the plan is wanted or somebody says no."""
         planned = await plan_upgrade(connection, shipped_contexts())
-        _tell(_versions(planned), json)
+        _print_lines(_versions(planned), json)
         if plan:
             return planned, []
         check_upgrade(planned)
-        # Nobody is asked where nothing is to be done or nothing of ours is there to lose.
+        # No question where nothing is to do, or where the database has nothing of ours to lose.
         if planned.empty or planned.fresh or yes or agreed(asking=not json, **_BEFORE_UPGRADE):
             return planned, await _run_upgrade(connection, planned, json, alone=alone)
-        _tell(["Nothing was changed."], json)
+        _print_lines(["Nothing was changed."], json)
         return planned, []
 
     planned, done = with_admin_login(dsn, work)
@@ -186,33 +186,33 @@ async def _run_upgrade(
     from idetic.store.connect import login_to_make
     from idetic.store.upgrade import plan_upgrade, run_upgrade
 
-    done: list[str] = []
+    steps: list[str] = []
 
     def say(line: str) -> None:
-        done.append(line)
-        _tell([f"  done  {line}"], as_json)
+        steps.append(line)
+        _print_lines([f"  done  {line}"], as_json)
 
     at, by = SystemClock().now(), getpass.getuser()
     await run_upgrade(connection, shipped_contexts(), by=by, at=at, say=say)
-    if not done:
-        _tell(["Nothing to do."], as_json)
-        return done
+    if not steps:
+        _print_lines(["Nothing to do."], as_json)
+        return steps
     after = await plan_upgrade(connection, shipped_contexts())
-    _tell(["Upgraded.", *_versions(after)], as_json)
+    _print_lines(["Upgraded.", *_versions(after)], as_json)
     # With a login of each kind, or on the embedded server, there is none to make.
     login = await login_to_make(connection) if planned.fresh and alone else None
-    _tell([login] if login else [], as_json)
-    return done
+    _print_lines([login] if login else [], as_json)
+    return steps
 
 
-def _tell(lines: Iterable[str], as_json: bool) -> None:
+def _print_lines(lines: Iterable[str], as_json: bool) -> None:
     """Print lines for people as the work goes on; nothing beside JSON."""
     for line in () if as_json else lines:
         output.console().print(output.literal(line), soft_wrap=True)
 
 
 def _versions(planned: Upgrade) -> Iterator[str]:
-    """The plan in lines: the versions held and carried, and the migrations between them."""
+    """The plan in lines: the versions before and after, and the migrations between them."""
     core = planned.core
     yield f"Idetic {idetic.__version__}"
     yield f"core: {_between(core.held, core.carried)}"
@@ -237,9 +237,9 @@ def _family(family: FamilyVersions) -> Iterator[str]:
     yield from (f"  refuse {s.kind} {s.name}: {s.why}" for s in plan.refusals)
 
 
-def _between(held: int, carried: int) -> str:
+def _between(before: int, after: int) -> str:
     """Two versions in words; a single number where they are the same."""
-    return str(held) if held == carried else f"from {held} to {carried}"
+    return str(before) if before == after else f"from {before} to {after}"
 
 
 def _upgrade_data(planned: Upgrade) -> dict[str, Any]:
@@ -294,23 +294,22 @@ def distribute(
             return planned, False
         # Otherwise the call below refuses and says why: nobody is asked in vain.
         if planned.citus and not planned.broken and not planned.loaded:
-            _tell(_script(planned), json)
+            _print_lines(_script(planned), json)
             if planned.pending and not (yes or _agreed_to_move(planned, asking=not json)):
                 return planned, False
         return await db.distribute(agent), True
 
     found, done = with_database(dsn, work)
-    said = "Nothing was changed."
+    outcome = "Nothing was changed."
     if done:
-        said = "Nothing to do: every table is where it belongs."
+        outcome = "Nothing to do: every table is where it belongs."
         if found.pending:
-            said = f"Distributed. {_counted(found)}."
-    _tell(_script(found) if plan else [said], json)
-    data = {each.name: getattr(found, each.name) for each in fields(found)}
+            outcome = f"Distributed. {_counted(found)}."
+    _print_lines(_script(found) if plan else [outcome], json)
     names = ("table", "place", "why", "tenant", "done", "rows", "statement")
     tables = [{name: getattr(t, name) for name in names} for t in found.tables]
-    data |= {"tables": tables, "loaded": found.loaded, "statements": found.statements}
-    output.answer({**data, "distributed": done}, json, lambda console: None)
+    data = {"loaded": found.loaded, "statements": found.statements, "distributed": done}
+    output.answer({**output.plain(found), **data, "tables": tables}, json, lambda console: None)
 
 
 def _agreed_to_move(plan: Distribution, *, asking: bool) -> bool:

@@ -81,12 +81,12 @@ def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
         world = await loaded_world(db, quiet=json)
         for line in _about(world):
             stage.say(line)
-        stage.say(f"{_held(world)}: `idetic demo world` shows who is who.")
+        stage.say(f"{_contents(world)}: `idetic demo world` shows who is who.")
         return world, await perform(db, "tour", stage.show)
 
-    world, told = with_database(dsn, work)
+    world, performance = with_database(dsn, work)
     data = {"world": _world_data(world), "scenes": stage.scenes, "seconds": _since(begun)}
-    output.answer(data, json, lambda console: _try_next(console, begun, dsn, _after(told)))
+    output.answer(data, json, lambda console: _try_next(console, begun, dsn, _after(performance)))
 
 
 @app.command("world", epilog=examples("idetic demo world", "idetic demo world --json"))
@@ -130,14 +130,14 @@ def demo_month(dsn: Dsn = None, json: Json = False) -> None:
     from idetic.world.player import MONTH_BEGINS, perform
 
     begun, stage = time.monotonic(), Stage(quiet=json)
-    told = with_database(dsn, lambda db: perform(db, "month", stage.show, begins=MONTH_BEGINS))
+    month = with_database(dsn, lambda db: perform(db, "month", stage.show, begins=MONTH_BEGINS))
     days = [scene for scene in stage.scenes if scene.kind != "look"]
     # Nothing in it differs from run to run: no id, no time that passed.
-    output.answer({**told.looks, "days": days}, json, lambda console: _took(console, begun))
+    output.answer({**month.looks, "days": days}, json, lambda console: _took(console, begun))
 
 
 class Stage:
-    """Where a story is told, scene by scene as it happens; quiet beside JSON."""
+    """The terminal that a story is played in, scene by scene; with JSON it prints nothing."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.scenes: list[Scene] = []
@@ -210,7 +210,7 @@ def _about(world: World) -> list[str]:
     return lines
 
 
-def _held(world: World) -> str:
+def _contents(world: World) -> str:
     """How much the world holds, and of whom, in words."""
     total, names = world.total, " and ".join(one.name for one in world.organisations)
     counted = f"{total('rules')} rules, {total('observations')} notes and {total('facts')} facts"
@@ -218,7 +218,7 @@ def _held(world: World) -> str:
 
 
 def _world_data(world: World) -> dict[str, Any]:
-    """The world as JSON holds it; whoever wants in is named with all that a key needs."""
+    """The world as JSON, with all that a key needs for each of its logins."""
     organisations = [
         {
             "name": one.name,
@@ -237,13 +237,16 @@ def _counts(world: World) -> list[dict[str, object]]:
     """What is counted in the world, one row for each thing and a column for each organisation."""
     from idetic.world.looks import COUNTED
 
-    found: dict[str, Counter[str]] = {one.name: Counter() for one in world.organisations}
+    sums: dict[str, Counter[str]] = {one.name: Counter() for one in world.organisations}
     for where, counts in world.counts.items():
-        found[where.partition("/")[0]].update(counts)
+        sums[where.partition("/")[0]].update(counts)
     return [
-        {"": what.replace("_", " "), **{name: counts[what] or "" for name, counts in found.items()}}
+        {
+            "": what.replace("_", " "),
+            **{name: counts[what] or "" for name, counts in sums.items()},
+        }
         for what in COUNTED
-        if any(counts[what] for counts in found.values())
+        if any(counts[what] for counts in sums.values())
     ]
 
 
@@ -267,15 +270,15 @@ def _try_next(console: Console, begun: float, dsn: str | None, lines: list[str])
         console.print(output.literal(f"  {line}"), soft_wrap=True)
 
 
-def _after(told: Performance) -> list[str]:
+def _after(performance: Performance) -> list[str]:
     """What to try after the tour: its own tenant, seen from the command line."""
-    place = told.cast.setting
+    place = performance.cast.setting
     scope = _scope(
         "world_agent",
         {"org_id": place.org_id, "domain_id": place.domain_id},
-        told.cast.operator.scope.principal,
+        performance.cast.operator.scope.principal,
     )
-    first = told.looks["ledger"]["current"][0]
+    first = performance.looks["ledger"]["current"][0]
     return [
         f"idetic list {scope}",
         f"idetic list {scope} --as-of {first['asked'].removeprefix('as of ')}",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,7 +55,7 @@ def status(json: Json = False) -> None:
         for model in models:
             console.print(output.facts(_rows(model, loads=model not in others)))
 
-    output.answer({"models": [_data(model) for model in models]}, json, show)
+    output.answer({"models": models}, json, show)
 
 
 @app.command("verify", epilog=examples("idetic model verify", "idetic model verify reranker"))
@@ -72,25 +71,20 @@ def _progress(line: str) -> None:
     print(line, file=sys.stderr)  # noqa: T201
 
 
-def _answer(found: ModelStatus, as_json: bool) -> None:
+def _answer(model: ModelStatus, as_json: bool) -> None:
     """Give one model's state, as a table or as JSON."""
-    output.answer(_data(found), as_json, lambda console: console.print(output.facts(_rows(found))))
+    output.answer(model, as_json, lambda console: console.print(output.facts(_rows(model))))
 
 
-def _data(found: ModelStatus) -> dict[str, object]:
-    """A model's state for programs."""
-    return {each.name: getattr(found, each.name) for each in fields(found)}
-
-
-def _rows(found: ModelStatus, *, loads: bool = True) -> dict[str, str]:
+def _rows(model: ModelStatus, *, loads: bool = True) -> dict[str, str]:
     """A model's state for people."""
-    idle = "" if loads else f"; not loaded, IDETIC_MODEL={found.key} would"
-    unusable = "not usable" if found.installed else "not installed"
+    idle = "" if loads else f"; not loaded, IDETIC_MODEL={model.key} would"
+    unusable = "not usable" if model.installed else "not installed"
     return {
-        "Model": f"{found.model}, {found.precision}",
-        "State": f"installed and verified{idle}" if found.verified else unusable,
-        "Where": str(found.path or "nowhere"),
-        "Source": found.source or "none",
-        "Why": found.reason,
-        "SHA-256": found.weights_sha256,
+        "Model": f"{model.model}, {model.precision}",
+        "State": f"installed and verified{idle}" if model.verified else unusable,
+        "Where": str(model.path or "nowhere"),
+        "Source": model.source or "none",
+        "Why": model.reason,
+        "SHA-256": model.weights_sha256,
     }

@@ -21,10 +21,10 @@ def report(error: IdeticError, as_json: bool) -> int:
         sys.stderr.write(output.as_text({"error": described(error)}) + "\n")
         return error.exit_code
     console = output.console(stderr=True)
-    said = described(error)
-    message = output.literal("Error: ", "bold red") + output.literal(said["message"], "red")
+    about = described(error)
+    message = output.literal("Error: ", "bold red") + output.literal(about["message"], "red")
     console.print(message, soft_wrap=True)
-    print_problems(console, said.get("problems", ()))
+    print_problems(console, about.get("problems", ()))
     remedy = output.literal("What to do: ", "bold") + output.literal(error.remedy)
     console.print(remedy, soft_wrap=True)
     return error.exit_code
@@ -35,8 +35,8 @@ def described(error: IdeticError) -> dict[str, Any]:
     problems = error.detail.get("problems")
     # A spec's message spells its problems out; here they are listed on their own.
     message = error.message.partition("\n")[0].rstrip(":") + "." if problems else error.message
-    said = {"code": error.code, "message": message, "remedy": error.remedy}
-    return {**said, "problems": problems} if problems else said
+    about = {"code": error.code, "message": message, "remedy": error.remedy}
+    return {**about, "problems": problems} if problems else about
 
 
 def check_each(
@@ -52,18 +52,18 @@ def check_each(
     `read` returns what is known of a file, as data and in words. One that is not usable does not
     hide the others.
     """
-    found: list[dict[str, Any]] = []
+    reports: list[dict[str, Any]] = []
     good: dict[str, str] = {}
     for each in given:
         try:
             known, good[each] = read(each)
-            found.append({source: each, "valid": True, **known})
+            reports.append({source: each, "valid": True, **known})
         except SpecError as error:
-            found.append({source: each, "valid": False, "error": described(error)})
+            reports.append({source: each, "valid": False, "error": described(error)})
 
     def show(console: Any) -> None:
         """Print each file as valid, or its problems or remedy."""
-        for one in found:
+        for one in reports:
             name = one[source]
             if one["valid"]:
                 said = output.literal(f"{name}: ", "bold") + output.literal("valid", "green")
@@ -76,8 +76,8 @@ def check_each(
             if not error.get("problems"):
                 console.print(output.literal(f"  → {error['remedy']}", "green"), soft_wrap=True)
 
-    output.answer({many: found}, as_json, show)
-    return 0 if all(one["valid"] for one in found) else SpecError.exit_code
+    output.answer({many: reports}, as_json, show)
+    return 0 if all(one["valid"] for one in reports) else SpecError.exit_code
 
 
 def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:
@@ -86,7 +86,7 @@ def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:
         line = f" (line {problem['line']})" if problem["line"] is not None else ""
         place = f"{problem['path'] or 'the whole file'}{line}"
         level = problem.get("level", "error")
-        # An error is what one expects here; anything less says so.
+        # An error is the usual level; a warning or a note is named.
         kind = "" if level == "error" else f"{level}: "
         heading = output.literal(f"  {kind}{problem['primitive']}", "bold")
         console.print(heading + output.literal(f" · {place}", "cyan"), soft_wrap=True)
@@ -96,10 +96,9 @@ def print_problems(console: Any, problems: Sequence[Mapping[str, Any]]) -> None:
         console.print(output.literal(f"  and {len(problems) - _SHOWN} more; --json lists all."))
 
 
-class UsageRefused(InputError):
+class UsageRefused(InputError, code="usage"):
     """The command line cannot be read."""
 
-    code = "usage"
     remedy = "Run `idetic --help`."
 
 
@@ -108,4 +107,4 @@ def unexpected(
 ) -> None:
     """The hook for what no one foresaw; `unforeseen` says what is shown of it."""
     del kind, trace
-    report(unforeseen.told(error), "--json" in sys.argv)
+    report(unforeseen.terminal_error(error), "--json" in sys.argv)

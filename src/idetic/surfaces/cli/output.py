@@ -193,11 +193,11 @@ def as_line(data: Any) -> str:
 def plain(value: Any) -> Any:
     """A value as JSON can hold it: an entry with its state, a receipt under its own id."""
     if isinstance(value, Receipt):
-        told = ("decision", "reason", "entry_id", "position", "at", "superseded", "replayed")
-        return {"receipt": value.id, **{name: getattr(value, name) for name in told}}
+        names = ("decision", "reason", "entry_id", "position", "at", "superseded", "replayed")
+        return {"receipt": value.id, **{name: getattr(value, name) for name in names}}
     if is_dataclass(value):
-        found = {each.name: getattr(value, each.name) for each in fields(value)}
-        return {**found, "state": value.state} if isinstance(value, Entry) else found
+        values = {each.name: getattr(value, each.name) for each in fields(value)}
+        return {**values, "state": value.state} if isinstance(value, Entry) else values
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, datetime):

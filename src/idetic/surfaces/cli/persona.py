@@ -52,9 +52,9 @@ def check(
     from idetic.persona.identity import Identity
 
     def read(file: str) -> tuple[dict[str, Any], str]:
-        found = Identity.load(file)
-        known = {"agent_id": found.agent_id, "version": found.version}
-        return known, f"{found.agent_id} version {found.version}"
+        identity = Identity.load(file)
+        known = {"agent_id": identity.agent_id, "version": identity.version}
+        return known, f"{identity.agent_id} version {identity.version}"
 
     return failures.check_each("identities", "file", files, read, as_json=json)
 
@@ -101,39 +101,39 @@ def import_events(
             file, tenant=tenant, agent=agent, spec=spec, dry_run=dry_run, progress=_progress
         )
 
-    done = with_database(dsn, run)
-    data = asdict(done) | {"complete": done.complete}
-    output.answer(data, json, lambda console: _show_imported(console, done))
-    if not done.complete:
+    report = with_database(dsn, run)
+    data = asdict(report) | {"complete": report.complete}
+    output.answer(data, json, lambda console: _show_imported(console, report))
+    if not report.complete:
         raise typer.Exit(IdeticError.exit_code)
 
 
-def _show_imported(console: Console, done: ImportReport) -> None:
+def _show_imported(console: Console, report: ImportReport) -> None:
     """Print what an import wrote, what it did not and why, and the problems line by line."""
-    wrote = "would be written" if done.dry_run else "written"
+    wrote = "would be written" if report.dry_run else "written"
     console.print(
-        f"{done.read} events read, {done.written} {wrote}, {done.there} there already, "
-        f"{done.loops} loops summarised."
+        f"{report.read} events read, {report.written} {wrote}, {report.there} there already, "
+        f"{report.loops} loops summarised."
     )
-    rows = [{"agent/persona": whose, "events": events} for whose, events in done.personas.items()]
+    rows = [{"agent/persona": whose, "events": events} for whose, events in report.personas.items()]
     if rows:
         console.print(output.Listing(rows))
-    found = {
-        "refused": done.refused,
-        "in the log with another content, and not written": done.differing,
-        "erased since they were imported; they stay empty": done.erased,
-        "of other agents, and skipped": done.skipped,
-        "of an unknown kind, kept as system_event": done.unknown_kinds,
-        "redacted by the ingest gate": done.redacted,
+    counts = {
+        "refused": report.refused,
+        "in the log with another content, and not written": report.differing,
+        "erased since they were imported; they stay empty": report.erased,
+        "of other agents, and skipped": report.skipped,
+        "of an unknown kind, kept as system_event": report.unknown_kinds,
+        "redacted by the ingest gate": report.redacted,
     }
-    for what, count in found.items():
+    for what, count in counts.items():
         if count:
             console.print(output.literal(f"{count} {what}", "yellow"), soft_wrap=True)
-    for problem in done.problems:
+    for problem in report.problems:
         console.print(output.literal(f"  {problem}", "red"), soft_wrap=True)
-    if done.complete:
+    if report.complete:
         end = "Every event of the file is in the log."
-        console.print(output.literal("Nothing was written." if done.dry_run else end, "green"))
+        console.print(output.literal("Nothing was written." if report.dry_run else end, "green"))
 
 
 @app.command(
@@ -148,8 +148,8 @@ def close_catalog(dsn: Dsn = None, json: Json = False) -> None:
     (IDETIC_ADMIN_DSN); the embedded server's is closed already. Twice is once.
     """
     closed = with_database(dsn, lambda db: db.close_catalog())
-    said = f"Closed to PUBLIC: {len(closed)}." if closed else "All of it was closed already."
-    output.answer({"closed": closed}, json, lambda console: console.print(said))
+    outcome = f"Closed to PUBLIC: {len(closed)}." if closed else "All of it was closed already."
+    output.answer({"closed": closed}, json, lambda console: console.print(outcome))
 
 
 def dream(
@@ -207,9 +207,9 @@ def _show_dreamed(console: Console, done: Dreamed) -> None:
         }
         for what, ids in missing.items():
             if ids:
-                said = f"{covered.persona}: {what}: {', '.join(map(str, ids[:5]))}"
+                line = f"{covered.persona}: {what}: {', '.join(map(str, ids[:5]))}"
                 more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
-                console.print(output.literal(said + more, "yellow"), soft_wrap=True)
+                console.print(output.literal(line + more, "yellow"), soft_wrap=True)
         if covered.without_vector:
             console.print("`idetic model status` says whether there is a model to embed with.")
     if done.equal:

@@ -36,9 +36,9 @@ def answer(
     """Give the answer of a verb that was called with some values at a place."""
     following = _following(verb, value, values)
     # What was asked about, then what came of it.
-    asked = {name: each for name, each in values.items() if isinstance(each, UUID | StrEnum)}
+    arguments = {name: each for name, each in values.items() if isinstance(each, UUID | StrEnum)}
     if place.session_id is not None:
-        asked["session_id"] = place.session_id
+        arguments["session_id"] = place.session_id
 
     def show(console: Console) -> None:
         """Print the answer, and the option that gets the next page if there may be one."""
@@ -47,7 +47,7 @@ def answer(
             if cursor is not None:
                 console.print(f"There may be more: --{name.removeprefix('next_')} {cursor}")
 
-    output.answer({**asked, **_data(verb, value), **following}, as_json, show)
+    output.answer({**arguments, **_data(verb, value), **following}, as_json, show)
 
 
 def _following(
@@ -68,14 +68,13 @@ def _data(verb: Verb[..., Any], value: Any) -> dict[str, Any]:
         page = verb.http.page if verb.http is not None else None
         name = _ITEMS.get(get_args(verb.returns)[0], verb.name)
         return {page.items if page else name: value}
-    if isinstance(value, Erased):
-        kept = [one.as_data() for one in value.kept]
-        told = {"found": value.found, **output.plain(value.receipt), "entries": value.entries}
-        told |= {"removed": value.removed, "kept": kept}
-        return told | ({"spared": value.spared} if value.spared else {})
-    if isinstance(value, ErasedAnchor):
-        told = {"found": value.found, **output.plain(value.receipt), "removed": value.removed}
-        return told | {"kept": [one.as_data() for one in value.kept]}
+    if isinstance(value, Erased | ErasedAnchor):
+        members = {"found": value.found, **output.plain(value.receipt), "removed": value.removed}
+        members |= {"kept": [one.as_data() for one in value.kept]}
+        if isinstance(value, Erased):
+            members["entries"] = value.entries
+            members |= {"spared": value.spared} if value.spared else {}
+        return members
     if is_dataclass(value):
         known = as_data(value) if isinstance(value, Recall) else output.plain(value)
         return dict(value.as_data() if hasattr(value, "as_data") else known)
@@ -110,8 +109,8 @@ def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> N
 
 def _readable(value: Any) -> dict[str, object]:
     """A dataclass as names and cells for people."""
-    found = {each.name: getattr(value, each.name) for each in fields(value)}
-    return {name.replace("_", " "): _cell(each) for name, each in found.items()}
+    values = {each.name: getattr(value, each.name) for each in fields(value)}
+    return {name.replace("_", " "): _cell(each) for name, each in values.items()}
 
 
 def _cell(value: Any) -> object:
@@ -215,8 +214,8 @@ def _show_receipt(console: Console, receipt: Receipt, place: Place) -> None:
 
 def _show_closed(console: Console, closed: Closed, place: Place) -> None:
     """Print how a session ended and what was decided about its notes."""
-    said = f"Session {place.session_id}: {closed.receipt.reason}."
-    console.print(output.literal(said), soft_wrap=True)
+    line = f"Session {place.session_id}: {closed.receipt.reason}."
+    console.print(output.literal(line), soft_wrap=True)
     decided = [_decision(one) for one in closed.decided]
     console.print(output.Listing(decided) if decided else "Nothing was promoted.")
 
@@ -237,36 +236,36 @@ def _show_text(_: Console, made: Context | Answered, place: Place) -> None:
     output.write(f"{output.visible(made.text)}\n")
 
 
-def _show_verified(console: Console, found: Verified, _: Place) -> None:
+def _show_verified(console: Console, verified: Verified, _: Place) -> None:
     """Print whether the chain is intact, what it was compared with, and the first problems."""
     compared = "no head was given, so a tail that was cut off whole would not show"
-    if found.compared is not None:
-        compared = f"compared with the head kept at position {found.compared.position}"
-    count = len(found.problems) + found.more
+    if verified.compared is not None:
+        compared = f"compared with the head kept at position {verified.compared.position}"
+    count = len(verified.problems) + verified.more
     rows = {
-        "Chain": "intact" if found.intact else f"broken: {count} problem(s)",
-        "Checked": f"{found.links} links, {found.entries} entries",
-        "Head": f"{found.head.position}, {found.head.hash.hex()}",
+        "Chain": "intact" if verified.intact else f"broken: {count} problem(s)",
+        "Checked": f"{verified.links} links, {verified.entries} entries",
+        "Head": f"{verified.head.position}, {verified.head.hash.hex()}",
         "Tail": compared,
     }
     console.print(output.facts(rows))
-    if found.problems:
+    if verified.problems:
         columns = {"kind": "kind", "position": "position", "what": "what", "why": "why"}
         columns["entry_id"] = "entry"
-        shown = found.problems[:_MANY]
+        shown = verified.problems[:_MANY]
         problems = [{said: getattr(p, name) for name, said in columns.items()} for p in shown]
         console.print(output.Listing(problems))
         if count > _MANY:
-            console.print(f"and {count - _MANY} more; --json lists up to {len(found.problems)}.")
+            console.print(f"and {count - _MANY} more; --json lists up to {len(verified.problems)}.")
         console.print(output.literal(f"What to do: {ChainBroken.remedy}"), soft_wrap=True)
 
 
-def _erased(done: Erased | ErasedAnchor) -> str:
+def _erased(erased: Erased | ErasedAnchor) -> str:
     """What was erased, and what was kept and why, in sentences."""
-    kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in done.kept]
-    spared = done.spared if isinstance(done, Erased) else ()
+    kept = [f"Kept: {one.count} in {one.table}.{one.column}, {one.why}." for one in erased.kept]
+    spared = erased.spared if isinstance(erased, Erased) else ()
     kept += [f"Spared: {one}, which has other sources and none of its words." for one in spared]
-    return "\n".join([str(done), *kept])
+    return "\n".join([str(erased), *kept])
 
 
 _SHOWN: dict[type, Callable[[Console, Any, Place], None]] = {

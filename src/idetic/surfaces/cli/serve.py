@@ -195,12 +195,12 @@ def worker(
     settings = _settings(given)
     with logged("idetic.jobs", quiet=json, level=settings.log):
         counts = with_database(dsn, work, settings)
-    said = (
+    outcome = (
         f"{counts.succeeded} jobs done, {counts.retried} to be tried again, {counts.failed} "
         f"failed, {counts.released} given back. {counts.swept} found by looking, "
         f"{counts.recovered} taken over."
     )
-    output.say(said, asdict(counts), json)
+    output.say(outcome, asdict(counts), json)
     return 1 if once and counts.failed else 0
 
 
@@ -269,7 +269,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
 
     async def work(db: Idetic) -> None:
         """Serve one holder over stdin and stdout."""
-        from idetic.surfaces.mcp.one_user import OneUser
+        from idetic.surfaces.mcp.callers import OneUser
         from idetic.surfaces.mcp.transports import serve_stdio
 
         holder = OneUser(db, user) if one_user else await _holder(db, key, agent, anchor, as_)
@@ -277,7 +277,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
 
     with logged("idetic.mcp", quiet=json, level=settings.log):
         # A client is answered at once, also where there is no database yet. One that was typed is
-        # there or is a mistake, and a mistake is told before a client waits.
+        # there or is a mistake, and a mistake ends the command before a client waits.
         typed_one = _typed(context, "dsn")
         with_database(dsn, work, settings, opened=not one_user or typed_one)
 
@@ -292,7 +292,7 @@ def _serve_mcp_over_http(
     scoped: bool,
     json: bool,
 ) -> None:
-    """Serve whoever shows a key; a scope that was typed is a mistake."""
+    """Serve every request that carries a key; a scope on the command line is a mistake."""
     if scoped:
         raise UsageRefused(
             "Over HTTP each request shows its own key.",
@@ -318,7 +318,7 @@ def _prepare_mcp(bound: int) -> None:
         raise UsageRefused(
             "The package `mcp` is not installed.", remedy="Run `pip install 'idetic[mcp]'`."
         )
-    # The packages' own lines may hold what was sent; errors are told where they are met.
+    # The packages' own lines may hold content; our handlers report errors themselves.
     for name in ("mcp", "uvicorn", "starlette", "sse_starlette"):
         logging.getLogger(name).addHandler(logging.NullHandler())
     from idetic.surfaces.mcp.formatting import check_bound
@@ -334,13 +334,13 @@ def _typed(context: typer.Context, name: str) -> bool:
 
 def _key(key_file: str | None, from_environment: str | None, *, typed: bool) -> str | None:
     """The key of a stdio connection; a scope typed beside it is refused, not weighed."""
-    given = read_text(key_file) if key_file is not None else from_environment
-    if given is not None and typed:
+    key = read_text(key_file) if key_file is not None else from_environment
+    if key is not None and typed:
         raise UsageRefused(
             "Both a key and a scope are given.",
             remedy="Leave out --user, --agent, --anchor and --as: the key says whose memory it is.",
         )
-    return given and given.strip()
+    return key and key.strip()
 
 
 async def _holder(

@@ -48,16 +48,16 @@ def with_database(
     from idetic.library.idetic import Idetic
 
     chosen, admin = _logins(dsn)
-    held = settings or config.settled().settings
+    chosen_settings = settings or config.settled().settings
 
     async def run() -> T:
-        db = Idetic.open(chosen, admin_dsn=admin, **held.parts())
+        db = Idetic.open(chosen, admin_dsn=admin, **chosen_settings.parts())
         try:
             return await work(await db.start() if opened else db)
         finally:
             await db.close()
 
-    with held.in_force():
+    with chosen_settings.in_force():
         return anyio.run(run)
 
 
@@ -101,8 +101,8 @@ def with_memory(
 
 async def memory_of(db: Idetic, agent: str, anchor: Sequence[str], who: Principal) -> Memory:
     """The memory of one scope."""
-    found = await stored_agent(db, agent)
-    return found.bind(principal=who, **anchor_of(found.spec, anchor))
+    holder = await stored_agent(db, agent)
+    return holder.bind(principal=who, **anchor_of(holder.spec, anchor))
 
 
 async def stored_agent(db: Idetic, name: str) -> Agent:
@@ -129,13 +129,13 @@ async def stored_agent(db: Idetic, name: str) -> Agent:
     return await db.agent(spec, persona=persona_of(persona or Persona.ACTOR))
 
 
-def anchor_of(spec: MemorySpec, given: Sequence[str]) -> dict[str, Any]:
+def anchor_of(spec: MemorySpec, typed: Sequence[str]) -> dict[str, Any]:
     """The anchor in the types that the spec declares; whether it fits is for `bind` to say."""
     from idetic.spec.primitives import KeyType
 
     kinds = {key.name: key.type for key in spec.anchor.keys}
     values: dict[str, Any] = {}
-    for key, value in pairs(given, "--anchor").items():
+    for key, value in pairs(typed, "--anchor").items():
         if key not in kinds:
             raise AnchorRefused(
                 f"Unknown anchor key: {key}.",
@@ -214,19 +214,19 @@ def agreed(question: str, *, asking: bool, changes: str | None, look: str) -> bo
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def pairs(given: Iterable[str], option: str) -> dict[str, str]:
+def pairs(words: Iterable[str], option: str) -> dict[str, str]:
     """`key=value` words as a mapping; each key once."""
-    found: dict[str, str] = {}
-    for each in given:
+    values: dict[str, str] = {}
+    for each in words:
         key, equals, value = each.partition("=")
         if not key or not equals:
             raise InputError(
                 f"{option} {each!r} is not KEY=VALUE.", remedy=f"As {option} key=value."
             )
-        if key in found:
+        if key in values:
             raise InputError(f"{option} {key} is given twice.", remedy="Keep one of them.")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def read_text(path: str) -> str:

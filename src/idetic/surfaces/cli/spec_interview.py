@@ -51,12 +51,12 @@ def answers_given(path: str | None, given: Sequence[str]) -> dict[str, str]:
     return {**said, **pairs(given, "--set")}
 
 
-def _problems(said: Mapping[str, str]) -> dict[tuple[str, str], SpecProblem]:
+def _problems(answers: Mapping[str, str]) -> dict[tuple[str, str], SpecProblem]:
     """What is wrong with the answers so far, if the rest were to take its defaults."""
-    missing = [q.key for q in questions(said) if q.default is None and q.key not in said]
+    missing = [q.key for q in questions(answers) if q.default is None and q.key not in answers]
     stand_ins = {key: _STAND_INS.get(key, "This is yet to be said.") for key in missing}
     try:
-        build({**stand_ins, **said})
+        build({**stand_ins, **answers})
     except SpecInvalid as invalid:
         # By place and message: a line says nothing where no file is.
         return {(p.path, p.message): replace(p, line=None) for p in invalid.problems}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from idetic.library.handles import Memory
     from idetic.library.idetic import Idetic
-    from idetic.transfer.exports import Exported
+    from idetic.transfer.disclosure import DisclosureForm
     from idetic.transfer.imports import Imported
 
 EXPORT = examples(
@@ -66,54 +66,34 @@ def export(
         raise UsageRefused("--json and an export to stdout cannot share stdout.")
     if form is not None and not for_user:
         raise UsageRefused("--form is for the document of --for-user.")
-    if for_user:
-        scope = (agent, anchor, as_, dsn)
-        _disclose(scope, file, form or "json", vectors=vectors, json=json)
-        return
+    chosen = _document_form(form or "json", vectors=vectors) if for_user else None
 
-    async def work(memory: Memory) -> Exported | None:
-        """Export to the file with a bar, or piece by piece to stdout."""
-        with output.bar("rows", quiet=json or file == "-") as report:
-            if file != "-":
-                return await memory.export_to(file, vectors=vectors, progress=report)
-            async for chunk in memory.export(vectors=vectors):
-                sys.stdout.buffer.write(chunk)
-        return None
+    async def work(memory: Memory) -> dict[str, Any] | None:
+        """Write to the file, with a bar for an export, or piece by piece to stdout."""
+        if file == "-":
+            export = memory.export(vectors=vectors)
+            async for piece in export if chosen is None else memory.disclosure(form=chosen):
+                sys.stdout.buffer.write(piece)
+            return None
+        if chosen is not None:
+            return {"form": chosen.value, "size": await memory.disclose_to(file, form=chosen)}
+        with output.bar("rows", quiet=json) as report:
+            return (await memory.export_to(file, vectors=vectors, progress=report)).as_data()
 
     done = with_memory(agent, anchor, as_, dsn, work)
     if done is not None:
-        data = {"file": file, **done.as_data()}
+        data = {"file": file, **done}
         output.answer(data, json, lambda console: console.print(_facts(data)))
 
 
-def _disclose(
-    scope: tuple[str, list[str], str, str | None],
-    file: str,
-    form: str,
-    *,
-    vectors: bool,
-    json: bool,
-) -> None:
-    """Write the document for a user to a file, or piece by piece to stdout."""
+def _document_form(form: str, *, vectors: bool) -> DisclosureForm:
+    """The form of the document for a user, which holds no vectors."""
     from idetic.transfer.disclosure import DisclosureForm
     from idetic.verbs.arguments import member_of
 
     if vectors:
         raise UsageRefused("--vectors are for an export that is imported, not for a user.")
-    chosen = member_of(DisclosureForm, form, "--form")
-
-    async def work(memory: Memory) -> int | None:
-        """The size of the file, if one was written."""
-        if file != "-":
-            return await memory.disclose_to(file, form=chosen)
-        async for chunk in memory.disclosure(form=chosen):
-            sys.stdout.buffer.write(chunk)
-        return None
-
-    size = with_memory(*scope, work)
-    if size is not None:
-        data = {"file": file, "form": chosen.value, "size": size}
-        output.answer(data, json, lambda console: console.print(_facts(data)))
+    return member_of(DisclosureForm, form, "--form")
 
 
 def import_(
@@ -150,16 +130,16 @@ def import_(
         applied = await db.apply_specs(file) if apply else 0
         memory = await memory_of(db, agent, anchor, who)
         with output.bar("rows", quiet=json) as report:
-            done = await memory.import_from(
+            imported = await memory.import_from(
                 file, vectors=not leave_vectors, head=kept, progress=report
             )
         with output.bar("entries", quiet=json) as report:
             embedded = (await memory.embed(report)).embedded if embed else 0
-        return applied, done, embedded
+        return applied, imported, embedded
 
-    applied, done, embedded = with_database(dsn, work)
-    data = {"applied": applied, **done.as_data(), "embedded": embedded}
-    shown = {**data, "head": f"{done.head.position}, {done.head.hash.hex()}"}
+    applied, imported, embedded = with_database(dsn, work)
+    data = {"applied": applied, **imported.as_data(), "embedded": embedded}
+    shown = {**data, "head": f"{imported.head.position}, {imported.head.hash.hex()}"}
     output.answer(data, json, lambda console: console.print(_facts(shown)))
 
 

@@ -88,22 +88,22 @@ class DeclaredCommand(NamedTuple):
 
 def declared_commands() -> dict[str, DeclaredCommand]:
     """Every verb that has a command, by the command's name."""
-    found: dict[str, DeclaredCommand] = {}
+    commands: dict[str, DeclaredCommand] = {}
     for path in sorted(Path(idetic.__file__).parent.rglob("*.py")):
-        for said, name, summary in _DECLARATION.findall(path.read_text("utf-8")):
-            command, tag = _COMMAND.search(said), _TAG.search(said)
+        for declaration, name, summary in _DECLARATION.findall(path.read_text("utf-8")):
+            command, tag = _COMMAND.search(declaration), _TAG.search(declaration)
             known = DeclaredCommand(summary, _panel(tag[1] if tag else None))
             if command is None:
-                found[name.rstrip("_").replace("_", "-")] = known
+                commands[name.rstrip("_").replace("_", "-")] = known
             elif command[1]:
-                found[command[1]] = known
+                commands[command[1]] = known
     # Verbs from outside the package were imported by whoever declares them.
     imported = sys.modules.get("idetic.verbs.declaration")
     for verb in imported.VERBS.values() if imported else ():
         if verb.command is not None:
             panel = _panel(verb.http.tag if verb.http else None)
-            found[verb.command] = DeclaredCommand(verb.summary, panel)
-    return found
+            commands[verb.command] = DeclaredCommand(verb.summary, panel)
+    return commands
 
 
 def _panel(tag: str | None) -> Panel:
@@ -165,11 +165,11 @@ class VerbGroup(TyperGroup):
 
     def _grouped(self) -> dict[Panel, list[str]]:
         """The names of the commands of each group."""
-        found: dict[Panel, list[str]] = {panel: [] for panel in Panel}
+        groups: dict[Panel, list[str]] = {panel: [] for panel in Panel}
         known = self.commands
         for name in dict.fromkeys((*(each for each in _FIRST if each in known), *known)):
-            found[Panel(known[name].rich_help_panel)].append(name)
-        return found
+            groups[Panel(known[name].rich_help_panel)].append(name)
+        return groups
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command by its name."""

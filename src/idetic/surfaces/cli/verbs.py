@@ -54,37 +54,15 @@ _TYPED = {
     "subject": "A name, an address or an id; without any, from stdin, one to a line.",
     "head": "A head that you kept earlier: shows whether links were removed since.",
 }
-# What a command has beside its verb's own arguments.
+# What a command has beside its verb's own arguments: a parameter's name, type and option.
+_PAST = "Entries that were current at this time; ISO 8601 with a time zone."
+_SAVE = "Write the chain's head to this file if the chain is intact."
+_ALL = "Delete everything of this anchor; asks first."
 _YES = ("yes", bool, typer.Option("--yes", help="Confirm: this cannot be undone."))
 _EXTRAS: dict[str, tuple[tuple[str, Any, Any], ...]] = {
-    "list": (
-        (
-            "past",
-            str | None,
-            typer.Option(
-                "--as-of",
-                metavar="TIME",
-                help="Entries that were current at this time; ISO 8601 with a time zone.",
-            ),
-        ),
-    ),
-    "verify": (
-        (
-            "save_head",
-            str | None,
-            typer.Option(
-                metavar="FILE", help="Write the chain's head to this file if the chain is intact."
-            ),
-        ),
-    ),
-    "erase": (
-        (
-            "all_",
-            bool,
-            typer.Option("--all", help="Delete everything of this anchor; asks first."),
-        ),
-        _YES,
-    ),
+    "list": (("past", str | None, typer.Option("--as-of", metavar="TIME", help=_PAST)),),
+    "verify": (("save_head", str | None, typer.Option(metavar="FILE", help=_SAVE)),),
+    "erase": (("all_", bool, typer.Option("--all", help=_ALL)), _YES),
     "forget": (_YES,),
 }
 
@@ -143,27 +121,27 @@ class Input:
             simple = type(parameter.default) in (int, bool, str)
             default = parameter.default if simple else None
             kind = kind if simple else kind | None
-        told: dict[str, Any] = {
+        details: dict[str, Any] = {
             "help": self.help,
             "metavar": self.metavar,
             "show_default": type(default) is int,
         }
         if not self.label.startswith("--"):
-            info = typer.Argument(**told)
+            info = typer.Argument(**details)
         elif parameter.default is True:
             info = typer.Option(help=self.help)
         else:
-            info = typer.Option(self.label, **told)
+            info = typer.Option(self.label, **details)
         return _keyword(parameter.name, Annotated[kind, info], default)
 
     @property
     def help(self) -> str | None:
         """A line about it; the bounds of a number are part of it."""
-        said = f"{self.parameter.description} {_TYPED.get(self.parameter.name, '')}"
+        description = f"{self.parameter.description} {_TYPED.get(self.parameter.name, '')}"
         notes = get_args(self.parameter.hint) if get_origin(self.parameter.hint) else ()
         bounds = next((note for note in notes if isinstance(note, Between)), None)
         bound = f"From {bounds.least} to {bounds.most:,}." if bounds else ""
-        return f"{said} {bound}".strip() or None
+        return f"{description} {bound}".strip() or None
 
     def read(self, typed: Any, spec: MemorySpec | None) -> Any:
         """The value that was typed, checked as the verb would check it."""
@@ -190,8 +168,8 @@ class Input:
 def command_of(name: str) -> TyperCommand:
     """The command of the verb that is called so."""
     verb = next(each for each in VERBS.values() if each.command == name)
-    found = (Input.of(each) for each in verb.parameters.values())
-    inputs = [each for each in found if each is not None]
+    every = (Input.of(each) for each in verb.parameters.values())
+    inputs = [each for each in every if each is not None]
     # Several of one thing take all the words that are left, so they come last.
     inputs.sort(key=lambda each: each.several and not each.label.startswith("--"))
 
@@ -251,9 +229,9 @@ def _examples(verb: Verb[..., Any], inputs: list[Input]) -> list[str]:
 def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> int:
     """Call a verb with what was typed, give its answer, and return the exit code."""
     _complete(inputs, typed)
-    given = {each.parameter.name: each for each in inputs if typed[each.parameter.name] is not None}
+    named = {each.parameter.name: each for each in inputs if typed[each.parameter.name] is not None}
     values = {
-        name: each.read(typed[name], None) for name, each in given.items() if not each.needs_spec
+        name: each.read(typed[name], None) for name, each in named.items() if not each.needs_spec
     }
     label = "SESSION_ID" if verb.http is not None and verb.http.at_place else "--session"
     session = typed.get("session")
@@ -265,7 +243,7 @@ def _run(verb: Verb[..., Any], inputs: list[Input], typed: dict[str, Any]) -> in
 
     async def work(memory: Memory) -> tuple[Any, AsyncHandle]:
         """Read what only the spec can explain, then call the verb at its place."""
-        for name, each in given.items():
+        for name, each in named.items():
             if each.needs_spec:
                 values[name] = each.read(typed[name], memory.agent.spec)
         if "claim" in values and "envelope" in verb.parameters:
@@ -370,11 +348,11 @@ def read_head(path: str, label: str = "--head") -> ChainHead:
     return ChainHead.from_data(data)
 
 
-def _listed(spec: MemorySpec, given: Mapping[str, str]) -> dict[str, Any]:
+def _listed(spec: MemorySpec, typed: Mapping[str, str]) -> dict[str, Any]:
     """An envelope with its lists as lists; the library says what does not fit."""
     declared = spec.retrieval.envelope
     made: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in typed.items():
         several = key in declared and declared[key].type is EnvelopeType.LIST
         made[key] = [each.strip() for each in value.split(",")] if several else value
     return made

@@ -5,21 +5,28 @@ The connection says whose memory it is; no argument does.
 
 from __future__ import annotations
 
+import getpass
+import logging
+import threading
+from asyncio import wrap_future
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from anyio import Lock
 
-from idetic.errors import InputError, KeyRefused, ScopeClosed
+from idetic.embed import Installed, install
+from idetic.errors import IdeticError, InputError, KeyRefused, ScopeClosed
 from idetic.evidence import Closed
 from idetic.keys import key_id_of
 from idetic.library.handles import Memory, Session
 from idetic.library.idetic import Idetic
-from idetic.library.remember import UserMemory
+from idetic.library.remember import AGENT, UserMemory, user_memory, user_scope
 from idetic.model import Scope
+from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
 from idetic.verbs.arguments import check_uuid
 
@@ -32,7 +39,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A memory, and a name for whoever holds it: a key's id, or this machine."""
+    """A memory, and the name of its caller: a key's id, or this machine."""
 
     db: Idetic
     memory: Memory
@@ -90,10 +97,10 @@ class EachRequest(CallerSource):
     async def caller(self, request: Any) -> Caller:
         """What that key stands for; a request without one never gets here."""
         scope: Mapping[str, Any] = getattr(request, "scope", {})
-        found = scope.get(CALLER)
-        if not isinstance(found, Caller):
+        caller = scope.get(CALLER)
+        if not isinstance(caller, Caller):
             raise KeyRefused
-        return found
+        return caller
 
 
 def inline(memory: Memory) -> Memory:
@@ -139,15 +146,15 @@ class Sessions:
     async def close(self, caller: Caller, named: str | None, reason: str) -> tuple[Closed, UUID]:
         """End a session."""
         own = self._own.get(caller.name)
-        wanted = own if named is None else check_uuid(named, "session_id")
-        if wanted is None:
+        session_id = own if named is None else check_uuid(named, "session_id")
+        if session_id is None:
             raise InputError(
                 "No session is open here.",
                 remedy="Observe something first, or give the session_id that observe named.",
             )
-        closed = await caller.memory.session(wanted).close(reason)
-        self._forget(caller, wanted)
-        return closed, wanted
+        closed = await caller.memory.session(session_id).close(reason)
+        self._forget(caller, session_id)
+        return closed, session_id
 
     async def leave(self, callers: CallerSource) -> None:
         """End the own session of the one holder, if one is open: its connection has ended."""
@@ -187,3 +194,90 @@ class Sessions:
 def _fits(session: Session, memory: Memory) -> bool:
     """Whether a kept session still has the spec's version and the scope of its caller."""
     return session.agent.version == memory.agent.version and session.scope == memory.scope
+
+
+# --- the user of this machine: an assistant's memory of one person, ready without any setting ----
+
+# A client is answered at once: the database is opened, and the agent made, beside the first
+# answers, and then the embedding model is fetched. Until it is there, memory is found by its words.
+
+log = logging.getLogger("idetic.mcp")
+
+
+class OneUser(CallerSource):
+    """One user of the shipped assistant, within the tenant of this machine.
+
+    Without a name it is whoever runs this process. The database is opened when it is first needed.
+    """
+
+    def __init__(self, db: Idetic, user: str | None = None):
+        self._db = db
+        self._user = system_user() if user is None else user
+        self._spec = load(AGENT)
+        self._scope = user_scope(self._spec, self._user)
+        self._caller: Caller | None = None
+        self._opening = Lock()
+
+    async def caller(self, request: Any) -> Caller:
+        """Always the same; if the database could not be opened, the next request tries again."""
+        del request
+        async with self._opening:
+            if self._caller is None:
+                await self._db.start()
+                user = await user_memory(self._db, self._user)
+                self._caller = Caller(self._db, inline(user.memory), LOCAL)
+        return self._caller
+
+    async def scope(self, request: Any) -> tuple[MemorySpec, Scope]:
+        """As the shipped spec has it, known before any database is."""
+        del request
+        return self._spec, self._scope
+
+    async def prepare(self) -> None:
+        """Open the database before it is asked for; then bring the model if it is missing."""
+        try:
+            caller = await self.caller(None)
+        except IdeticError as error:
+            log.warning("%s %s", error.message, error.remedy)
+            return
+        if await caller.db.model.get() is None:
+            await self._fetch_model(caller)
+
+    async def _fetch_model(self, caller: Caller) -> None:
+        """Bring the embedding model, then give what waits for it its vectors."""
+        log.info("The embedding model is fetched; until it is here, memory is found by its words.")
+        try:
+            installed = await _aside()
+            caller.db.model.look_again()
+            await caller.memory.embed()
+        except (IdeticError, OSError) as error:
+            log.warning("Memory is found by its words alone: %s", error)
+        else:
+            log.info("The embedding model is here, from the %s.", installed.source)
+
+
+def system_user() -> str:
+    """The name of the user who runs this process."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        # A container may run us as a number that has no name.
+        raise InputError(
+            "This user of the machine has no name.", remedy="Give --user NAME."
+        ) from None
+
+
+async def _aside() -> Installed:
+    """Install in a thread that keeps nobody from leaving: a download may take minutes."""
+    outcome: Future[Installed] = Future()
+    outcome.set_running_or_notify_cancel()
+
+    def work() -> None:
+        """Put the installer's result, or its error, into the future."""
+        try:
+            outcome.set_result(install())
+        except BaseException as raised:  # noqa: BLE001 - told to whoever waits
+            outcome.set_exception(raised)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await wrap_future(outcome)

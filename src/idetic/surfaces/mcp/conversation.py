@@ -14,9 +14,7 @@ from idetic.assistant.why import Reason
 from idetic.errors import InputError
 from idetic.recall.evidence import HEADER
 from idetic.surfaces.mcp import formatting
-from idetic.surfaces.mcp.calls import recall
-from idetic.surfaces.mcp.contexts import context_block
-from idetic.surfaces.mcp.forgetting import FORGET_OWN
+from idetic.surfaces.mcp.calls import FORGET_OWN, context_block, recall
 from idetic.surfaces.mcp.formatting import paged
 from idetic.surfaces.mcp.presenter import CURSOR, Arguments, CallContext, Presenter, extra
 from idetic.verbs.declaration import REQUIRED
@@ -25,9 +23,9 @@ from idetic.verbs.declaration import REQUIRED
 _AROUND = 50
 
 
-async def remember(context: CallContext, given: Arguments) -> str:
+async def remember(context: CallContext, arguments: Arguments) -> str:
     """Keep a text or messages, and draw what follows from them."""
-    sent = [given[name] for name in ("text", "messages") if name in given]
+    sent = [arguments[name] for name in ("text", "messages") if name in arguments]
     if len(sent) != 1:
         raise InputError(
             "Remember either a text or messages.",
@@ -46,18 +44,18 @@ def _entries(receipts: Sequence[TurnReceipt]) -> list[str]:
     return [f"entry: {entry_id}" for one in receipts for entry_id in one.entry_ids]
 
 
-async def profile(context: CallContext, given: Arguments) -> str:
+async def profile(context: CallContext, arguments: Arguments) -> str:
     """The page of what is known about the user."""
     most = context.bound - _AROUND
-    made = await context.caller.user.profile(budget=min(given.get("budget", most), most))
+    made = await context.caller.user.profile(budget=min(arguments.get("budget", most), most))
     left = len(made.left_out)
     note = f"\n({left} more did not fit; recall finds them.)" if left else ""
     return f"{made.text}{note}"
 
 
-async def why(context: CallContext, given: Arguments) -> str:
+async def why(context: CallContext, arguments: Arguments) -> str:
     """Say what an entry, or the best answer to a question, rests on."""
-    about = given["about"].strip()
+    about = arguments["about"].strip()
     reasons = await context.caller.user.why(_entry_id(about) or about)
     pieces = [_reason(one) for one in reasons]
     return paged(pieces, context.bound, head=HEADER.rstrip(), on="ask about one of them.")

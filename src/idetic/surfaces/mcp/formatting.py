@@ -35,43 +35,45 @@ def error(problem: IdeticError) -> str:
     return f"Error ({problem.code}): {problem.message}\nWhat to do: {problem.remedy}"
 
 
-def receipt(done: Receipt, session_id: UUID | None = None) -> str:
+def receipt(made: Receipt, session_id: UUID | None = None) -> str:
     """What was decided about a write."""
-    again = ", as the first time" if done.replayed else ""
-    lines = [f"{done.decision}{again}: {_line(done.reason)}", f"position: {done.position}"]
-    if done.entry_id:
-        lines.append(f"entry: {done.entry_id}")
-    if done.superseded:
-        lines.append(f"supersedes: {done.superseded}")
-    if done.lifetime:
-        lines.append(f"lifetime: {done.lifetime}")
+    again = ", as the first time" if made.replayed else ""
+    lines = [f"{made.decision}{again}: {_line(made.reason)}", f"position: {made.position}"]
+    if made.entry_id:
+        lines.append(f"entry: {made.entry_id}")
+    if made.superseded:
+        lines.append(f"supersedes: {made.superseded}")
+    if made.lifetime:
+        lines.append(f"lifetime: {made.lifetime}")
     if session_id:
         lines.append(f"session: {session_id}")
     return "\n".join(lines)
 
 
-def hit(found: Hit, number: int) -> str:
+def hit(recalled: Hit, number: int) -> str:
     """A recalled entry: its id and rank, then the quoted note."""
-    told = ", ".join(
+    ranked = ", ".join(
         f"{signal.value} {word.rank}"
-        for signal, word in found.signals.items()
+        for signal, word in recalled.signals.items()
         if word.contribution and word.rank is not None
     )
-    ranks = f" (ranks: {told})" if told else ""
-    value = "" if found.relevance is None else f", relevance {found.relevance:.2f}"
-    first = f"{number}. entry {found.entry.id}, score {found.score:.4f}{value}{ranks}"
-    quoted = replace(found.entry, body_text=found.excerpt)
-    return f"{first}\n{render(quoted, found.strength).rstrip()}"
+    ranks = f" (ranks: {ranked})" if ranked else ""
+    value = "" if recalled.relevance is None else f", relevance {recalled.relevance:.2f}"
+    first = f"{number}. entry {recalled.entry.id}, score {recalled.score:.4f}{value}{ranks}"
+    quoted = replace(recalled.entry, body_text=recalled.excerpt)
+    return f"{first}\n{render(quoted, recalled.strength).rstrip()}"
 
 
-def said(found: Hit, number: int) -> str:
+def conversation_hit(recalled: Hit, number: int) -> str:
     """A hit of a conversation: its id, what it is and when; quoted, who said it and the words."""
-    entry = found.entry
+    entry = recalled.entry
     until = f" until {_minute(entry.invalid_at)}" if entry.invalid_at else ""
     when = f"{_minute(entry.valid_at or entry.created_at)}{until}"
-    first = f"{number}. {entry.id}: {found.standing}, {entry.origin}, {when}, trust {entry.trust}"
+    first = (
+        f"{number}. {entry.id}: {recalled.standing}, {entry.origin}, {when}, trust {entry.trust}"
+    )
     by = f"{_line(entry.speaker)}:\n" if entry.speaker else ""
-    return f"{first}\n{quoted(by + visible(found.excerpt))}"
+    return f"{first}\n{quoted(by + visible(recalled.excerpt))}"
 
 
 def ranking(recall: Recall, entry_id: UUID) -> list[str]:
@@ -136,9 +138,9 @@ def history(links: Sequence[LedgerRecord]) -> Iterator[str]:
         yield quoted(f"{_line(link.actor)}: {_line(link.reason)}")
 
 
-def action(told: ActionExplanation) -> list[str]:
+def action(explained: ActionExplanation) -> list[str]:
     """What an action rested on, line by line; what entries say stays behind the mark."""
-    return [visible(line).replace("\n", f"\n{QUOTE}") for line in explanation.lines(told)]
+    return [visible(line).replace("\n", f"\n{QUOTE}") for line in explanation.lines(explained)]
 
 
 def quoted(text: str) -> str:
@@ -151,24 +153,26 @@ def contradiction(one: Contradiction) -> str:
     version = "" if one.ref.version is None else f" version {one.ref.version}"
     against = f"{_line(one.ref.noun)} {one.ref.id}{version}"
     since = f"since {_minute(one.observed_at)}, observed by {_line(one.observed_by)}"
-    told = f"{one.status}: entry {one.entry_id} speaks against {against}, {since}"
+    about = f"{one.status}: entry {one.entry_id} speaks against {against}, {since}"
     notes = f"\n{QUOTE}{_line(one.resolution_notes)}" if one.resolution_notes else ""
-    return f"contradiction {one.id}, {told}{notes}"
+    return f"contradiction {one.id}, {about}{notes}"
 
 
-def closed(done: Closed, session_id: UUID) -> tuple[str, list[str]]:
+def closed(outcome: Closed, session_id: UUID) -> tuple[str, list[str]]:
     """What the close of a session did: a summary, and each decision."""
-    counts = Counter(one.transition for one in done.decided)
-    told = ", ".join(f"{transition} {n}" for transition, n in sorted(counts.items()))
-    head = f"Session {session_id}: {_line(done.receipt.reason)}. Decided: {told or 'nothing'}."
+    counts = Counter(one.transition for one in outcome.decided)
+    decisions = ", ".join(f"{transition} {n}" for transition, n in sorted(counts.items()))
+    head = (
+        f"Session {session_id}: {_line(outcome.receipt.reason)}. Decided: {decisions or 'nothing'}."
+    )
     return head, [
         f"- {one.transition} ({one.decision}) entry {one.entry_id}: {_line(one.receipt.reason)}"
-        for one in done.decided
+        for one in outcome.decided
     ]
 
 
 def _line(text: str) -> str:
-    """Somebody's words within a line of ours: nothing in them ends the line."""
+    """A foreign text as part of one line: nothing in it ends the line."""
     return " ".join(visible(text).split())
 
 

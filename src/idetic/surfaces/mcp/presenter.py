@@ -54,7 +54,7 @@ class Presenter:
 
 
 _NULL = {"type": "null"}
-# Bounds are told where they are broken; a form that is none has its error too.
+# A value out of bounds or of a wrong format has an error that says so; the schema need not.
 _UNTOLD = frozenset({"title", "minimum", "maximum", "format"})
 
 

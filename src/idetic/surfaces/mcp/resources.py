@@ -57,10 +57,10 @@ async def listed(memory: Memory, cursor: str | None) -> tuple[list[Resource], st
         description=f"Version {memory.agent.version} of {memory.agent.spec.agent}.",
         mime_type="text/markdown",
     )
-    found = [spec] if before is None and reads_spec(memory.agent.spec, memory.scope) else []
+    resources = [spec] if before is None and reads_spec(memory.agent.spec, memory.scope) else []
     entries = await memory.list(limit=PAGE, before=before)
     following = str(entries[-1].id) if len(entries) == PAGE else None
-    return [*found, *map(_resource, entries)], following
+    return [*resources, *map(_resource, entries)], following
 
 
 async def read(memory: Memory, uri: str, bound: int) -> tuple[str, str]:
@@ -88,15 +88,15 @@ def _parsed(uri: str) -> tuple[str, int]:
     """A resource's address without its query, and where to begin reading."""
     try:
         parts = urlsplit(uri[:_LONGEST])
-        given = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+        query = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
     except ValueError:
         raise InputError("This is not the address of a resource.") from None
-    unknown = set(given) - {"from"}
+    unknown = set(query) - {"from"}
     if unknown or parts.fragment or len(uri) > _LONGEST:
         raise InputError(
             "This is not the address of a resource.", remedy=f"As in {SPEC} or {SPEC}?from=20."
         )
-    return f"{parts.scheme}://{parts.netloc}{parts.path}", start_of(given.get("from"))
+    return f"{parts.scheme}://{parts.netloc}{parts.path}", start_of(query.get("from"))
 
 
 def _resource(entry: Entry) -> Resource:

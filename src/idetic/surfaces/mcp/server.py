@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from mcp import types
@@ -61,13 +62,13 @@ def make_server(
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Answers:
     """One handler for each kind of request."""
 
-    def __init__(self, callers: CallerSource, bound: int, sessions: Sessions):
-        self._callers = callers
-        self._bound = bound
-        self._sessions = sessions
+    callers: CallerSource
+    bound: int
+    sessions: Sessions
 
     async def list_tools(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -75,7 +76,7 @@ class _Answers:
         """The tools that the holder may use."""
         del params
         async with _protocol_errors():
-            spec, scope = await self._callers.scope(ctx.request)
+            spec, scope = await self.callers.scope(ctx.request)
         return types.ListToolsResult(
             tools=[_listed(tool) for tool in tools(spec) if tool.offered(spec, scope)]
         )
@@ -85,19 +86,19 @@ class _Answers:
     ) -> types.CallToolResult:
         """Run a tool. What it refuses is its result, so that the model can do better."""
         try:
-            caller = await self._callers.caller(ctx.request)
+            caller = await self.callers.caller(ctx.request)
             tool = _tool(params.name, tools(caller.memory.agent.spec))
-            given = tool.read(params.arguments)
-            text = await tool.run(CallContext(caller, self._sessions, self._bound), given)
+            arguments = tool.read(params.arguments)
+            text = await tool.run(CallContext(caller, self.sessions, self.bound), arguments)
         except IdeticError as error:
             return self._result(formatting.error(error), failed=True)
         except Exception as error:  # noqa: BLE001 - the boundary: nothing else may answer for it
-            return self._result(formatting.error(unforeseen.logged(error)), failed=True)
+            return self._result(formatting.error(unforeseen.client_error(error)), failed=True)
         return self._result(text, failed=False)
 
     def _result(self, text: str, *, failed: bool) -> types.CallToolResult:
         """A tool's text as its result, cut where it exceeds the bound of an answer."""
-        fitting = text if count(text) <= self._bound else cut(text, self._bound)
+        fitting = text if count(text) <= self.bound else cut(text, self.bound)
         return types.CallToolResult(content=[types.TextContent(text=fitting)], is_error=failed)
 
     async def list_resources(
@@ -105,10 +106,10 @@ class _Answers:
     ) -> types.ListResourcesResult:
         """The spec and the entries, page by page."""
         async with _protocol_errors():
-            caller = await self._callers.caller(ctx.request)
+            caller = await self.callers.caller(ctx.request)
             cursor = params.cursor if params else None
-            found, following = await resources.listed(caller.memory, cursor)
-        return types.ListResourcesResult(resources=found, next_cursor=following)
+            listed, following = await resources.listed(caller.memory, cursor)
+        return types.ListResourcesResult(resources=listed, next_cursor=following)
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -122,8 +123,8 @@ class _Answers:
     ) -> types.ReadResourceResult:
         """A resource's text."""
         async with _protocol_errors():
-            caller = await self._callers.caller(ctx.request)
-            text, mime = await resources.read(caller.memory, params.uri, self._bound)
+            caller = await self.callers.caller(ctx.request)
+            text, mime = await resources.read(caller.memory, params.uri, self.bound)
         contents = types.TextResourceContents(uri=params.uri, mime_type=mime, text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -136,11 +137,11 @@ async def _protocol_errors() -> AsyncIterator[None]:
     except IdeticError as error:
         raise _protocol_error(error) from None
     except Exception as error:  # noqa: BLE001 - the boundary, as for tools
-        raise _protocol_error(unforeseen.logged(error)) from None
+        raise _protocol_error(unforeseen.client_error(error)) from None
 
 
 def _protocol_error(error: IdeticError) -> MCPError:
-    """An error of ours as one of the protocol, with its code and remedy as data."""
+    """Our error as one of the protocol, with its code and remedy as data."""
     code = types.INVALID_PARAMS if error.http_status < 500 else types.INTERNAL_ERROR
     return MCPError(code, str(error), {"code": error.code, "remedy": error.remedy})
 

@@ -61,14 +61,14 @@ class OfferedTool:
     kinds: frozenset[PrincipalKind] = INSIDERS
 
     def offered(self, spec: MemorySpec, scope: Scope) -> bool:
-        """Whether a scope could use it; the verb says so again when it is called."""
+        """Whether a scope could use it; the verb checks this again when it is called."""
         able = any(allows(spec, scope, one) for one in self.needs)
         return able and scope.principal.kind in self.kinds
 
-    def read(self, given: Mapping[str, Any] | None) -> Arguments:
+    def read(self, arguments: Mapping[str, Any] | None) -> Arguments:
         """The arguments, or an error that names each wrong one and repeats no value."""
         try:
-            form = self.form.model_validate(dict(given or {}))
+            form = self.form.model_validate(dict(arguments or {}))
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_context=False, include_input=False)
         else:
@@ -163,7 +163,7 @@ def _explain() -> OfferedTool:
 
 
 def _hints(writes: bool, destructive: bool, idempotent: bool | None) -> ToolAnnotations:
-    """What a client is told of a tool's effects; reading can be repeated without harm."""
+    """A tool's effects as the protocol's hints; reading can be repeated without harm."""
     return ToolAnnotations(
         read_only_hint=not writes,
         destructive_hint=destructive,

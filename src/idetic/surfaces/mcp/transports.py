@@ -6,11 +6,11 @@ on an earlier one, so nothing can be taken over by knowing an id.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import anyio
 import uvicorn
@@ -18,6 +18,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,13 +28,12 @@ from idetic.library.idetic import Idetic
 from idetic.surfaces import unforeseen
 from idetic.surfaces.http.connections import ConnectionBounds, bounded
 from idetic.surfaces.listening import Server, address, listen
-from idetic.surfaces.mcp.callers import CALLER, Caller, CallerSource, EachRequest, Sessions
+from idetic.surfaces.mcp.callers import CALLER, Caller, CallerSource, EachRequest, OneUser, Sessions
 from idetic.surfaces.mcp.formatting import DEFAULT_BOUND
-from idetic.surfaces.mcp.one_user import OneUser
 from idetic.surfaces.mcp.server import CONVERSING, INSTRUCTIONS, make_server
 
 PATH = "/mcp"
-# A note has 2,000 characters; whatever needs more than this is no call of a tool of ours.
+# A note has 2,000 characters; no call of a tool needs a larger body.
 MAX_BODY = 1 << 20
 # How long requests that are being answered may take when the server is told to stop.
 DRAIN_SECONDS = 10
@@ -58,7 +58,7 @@ def make_app(db: Idetic, *, bound: int = DEFAULT_BOUND, host: str = _HERE[0]) ->
 async def serve_http(
     db: Idetic, host: str, port: int, *, bound: int, announce: Callable[[str], None]
 ) -> None:
-    """Serve until told to stop; what is being answered then is answered."""
+    """Serve until a signal; requests that are under way are answered."""
     listening = listen(host, port)
     config = uvicorn.Config(
         make_app(db, bound=bound, host=host),
@@ -72,29 +72,29 @@ async def serve_http(
     await server.serve(sockets=[listening])
 
 
+@dataclass(frozen=True, slots=True)
 class _Keyed:
     """Lets through what shows a key that holds, with the memory that the key stands for."""
 
-    def __init__(self, app: ASGIApp, db: Idetic):
-        self._app = app
-        self._db = db
+    app: ASGIApp
+    db: Idetic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             key = _key(scope)
-            caller = Caller(self._db, await self._db.authenticate(key), str(key_id_of(key)))
+            caller = Caller(self.db, await self.db.authenticate(key), str(key_id_of(key)))
         except IdeticError as error:
-            await _refuse(send, error)
+            await _refusal(error)(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the boundary: nothing else may answer for it
-            await _refuse(send, unforeseen.logged(error))
+            await _refusal(unforeseen.client_error(error))(scope, receive, send)
         else:
-            await self._app({**scope, CALLER: caller}, receive, send)
+            await self.app({**scope, CALLER: caller}, receive, send)
 
 
 def _key(scope: Scope) -> str:
     """The one bearer key of a request."""
-    given = [value for name, value in scope["headers"] if name == b"authorization"]
-    kind, _, key = given[0].decode("latin-1").partition(" ") if len(given) == 1 else ("", "", "")
+    values = [value for name, value in scope["headers"] if name == b"authorization"]
+    kind, _, key = values[0].decode("latin-1").partition(" ") if len(values) == 1 else ("", "", "")
     if kind.lower() != "bearer":
         raise KeyRefused(
             "This needs an API key.", remedy="Send it as `Authorization: Bearer idk_…`."
@@ -102,16 +102,12 @@ def _key(scope: Scope) -> str:
     return key.strip()
 
 
-async def _refuse(send: Send, error: IdeticError) -> None:
-    """Answer a request with an error as JSON; a key that is refused names its scheme too."""
-    told = {"code": error.code, "message": error.message, "remedy": error.remedy}
-    body = json.dumps({"error": told}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    if error.http_status == KeyRefused.http_status:
-        headers.append((b"www-authenticate", b"Bearer"))
-    start = {"type": "http.response.start", "status": error.http_status, "headers": headers}
-    await send(start)
-    await send({"type": "http.response.body", "body": body})
+def _refusal(error: IdeticError) -> JSONResponse:
+    """An error as the answer to a request; a key that is refused names its scheme too."""
+    about = {"code": error.code, "message": error.message, "remedy": error.remedy}
+    scheme = error.http_status == KeyRefused.http_status
+    headers = {"www-authenticate": "Bearer"} if scheme else None
+    return JSONResponse({"error": about}, error.http_status, headers)
 
 
 def _local_only() -> TransportSecuritySettings:
@@ -124,11 +120,11 @@ def _local_only() -> TransportSecuritySettings:
 
 async def serve_stdio(db: Idetic, callers: CallerSource, *, bound: int) -> None:
     """Serve until the client closes our stdin, or a signal ends us."""
-    # Before anything is said: a key that does not hold is an error of the start, not of each call.
+    # Before the first message: an invalid key is an error of the start, not of each call.
     spec, _ = await callers.scope(None)
-    told = CONVERSING if spec.backend.conversation else INSTRUCTIONS
+    instructions = CONVERSING if spec.backend.conversation else INSTRUCTIONS
     sessions = Sessions()
-    server = make_server(callers, bound=bound, sessions=sessions, instructions=told)
+    server = make_server(callers, bound=bound, sessions=sessions, instructions=instructions)
     async with anyio.create_task_group() as group:
         await group.start(_leave_when_told, db)
         if isinstance(callers, OneUser):
