@@ -312,7 +312,8 @@ async def teams(db: Idetic) -> Teams:
 
 async def test_every_anchor_gets_a_value_for_the_new_key(teams: Teams) -> None:
     own = uuid4()
-    key = (await teams.db.keys.create(await _scope(teams))).id
+    whose = {"team_id": teams.ids[0]}
+    key = (await teams.db.keys.create(agent="guide", principal=ADA, anchor=whose)).id
     mapping = [{"team_id": str(teams.ids[1]), "desk_id": own}]
     seen: list[tuple[int, int]] = []
     planned = await teams.db.migrate(
@@ -352,10 +353,6 @@ async def test_what_was_moved_can_be_exported_and_taken_in_elsewhere(
         assert (await there.verified(0, desk_id=DESK)).intact
 
 
-async def _scope(teams: Teams) -> Any:
-    return (await teams.of(0, 1)).scope
-
-
 WRONG = {
     "has no desk_id": (WITH_DESK, {}),
     "chair_id: no new anchor key": (WITH_DESK, {"default": {"chair_id": "1"}}),
@@ -386,15 +383,21 @@ async def test_two_anchors_never_become_one(teams: Teams) -> None:
 # --- killed ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("point", POINTS)
-async def test_a_killed_migration_goes_on_where_it_was(
-    teams: Teams, database: TestDatabase, tmp_path: Path, point: str
+async def test_a_migration_that_is_killed_again_and_again_loses_nothing(
+    teams: Teams, database: TestDatabase, tmp_path: Path
 ) -> None:
     path = tmp_path / "guide.yaml"
     path.write_text(yaml.safe_dump(WITH_DESK), "utf-8")
-    assert killed(database, path, point, str(DESK)) == -9
+    for point in POINTS:
+        assert killed(database, path, point, str(DESK)) == -9, point
+        assert (await teams.verified(0, 1)).intact, point
+        old = await teams.of(0, 1)
+        assert [e.body_text for e in await old.list()] == ["Be brief, 0."]
+        if point != next(iter(POINTS)):
+            with pytest.raises(errors.MemoryMoved):
+                await old.prefer("Meanwhile.", claim=Claim("a", "b", "c"))
     done = await teams.db.migrate(path, default={"desk_id": str(DESK)})
-    assert done.done
+    assert (done.done, done.moved, done.version) == (True, 0, 2)
     for number, head in enumerate(teams.heads):
         new = await teams.of(number, desk_id=DESK)
         assert [e.body_text for e in await new.list()] == [f"Be brief, {number}."]

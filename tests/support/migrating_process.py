@@ -43,6 +43,7 @@ def _instead(owner: Any, name: str, *, nth: int, after: bool) -> None:
     setattr(owner, name, dying)
 
 
+# In the order in which one migration comes to them, should it be killed at each.
 POINTS: dict[str, Callable[[], None]] = {
     "before the old family is closed": lambda: _instead(
         spec_migration.spec_migration, "begin", nth=1, after=False
@@ -50,9 +51,9 @@ POINTS: dict[str, Callable[[], None]] = {
     "after the old family is closed": lambda: _instead(
         spec_migration.spec_migration, "begin", nth=1, after=True
     ),
-    "within an anchor": lambda: _instead(anchor_moves, "fill", nth=9, after=True),
+    "within an anchor": lambda: _instead(anchor_moves, "fill", nth=3, after=True),
     "before an anchor is committed": lambda: _instead(
-        AnchorTransaction, "settle", nth=2, after=True
+        AnchorTransaction, "settle", nth=1, after=True
     ),
     "between two anchors": lambda: _instead(AnchorMove, "run", nth=1, after=True),
     "before the switch": lambda: _instead(

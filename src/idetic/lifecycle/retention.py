@@ -35,7 +35,6 @@ class EntityRetention:
 @verb(
     capability=Capability.READ,
     http=get("/retention", "overseeing"),
-    gated=False,
     examples=("idetic retention {scope}", "idetic retention --entry-id ENTRY_ID {scope}"),
 )
 async def retention(binding: Binding, *, entry_id: UUID | None = None) -> list[EntityRetention]:

@@ -108,7 +108,7 @@ async def make_plan(
     extensions = await extensions_of(connection)
     closed = (CLOSED, spec.backend.place) in known
     if closed and home != spec.backend.place:
-        return await _left_behind(connection, spec, extensions, version, home)
+        return await _left_behind(connection, spec, extensions, version or 0, home)
     new_contexts = await _context_steps(connection, spec, contexts)
     provided = {step.name for step in new_contexts}
     waiting = await pending(connection, spec, extensions) if version else []

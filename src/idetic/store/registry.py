@@ -92,7 +92,7 @@ async def apply_spec(
     async with locked(connection):
         plan = await make_plan(connection, spec, contexts)
         check_upgraded(plan)
-        if not plan.empty:
+        if plan.newest or not plan.empty:
             check_open(plan)
         await make_objects(connection, plan, empty=empty)
         if plan.from_version is None:

@@ -123,7 +123,8 @@ async def _closed_for(connection: Connection, spec: MemorySpec) -> str | None:
     """The digest of the migration that closed a spec's family, if one did."""
     known = await fetch(connection, FILE, "known", agent=spec.agent)
     named = (CLOSED, spec.backend.place)
-    return next((digest for *each, digest in known if tuple(each) == named), None)
+    found: str | None = next((digest for *each, digest in known if tuple(each) == named), None)
+    return found
 
 
 async def _run(connection: Connection, what: str, spec: MemorySpec, extensions: Extensions) -> None:

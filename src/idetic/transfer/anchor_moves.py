@@ -10,17 +10,18 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.chain_places import ChainPlace
+from idetic.audit.chain_places import ChainPlace, places
 from idetic.audit.findings import Verified
 from idetic.audit.verify import chain_head, examine
 from idetic.engine import Binding
 from idetic.errors import AnchorTaken, InputError, NotFound, PlanRefused, ShadowRefused
 from idetic.model import Decision, plain
 from idetic.store.anchor_transaction import AnchorTransaction
-from idetic.store.audit_rows import versions_now
+from idetic.store.audit_rows import AUDIT, versions_now
 from idetic.store.export_rows import (
     MOVING,
     PROFILES,
@@ -65,7 +66,9 @@ class AnchorMove:
                 # The guard looks at what came, and the anchor moves to the end of its chain.
                 await there.ask(MOVING, "taken")
                 place = ChainPlace.of(here.family, here.scope)
-                found = await examine(there, origin=place)
+                # Where it began: it may have been moved before.
+                first, *_ = await places(partial(here.ask, AUDIT), place)
+                found = await examine(there, origin=first or place)
                 await self._check(here, found)
                 await self.new.settle(there, [self._link(place, there, found)])
         return self.rows
