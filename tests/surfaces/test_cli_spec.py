@@ -197,9 +197,9 @@ def test_memory_moves_on_request_and_an_unfinished_move_is_given_up(
     keys = "anchor.keys=team_id:text"
     one, two = str(tmp_path / "one.yaml"), str(tmp_path / "two.yaml")
     new = ("spec", "new", "--set", "agent=guide")
-    assert command(*new, "--set", keys, "--out", one).code == 0
+    assert called(*new, "--set", keys, "--out", one).code == 0
     desks = ("--set", f"{keys}, desk:bigint", "--set", "backend.family=guide_desks")
-    assert command(*new, *desks, "--out", two).code == 0
+    assert called(*new, *desks, "--out", two).code == 0
     assert command("spec", "apply", one).code == 0
     for team in ("a", "b"):
         scope = ("--agent", "guide", "--anchor", f"team_id={team}", "--as", "operator:ada")

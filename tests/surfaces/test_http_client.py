@@ -294,7 +294,7 @@ async def test_overseeing(house: House, operator: Memory, auditor: Memory) -> No
         alike(await operator.kept(state), await local.kept(state))
     assert await operator.retention() == await local.retention()
     first, *rest = await local.kept(RetentionState.ACTIVE)
-    (told,) = await operator.retention(entry_id=first.id)
+    told, *_ = await operator.retention(entry_id=first.id)
     assert told.states == {RetentionState.ACTIVE: 1}
     alike(await operator.kept(RetentionState.ACTIVE, limit=1, before=first.id), rest[:1])
     assert await operator.refusals() == await local.refusals()
