@@ -167,6 +167,15 @@ class AnchorTaken(Refused, code="anchor_taken", http_status=409):
     remedy = "Import into a database where the anchor has none yet; nothing was written."
 
 
+class MemoryMoved(Refused, code="memory_moved", http_status=409):
+    """This memory is moved to another family by `idetic spec migrate`."""
+
+    remedy = (
+        "Reading works here. Write again once the migration is done: open the agent by its name, "
+        "and start programs anew that hold the older spec. Nothing was written."
+    )
+
+
 class IdempotencyConflict(Refused, code="idempotency_conflict", http_status=409):
     """This idempotency key was already used with another body."""
 

@@ -14,6 +14,7 @@ from idetic import Idetic, Principal, errors
 from idetic.library.handles import Memory
 from idetic.persona.events import EventKind, EventValidation, Persona
 from idetic.persona.views import PersonaView
+from idetic.spec.loader import load
 from idetic.transfer import import_checks
 from tests.conftest import TestDatabase
 from tests.support.fake_embedder import FakeEmbedder
@@ -73,6 +74,34 @@ async def test_export_import_export_is_equal_to_the_byte(
         assert [n.text for n in await moved.actor.operational_notes()] == [
             "Answer in one sentence."
         ]
+
+
+async def test_a_changed_spec_takes_both_personas_and_their_logs_to_another_family(
+    here: Idetic,
+) -> None:
+    memory = await remembering(here)
+    await task(memory, "When does it leave?", "At noon.")
+    await thought(memory, "They ask a lot about trains.")
+    await memory.note("Answer in one sentence.")
+    views = {one: PersonaView(memory.stores[one], memory.identity) for one in Persona}
+    heads = {one: await view.head() for one, view in views.items()}
+    spec = load("persona_agent").as_data()
+    spec["backend"]["family"] = "persona_two"
+    assert (await here.migrate(spec)).moved == len(Persona)
+
+    moved = await remembering(here, spec=spec)
+    for one, before in views.items():
+        after = PersonaView(moved.stores[one], moved.identity)
+        assert await after.tail() == await before.tail()
+        assert (await after.verify(heads[one])).whole
+        assert (await before.verify(heads[one])).whole
+        agent = await here.agent("persona_agent@2", persona=one)
+        whole = agent.bind(principal=Principal.maintenance("mover"), **ANCHOR)
+        assert (await whole.verify()).intact
+    with pytest.raises(errors.MemoryMoved):
+        await task(memory, "And now?", "At ten.")
+    await task(moved, "And now?", "At ten.")
+    assert [n.text for n in await moved.actor.operational_notes()] == ["Answer in one sentence."]
 
 
 async def test_a_log_that_was_changed_in_the_file_is_refused(

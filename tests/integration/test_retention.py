@@ -644,6 +644,50 @@ async def test_a_tier_that_keeps_its_entries_has_no_orphans(house: House) -> Non
     assert found.orphaned == ()
 
 
+async def test_each_entity_tells_its_policy_and_where_its_rows_stand(house: House) -> None:
+    linked = await house.entry(refs=[house.world.rule])
+    await house.linked(linked)
+    dead = await house.entry("Dead.", Claim("a", "b", "c"), refs=[house.world.rule])
+    await house.operator.tombstone(dead, reason="wrong")
+    async with house.operator.session() as session:
+        held = entry_of(await session.observe("Still going on."))
+        told = {one.entity: one for one in await house.operator.retention()}
+        (its_own,) = await house.operator.retention(entry_id=held)
+    one_of_each = {RetentionState.REFERENCED: 1, RetentionState.TOMBSTONED: 1}
+    assert told["persistent_procedural"].states == told["references"].states == one_of_each
+    assert told["session_episodic"].states == {RetentionState.ACTIVE: 1}
+    assert (told["session_episodic"].disposal, told["ledger"].states) == (None, {})
+    spec = house.world.agent.spec
+    for entity in entities(spec):
+        policy, shown = spec.retention_of(entity), told[entity.value]
+        assert all(getattr(shown, name) == value for name, value in policy), entity
+    assert (its_own.entity, its_own.states) == ("session_episodic", {RetentionState.ACTIVE: 1})
+    with pytest.raises(errors.EntryNotFound):
+        await house.operator.retention(entry_id=uuid4())
+
+
+async def test_what_a_tier_kept_and_now_would_drop_is_orphaned(house: House) -> None:
+    """Reached by nobody's crash: the spec says otherwise than it did when the scope closed."""
+    data = load("world_agent").as_data()
+    data["lifecycle"]["deviations"] = [
+        {"cell": "episodic_transient", "set": {"at_scope_end": "keep"}, "justification": WHY}
+    ]
+    anchor = {"org_id": house.world.org_id, "domain_id": house.world.domain_id}
+    keeping = (await house.db.agent(data, apply=True)).bind(
+        principal=Principal.operator("ada"), **anchor
+    )
+    async with keeping.session() as session:
+        left = entry_of(await session.observe("Kept by another rule."))
+    assert await keeping.kept(RetentionState.ORPHANED) == []
+    again = (await house.db.agent("world_agent", apply=True)).bind(
+        principal=Principal.operator("ada"), **anchor
+    )
+    assert [entry.id for entry in await again.kept(RetentionState.ORPHANED)] == [left]
+    told, *_ = await again.retention(entry_id=left)
+    assert (told.entity, told.states) == ("session_episodic", {RetentionState.ORPHANED: 1})
+    assert (await house.upkeep.reconcile()).orphaned == (left,)
+
+
 async def test_a_reference_that_leads_nowhere_is_reported(house: House) -> None:
     plain = await house.entry(refs=[house.world.rule])
     assert (await house.upkeep.reconcile()).dangling == ()

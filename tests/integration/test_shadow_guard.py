@@ -10,11 +10,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from idetic import Decision, Idetic, Observation, Principal, Ref, errors
+from idetic import Claim, Decision, Idetic, Observation, Principal, Ref, errors
 from idetic.context import Runbooks
 from tests.conftest import TestDatabase, World, make_world
 from tests.support import shadows
 from tests.support.clock import SettableClock
+from tests.support.scoped import bind
 from tests.support.triggers import change_triggers
 
 NEAR = "A wire transfer above ten thousand must be checked by two operators, and I find this right."
@@ -371,3 +372,59 @@ async def test_every_attempt_is_in_the_ledger_without_a_word_of_it(library: Libr
         }  # fmt: skip
         assert UUID(receipt.detail["session"]) == session_id
         assert receipt.detail["length"] == len(text)
+
+
+# --- rows by raw SQL ------------------------------------------------------------------------------
+
+_RAW = """
+INSERT INTO worlds.world_agent_memory
+SELECT (jsonb_populate_record(m, jsonb_build_object('memory_id', gen_random_uuid()) || %s)).*
+FROM worlds.world_agent_memory m WHERE m.memory_id = %s
+"""
+_UNGUARDED = {
+    "a superuser without a scope": "NOT row_security_active(TG_RELID)",
+    "another root": "root_key, said)",
+    "an anchor that is not there": "IF p_root IS NULL THEN",
+}
+_INSTEAD = ("false", "NEW.world_id, said)", "IF false THEN")
+
+
+@pytest.mark.parametrize("row", _UNGUARDED)
+async def test_a_raw_row_is_guarded_whatever_it_says_of_itself(
+    database: TestDatabase, world: World, row: str
+) -> None:
+    """Each beside its control: without the line that sees it, the same row is taken."""
+    other = await world.worlds.register(world.org_id, uuid4(), "Elsewhere")
+    claim = Claim("tone", "is", "plain")
+    kept = (await world.operator.prefer("A note like any other.", claim=claim)).entry_id
+    said = {
+        "a superuser without a scope": {},
+        "another root": {"world_id": str(other)},
+        "an anchor that is not there": {"anchor_id": str(uuid4())},
+    }[row]
+    copied = (json.dumps({"body_text": shadows.RULES[0], **said}), kept)
+    with psycopg.connect(database.admin_dsn) as connection:
+        if said:
+            bind(connection, world.memory.scope)
+        refused = pytest.raises(psycopg.errors.CheckViolation, match="restates rule")
+        with refused, connection.transaction():
+            connection.execute(_RAW, copied)
+        own = f"{NEAR} It was said twice today, and nobody in the room minded that at all."
+        with connection.transaction():
+            assert connection.execute(_RAW, (json.dumps({"body_text": own, **said}), kept)).rowcount
+        _sabotage(connection, row)
+        assert connection.execute(_RAW, copied).rowcount
+
+
+def _sabotage(connection: psycopg.Connection, row: str) -> None:
+    """Take one line out of the guard: of the trigger's function, or of the look-up."""
+    line, instead = _UNGUARDED[row], dict(zip(_UNGUARDED, _INSTEAD, strict=True))[row]
+    for function in ("world_agent_rule_guard_v1", "world_agent_rule_shadow_v1"):
+        found = connection.execute(
+            "SELECT pg_get_functiondef(%s::regproc)", (f"worlds.{function}",)
+        ).fetchone()
+        assert found
+        if line in found[0]:
+            connection.execute(found[0].replace(line, instead).encode())
+            return
+    raise AssertionError(line)

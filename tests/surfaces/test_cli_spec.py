@@ -185,3 +185,46 @@ def test_a_plan_that_would_lose_data_is_refused(database: TestDatabase, restruct
     assert "Nothing was changed" in ran.err
     error = command("spec", "apply", restructured, "--yes", "--json").error()
     assert error["code"] == "plan_refused"
+
+
+# --- migrate -------------------------------------------------------------------------------
+
+
+def test_memory_moves_on_request_and_an_unfinished_move_is_given_up(
+    database: TestDatabase, tmp_path: Path
+) -> None:
+    command = partial(administered, database)
+    keys = "anchor.keys=team_id:text"
+    one, two = str(tmp_path / "one.yaml"), str(tmp_path / "two.yaml")
+    new = ("spec", "new", "--set", "agent=guide")
+    assert called(*new, "--set", keys, "--out", one).code == 0
+    desks = ("--set", f"{keys}, desk:bigint", "--set", "backend.family=guide_desks")
+    assert called(*new, *desks, "--out", two).code == 0
+    assert command("spec", "apply", one).code == 0
+    for team in ("a", "b"):
+        scope = ("--agent", "guide", "--anchor", f"team_id={team}", "--as", "operator:ada")
+        assert command("prefer", f"Be brief, {team}.", *scope).code == 0
+    mapping = tmp_path / "desks.csv"
+    mapping.write_text("team_id,desk\nb,7\n", "utf-8")
+    given = ("--default", "desk=1", "--mapping", str(mapping))
+
+    refused = command("spec", "apply", two, "--yes")
+    assert (refused.code, "idetic spec migrate" in refused.err) == (5, True)
+    told = command("spec", "migrate", two, *given, "--dry-run", "--json").json()
+    assert (told["anchors"], told["done"], told["version"]) == (2, False, 2)
+    assert command("spec", "migrate", two, *given).code == 2, "nobody can be asked"
+    assert command("spec", "migrate", two, "--yes").code == 5, "no value for the new key"
+    assert "No migration is under way" in command("spec", "migrate", two, "--abandon").out
+    mapping.write_text("team_id,desk\nb\n", "utf-8")
+    assert "more or fewer values" in command("spec", "migrate", two, *given).err
+    mapping.write_text("team_id,desk\nb,7\n", "utf-8")
+    done = command("spec", "migrate", two, *given, "--yes")
+    assert "Moved 2 of 2 anchors to guide.guide_desks" in done.out
+    assert "Nothing to do: guide@2" in command("spec", "migrate", two, *given, "--yes").out
+    for team, desk in (("a", "1"), ("b", "7")):
+        auditor = ("--anchor", f"team_id={team}", "--as", "auditor:ben")
+        for agent in (("guide@1",), ("guide", "--anchor", f"desk={desk}")):
+            assert command("verify", "--agent", *agent, *auditor).code == 0
+    wrong = command("list", "--agent", "guide@3", "--anchor", "team_id=a", "--as", "auditor:ben")
+    assert "It holds: 1, 2." in wrong.err
+    assert command("spec", "apply", one, "--yes").code == 5, "it has been left"

@@ -292,7 +292,10 @@ async def test_overseeing(house: House, operator: Memory, auditor: Memory) -> No
     assert (found.candidates, found.refused) == (here.candidates, here.refused)
     for state in RetentionState:
         alike(await operator.kept(state), await local.kept(state))
+    assert await operator.retention() == await local.retention()
     first, *rest = await local.kept(RetentionState.ACTIVE)
+    told, *_ = await operator.retention(entry_id=first.id)
+    assert told.states == {RetentionState.ACTIVE: 1}
     alike(await operator.kept(RetentionState.ACTIVE, limit=1, before=first.id), rest[:1])
     assert await operator.refusals() == await local.refusals()
     since, until = here.since, here.at + timedelta(days=1)

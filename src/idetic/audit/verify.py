@@ -10,7 +10,8 @@ from functools import partial
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
-from idetic.audit.chain import ChainHead, Link, genesis_hash, moment_of, walk_log
+from idetic.audit.chain import ChainHead, Link, moment_of, walk_log
+from idetic.audit.chain_places import ChainPlace, places
 from idetic.audit.findings import KEPT, ChainWalk, Findings, ProblemKind, Verified
 from idetic.audit.proposal_faults import check_proposals
 from idetic.audit.side_rows import check_side_rows
@@ -18,7 +19,7 @@ from idetic.engine import Binding
 from idetic.errors import InputError
 from idetic.model import Capability, Claim
 from idetic.store.anchor_transaction import AnchorTransaction
-from idetic.store.audit_rows import AUDIT, chain_end, chain_name, contents
+from idetic.store.audit_rows import AUDIT, chain_end, contents
 from idetic.store.entry_content import canonical_json, provenance_hash
 from idetic.verbs.arguments import Progress, Wire
 from idetic.verbs.declaration import get, post, verb
@@ -61,21 +62,31 @@ async def verify(
     binding: Binding, head: KeptHead | None = None, progress: Progress | None = None
 ) -> Verified:
     """Check every link of the chain, its end, and that no entry was changed since."""
-    check_head(binding, head)
     async with binding.look() as tx:
+        stood = await _places(tx)
+        if not any(place and head and place.has(head) for place in stood):
+            check_head(binding, head)
         return await examine(tx, head, progress)
 
 
 async def examine(
-    tx: AnchorTransaction, head: ChainHead | None = None, progress: Progress | None = None
+    tx: AnchorTransaction,
+    head: ChainHead | None = None,
+    progress: Progress | None = None,
+    *,
+    origin: ChainPlace | None = None,
 ) -> Verified:
-    """Check an anchor that is being looked at: its chain, its entries, what points at nothing."""
+    """Check an anchor that is being looked at: its chain, its entries, what points at nothing.
+
+    `origin` is where a chain comes from that is being moved, and does not say so yet.
+    """
     scope, findings = tx.scope, Findings()
-    walk = ChainWalk(_genesis(tx), findings, head.position if head else None)
+    start = origin or _compare_places(await _places(tx), _own(tx), findings)
+    walk = ChainWalk(start.genesis(), findings, head.position if head else None)
     position, digest, at, last = await chain_end(tx)
     await _walk(tx, walk, last or 0, progress)
     if not await _compare_unsaid(tx, walk, last or 0):
-        return await examine(tx, head, progress)
+        return await examine(tx, head, progress, origin=origin)
     _compare_end(walk, position, digest, at)
     if head is not None:
         _compare_head(walk, head)
@@ -84,7 +95,7 @@ async def examine(
         for row in rows:
             check_content(Content(*row), findings)
         entries, after = entries + len(rows), rows[-1][0]
-    await _loose_ends(tx, findings)
+    await _loose_ends(tx, start, findings)
     await check_proposals(tx, findings)
     unwitnessed = await check_side_rows(tx, findings)
     return Verified(
@@ -100,16 +111,32 @@ async def examine(
     )
 
 
-def _genesis(tx: AnchorTransaction) -> bytes:
-    """The hash that this anchor's first link follows."""
-    return genesis_hash(chain_name(tx.family), tx.scope.anchor.values())
+def _own(tx: AnchorTransaction) -> ChainPlace:
+    """The place of an anchor that is being looked at."""
+    return ChainPlace.of(tx.family, tx.scope)
+
+
+async def _places(tx: AnchorTransaction) -> list[ChainPlace | None]:
+    """Where this anchor's chain has been; its own place alone, if nobody moved it."""
+    return await places(partial(tx.ask, AUDIT), _own(tx))
+
+
+def _compare_places(
+    stood: Sequence[ChainPlace | None], own: ChainPlace, findings: Findings
+) -> ChainPlace:
+    """The place where the chain begins; note moves that do not follow each other to this one."""
+    arrived, left = stood[1::2], [*stood[2::2], own]
+    if arrived and arrived != left:
+        why = "the links that moved this chain do not lead to this anchor"
+        findings.add(ProblemKind.FORKED, None, "anchor", why)
+    return stood[0] or own
 
 
 def _head(
     tx: AnchorTransaction, position: int | None, digest: bytes | None, at: str | None
 ) -> ChainHead:
     """The end of the chain as a head to keep; that of an empty chain is its genesis."""
-    scope, end = tx.scope, digest or _genesis(tx)
+    scope, end = tx.scope, digest or _own(tx).genesis()
     return ChainHead(scope.agent, scope.anchor, position or 0, end, moment_of(at))
 
 
@@ -182,7 +209,7 @@ def _compare_head(walk: ChainWalk, head: ChainHead) -> None:
         walk.findings.add(ProblemKind.FORKED, head.position, "head", why)
 
 
-async def _loose_ends(tx: AnchorTransaction, findings: Findings) -> None:
+async def _loose_ends(tx: AnchorTransaction, start: ChainPlace, findings: Findings) -> None:
     """Note what points at nothing, or elsewhere: entries, the origins of sources, mirrors."""
     for entry_id, at in await tx.ask(AUDIT, "vanished", limit=KEPT):
         why = "the chain added it, and nothing says where it went"
@@ -191,8 +218,8 @@ async def _loose_ends(tx: AnchorTransaction, findings: Findings) -> None:
         why = f"its source {source_id} was added with another origin or trust"
         findings.add(ProblemKind.ALTERED, None, "lineage", why, entry_id)
     if tx.family.log_table:
-        genesis = genesis_hash(f"{chain_name(tx.family)}_log", tx.scope.anchor.values())
-        for problem in (await walk_log(partial(tx.ask, "log"), genesis)).problems:
+        walk = await walk_log(partial(tx.ask, "log"), start.genesis(log=True))
+        for problem in walk.problems:
             findings.add(ProblemKind.ALTERED, None, "log", problem)
         for entry_id, at in await tx.ask(AUDIT, "misplaced_mirrors", limit=KEPT):
             why = "it says that it mirrors another event, or sums up another loop, than its link"

@@ -45,6 +45,7 @@ from idetic.lifecycle import outbox as outbox_verbs
 from idetic.lifecycle import overview as overview_verbs
 from idetic.lifecycle import proposals as proposals_verbs
 from idetic.lifecycle import quarantine as quarantine_verbs
+from idetic.lifecycle import retention as retention_verbs
 from idetic.lifecycle import undo as undo_verbs
 from idetic.model import Capability, Observation, Place, Principal, Scope, Tier, Typology
 from idetic.telemetry import receipt_facts, recording, span
@@ -185,6 +186,7 @@ class MemoryVerbs(PlaceVerbs):
     anchors = anchors_verbs.anchors
     overview = overview_verbs.overview
     kept = overview_verbs.kept
+    retention = retention_verbs.retention
     written = overview_verbs.written
     unembedded = overview_verbs.unembedded
     refusals = overview_verbs.refusals

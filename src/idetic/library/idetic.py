@@ -7,8 +7,9 @@ and each method what it alone needs, such as the personas' code.
 from __future__ import annotations
 
 import getpass
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -26,10 +27,11 @@ from idetic.ids import Clock, SystemClock
 
 if TYPE_CHECKING:
     from idetic.embed.port import Embedder
-    from idetic.engine import ExtractorFactory, ReasonerFactory
+    from idetic.engine import Engine, ExtractorFactory, ReasonerFactory
     from idetic.library.handles import Agent, Memory
     from idetic.library.keys import Keys
     from idetic.library.persona import PersonaPools
+    from idetic.library.spec_migration import SpecMigration
     from idetic.lifecycle.outbox import ProposalReceiver
     from idetic.persona.agent import PersonaAgent
     from idetic.persona.conversation import Tool
@@ -225,18 +227,32 @@ class Idetic:
         `apply=True`: look at `plan` first. `embed_inline` gives each entry its vector as it is
         written, for the time the model takes; otherwise it stays pending until `memory.embed()`.
         Where a log has two personas, `persona` says whose memory; principals that cannot
-        `read_across` have the Actor's alone.
+        `read_across` have the Actor's alone. `name@version` is a version that the database holds:
+        the newest, or one whose family `migrate` has left, to be read and verified.
         """
         chosen = await self._find(spec)
-        plan = await self._stored_plan(chosen, apply=apply)
+        named = isinstance(spec, str) and "@" in spec
+        plan = await self._stored_plan(chosen, apply=apply, left=named)
         return await self._agent(plan, persona, embed_inline=embed_inline)
 
-    async def _stored_plan(self, chosen: MemorySpec, *, apply: bool = False) -> Plan:
-        """The plan of a spec that this database holds; one that it has never seen is applied."""
+    async def _stored_plan(
+        self, chosen: MemorySpec, *, apply: bool = False, left: bool = False
+    ) -> Plan:
+        """The plan of a spec that this database holds; one that it has never seen is applied.
+
+        `left` says that one whose family has been left may be opened.
+        """
         from idetic.store.registry import check_upgraded
 
         plan = await self.plan(chosen)
         check_upgraded(plan)
+        if plan.newest > plan.to_version and not left:
+            raise SpecChanged(
+                f"The memory of {chosen.agent} has left the family {chosen.backend.place}; version "
+                f"{plan.newest} holds it now.",
+                remedy=f"Open that one: `{chosen.agent}@{plan.newest}`, or its file. What was left "
+                f"is read as `{chosen.agent}@{plan.to_version}`.",
+            )
         if plan.from_version not in (None, plan.to_version) and not apply:
             raise SpecChanged(
                 f"The spec of {chosen.agent} differs from version {plan.from_version}, "
@@ -403,9 +419,57 @@ class Idetic:
         specs = [load(row["spec"]) for row in rows]
         if [spec.digest for spec in specs] != [row["digest"] for row in rows]:
             raise ExportRefused("A spec in this file does not match its digest.")
+        home = specs[0].backend.place
         for spec in specs:
-            await self.apply(spec)
+            # A version of another family came by a migration, and here it moves nothing.
+            await (self.apply(spec) if spec.backend.place == home else self.migrate(spec))
+            home = spec.backend.place
         return len(specs)
+
+    async def migrate(
+        self,
+        spec: SpecSource,
+        *,
+        default: Mapping[str, Any] | None = None,
+        mapping: Sequence[Mapping[str, Any]] = (),
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> SpecMigration:
+        """Move an agent's memory into the family of a changed spec, and switch to it.
+
+        For what `apply` refuses: other anchor keys, canonical nouns or versions tables. `default`
+        has the values of new anchor keys; a row of `mapping` names an anchor by all of its old keys
+        and gives it values of its own. Call it again after an interruption: it goes on.
+        """
+        from idetic.library.spec_migration import Migration
+        from idetic.spec.loader import load
+        from idetic.transfer.new_anchors import KeyValues
+
+        values = KeyValues(default or {}, tuple(mapping))
+        work = Migration(self, self._registry, self._governing, load(spec), values)
+        return await work.run(dry_run=dry_run, progress=progress)
+
+    async def abandon_migration(self, agent: str) -> bool:
+        """Open the family again that an unfinished `migrate` closed; whether there was one.
+
+        What it has copied so far stays, and is nobody's memory.
+        """
+        from idetic.spec.loader import load
+        from idetic.store.spec_migration import abandon
+
+        stored = await self.spec_versions(agent)
+        async with self.administration.connection() as connection:
+            return bool(stored) and await abandon(connection, load(stored[-1].spec))
+
+    async def _governing(self, spec: MemorySpec, plan: Plan) -> list[Engine]:
+        """The engine of each family of an agent, with the rights of who governs it."""
+        from idetic.library.composition import compose
+
+        made = []
+        for persona in spec.backend.personas:
+            database = (await self._persona_pools()).steward if persona else self.database
+            made.append(compose(self, replace(plan, spec=spec), database, persona))
+        return made
 
     async def spec_versions(self, agent: str | None = None) -> list[SpecVersion]:
         """Every stored spec version, oldest first."""
@@ -446,8 +510,10 @@ class Idetic:
         try:
             return load(spec)
         except SpecNotFound:
-            known = isinstance(spec, str) and spec.isascii() and spec.isidentifier()
-            stored = await self.spec_versions(str(spec)) if known else []
-            if not stored:
+            agent, _, version = spec.partition("@") if isinstance(spec, str) else ("", "", "")
+            known = agent.isascii() and agent.isidentifier()
+            stored = await self.spec_versions(agent) if known else []
+            wanted = [each for each in stored if version in ("", str(each.version))]
+            if not wanted:
                 raise
-            return load(stored[-1].spec)
+            return load(wanted[-1].spec)

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from idetic.audit.chain import LogHead, LogVerified, genesis_hash, log_end, walk_log
+from idetic.audit.chain import LogHead, LogVerified, log_end, walk_log
+from idetic.audit.chain_places import ChainPlace, places
 from idetic.errors import InputError
 from idetic.persona.events import Event, LtmEntry, Persona, Progress, StmEntry
 from idetic.persona.identity import Identity
@@ -159,19 +160,21 @@ class PersonaView:
 
     async def head(self) -> LogHead:
         """Where the log ends, to be kept elsewhere."""
-        return await log_end(self._stores.store.rows) or LogHead(0, self._genesis())
+        return await log_end(self._stores.store.rows) or LogHead(0, await self._genesis())
 
     async def verify(
         self, head: LogHead | None = None, progress: Progress | None = None
     ) -> LogVerified:
         """Recompute every link; problems are told, not raised. A kept `head` shows a cut tail."""
-        walk = await walk_log(self._stores.store.rows, self._genesis(), head, progress)
+        walk = await walk_log(self._stores.store.rows, await self._genesis(), head, progress)
         return LogVerified(walk.events, walk.end, tuple(walk.problems))
 
-    def _genesis(self) -> bytes:
+    async def _genesis(self) -> bytes:
         """What the log's chain begins with: a hash of its table and its anchor."""
-        family, anchor = self._stores.store.family, self._stores.store.scope.anchor
-        return genesis_hash(f"{family.schema}.{family.name}_log", anchor.values())
+        store = self._stores.store
+        own = ChainPlace.of(store.family, store.scope)
+        first, *_ = await places(store.rows, own)
+        return (first or own).genesis(log=True)
 
     def _ltm_entry(self, row: tuple[Any, ...]) -> LtmEntry:
         """A row of long-term memory as an entry, which also says whose it is."""

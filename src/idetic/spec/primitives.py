@@ -101,6 +101,11 @@ class Backend(SpecPart):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     @property
+    def place(self) -> str:
+        """The schema and the family: where an agent's memory is."""
+        return f"{self.schema_}.{self.family}"
+
+    @property
     def personas(self) -> tuple[Persona | None, ...]:
         """The personas with a family of their own; `(None,)` where one family serves them all."""
         return self.log.personas if self.log and len(self.log.personas) > 1 else (None,)

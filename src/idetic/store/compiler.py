@@ -171,7 +171,7 @@ def _root_names(spec: MemorySpec) -> dict[str, str]:
     """The anchor's root: a column on every entry, looked up once per anchor."""
     root = spec.anchor.root
     if root is None:
-        return dict.fromkeys(("root_of_a", "root_of_new", "root_of_stands"), "NULL::uuid")
+        return dict.fromkeys(("root_of_a", "root_of_stands"), "NULL::uuid")
     column = quoted(root.key)
     return {
         "root": qualified(root.table),
@@ -179,7 +179,6 @@ def _root_names(spec: MemorySpec) -> dict[str, str]:
         "root_id": column,
         "root_noun": root.noun,
         "root_of_a": f"a.{column}",
-        "root_of_new": f"NEW.{column}",
         "root_of_stands": f"stands.{column}",
     }
 

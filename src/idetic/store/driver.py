@@ -180,6 +180,7 @@ _BY_CODE: dict[str, type[errors.IdeticError]] = {
     "shadow": errors.ShadowRefused,
     "bad_job": errors.InputError,
     "anchor_taken": errors.AnchorTaken,
+    "memory_moved": errors.MemoryMoved,
 }
 
 _BUSY = (

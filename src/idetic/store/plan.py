@@ -14,6 +14,8 @@ from idetic.store.family_migration import DEPENDENT, STRUCTURAL, FamilyMigration
 
 FILE = "queries/registry.sql"
 CONTEXT_OWNER = "@context"
+# What a compiled family gets when `spec migrate` begins to move its memory elsewhere.
+CLOSED = "closed"
 _ANY_TYPE = "of any type"
 
 
@@ -58,6 +60,10 @@ class Plan:
     extensions: Extensions
     # What a release has to do to the family's tables first, which only `idetic upgrade` does.
     migrations: tuple[FamilyMigration, ...] = ()
+    # `spec migrate` moves the family's memory elsewhere, or has moved it: it is only read.
+    closed: bool = False
+    # The newest stored version; above `to_version` for a spec whose family has been left.
+    newest: int = 0
 
     @property
     def changes(self) -> tuple[PlanStep, ...]:
@@ -86,13 +92,23 @@ class Plan:
 
 
 async def make_plan(
-    connection: Connection, spec: MemorySpec, contexts: Sequence[ReferenceContext]
+    connection: Connection,
+    spec: MemorySpec,
+    contexts: Sequence[ReferenceContext],
+    *,
+    moving: bool = False,
 ) -> Plan:
-    """Compare a spec with what the database holds."""
+    """Compare a spec with what the database holds.
+
+    `moving` takes the spec for one whose family the agent's memory is to move to.
+    """
     known = await _known(connection, spec.agent)
     latest = await fetch(connection, FILE, "latest", agent=spec.agent)
-    version, digest = latest[0] if latest else (None, None)
+    version, digest, home = latest[0] if latest else (None, None, spec.backend.place)
     extensions = await extensions_of(connection)
+    closed = (CLOSED, spec.backend.place) in known
+    if closed and home != spec.backend.place:
+        return await _left_behind(connection, spec, extensions, version or 0, home)
     new_contexts = await _context_steps(connection, spec, contexts)
     provided = {step.name for step in new_contexts}
     waiting = await pending(connection, spec, extensions) if version else []
@@ -102,10 +118,30 @@ async def make_plan(
         *new_contexts,
         *[step async for step in _misfits(connection, spec, provided)],
         *await _foreign_family(connection, spec),
+        *(() if moving else _strayed(spec, home)),
         *_object_steps(spec, compile_spec(spec, extensions), known, waiting),
     ]
     to_version = version if version and digest == spec.digest else (version or 0) + 1
-    return Plan(spec, version, to_version, tuple(steps), extensions, tuple(waiting))
+    return Plan(spec, version, to_version, tuple(steps), extensions, tuple(waiting), closed)
+
+
+async def _left_behind(
+    connection: Connection, spec: MemorySpec, extensions: Extensions, version: int, home: str
+) -> Plan:
+    """The plan of a spec whose family has been left: one that is stored can be read, no more."""
+    given = {"agent": spec.agent, "digest": spec.digest}
+    for (stored,) in await fetch(connection, FILE, "version_of", **given):
+        return Plan(spec, stored, stored, (), extensions, closed=True, newest=version)
+    why = f"its memory has moved to {home}; write the change into the spec of that family"
+    step = PlanStep(PlanAction.REFUSE, "family", spec.backend.place, why)
+    return Plan(spec, version, version + 1, (step,), extensions, closed=True)
+
+
+def _strayed(spec: MemorySpec, home: str) -> Iterator[PlanStep]:
+    """Refuse another family than the one that memory is in: it would begin empty."""
+    if home != spec.backend.place:
+        why = f"the memory of {spec.agent} is in {home}; `idetic spec migrate` moves it"
+        yield PlanStep(PlanAction.REFUSE, "family", spec.backend.place, why)
 
 
 def _object_steps(
@@ -128,7 +164,8 @@ def _object_steps(
         elif digest != item.digest and kind in STRUCTURAL:
             why = (
                 "its columns or keys would change; anchor, root and canonical keys are structural. "
-                "Give the changed spec a new `agent` and `backend.family` and move entries over"
+                "Give the changed spec another `backend.family`, and `idetic spec migrate` moves "
+                "the memory there"
             )
             yield PlanStep(PlanAction.REFUSE, kind, name, why)
         elif digest != item.digest:
@@ -139,6 +176,8 @@ def _object_steps(
             yield PlanStep(PlanAction.REPLACE, kind, name, why, item, spec.agent)
     compiled = {(item.kind, item.name) for item in objects}
     for kind, name in sorted(known.keys() - compiled - dropped):
+        if kind == CLOSED:
+            continue
         why = "the spec no longer asks for it; nothing is dropped"
         yield PlanStep(PlanAction.KEEP, kind, name, why)
 

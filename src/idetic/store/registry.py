@@ -92,25 +92,48 @@ async def apply_spec(
     async with locked(connection):
         plan = await make_plan(connection, spec, contexts)
         check_upgraded(plan)
-        if plan.refusals:
-            raise PlanRefused(
-                plan.reasons, remedy="Nothing was changed. Mend the spec or the tables it names."
-            )
-        if plan.changes:
-            await _prepare(connection, plan)
-        for step in plan.changes:
-            if empty and step.kind == "prints":
-                continue
-            await _run(connection, step, spec, plan.to_version)
+        if plan.newest or not plan.empty:
+            check_open(plan)
+        await make_objects(connection, plan, empty=empty)
         if plan.from_version is None:
             await record_all(connection, spec.agent)
-        if plan.from_version != plan.to_version:
-            row = {"agent": spec.agent, "version": plan.to_version, "digest": spec.digest}
-            row |= {"spec": Jsonb(spec.as_data()), "at": at, "by": by}
-            await fetch(connection, FILE, "store_version", **row)
-        if not plan.empty:
-            await register_policies(connection, spec, plan.to_version, at)
+        await store_version(connection, plan, by=by, at=at)
         return plan
+
+
+async def make_objects(connection: Connection, plan: Plan, *, empty: bool = False) -> None:
+    """Make what a plan makes, within the caller's transaction."""
+    if plan.refusals:
+        raise PlanRefused(
+            plan.reasons, remedy="Nothing was changed. Mend the spec or the tables it names."
+        )
+    if plan.changes:
+        await _prepare(connection, plan)
+    for step in plan.changes:
+        if empty and step.kind == "prints":
+            continue
+        await _run(connection, step, plan.spec, plan.to_version)
+
+
+async def store_version(connection: Connection, plan: Plan, *, by: str, at: datetime) -> None:
+    """Store the version that a plan makes, with its retention policies."""
+    spec = plan.spec
+    if plan.from_version != plan.to_version:
+        row = {"agent": spec.agent, "version": plan.to_version, "digest": spec.digest}
+        row |= {"spec": Jsonb(spec.as_data()), "at": at, "by": by}
+        await fetch(connection, FILE, "store_version", **row)
+    if not plan.empty:
+        await register_policies(connection, spec, plan.to_version, at)
+
+
+def check_open(plan: Plan) -> None:
+    """Refuse to change a family that `spec migrate` moves memory out of, or has."""
+    if plan.closed:
+        raise PlanRefused(
+            f"The memory in {plan.spec.backend.place} moves to another family, or has moved.",
+            remedy="Nothing was changed. Call `idetic spec migrate` again with its spec to go on, "
+            "or with --abandon to stay; if it is done, write the change into the newest spec.",
+        )
 
 
 def check_upgraded(plan: Plan) -> None:

@@ -8,11 +8,11 @@ from uuid import UUID
 
 from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
-from idetic.spec.retention import RetentionState, entities
+from idetic.spec.retention import RetainedEntity, RetentionState, entities
 from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction, lifecycle_part
 from idetic.store.database import Connection
-from idetic.store.family import canonical_names
+from idetic.store.family import Family, canonical_names
 from idetic.store.templates import raw
 
 _FILE = "retention"
@@ -54,6 +54,42 @@ async def retention_states(tx: AnchorTransaction) -> dict[RetentionState, dict[T
     for state, tier, count in await tx.ask(_FILE, "states"):
         counts[RetentionState(state)][Tier(tier)] = count
     return counts
+
+
+async def entity_states(
+    tx: AnchorTransaction, entry_id: UUID | None
+) -> dict[str, dict[RetentionState, int]]:
+    """How many rows of each entity are in each state: entries by cell, and what belongs to them."""
+    part = templates.query(_PATH, "belonging_states")
+    belonging = "\n".join(
+        part.replace("{entity}", entity.value).replace(
+            "{table}", tx.family.qualified(table).as_string(None)
+        )
+        for entity, tables in _belonging(tx.family).items()
+        for table in tables
+    )
+    found: dict[str, dict[RetentionState, int]] = {}
+    for entity, state, count in await tx.ask(
+        _FILE, "entity_states", {"belonging": belonging}, entry_id=entry_id
+    ):
+        held = found.setdefault(entity, {})
+        held[RetentionState(state)] = held.get(RetentionState(state), 0) + count
+    return found
+
+
+def _belonging(family: Family) -> dict[RetainedEntity, list[str]]:
+    """The tables whose rows stand as the entry that they belong to, by entity."""
+    spec, canonical = family.spec, family.spec.references.canonical
+    contradicted = [one for one in canonical if one.contradictions]
+    return {
+        RetainedEntity.EMBEDDINGS: [family.table_name("embeddings")],
+        RetainedEntity.LINEAGE: [family.table_name("lineage")],
+        RetainedEntity.REFERENCES: [family.refs_table(one) for one in canonical],
+        RetainedEntity.CONTRADICTIONS: [family.contradictions_table(c) for c in contradicted],
+        RetainedEntity.CORROBORATIONS: [family.table_name("corroborations")]
+        * spec.references.corroborations,
+        RetainedEntity.PROPOSALS: [family.table_name("proposals")] * spec.proposes,
+    }
 
 
 async def overdue_scopes(tx: AnchorTransaction, since: Mapping[Tier, datetime], most: int) -> int:

@@ -27,7 +27,8 @@ _AGENT = typer.Option(
     "--agent",
     envvar="IDETIC_AGENT",
     metavar="NAME",
-    help="The agent's name; NAME/subconscious for the Subconscious of an agent with personas.",
+    help="The agent's name; NAME/subconscious for the Subconscious of an agent with personas, "
+    "NAME@VERSION for what `spec migrate` left behind.",
 )
 _ANCHOR = typer.Option(
     "--anchor",

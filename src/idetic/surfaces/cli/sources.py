@@ -108,15 +108,19 @@ async def memory_of(db: Idetic, agent: str, anchor: Sequence[str], who: Principa
 async def stored_agent(db: Idetic, name: str) -> Agent:
     """An agent as the database holds it: looking must not apply a spec.
 
-    `persona_agent/subconscious` is the memory of its other persona.
+    `persona_agent/subconscious` is the memory of its other persona, `my_agent@1` what an earlier
+    version of its spec left behind.
     """
     from idetic.library.persona import is_persona
     from idetic.persona.events import Persona, persona_of
     from idetic.spec.loader import load
 
-    name, _, persona = name.partition("/")
+    whole, _, persona = name.partition("/")
+    name, _, version = whole.partition("@")
     versions = await db.spec_versions()
-    stored = [each for each in versions if each.agent == name]
+    stored = [e for e in versions if e.agent == name and version in ("", str(e.version))]
+    if not stored and version:
+        _stored(whole, versions)
     if not stored:
         names = ", ".join(sorted({each.agent for each in versions})) or "none yet"
         raise SpecNotFound(
@@ -126,16 +130,16 @@ async def stored_agent(db: Idetic, name: str) -> Agent:
     spec = load(stored[-1].spec)
     if persona and not is_persona(spec):
         raise InputError(f"{name} has no personas.", remedy=f"Give --agent {name}.")
-    return await db.agent(spec, persona=persona_of(persona or Persona.ACTOR))
+    return await db.agent(whole if version else spec, persona=persona_of(persona or Persona.ACTOR))
 
 
-def anchor_of(spec: MemorySpec, typed: Sequence[str]) -> dict[str, Any]:
+def anchor_of(spec: MemorySpec, given: Sequence[str], option: str = "--anchor") -> dict[str, Any]:
     """The anchor in the types that the spec declares; whether it fits is for `bind` to say."""
     from idetic.spec.primitives import KeyType
 
     kinds = {key.name: key.type for key in spec.anchor.keys}
     values: dict[str, Any] = {}
-    for key, value in pairs(typed, "--anchor").items():
+    for key, value in pairs(given, option).items():
         if key not in kinds:
             raise AnchorRefused(
                 f"Unknown anchor key: {key}.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from idetic.errors import PlanRefused
-from idetic.surfaces.cli import failures, output
+from idetic.surfaces.cli import failures, output, spec_migrate
 from idetic.surfaces.cli.options import Dsn, Json, SpecSource, Yes, examples, group
 from idetic.surfaces.cli.sources import agreed, read_specs, with_database, write_text
 
@@ -182,7 +182,7 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
     Without a terminal nobody can be asked: a change to a version that the database already
     holds then needs --yes.
     """
-    from idetic.store.registry import check_upgraded
+    from idetic.store.registry import check_open, check_upgraded
 
     (wanted,) = read_specs([spec], dsn)
 
@@ -192,6 +192,7 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
         if not json:
             _show_plan(output.console(), planned)
         check_upgraded(planned[0])
+        check_open(planned[0])
         _check(planned[0])
         wants = yes or planned[0].empty or _agreed(planned[0], asking=not json)
         return planned, await db.apply(wanted) if wants and not planned[0].empty else None
@@ -207,6 +208,9 @@ def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = Fals
         said = f"Nothing to do: {wanted.agent}@{shown.to_version} is stored."
     data = {**_plan_data(planned), "applied": applied is not None, "version": version}
     output.say(said, data, json)
+
+
+app.command("migrate", epilog=spec_migrate.EXAMPLES)(spec_migrate.migrate)
 
 
 async def _planned(db: Idetic, spec: MemorySpec) -> Planned:

@@ -46,6 +46,18 @@ BEGIN
     IF char_length(p_body) < 100 OR NOT idetic.is_bound_v1(p_tenant::text) THEN
         RETURN NULL;
     END IF;
+    -- if canonical_scope:
+    IF p_root IS NULL THEN
+        -- Nobody knows whose the text is: then it is compared with all of the tenant's.
+        SELECT c.{canonical_id}, {trgm}.similarity(c.{canonical_body}, p_body)
+        INTO hit_id, hit_similarity FROM {canonical} c
+        WHERE c.{tenant} = p_tenant
+          AND cardinality({trgm}.show_trgm(c.{canonical_body}))
+              BETWEEN floor(size * 0.85)::integer AND ceil(size / 0.85)::integer
+          AND c.{canonical_body} OPERATOR({trgm}.%) p_body
+        ORDER BY c.{canonical_body} OPERATOR({trgm}.<->) p_body LIMIT 1;
+    ELSE
+    -- end
     SELECT c.{canonical_id}, {trgm}.similarity(c.{canonical_body}, p_body)
     INTO hit_id, hit_similarity FROM {canonical} c
     WHERE c.{tenant} = p_tenant
@@ -56,6 +68,9 @@ BEGIN
           BETWEEN floor(size * 0.85)::integer AND ceil(size / 0.85)::integer
       AND c.{canonical_body} OPERATOR({trgm}.%) p_body
     ORDER BY c.{canonical_body} OPERATOR({trgm}.<->) p_body LIMIT 1;
+    -- if canonical_scope:
+    END IF;
+    -- end
     IF hit_similarity > 0.85 THEN
         RETURN jsonb_build_object('noun', '{noun}', 'id', hit_id, 'similarity', hit_similarity);
     END IF;
@@ -67,23 +82,43 @@ GRANT EXECUTE ON FUNCTION {family}_{noun}_shadow_v1 TO {writers};
 -- object: function {name}_{noun}_guard_v1
 -- The shared lock meets the exclusive one that a writer of canonical rows takes: a rule and
 -- its shadow written at once never both commit. The refusal names the id, never the text.
+-- Raw SQL may name another root than the anchor's, or an anchor that is not there: then all of the
+-- tenant's texts are compared. A superuser needs no scope, and the look-up does: it gets the row's
+-- tenant for as long as it takes. Whoever row-level security binds gets none, and learns nothing.
 CREATE OR REPLACE FUNCTION {family}_{noun}_guard_v1() RETURNS trigger
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+-- if citus:
+SET citus.allow_nested_distributed_execution = on
+-- end
+AS $$
 DECLARE
     hit jsonb;
     said text;
+    root_key uuid;
+    before text := current_setting('idetic.scope', true);
+    lent boolean := NOT idetic.is_bound_v1(NEW.{tenant}::text) AND NOT row_security_active(TG_RELID);
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(
         hashtextextended('{canonical_text}' || NEW.{tenant}::text, 0));
+    -- if root:
+    SELECT a.{root_id} INTO root_key FROM {family}_memory_anchors a
+    WHERE a.{tenant} = NEW.{tenant} AND a.anchor_id = NEW.anchor_id AND a.{root_id} = NEW.{root_id};
+    -- end
+    IF lent THEN
+        PERFORM set_config('idetic.scope', chr(31) || NEW.{tenant}, true);
+    END IF;
     FOREACH said IN ARRAY ARRAY[NEW.body_text::text, NEW.claim_subject, NEW.claim_attribute,
             NEW.claim_value] || ({family}_texts_v1('', NEW.envelope, NEW.provenance)) LOOP
         CONTINUE WHEN coalesce(char_length(said), 0) < 100;
-        hit := {family}_{noun}_shadow_v1(NEW.{tenant}, {root_of_new}, said);
+        hit := {family}_{noun}_shadow_v1(NEW.{tenant}, root_key, said);
         IF hit IS NOT NULL THEN
             RAISE EXCEPTION 'idetic.shadow: the note restates {noun} %', hit ->> 'id'
                 USING ERRCODE = '23514', DETAIL = hit::text;
         END IF;
     END LOOP;
+    IF lent THEN
+        PERFORM set_config('idetic.scope', coalesce(before, ''), true);
+    END IF;
     RETURN NEW;
 END
 $$;

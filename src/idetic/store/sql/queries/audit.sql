@@ -425,3 +425,9 @@ SELECT r.memory_id, r.read_at FROM {family}_memory_reads r
 WHERE {scope r} AND (r.session_id = %(session)s
     OR r.session_id IS NULL AND r.read_at >= %(since)s AND r.read_at <= %(until)s)
 ORDER BY r.read_at, r.read_id LIMIT %(limit)s
+
+-- query: origin
+-- Where the chain was moved from by `spec migrate`, and where to: each time, in order.
+SELECT l.detail -> 'from', l.detail -> 'to' FROM {family}_memory_ledger l
+WHERE {scope l} AND l.transition = 'anchor_imported' AND l.detail -> 'from' IS NOT NULL
+ORDER BY l.position

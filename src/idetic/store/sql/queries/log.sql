@@ -201,3 +201,9 @@ WHERE {scope l} AND l.position > %(after)s ORDER BY l.position LIMIT %(limit)s
 -- query: said_of_loops
 SELECT m.body_text FROM {family}_memory m
 WHERE {scope m} AND m.loop_id IS NOT NULL AND m.deleted_at IS NULL
+
+-- query: origin
+-- The same of an anchor's log: the ledger beside it says where both were moved from.
+SELECT l.detail -> 'from', l.detail -> 'to' FROM {family}_memory_ledger l
+WHERE {scope l} AND l.transition = 'anchor_imported' AND l.detail -> 'from' IS NOT NULL
+ORDER BY l.position

@@ -5,8 +5,13 @@
 SELECT kind, name, digest FROM idetic.compiled_objects WHERE agent = %(agent)s
 
 -- query: latest
--- The newest stored version of an agent's spec.
-SELECT version, digest FROM idetic.spec_versions WHERE agent = %(agent)s
+-- The newest stored version of an agent's spec, and where its memory is.
+SELECT version, digest, (spec -> 'backend' ->> 'schema') || '.' || (spec -> 'backend' ->> 'family')
+FROM idetic.spec_versions WHERE agent = %(agent)s
+ORDER BY version DESC LIMIT 1
+
+-- query: version_of
+SELECT version FROM idetic.spec_versions WHERE agent = %(agent)s AND digest = %(digest)s
 ORDER BY version DESC LIMIT 1
 
 -- query: versions

@@ -46,6 +46,19 @@ SELECT {family}_strip_v1(%(tenant)s, %(anchor_id)s, %(ids)s::uuid[], %(before)s,
 SELECT v.retention_state, v.tier, count(*) FROM {family}_memory_retention v
 WHERE {scope v} GROUP BY 1, 2 ORDER BY 1, 2
 
+-- query: entity_states
+-- The same by cell; and how many rows of other tables belong to entries of each state.
+WITH standing AS MATERIALIZED (
+    SELECT v.memory_id, v.tier || '_' || v.typology AS cell, v.retention_state AS state
+    FROM {family}_memory_retention v
+    WHERE {scope v} AND (%(entry_id)s::uuid IS NULL OR v.memory_id = %(entry_id)s))
+SELECT s.cell, s.state, count(*) FROM standing s GROUP BY 1, 2
+{belonging}
+
+-- query: belonging_states
+UNION ALL SELECT '{entity}', s.state, count(*)
+FROM {table} b JOIN standing s ON s.memory_id = b.memory_id WHERE {scope b} GROUP BY 1, 2
+
 -- query: orphaned
 SELECT v.memory_id FROM {family}_memory_retention v
 WHERE {scope v} AND v.retention_state = 'ORPHANED' ORDER BY v.memory_id LIMIT %(limit)s
