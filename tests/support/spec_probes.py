@@ -103,7 +103,7 @@ def retention(spec: MemorySpec) -> Any:
 @probe
 def dispositions(spec: MemorySpec) -> Any:
     of = (Family(spec), scope_of(spec))
-    return due(*of), cause(spec), pressure(*of, "%(moment)s")
+    return due(*of), cause(*of), pressure(*of, "%(moment)s")
 
 
 @probe

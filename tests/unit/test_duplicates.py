@@ -20,9 +20,8 @@ from idetic.lifecycle.duplicates import (
     Sameness,
     compare,
     group,
-    trigram_similarity,
-    trigrams,
 )
+from idetic.lifecycle.trigrams import trigram_similarity, trigrams
 from idetic.model import Claim
 from idetic.spec.typology import PromotionPath, PromotionPolicy
 from tests.conftest import TestDatabase

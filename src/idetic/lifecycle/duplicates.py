@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
-from unicodedata import category
 
 from idetic.errors import InputError
+from idetic.lifecycle.trigrams import trigram_similarity, trigrams
 from idetic.model import Claim
 from idetic.spec.typology import PromotionPolicy
 
@@ -135,6 +135,16 @@ _CODE = re.compile(r"[\d_@\\]|://|[a-z][A-Z]|^(?:-+|!)\w|\w-$")
 def normalised(text: str) -> str:
     """The text without what case, spacing and Unicode's variants of one letter add."""
     return " ".join(_levelled(text).casefold().split())
+
+
+def is_same_text(one: str, other: str) -> bool:
+    """Whether two texts are equal apart from case, spacing and Unicode's variants of one letter."""
+    return _identity(one, read(one)) == _identity(other, read(other))
+
+
+def _identity(text: str, words: Sequence[Word]) -> tuple[str, tuple[str, ...]]:
+    """What two equal texts share. The words as well: casefolding makes Mb of MB, "us" of "US"."""
+    return normalised(text), tuple(word.value for word in words)
 
 
 def read(text: str) -> tuple[Word, ...]:
@@ -261,8 +271,7 @@ class _Reading:
     def __init__(self, statement: ComparedStatement) -> None:
         claim = statement.claim
         self.words = read(statement.text)
-        # The words as well: casefolding makes Mb of MB and "us" of "US".
-        self.identity = (normalised(statement.text), tuple(w.value for w in self.words))
+        self.identity = _identity(statement.text, self.words)
         self.key = (normalised(claim.subject), normalised(claim.attribute)) if claim else None
         self.claim = (*self.key, normalised(claim.value)) if claim and self.key else None
         self.text, self.vector = statement.text, statement.vector
@@ -306,20 +315,6 @@ def group(statements: Sequence[ComparedStatement], policy: PromotionPolicy) -> l
         if leader == position:
             known.append(position)
     return sorted(sorted(members) for members in groups.values())
-
-
-def trigrams(text: str) -> frozenset[str]:
-    """The trigrams that pg_trgm finds: of each word, with two spaces before and one after."""
-    # A combining mark is no letter here; to the server, the vowel signs of some scripts are.
-    spaced = (c.lower()[0] if c.isalnum() and category(c) != "No" else " " for c in text)
-    words = "".join(spaced).split()
-    return frozenset(f"  {word} "[i : i + 3] for word in words for i in range(len(word) + 1))
-
-
-def trigram_similarity(left: frozenset[str], right: frozenset[str]) -> float:
-    """pg_trgm's similarity: what two sets of trigrams share; nothing, if one is empty."""
-    shared = len(left & right)
-    return shared / (len(left) + len(right) - shared) if shared else 0.0
 
 
 def differences(left: Sequence[Word], right: Sequence[Word]) -> list[str]:

@@ -14,7 +14,8 @@ from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
-from idetic.lifecycle.duplicates import Word, WordKind, read, trigram_similarity, trigrams
+from idetic.lifecycle.duplicates import Word, WordKind, read
+from idetic.lifecycle.trigrams import trigram_similarity, trigrams
 from idetic.spec.typology import PromotionPolicy
 from idetic.store.entries import Shown
 
@@ -79,10 +80,10 @@ def _same_but_forms(left: tuple[Word, ...], right: tuple[Word, ...]) -> bool:
     """Whether two statements have the same words, some of them in another form."""
     if len(left) != len(right):
         return False
-    return all(map(_form, left, right))
+    return all(map(is_form, left, right))
 
 
-def _form(one: Word, other: Word) -> bool:
+def is_form(one: Word, other: Word) -> bool:
     """Whether two words are one, or forms of one that decides nothing."""
     if one.value == other.value:
         return True

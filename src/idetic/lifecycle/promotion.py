@@ -206,7 +206,7 @@ class PromotionPass:
         output must not wear a stronger fact down.
         """
         key = (one.source_type.value, str(one.source[1]))
-        if key in supported.failures or not one.source_type.independent:
+        if key in supported.failures or not one.source_type.conclusive:
             return
         if self.spec.trust_of(one.origin) < supported.entry.trust:
             return

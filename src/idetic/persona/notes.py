@@ -17,7 +17,7 @@ from uuid import UUID
 from idetic.errors import GateRefused
 from idetic.folding import letters, words
 from idetic.ids import uuid7
-from idetic.lifecycle.duplicates import trigram_similarity, trigrams
+from idetic.lifecycle.trigrams import trigram_similarity, trigrams
 from idetic.persona.ordinary_words import ORDINARY, stem
 from idetic.persona.persona_errors import NoteRefused
 from idetic.persona.persona_stores import PersonaStores

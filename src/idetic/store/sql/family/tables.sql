@@ -312,6 +312,11 @@ CREATE INDEX {name}_ledger_refused_idx ON {family}_memory_ledger ({tenant}, anch
 CREATE INDEX {name}_ledger_quarantined_idx ON {family}_memory_ledger ({tenant}, anchor_id, position)
     WHERE transition = 'quarantined';
 
+-- object: index {name}_memory_ledger_changed
+-- The changes of canonical texts that an entry saw: asked of every entry that may wait for somebody.
+CREATE INDEX {name}_ledger_changed_idx ON {family}_memory_ledger
+    ({tenant}, anchor_id, memory_id, position) WHERE transition = 'canonical_changed';
+
 -- object: index {name}_memory_ledger_imported
 -- The imports of an anchor: every history that is told asks for them. As good as empty.
 CREATE INDEX {name}_ledger_imported_idx ON {family}_memory_ledger ({tenant}, anchor_id, position)
