@@ -261,10 +261,14 @@ class Disposition:
 
 
 class ProposalKind(StrEnum):
-    """What leaves memory for another context: a new rule, or a doubt about one that stands."""
+    """What is proposed: to another context a new rule, or a doubt about one that stands.
+
+    That two entries say the same is proposed to whoever keeps this memory, and leaves it never.
+    """
 
     RULE_CANDIDATE = "rule_candidate"
     REVISION_SIGNAL = "revision_signal"
+    SAMENESS = "sameness"
 
 
 class ProposalStatus(StrEnum):
@@ -281,7 +285,8 @@ class Proposal:
     """A pattern or a contradiction that left its anchor through the outbox, and what became of it.
 
     `statement` is what is left behind the aggregation gate: None where the gate kept it back, or
-    where the entry it was made of was emptied since. `support` counts the evidence.
+    where the entry it was made of was emptied since. `support` counts the evidence. Of two
+    `entries` that may say the same, it has both texts, and how alike they are.
     """
 
     id: UUID
@@ -295,6 +300,7 @@ class Proposal:
     decided_at: datetime | None = None
     decided_by: str | None = None
     decision_reason: str | None = None
+    entries: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

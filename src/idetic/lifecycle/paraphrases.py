@@ -14,8 +14,8 @@ from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
+from idetic.folding import trigram_similarity, trigrams
 from idetic.lifecycle.duplicates import Word, WordKind, read
-from idetic.lifecycle.trigrams import trigram_similarity, trigrams
 from idetic.spec.typology import PromotionPolicy
 from idetic.store.entries import Shown
 
@@ -92,3 +92,11 @@ def is_form(one: Word, other: Word) -> bool:
     pairs = zip(one.value, other.value, strict=False)
     stem = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return stem >= STEM and 2 * stem >= max(len(one.value), len(other.value))
+
+
+def keeps_details(one: str, other: str) -> bool:
+    """Whether two texts have the same numbers, names, negations and other words that decide."""
+    left, right = read(one), read(other)
+    decisive = {word.value for word in (*left, *right) if word.kind is not WordKind.WORD}
+    ours, theirs = (Counter(word.value for word in words) for words in (left, right))
+    return all(ours[value] == theirs[value] for value in decisive)

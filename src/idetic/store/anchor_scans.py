@@ -68,9 +68,21 @@ async def alike(tx: AnchorTransaction, texts: Sequence[tuple[int, str]]) -> Near
     return {number: [(row[0], row[1]) for row in rows] for (number, _), rows in pairs if rows}
 
 
-async def changed_facts(tx: AnchorTransaction, kind: str, limit: int) -> tuple[int, list[UUID]]:
+async def same_words(tx: AnchorTransaction, texts: Sequence[tuple[int, str]]) -> Near:
+    """Persistent entries with the very words of each text, in any order, by its number."""
+    if not texts:
+        return {}
+    found: Near = {}
+    for place, memory_id in await tx.rows("same_words", texts=[text for _, text in texts]):
+        found.setdefault(texts[place - 1][0], []).append((memory_id, 1.0))
+    return found
+
+
+async def changed_facts(
+    tx: AnchorTransaction, kind: str, limit: int, *, candidates: bool = False
+) -> tuple[int, list[UUID]]:
     """Where the chain ends, and the facts that changed since a kind of run last finished."""
-    rows = await tx.rows("changed_facts", kind=kind, limit=limit)
+    rows = await tx.rows("changed_facts", kind=kind, limit=limit, candidates=candidates)
     return rows[0][0] if rows else 0, [row[1] for row in rows if row[1] is not None]
 
 

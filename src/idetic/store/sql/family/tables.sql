@@ -379,6 +379,11 @@ CREATE INDEX {name}_alike_idx ON {family}_memory
     USING gist ({tenant}, anchor_id, body_text {trgm}.gist_trgm_ops (siglen = 256))
     WHERE tier = 'persistent' AND superseded_at IS NULL;
 
+-- object: index {name}_memory_words
+-- Persistent notes by the key of their words: what says the same is found by equality.
+CREATE INDEX {name}_words_idx ON {family}_memory ({tenant}, anchor_id, idetic.words_key_v1(body_text))
+    WHERE tier = 'persistent' AND superseded_at IS NULL;
+
 -- if corroborations:
 -- object: table {name}_memory_corroborations
 -- What supports an entry, with its source and not only its time (D9). The unique key means a

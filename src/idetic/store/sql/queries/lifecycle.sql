@@ -79,10 +79,6 @@ m.memory_id = ANY (%(ids)s::uuid[])
 m.tier = 'persistent' AND {live m}
   AND (m.claim_subject, m.claim_attribute) IN (SELECT * FROM unnest(%(subjects)s::text[], %(attributes)s::text[]))
 
--- query: worded
--- Persistent entries that say one of some texts, to the letter.
-m.tier = 'persistent' AND {live m} AND m.body_text::text = ANY (%(texts)s::text[])
-
 -- query: lineage
 -- Who said it stands in the source itself, which stays as long as something was made of it. What was
 -- made of others is a copy, and nobody's voice.
@@ -147,6 +143,11 @@ FROM (SELECT u.n, u.v::{vector}.halfvec AS v
 -- to the tenant's node only where it stands alone.
 SELECT found.memory_id, found.similarity
 FROM {family}_alike_v1(%(tenant)s, %(anchor_id)s, %(text)s) found
+
+-- query: same_words
+-- Persistent entries that have the words of some texts, by the texts' places from 1.
+SELECT found.number, found.memory_id
+FROM {family}_worded_v1(%(tenant)s, %(anchor_id)s, %(texts)s::text[]) found
 
 -- query: persistent_vectors
 SELECT count(*) FROM (SELECT FROM {family}_memory_embeddings e
@@ -241,12 +242,13 @@ ORDER BY m.memory_id LIMIT %(limit)s
 
 -- query: changed_facts
 -- Facts that were promoted, merged or restored since consolidation last looked, with the position
--- up to which this look goes.
+-- up to which this look goes; where they are asked for, candidates since they were proposed.
 SELECT a.position, m.memory_id FROM {family}_memory_anchors a
 LEFT JOIN {family}_memory m ON {scope m} AND m.tier = 'persistent' AND m.typology = 'semantic'
-    AND NOT m.candidate AND {live m} AND EXISTS (
+    AND (%(candidates)s::boolean OR NOT m.candidate) AND {live m} AND EXISTS (
         SELECT FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = m.memory_id
-          AND l.transition IN ('promoted', 'merged', 'undone')
+          AND (l.transition IN ('promoted', 'merged', 'undone')
+               OR %(candidates)s::boolean AND l.transition = 'proposed')
           AND l.position > coalesce((SELECT k.position FROM {family}_memory_marks k
                                      WHERE {scope k} AND k.kind = %(kind)s::text), 0))
 WHERE {scope a} ORDER BY m.memory_id LIMIT %(limit)s
