@@ -113,6 +113,7 @@ class CanonicalVersion:
         """The version as a source: what was there carried over, or the rule's own word."""
         if bearing is Bearing.CONFIRMS:
             one = self._source(SourceType.RULE_CHANGE, work)
+            supported.failures.clear()
             return CorroborateStep(
                 "corroborated", "the new text confirms it", one, entry=supported.entry
             )

@@ -42,6 +42,7 @@ from idetic.model import (
     Typology,
 )
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.typology import PromotionPath
 from idetic.store.anchor_scans import changed_facts, same_words
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 from idetic.store.scope import anchor_of
@@ -118,7 +119,8 @@ async def nominate(binding: Binding) -> dict[UUID, UUID]:
     """
     engine, above, into = binding.engine, broader_scope(binding), dict[UUID, UUID]()
     position = await engine.marks.position(binding.scope)
-    if above is not None and binding.spec.references.corroborations:
+    counted = binding.spec.references.corroborations and recurs(binding.spec, MOST)
+    if above is not None and counted:
         into = await _nominated(binding, above)
     await engine.marks.mark(binding.scope, NOMINATE, position, engine.clock.now())
     return into
@@ -150,7 +152,8 @@ def shared_refs(spec: MemorySpec, refs: Iterable[Ref]) -> list[Ref]:
 
 def recurs(spec: MemorySpec, anchors: int) -> bool:
     """Whether what so many anchors know is known across anchors."""
-    return anchors >= spec.promotion_of(Tier.PERSISTENT, Typology.SEMANTIC).min_anchors
+    policy = spec.promotion_of(Tier.PERSISTENT, Typology.SEMANTIC)
+    return policy.path is PromotionPath.META_SEMANTIC and anchors >= policy.min_anchors
 
 
 def broader_scope(binding: Binding) -> Scope | None:

@@ -31,7 +31,7 @@ from idetic.spec.typology import PromotionPolicy
 from idetic.store.anchor_scans import changed_facts, judged_pairs, nearest, same_words
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 from idetic.store.proposal_rows import EVENTS, ProposalRow, ProposeStep, proposal_rows
-from idetic.store.steps import LinkStep, Step
+from idetic.store.steps import Step
 
 # What the mark of a run is called.
 SAMENESS = "sameness"
@@ -99,7 +99,9 @@ async def _proposing(tx: AnchorTransaction, pairs: set[Pair]) -> list[ProposeSte
     stored = {one.id: one for one in await tx.stored({one for pair in wanted for one in pair})}
     policy, steps = policy_of(tx.spec), list[ProposeStep]()
     kind = ProposalKind.SAMENESS
-    for one, other in ([stored[found] for found in pair if found in stored] for pair in wanted):
+    for one, other in ((stored.get(first), stored.get(second)) for first, second in wanted):
+        if one is None or other is None:
+            continue
         similarity = _alike(one, other, policy)
         if similarity is not None:
             support = {"similarity_percent": round(100 * similarity)}
@@ -158,5 +160,4 @@ async def decision_steps(
     kept.sources = distinct(one for found in supported.values() for one in found.sources)
     work = PromotionPass(tx.spec, sanitize, tx.at)
     work.weigh(kept, await beside(tx, kept), quiet=True)
-    steps: list[LinkStep | Step] = [*merge.steps, *work.steps]
-    return steps
+    return [*merge.steps, *work.steps]
