@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from idetic.lifecycle.duplicates import Word, WordKind, is_same_text, read
+from idetic.lifecycle.duplicates import Word, WordKind, read
 from idetic.lifecycle.paraphrases import STEM, is_form
 
 
@@ -57,8 +57,8 @@ class CanonicalChange:
         """What the change says about a note, and why, in numbers and never in words of either."""
         if self.before is None or self.now is None:
             return Bearing.FAILS, "its text before cannot be compared"
-        if is_same_text(self.before, self.now):
-            return Bearing.SAME, "its text is the same"
+        if [w.value for w in self._before.words] == [w.value for w in self._now.words]:
+            return Bearing.SAME, "its words are the same"
         said = _telling(read(note))
         kept = sum(self._now.holds(word) for word in said)
         lost = sum(self._before.holds(word) and not self._now.holds(word) for word in said)

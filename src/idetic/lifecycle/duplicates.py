@@ -139,16 +139,6 @@ def normalised(text: str) -> str:
     return " ".join(_levelled(text).casefold().split())
 
 
-def is_same_text(one: str, other: str) -> bool:
-    """Whether two texts are equal apart from case, spacing and Unicode's variants of one letter."""
-    return _identity(one, read(one)) == _identity(other, read(other))
-
-
-def _identity(text: str, words: Sequence[Word]) -> tuple[str, tuple[str, ...]]:
-    """What two equal texts share. The words as well: casefolding makes Mb of MB, "us" of "US"."""
-    return normalised(text), tuple(word.value for word in words)
-
-
 def read(text: str) -> tuple[Word, ...]:
     """The words that count, in their order."""
     bare = _ACCENTS.sub(r"\1", unicodedata.normalize("NFD", _levelled(text)))
@@ -274,7 +264,8 @@ class _Reading:
     def __init__(self, statement: ComparedStatement) -> None:
         claim = statement.claim
         self.words = read(statement.text)
-        self.identity = _identity(statement.text, self.words)
+        # The words as well: casefolding makes Mb of MB and "us" of "US".
+        self.identity = (normalised(statement.text), tuple(w.value for w in self.words))
         # A text without words, such as "...", says what it is.
         self.said = self.identity[1] or self.identity
         self.key = (normalised(claim.subject), normalised(claim.attribute)) if claim else None
@@ -340,10 +331,8 @@ def differences(left: Sequence[Word], right: Sequence[Word]) -> list[str]:
 
 
 def _moved(left: Sequence[Word], right: Sequence[Word]) -> bool:
-    """Whether `right` is `left`, or `left` with its beginning moved to the end.
-
-    Of two names one might take the other's place: then only a phrase such as "on Sunday" moves.
-    """
+    """Whether `right` is `left`, or that with its beginning moved to its end."""
+    # Of two names one might take the other's place: then only a phrase such as "on Sunday" moves.
     ours, theirs = [w.value for w in left], [w.value for w in right]
     free = len(ours) > 3 and [w.kind for w in left].count(WordKind.NAME) < 2
     if ours == theirs or not (free or ours[0] in _MOVABLE or left[0].kind is WordKind.DATE):
