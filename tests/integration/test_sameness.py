@@ -36,7 +36,7 @@ async def world(database: TestDatabase, near: Near) -> AsyncIterator[World]:
 async def hear(world: World, text: str, memory: Memory | None = None) -> None:
     """One session in which one thread says something about the rule, and its vectors."""
     async with another(memory or world.memory).session() as session:
-        await session.observe_many([Observation(text, refs=[world.rule])])
+        await session.observe_many([Observation(text, refs=(world.rule,))])
     await keeper(world).embed()
 
 
