@@ -25,8 +25,22 @@ class SourceType(StrEnum):
 
     @property
     def independent(self) -> bool:
-        """Whether it counts towards promotion: what an agent infers supports nothing by itself."""
-        return self is not SourceType.AGENT_INFERENCE
+        """Whether it counts towards promotion: somebody saw it, or an operator gives his word.
+
+        What an agent infers supports nothing by itself; nor does what the engine concludes from a
+        comparison of texts, or carries over from one version of them to the next.
+        """
+        return self in (SourceType.OBSERVATION_EVENT, SourceType.OPERATOR_INPUT)
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether it says anew that an entry holds or fails: it ends or extends such a row."""
+        return self not in (SourceType.AGENT_INFERENCE, SourceType.CROSS_VERSION_CARRY)
+
+    @property
+    def canonical(self) -> bool:
+        """Whether a version of a canonical row stands behind it; the engine alone writes these."""
+        return self in (SourceType.RULE_CHANGE, SourceType.CROSS_VERSION_CARRY)
 
 
 class ContradictionStatus(StrEnum):
@@ -98,7 +112,9 @@ class Corroboration:
 
     @property
     def source(self) -> tuple[SourceType, UUID | str]:
-        """What counts once, however often it is said: a thread, or an operator's word."""
+        """What counts once: a thread, an operator's word, or one version of a canonical row."""
+        if self.source_type.canonical:
+            return self.source_type, f"{self.source_ref} {self.source_by}"
         word = self.source_type is SourceType.OPERATOR_INPUT
         return self.source_type, self.voice if word else self.source_ref
 
@@ -222,6 +238,7 @@ class DispositionCause(StrEnum):
     LAPSED = "validity_lapsed"
     FORCED = "forcing_function"
     STALE_CANDIDATE = "candidate_without_support"
+    CANONICAL_CHANGE = "canonical_change"
 
 
 class Outcome(StrEnum):
@@ -244,10 +261,14 @@ class Disposition:
 
 
 class ProposalKind(StrEnum):
-    """What leaves memory for another context: a new rule, or a doubt about one that stands."""
+    """What is proposed: to another context a new rule, or a doubt about one that stands.
+
+    That two entries say the same is proposed to whoever keeps this memory, and leaves it never.
+    """
 
     RULE_CANDIDATE = "rule_candidate"
     REVISION_SIGNAL = "revision_signal"
+    SAMENESS = "sameness"
 
 
 class ProposalStatus(StrEnum):
@@ -264,7 +285,8 @@ class Proposal:
     """A pattern or a contradiction that left its anchor through the outbox, and what became of it.
 
     `statement` is what is left behind the aggregation gate: None where the gate kept it back, or
-    where the entry it was made of was emptied since. `support` counts the evidence.
+    where the entry it was made of was emptied since. `support` counts the evidence. Of two
+    `entries` that may say the same, it has both texts, and how alike they are.
     """
 
     id: UUID
@@ -278,6 +300,7 @@ class Proposal:
     decided_at: datetime | None = None
     decided_by: str | None = None
     decision_reason: str | None = None
+    entries: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
+from unicodedata import category
 
 from idetic.look_alikes import LOOK_ALIKES
 
@@ -65,3 +66,20 @@ def words(text: str) -> str:
 def letters(text: str) -> str:
     """The bare letters: spaces left out, put in or replaced by capitals make no difference."""
     return words(text).replace(" ", "")
+
+
+# --- how alike two texts are, as pg_trgm has it ---------------------------------------------------
+
+
+def trigrams(text: str) -> frozenset[str]:
+    """The trigrams that pg_trgm finds: of each word, with two spaces before and one after."""
+    # A combining mark is no letter here; to the server, the vowel signs of some scripts are.
+    spaced = (c.lower()[0] if c.isalnum() and category(c) != "No" else " " for c in text)
+    words = "".join(spaced).split()
+    return frozenset(f"  {word} "[i : i + 3] for word in words for i in range(len(word) + 1))
+
+
+def trigram_similarity(left: frozenset[str], right: frozenset[str]) -> float:
+    """pg_trgm's similarity: what two sets of trigrams share; nothing, if one is empty."""
+    shared = len(left & right)
+    return shared / (len(left) + len(right) - shared) if shared else 0.0

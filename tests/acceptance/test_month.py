@@ -74,7 +74,7 @@ MONTH = {
         ("fee-deducted", "day 31", "an old contract"),
         ("mules-night", "day 22", "3 sources in a row said otherwise"),
         ("rescreening", "day 20", "it restates a rule"),
-        ("splitting", "day 16", "the rule it refers to has changed"),
+        ("splitting", "day 16", "the new limit leaves nothing to split"),
         ("alerts-60", "day 23", "seen in the test environment only"),
     ],
     # What is in the disposition queue when the review of day 31 is over.
@@ -122,7 +122,7 @@ AFTER = {
         ("two-surnames", "day 110", "nobody saw it again"),
         ("mules-night", "day 22", "3 sources in a row said otherwise"),
         ("rescreening", "day 20", "it restates a rule"),
-        ("splitting", "day 16", "the rule it refers to has changed"),
+        ("splitting", "day 16", "the new limit leaves nothing to split"),
         ("retries-5", "day 110", "nobody saw it again"),
         ("mules-noon", "day 110", "nobody saw it again"),
         ("alerts-60", "day 23", "seen in the test environment only"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from typing import Any
 from uuid import UUID, uuid4
@@ -39,8 +39,9 @@ from idetic.evidence import (
     SourceType,
 )
 from idetic.library.handles import Agent, Interaction, Memory, Session
+from idetic.lifecycle.canonical_rescan import Rescanned
 from idetic.spec.loader import load
-from tests.conftest import TestDatabase, World, make_world
+from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import START, SettableClock
 from tests.support.fake_embedder import FakeEmbedder
@@ -980,24 +981,96 @@ async def next_version(house: House, text: str) -> None:
     await world.worlds.put_rule(world.org_id, world.world_id, text, rule_id=world.rule.id)
 
 
-async def test_a_new_version_of_a_rule_archives_what_rests_on_the_old_one(house: House) -> None:
-    resting = await house.fact(cutoff("16:00", refs=(house.world.rule,)))
-    waiting = await house.candidate(
-        Observation("Nobody signed twice.", refs=(Rule(house.world.rule.id),))
-    )
-    free = await house.fact(Observation("Rest on Sunday.", claim=Claim("w", "rest", "Sunday")))
-    assert (await house.upkeep.rescan()).outdated == ()
-    await next_version(house, "Three operators check every wire, whatever its amount.")
+async def test_the_same_text_again_carries_over_what_supports_an_entry(house: House) -> None:
+    fact = await house.fact(cutoff("16:00", refs=(house.world.rule,)))
+    await failing(house.agent, fact)
+    before, valid = await house.agent.corroborations(fact), await due_at(house, fact)
+    house.days(30)
+    await next_version(house, RULE_TEXT.lower().replace(" ", "  "))
     scanned = await house.upkeep.rescan("rule", house.world.rule.id)
-    assert [r.entry_id for r in scanned.outdated] == [resting, waiting]
-    assert scanned.shadows == ()
+    assert ([r.entry_id for r in scanned.carried], scanned.outdated) == ([fact], ())
+    *old, carried = await house.agent.corroborations(fact)
+    assert old == before
+    assert (carried.source_type, carried.source_ref, carried.origin) == (
+        SourceType.CROSS_VERSION_CARRY, house.world.rule.id, Origin.CANONICAL,
+    )  # fmt: skip
+    assert carried.at == max(one.at for one in before), "nothing new was seen"
+    assert await house.operator.disposition() == []
+    assert await due_at(house, fact) == valid
+    again = await house.upkeep.rescan()
+    assert (again.carried, again.outdated) == ((), ()), "a version is looked at once"
+    # It stood for the failure before it: two more, and the row is full.
+    await failing(house.agent, fact, 2)
+    assert (await house.agent.get(fact)).state is EntryState.ARCHIVED
+
+
+async def test_what_the_engine_writes_promotes_nothing(house: House) -> None:
+    """One agent alone is one source; a rule that is published again makes no second of it."""
+    said = cutoff("16:00", refs=(house.world.rule,))
+    for _ in range(3):
+        async with house.agent.session() as session:
+            await observe(session, said)
+    (entry,) = [one.id for one in await house.operator.list() if one.candidate]
+    await next_version(house, RULE_TEXT)
+    assert (await house.upkeep.rescan()).carried
+    assert await house.upkeep.promote() == []
+    assert (await house.agent.get(entry)).candidate
+    # The control: with the word of somebody who saw it, the three threads count.
+    await house.operator.corroborate(entry)
+    assert not (await house.agent.get(entry)).candidate
+
+
+async def test_a_changed_text_is_a_failed_corroboration_and_puts_before_a_person(
+    house: House,
+) -> None:
+    resting = await house.fact(cutoff("16:00", refs=(house.world.rule,)))
+    free = await house.fact(Observation("Rest on Sunday.", claim=Claim("w", "rest", "Sunday")))
+    for number, text in enumerate(("Three check.", "Four check.", "Five check."), 1):
+        assert (await house.agent.get(resting)).state is EntryState.CURRENT
+        await next_version(house, text)
+        scanned = await house.upkeep.rescan("rule", house.world.rule.id)
+        assert ([r.entry_id for r in scanned.outdated], scanned.carried) == ([resting], ())
+        assert await house.upkeep.rescan() == Rescanned(), "a version is looked at once"
+        if number < 3:
+            (due,) = await house.operator.disposition()
+            assert (due.entry.id, due.cause, due.pressure) == (
+                resting, DispositionCause.CANONICAL_CHANGE, 1.0,
+            )  # fmt: skip
+    told = await house.agent.history(resting)
+    failed = [one for one in told if one.transition == "corroboration_failed"]
+    assert {one.detail["source_type"] for one in failed} == {"rule_change"}
+    assert (told[-1].transition, told[-1].detail["cause"]) == ("archived", "failed_corroborations")
     assert (await house.agent.get(free)).state is EntryState.CURRENT
-    link = (await house.agent.history(resting))[-1]
-    assert (link.reason, link.detail["cause"]) == (
-        *("the rule it refers to has changed", "canonical_change"),
-    )
     await house.operator.undo(scanned.outdated[0], reason="it still holds")
     assert (await house.agent.get(resting)).state is EntryState.CURRENT
+
+
+async def test_a_changed_text_that_still_says_so_confirms(house: House) -> None:
+    note = "Two operators check a transfer above the threshold before it is released."
+    entry = await house.fact(
+        Observation(note, claim=Claim("wires", "are checked by", "two"), refs=(house.world.rule,))
+    )
+    await failing(house.agent, entry, 2)
+    house.days(30)
+    await next_version(house, f"{RULE_TEXT} The record is kept for ten years.")
+    assert (await house.upkeep.rescan()).outdated
+    assert (await house.agent.corroborations(entry))[-1].source_type is SourceType.RULE_CHANGE
+    await failing(house.agent, entry)
+    assert (await house.agent.get(entry)).state is EntryState.CURRENT, "the row began anew"
+    (due,) = await house.operator.disposition()
+    assert (due.entry.id, due.cause) == (entry, DispositionCause.CANONICAL_CHANGE)
+    # A person decides, and it waits no longer.
+    await house.operator.dispose([entry], Outcome.RECORROBORATE, reason="asked the desk")
+    assert await house.operator.disposition() == []
+
+
+async def due_at(house: House, entry_id: UUID) -> datetime:
+    """When an entry will fall due, asked far in the future."""
+    now = house.clock.now()
+    house.days(400)
+    (found,) = [d.due_at for d in await house.operator.disposition() if d.entry.id == entry_id]
+    house.clock.moment = now
+    return found
 
 
 async def test_a_rule_that_a_note_anticipated_archives_the_note(house: House) -> None:

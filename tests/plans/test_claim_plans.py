@@ -1,4 +1,4 @@
-"""What a statement replaces is found by its claim, on tables that nobody has analysed yet."""
+"""A statement is found by its claim or its words, on tables that nobody has analysed yet."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def stated(number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_claim_is_looked_up_by_its_index(server: TestServer, template: str) -> None:
+def test_a_claim_and_words_are_looked_up_by_their_indexes(
+    server: TestServer, template: str
+) -> None:
     org, domain, world = uuid4(), uuid4(), uuid4()
     scope = Scope("world_agent", {"org_id": org, "domain_id": domain}, Principal.agent("explorer"))
     notices: list[str] = []
@@ -55,11 +57,18 @@ def test_a_claim_is_looked_up_by_its_index(server: TestServer, template: str) ->
             first = convoy(connection, org, scope)
             connection.add_notice_handler(lambda told: notices.append(told.message_primary or ""))
             again = convoy(connection, org, scope)
+            said = ["7 PREFERENCE!", "Nothing of the kind."]
+            worded = connection.execute(
+                "SELECT w.number FROM worlds.world_agent_worded_v1(%s, %s, %s) w",
+                (org, anchor_id([org, domain]), said),
+            ).fetchall()
     assert first == [(n + 1, None) for n in range(200)]
     assert again == [(202 + 2 * n, "UPDATE") for n in range(200)], "each with what it supersedes"
     (plan,) = (text for text in notices if text.count("CTE decided") == 1 and "CTE entry" in text)
     assert "world_agent_claim_idx" in plan, plan
     assert "world_agent_current_idx" not in plan, plan
+    assert worded == [(1,)], "the one that stands"
+    assert any("world_agent_words_idx" in text for text in notices), notices[-1]
 
 
 def convoy(

@@ -23,12 +23,13 @@ from idetic.gateway.write_policy import check_written_here, sampled, write_cell
 from idetic.library.questions import joined, tiers_named
 from idetic.lifecycle.close_scope import close_step, compound, lease_starts
 from idetic.lifecycle.consolidation import _merges
-from idetic.lifecycle.escalation import told_steps
+from idetic.lifecycle.escalation import recurs, told_steps
 from idetic.lifecycle.lifetimes import lifetime_of
 from idetic.lifecycle.observations import link_action
 from idetic.lifecycle.promotion import PromotionPass
 from idetic.lifecycle.promotion_inputs import SessionStatement, SupportedEntry
 from idetic.lifecycle.scope_change import ended_by_change
+from idetic.lifecycle.stated_patterns import stated_patterns
 from idetic.model import (
     Capability,
     Claim,
@@ -103,7 +104,7 @@ def retention(spec: MemorySpec) -> Any:
 @probe
 def dispositions(spec: MemorySpec) -> Any:
     of = (Family(spec), scope_of(spec))
-    return due(*of), cause(spec), pressure(*of, "%(moment)s")
+    return due(*of), cause(*of), pressure(*of, "%(moment)s")
 
 
 @probe
@@ -224,7 +225,8 @@ def broader(spec: MemorySpec) -> Any:
     above = spec.broader_anchor(anchor)
     refused = outcome(lambda: check_written_here(spec, scope_of(spec, above or anchor)))
     found, more = _recall(hit(1, 1.0)), _recall(hit(2, 0.9), hit(3, 3.0))
-    return above, refused, [one.entry.id for one in joined(spec, found, more, 5).hits]
+    enough = [recurs(spec, anchors) for anchors in range(5)]
+    return above, refused, enough, [one.entry.id for one in joined(spec, found, more, 5).hits]
 
 
 # --- maturing -----------------------------------------------------------------------------------
@@ -243,8 +245,8 @@ def closing(spec: MemorySpec) -> Any:
     texts = (
         ("The partner bank closes its books at four on Fridays.", (1.0, 0.0)),
         ("The partner bank closes its books at four on Fridays!", (1.0, 0.0)),
-        ("Don't call.", (0.0, 1.0)),
-        ("Do not call.", (0.28, 0.96)),
+        ("If it rains a dozen dogs stay.", (0.0, 1.0)),
+        ("12 dogs stay if it rains.", (0.28, 0.96)),
     )
     place: dict[str, Any] = {"session_id": UUID(int=1), "interaction_id": UUID(int=2)}
     own = [
@@ -281,6 +283,10 @@ def _promotions(spec: MemorySpec) -> Iterator[Any]:
         one = SessionStatement([StoredEntry(said, None, rests=False)], [], [source(1, "a")])
         work.settle(one, [], None)
         yield _transitions(work)
+    for origin in Origin:
+        asked = entry(6, Tier.SESSION, text="Please use lists instead of tables.", origin=origin)
+        one = SessionStatement([StoredEntry(asked, None, rests=False)], [], [])
+        yield [found.claim for found in stated_patterns(spec, [one])]
     for typology in Typology:
         work, supported = _pass(spec), SupportedEntry(entry(4, typology, claim=semantic.claim))
         for n in range(3):
@@ -418,7 +424,8 @@ def entry(
         typology = Typology.EPISODIC
     claim = more.pop("claim", None)
     envelope = {"claim": claim.as_dict()} if claim is not None else {}
-    said = (tier, typology, text, envelope, Origin.AGENT, 60, AT, "agent:a", 1)
+    origin = more.pop("origin", Origin.AGENT)
+    said = (tier, typology, text, envelope, origin, 60, AT, "agent:a", 1)
     return Entry(UUID(int=number), {}, *said, **more)
 
 

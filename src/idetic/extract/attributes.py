@@ -111,7 +111,7 @@ def _kinds() -> tuple[AttributeKind, ...]:
         many("goal", "what somebody wants to reach",
              "{subject}'s goal, in their own words: {detail}"),
         many("owns", "a possession", "{subject} has a {detail}"),
-        AttributeKind("prefers", "what is chosen where there is a choice",
+        AttributeKind("prefers", "what is chosen where there is a choice, also in a correction",
                       "{subject} prefers {value}", many=True, typology=procedure),
         AttributeKind("instruction", "how things are to be done: always, never, from now on",
                       "{subject} asks: {value} {detail}", many=True,

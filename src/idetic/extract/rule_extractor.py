@@ -25,7 +25,7 @@ _HALF = re.compile(
     r"|^(?:being|having|seeing|hearing|getting)\b",
     re.IGNORECASE,
 )
-_OVER = re.compile(r" (?:over|to|instead of|rather) ", re.IGNORECASE)
+_OVER = re.compile(r" (?:over|to|instead of|rather than|rather|and not) ", re.IGNORECASE)
 # A capital at the beginning of a sentence, of what is no name: "Drawing flowers is my favourite".
 _BEGINNING = re.compile(r"[A-Z][a-z]+(?:ing$| (?!of\b)[a-z])")
 _VERB = re.compile(

@@ -273,6 +273,11 @@ def _tastes() -> list[Wording]:
         _wording("does", rf"{_I} (?:often |usually |regularly |always |sometimes )?go"
                  rf" (?P<detail>{OUTING})\b"),
         _wording("prefers", rf"{_I}{_SOFTLY} prefer ", thing("value", 4)),
+        # A correction: what is asked for, and what it is asked for instead of.
+        _wording("prefers", r"(?i:(?:(?:no|please|actually),? )+(?:use|write|send|show|give"
+                 r"|take|make|say|put)(?: me| it| them| us)?(?: with| as| in)? )",
+                 rf"(?P<value>{WORD}(?: {WORD}){{0,3}}? (?:instead of|rather than|and not)"
+                 rf" {WORD}(?: {WORD}){{0,3}}?){END}", first=True),
     ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from uuid import UUID
 from idetic.errors import SpecNotFound
 from idetic.library.handles import Memory
 from idetic.library.idetic import Idetic
+from idetic.lifecycle.escalation import NOMINATE
 from idetic.lifecycle.proposals import DELIVER
 from idetic.model import Principal
 from idetic.spec.loader import load
@@ -78,6 +79,11 @@ async def disposition(db: Idetic, agent: str, anchor: Anchor) -> Result:
         due = await memory.mark_due()
         disposed = await memory.dispose_tombstones()
         return {"due": due, "disposed": len(disposed.disposed)}
+
+
+async def nominate(db: Idetic, agent: str, anchor: Anchor) -> Result:
+    """Nominate what one anchor knows to the broader anchor of its tenant."""
+    return {"nominated": len(await (await _bound(db, agent, anchor)).nominate())}
 
 
 async def reconcile(db: Idetic, agent: str, anchor: Anchor) -> Result:
@@ -163,6 +169,7 @@ HANDLERS: dict[str, Handler] = {
     "recover": recover,
     "promote": promote,
     "disposition": disposition,
+    NOMINATE: nominate,
     "reconcile": reconcile,
     "consolidate": consolidate,
     "extract": extract,
@@ -252,7 +259,8 @@ async def daily(db: Idetic) -> int:
     queue, before = Queue(db.database), db.clock.now() - timedelta(days=1)
     enqueued = 0
     for spec in await _applied_specs(db):
-        for task in ("promote", "disposition", "reconcile", "rescan"):
+        above = () if spec.tiers.broader is None else (NOMINATE,)
+        for task in ("promote", "disposition", "reconcile", "rescan", *above):
             enqueued += await queue.sweep_aged(spec, task, before)
     return enqueued
 

@@ -210,6 +210,7 @@ class MemoryVerbs(PlaceVerbs):
     consolidate = consolidation.consolidate
     promote = corroborations_verbs.promote
     escalate = escalation.escalate
+    nominate = escalation.nominate
     mark_due = dispositions.mark_due
     embed = observations.embed
     index_words = observations.index_words

@@ -27,6 +27,7 @@ from idetic.lifecycle.promotion_inputs import (
     policy_of,
     session_statements,
 )
+from idetic.lifecycle.stated_patterns import stated_patterns
 from idetic.model import (
     Capability,
     Decision,
@@ -181,6 +182,7 @@ async def _promotion_steps(
 ) -> list[Step]:
     """Decide what of a session becomes persistent, and what goes with the session."""
     statements = await session_statements(tx, session_id)
+    statements += stated_patterns(tx.spec, statements)
     typology, policy = target(tx.spec, None), policy_of(tx.spec)
     matches = {}
     if typology is not None:

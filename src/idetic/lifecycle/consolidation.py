@@ -18,6 +18,7 @@ from idetic.lifecycle.duplicates import Sameness, compare, group
 from idetic.lifecycle.fact_merge import FactMerge
 from idetic.lifecycle.promotion import decisions
 from idetic.lifecycle.promotion_inputs import policy_of, statement, supported_entries
+from idetic.lifecycle.sameness import propose_sameness
 from idetic.model import Capability, EntryState, Receipt, Tier, Typology
 from idetic.reason.caps import Meter
 from idetic.reason.port import (
@@ -55,7 +56,7 @@ MAX_FACTS = 1_000_000
 MAX_DUE = 1_000
 # What the mark of a run is called: one with a reasoner sees more than one without.
 PLAIN, REASONED = "consolidate", "consolidate_reasoned"
-Decide = Callable[[FactMerge, Sequence[StoredEntry]], None]
+Decide = Callable[[FactMerge, Sequence[StoredEntry]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,8 @@ class Consolidated:
     """Where the chain ended when the run looked at it."""
     finished: bool = True
     """Whether the next run begins there; else it looks at the same facts once more."""
+    proposed: tuple[UUID, ...] = ()
+    """What reads alike and was proposed as the same, for a person to decide."""
 
 
 @dataclass(slots=True)
@@ -198,8 +201,10 @@ async def consolidate(binding: Binding) -> Consolidated:
     spec, reasoner = binding.spec, binding.engine.reasoner
     profile_id = await binding.engine.embeddings.active(binding.scope)
     merges = _merges(spec, Typology.SEMANTIC) or _merges(spec, Typology.EPISODIC)
-    if profile_id is None or not merges:
+    if not merges:
         return Consolidated()
+    if profile_id is None:
+        return Consolidated(proposed=await propose_sameness(binding, None))
     position, seen = await _overlaps(binding, profile_id)
     decided: list[Decided] = []
     if seen.same:
@@ -220,6 +225,7 @@ async def consolidate(binding: Binding) -> Consolidated:
         tuple(asked.failures),
         position,
         finished,
+        await propose_sameness(binding, profile_id),
     )
 
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
-from unicodedata import category
 
 from idetic.errors import InputError
+from idetic.folding import trigram_similarity, trigrams
 from idetic.model import Claim
 from idetic.spec.typology import PromotionPolicy
 
@@ -122,6 +122,8 @@ _KEEP = (
     (re.compile(r"(?<=\d)\s+-\s+(?=\d)"), "-"),
     (re.compile(r"!="), "≠"),
 )
+# Of Latin letters alone: elsewhere a mark makes another letter.
+_ACCENTS = re.compile(r"([A-Za-z])[\u0300-\u030c\u0327\u0328]+")
 _SILENT = ".,;:!\"'()[]{}«»“”„…*`"
 _CUT = re.compile(rf"[\s{re.escape(_SILENT)}-]+")
 _SYMBOL = re.compile(r"([?=≠<>≤≥+/~^|&#%€$£¥])")
@@ -139,7 +141,8 @@ def normalised(text: str) -> str:
 
 def read(text: str) -> tuple[Word, ...]:
     """The words that count, in their order."""
-    raw = _ordered([("", False), *_raw(_levelled(text)), ("", False)])
+    bare = _ACCENTS.sub(r"\1", unicodedata.normalize("NFD", _levelled(text)))
+    raw = _ordered([("", False), *_raw(unicodedata.normalize("NFC", bare)), ("", False)])
     around = zip(raw, raw[1:], raw[2:], strict=False)
     words = (_word(text, named, before[0], after[0]) for before, (text, named), after in around)
     return tuple(word for word in words if word is not None)
@@ -263,6 +266,8 @@ class _Reading:
         self.words = read(statement.text)
         # The words as well: casefolding makes Mb of MB and "us" of "US".
         self.identity = (normalised(statement.text), tuple(w.value for w in self.words))
+        # A text without words, such as "...", says what it is.
+        self.said = self.identity[1] or self.identity
         self.key = (normalised(claim.subject), normalised(claim.attribute)) if claim else None
         self.claim = (*self.key, normalised(claim.value)) if claim and self.key else None
         self.text, self.vector = statement.text, statement.vector
@@ -284,7 +289,7 @@ def group(statements: Sequence[ComparedStatement], policy: PromotionPolicy) -> l
     """The statements' positions in groups that say the same, each led by its first member.
 
     A group holds one claim at most. Without one, only leaders with the same words, in any order,
-    are compared: nothing else can be the same, so this stays linear.
+    are compared: nothing else can be the same.
     """
     readings = [_Reading(statement) for statement in statements]
     groups: dict[object, list[int]] = {}
@@ -293,11 +298,11 @@ def group(statements: Sequence[ComparedStatement], policy: PromotionPolicy) -> l
     for position, reading in enumerate(readings):
         if reading.claim:
             groups.setdefault(reading.claim, []).append(position)
-            claims[reading.identity].add(reading.claim)
+            claims[reading.said].add(reading.claim)
     for position, reading in [(n, r) for n, r in enumerate(readings) if not r.claim]:
         # A text that stands under two claims corroborates neither of them.
-        if len(claims[reading.identity]) == 1:
-            groups[next(iter(claims[reading.identity]))].append(position)
+        if len(claims[reading.said]) == 1:
+            groups[next(iter(claims[reading.said]))].append(position)
             continue
         known = leaders[tuple(sorted(word.value for word in reading.words))]
         same = (n for n in known if _compare(readings[n], reading, policy).verdict is Sameness.SAME)
@@ -306,20 +311,6 @@ def group(statements: Sequence[ComparedStatement], policy: PromotionPolicy) -> l
         if leader == position:
             known.append(position)
     return sorted(sorted(members) for members in groups.values())
-
-
-def trigrams(text: str) -> frozenset[str]:
-    """The trigrams that pg_trgm finds: of each word, with two spaces before and one after."""
-    # A combining mark is no letter here; to the server, the vowel signs of some scripts are.
-    spaced = (c.lower()[0] if c.isalnum() and category(c) != "No" else " " for c in text)
-    words = "".join(spaced).split()
-    return frozenset(f"  {word} "[i : i + 3] for word in words for i in range(len(word) + 1))
-
-
-def trigram_similarity(left: frozenset[str], right: frozenset[str]) -> float:
-    """pg_trgm's similarity: what two sets of trigrams share; nothing, if one is empty."""
-    shared = len(left & right)
-    return shared / (len(left) + len(right) - shared) if shared else 0.0
 
 
 def differences(left: Sequence[Word], right: Sequence[Word]) -> list[str]:
@@ -340,9 +331,11 @@ def differences(left: Sequence[Word], right: Sequence[Word]) -> list[str]:
 
 
 def _moved(left: Sequence[Word], right: Sequence[Word]) -> bool:
-    """Whether `right` is `left`, or `left` with its opening phrase moved to the end."""
+    """Whether `right` is `left`, or that with its beginning moved to its end."""
+    # Of two names one might take the other's place: then only a phrase such as "on Sunday" moves.
     ours, theirs = [w.value for w in left], [w.value for w in right]
-    if ours == theirs or not (ours[0] in _MOVABLE or left[0].kind is WordKind.DATE):
+    free = len(ours) > 3 and [w.kind for w in left].count(WordKind.NAME) < 2
+    if ours == theirs or not (free or ours[0] in _MOVABLE or left[0].kind is WordKind.DATE):
         return ours == theirs
     starts = (n for n in range(1, len(ours)) if ours[n] == theirs[0])
     cuts = [n for n in starts if ours[n:] + ours[:n] == theirs]
@@ -371,15 +364,22 @@ def _by_claim(left: _Reading, right: _Reading) -> tuple[Sameness, str] | None:
         return Sameness.CONFLICT, "the same subject and attribute, another value"
     if left.claim and right.claim:
         return Sameness.DIFFERENT, "claims about different things"
-    if left.identity == right.identity:
-        return Sameness.SAME, "the same text"
+    if said := _equally_said(left, right):
+        return Sameness.SAME, said
     return Sameness.DIFFERENT, "only one makes a claim"
+
+
+def _equally_said(left: _Reading, right: _Reading) -> str | None:
+    """How two statements are equal without any similarity: to the letter, or in their words."""
+    if left.identity == right.identity:
+        return "the same text"
+    return "the same words" if left.said == right.said else None
 
 
 def _by_words(left: _Reading, right: _Reading, near: str, proposed: bool) -> tuple[Sameness, str]:
     """What the words decide: near statements are the same unless a word that counts differs."""
-    if left.identity == right.identity:
-        return Sameness.SAME, "the same text"
+    if said := _equally_said(left, right):
+        return Sameness.SAME, said
     if not proposed:
         return Sameness.DIFFERENT, f"{near}: too far"
     if told := "; ".join(differences(left.words, right.words)):

@@ -43,21 +43,29 @@ class FactMerge:
     receipt: UUID = field(default_factory=uuid7)
     steps: list[LinkStep] = field(default_factory=list)
 
-    def same(self, known: Sequence[StoredEntry], *, why: str = "they say the same") -> None:
-        """One of several equal facts stays, with everything that supported the others."""
+    def same(self, known: Sequence[StoredEntry], *, why: str = "they say the same") -> UUID:
+        """One of several equal facts stays, with everything that supported the others; its id."""
         kept, *others = sorted(known, key=self._rank)
         seen = {one.source for one in self.supported[kept.id].sources}
         for other in others:
             self._gone(other, kept.id, why)
             self._carry(other, kept.entry, seen)
-        self._remember(known, ConflictVerdict.SAME.value)
+        self.remember(known, ConflictVerdict.SAME.value)
+        return kept.id
 
     def _rank(self, known: StoredEntry) -> tuple[Any, ...]:
         """Sources are carried to the fact that stays; its claim, trust and exemption are not."""
         entry = known.entry
         rule = policy_of(self.spec).independence
         support = len(self.supported[known.id].independent(rule))
-        return (entry.claim is None, -entry.trust, entry.exempt_at is None, -support, known.id)
+        return (
+            entry.candidate,
+            entry.claim is None,
+            -entry.trust,
+            entry.exempt_at is None,
+            -support,
+            known.id,
+        )
 
     def judged(self, known: Sequence[StoredEntry], answer: ConflictAnswered) -> None:
         """What a reasoner's verdict on two facts changes."""
@@ -67,7 +75,7 @@ class FactMerge:
         older, newer = sorted(known, key=lambda k: (k.entry.valid_at or k.entry.created_at, k.id))
         if answer.verdict is ConflictVerdict.CONFLICT and newer.entry.trust >= older.entry.trust:
             self._replaced(older, newer)
-        self._remember(known, answer.verdict.value)
+        self.remember(known, answer.verdict.value)
 
     def _replaced(self, older: StoredEntry, newer: StoredEntry) -> None:
         """By the spec's own rule, as if the two had claimed different values of one thing."""
@@ -84,11 +92,11 @@ class FactMerge:
         if answer.decision is Decision.DELETE:
             for k in cited:
                 self._ended(k, "a reasoner found it no longer holds", {}, decision=Decision.DELETE)
-            self._remember(known, "delete")
+            self.remember(known, "delete")
         elif answer.decision is Decision.NOOP or answer.text is None:
-            self._remember(known, "noop")
+            self.remember(known, "noop")
         elif answer.decision is Decision.ADD and self._is_said(known, answer):
-            self._remember(known, "add, which one of them says already")
+            self.remember(known, "add, which one of them says already")
         else:
             self._write(known, cited, answer)
 
@@ -104,12 +112,12 @@ class FactMerge:
         why = "a reasoner summarised what it was shown"
         step = self._new(cited, answer.text, None, Typology.EPISODIC, why)
         if isinstance(step, str):
-            self._remember(known, step)
+            self.remember(known, step)
             return
         self.steps.append(step)
         for k in cited:
             self._gone(k, step.entry_id, "summarised in another note")
-        self._remember(known, "summary")
+        self.remember(known, "summary")
 
     def _write(
         self, known: Sequence[StoredEntry], cited: Sequence[StoredEntry], answer: MergeAnswered
@@ -118,7 +126,7 @@ class FactMerge:
         why = "a reasoner merged what it was shown"
         step = self._new(cited, answer.text or "", answer.claim, Typology.SEMANTIC, why)
         if isinstance(step, str):
-            self._remember(known, step)
+            self.remember(known, step)
             return
         replaces = answer.decision is Decision.UPDATE
         if replaces:
@@ -128,7 +136,7 @@ class FactMerge:
         for k in cited if replaces else ():
             self._gone(k, step.entry_id, "merged into another fact")
             self._carry(k, replace(k.entry, id=step.entry_id), seen)
-        self._remember(known, answer.decision.value.lower())
+        self.remember(known, answer.decision.value.lower())
 
     def _new(
         self,
@@ -203,9 +211,9 @@ class FactMerge:
     def refused(self, known: Sequence[StoredEntry]) -> None:
         """The guard refused what was to be written, so nothing is done."""
         self.steps.clear()
-        self._remember(known, "refused by the shadow guard")
+        self.remember(known, "refused by the shadow guard")
 
-    def _remember(self, known: Sequence[StoredEntry], verdict: str) -> None:
+    def remember(self, known: Sequence[StoredEntry], verdict: str) -> None:
         """So that the same is not asked, and paid for, again; nor done again once it is undone."""
         for k in known:
             others = [str(other.id) for other in known if other.id != k.id]

@@ -14,7 +14,8 @@ from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
-from idetic.lifecycle.duplicates import Word, WordKind, read, trigram_similarity, trigrams
+from idetic.folding import trigram_similarity, trigrams
+from idetic.lifecycle.duplicates import Word, WordKind, read
 from idetic.spec.typology import PromotionPolicy
 from idetic.store.entries import Shown
 
@@ -79,10 +80,10 @@ def _same_but_forms(left: tuple[Word, ...], right: tuple[Word, ...]) -> bool:
     """Whether two statements have the same words, some of them in another form."""
     if len(left) != len(right):
         return False
-    return all(map(_form, left, right))
+    return all(map(is_form, left, right))
 
 
-def _form(one: Word, other: Word) -> bool:
+def is_form(one: Word, other: Word) -> bool:
     """Whether two words are one, or forms of one that decides nothing."""
     if one.value == other.value:
         return True
@@ -91,3 +92,11 @@ def _form(one: Word, other: Word) -> bool:
     pairs = zip(one.value, other.value, strict=False)
     stem = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return stem >= STEM and 2 * stem >= max(len(one.value), len(other.value))
+
+
+def keeps_details(one: str, other: str) -> bool:
+    """Whether two texts have the same numbers, names, negations and other words that decide."""
+    left, right = read(one), read(other)
+    decisive = {word.value for word in (*left, *right) if word.kind is not WordKind.WORD}
+    ours, theirs = (Counter(word.value for word in words) for words in (left, right))
+    return all(ours[value] == theirs[value] for value in decisive)

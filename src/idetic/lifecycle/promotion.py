@@ -206,7 +206,7 @@ class PromotionPass:
         output must not wear a stronger fact down.
         """
         key = (one.source_type.value, str(one.source[1]))
-        if key in supported.failures or not one.source_type.independent:
+        if key in supported.failures or not one.source_type.conclusive:
             return
         if self.spec.trust_of(one.origin) < supported.entry.trust:
             return
@@ -297,7 +297,7 @@ class PromotionPass:
             envelope=envelope,
             lineage=heard.lineage,
             candidate=typology is not Typology.EPISODIC,
-            copy_of=leader.id if text == leader.body_text else None,
+            copy_of=leader.id if text == leader.body_text and not heard.drawn else None,
             **vars(Inherited.of(heard.members, heard.lineage)),
         )
         self.steps.append(step)
@@ -388,7 +388,7 @@ def target(spec: MemorySpec, claim: Claim | None) -> Typology | None:
     mix = spec.typology.at(Tier.PERSISTENT)
     if claim is not None and Typology.PROCEDURAL in mix:
         policy = spec.writes_of(Tier.PERSISTENT, Typology.PROCEDURAL)
-        if policy.auto_extract and _is_pattern(claim, policy.pattern_attributes):
+        if policy.auto_extract and is_pattern(claim, policy.pattern_attributes):
             return Typology.PROCEDURAL
     for typology in (Typology.EPISODIC, Typology.SEMANTIC):
         if typology in mix:
@@ -396,10 +396,11 @@ def target(spec: MemorySpec, claim: Claim | None) -> Typology | None:
     return None
 
 
-def _is_pattern(claim: Claim, attributes: Sequence[str]) -> bool:
+def is_pattern(claim: Claim, attributes: Sequence[str]) -> bool:
     """Whether a claim's attribute is, or begins with, one that the spec reads as a pattern."""
     said = claim.normalised().attribute
-    return any(said == a or said.startswith((f"{a}_", f"{a} ", f"{a}/")) for a in attributes)
+    begun = tuple(a + joint for a in attributes for joint in "_ /:")
+    return said in attributes or said.startswith(begun)
 
 
 def decisions(steps: Sequence[Step], receipts: Sequence[Receipt]) -> list[Decided]:

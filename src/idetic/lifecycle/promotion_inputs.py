@@ -23,7 +23,7 @@ from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, gr
 from idetic.model import Claim, Entry, EntryState, Origin, Ref, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConsolidationMethod, Independence, PromotionPolicy
-from idetic.store.anchor_scans import Near, alike, nearest
+from idetic.store.anchor_scans import Near, alike, nearest, same_words
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
 
 LineageOf = Mapping[UUID, Sequence[Lineage]]
@@ -131,6 +131,8 @@ class SessionStatement:
     members: Sequence[StoredEntry]
     lineage: Sequence[Lineage]
     sources: Sequence[Corroboration]
+    # Whether its words were drawn out of those of its members, and are not the same.
+    drawn: bool = False
 
     @property
     def leader(self) -> Entry:
@@ -379,7 +381,7 @@ async def _near(
     profile_id: UUID | None,
     typology: Typology,
 ) -> Near:
-    """By vector where there is one; by its words where there is none."""
+    """By the key of its words; and by vector, or by likeness where there is none."""
     vectors = [(n, v) for n, one in plain if (v := one.members[0].vector) is not None]
     if profile_id is None:
         vectors = []
@@ -388,4 +390,5 @@ async def _near(
     found = await alike(tx, texts)
     if profile_id is not None:
         found |= await nearest(tx, vectors, profile_id, typology)
-    return found
+    worded = await same_words(tx, [(n, one.leader.body_text) for n, one in plain])
+    return {n: worded.get(n, []) + found.get(n, []) for n in worded.keys() | found.keys()}

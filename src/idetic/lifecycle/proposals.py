@@ -1,4 +1,4 @@
-"""Proposals: patterns that leave as rule candidates, and contradictions that leave as signals."""
+"""Proposals: rule candidates and revision signals, which leave; and entries that may be one."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from idetic.evidence import (
 )
 from idetic.gates.gate import Passed
 from idetic.ids import uuid7
+from idetic.lifecycle import sameness
 from idetic.lifecycle.aggregation import AggregationGate, support_of
 from idetic.model import Capability, Decision, Entry, Receipt
 from idetic.store.anchor_transaction import AnchorTransaction
@@ -161,7 +162,8 @@ async def withdrawal_steps(tx: AnchorTransaction, about: UUID, reason: str) -> l
     http=get("/proposals", "governing"),
     tool=McpTool(
         "See what was proposed",
-        "Rule candidates and revision signals that left this memory, and what was decided.",
+        "Rule candidates and revision signals that left this memory, entries that may say the "
+        "same, and what was decided.",
         name="list_proposals",
         hidden=("limit",),
     ),
@@ -197,7 +199,10 @@ async def decide(
     action: UUID | None = None,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Accept, decline or withdraw a proposal; an acceptance is an action on all behind it."""
+    """Accept, decline or withdraw a proposal; an acceptance is an action on all behind it.
+
+    Two entries that are accepted as the same become one, which undo takes back.
+    """
     if status is ProposalStatus.OPEN:
         raise InputError("A decision is accepted, declined or withdrawn.")
     reason = binding.gated_reason(reason, "reason", MAX_DECISION)
@@ -208,12 +213,14 @@ async def decide(
             return known
         found = await _open(tx, proposal_id)
         entry = (await tx.entry(found.entry_id)).entry
-        steps: list[LinkStep] = [_decision(found, status, reason, entry)]
-        if status is ProposalStatus.ACCEPTED:
+        steps: list[Step] = [_decision(found, status, reason, entry)]
+        if found.proposal.kind is ProposalKind.SAMENESS:
+            steps += await sameness.decision_steps(binding, tx, found, status)
+        elif status is ProposalStatus.ACCEPTED:
             kind, why = f"{found.proposal.kind.value}_accepted", "its proposal was accepted"
             behind = await entries_behind(tx, proposal_id)
             steps += action_steps(action or uuid7(), kind, why, behind)
-        if status is ProposalStatus.WITHDRAWN:
+        elif status is ProposalStatus.WITHDRAWN:
             await tx.enqueue(DELIVER)
         return await binding.settle_once(tx, steps, idempotency_key, call)
 
@@ -234,4 +241,6 @@ async def _open(tx: AnchorTransaction, proposal_id: UUID) -> ProposalRow:
 def _decision(row: ProposalRow, status: ProposalStatus, notes: str, entry: Entry) -> DecideStep:
     """The step that turns a proposal; the link tells a hash of the reason, the row has it."""
     why = f"its proposal was {status.value}"
-    return DecideStep(f"proposal_{status.value}", why, row.proposal.id, status, notes, entry=entry)
+    told = {"kind": row.proposal.kind.value}
+    made = (f"proposal_{status.value}", why, row.proposal.id, status, notes)
+    return DecideStep(*made, entry=entry, detail=told)

@@ -15,9 +15,8 @@ from datetime import datetime
 from uuid import UUID
 
 from idetic.errors import GateRefused
-from idetic.folding import letters, words
+from idetic.folding import letters, trigram_similarity, trigrams, words
 from idetic.ids import uuid7
-from idetic.lifecycle.duplicates import trigram_similarity, trigrams
 from idetic.persona.persona_errors import NoteRefused
 from idetic.persona.persona_stores import PersonaStores
 from idetic.verbs.arguments import check_text

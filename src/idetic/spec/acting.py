@@ -34,8 +34,10 @@ _CELLS: Mapping[tuple[str, str], tuple[Cell, ...]] = {
     ("writes", "auto_extract"): (_H,),
     ("writes", "min_confidence"): (_H,),
     ("writes", "pattern_attributes"): (_H,),
+    ("writes", "pattern_origins"): (_H,),
     ("writes", "sampling"): (_T, _P),
     ("promotion", "min_versions"): (_S,),
+    ("promotion", "min_anchors"): (_S,),
     ("promotion", "dedup_similarity"): (_T, _P),
     ("promotion", "dedup_trigram"): (_T, _P),
     ("promotion", "independence"): (_T, _P, _S),
@@ -91,8 +93,10 @@ _NEEDS: Mapping[tuple[str, str], tuple[str, tuple[Any, ...]]] = {
     ("decay", "half_life_days"): ("model", (_SCOPE, _FORCING)),
     ("decay", "validity_days"): ("model", (_VALIDITY,)),
     ("writes", "pattern_attributes"): ("auto_extract", (True,)),
+    ("writes", "pattern_origins"): ("auto_extract", (True,)),
     ("writes", "sampling"): ("mode", (_AUTOMATIC,)),
     ("promotion", "min_versions"): ("path", (PromotionPath.META_SEMANTIC,)),
+    ("promotion", "min_anchors"): ("path", (PromotionPath.META_SEMANTIC,)),
 }
 
 

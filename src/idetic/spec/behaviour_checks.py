@@ -87,6 +87,8 @@ def _changed(value: SpecNode, key: str, default: SpecPart, cell: Cell) -> Iterat
 
 def acting_deviations(spec: SpecNode) -> Iterator[Finding]:
     """Each deviation changes what the engine does; one that could not is refused."""
+    if not spec["tiers"]["broader"].present:
+        yield from _without_broader(spec)
     episodes = Typology.EPISODIC in spec["typology"][Tier.PERSISTENT].texts()
     leaving = Cell.EPISODIC_PERSISTENT if episodes else Cell.EPISODIC_TRANSIENT
     for section, table in DEFAULTS.items():
@@ -102,6 +104,17 @@ def acting_deviations(spec: SpecNode) -> Iterator[Finding]:
                 if (why := inert(section, cell, key, policy, leaving)) is not None:
                     remedy = "Remove it, or write a value that changes something."
                     yield value.finding(f"This could not act. {why}", remedy)
+
+
+def _without_broader(spec: SpecNode) -> Iterator[Finding]:
+    """Findings about anchors that are to be counted where none stands above them."""
+    for deviation in spec["promotion"]["deviations"].each():
+        value = deviation["set"]["min_anchors"]
+        if value.present:
+            yield value.finding(
+                "This could not act. No broader tier stands above the persistent one.",
+                "Remove it, or declare `tiers.broader`.",
+            )
 
 
 def sampling(spec: SpecNode) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from idetic.model import Tier, Typology
+from idetic.model import Origin, Tier, Typology
 
 Sentence = Annotated[str, StringConstraints(min_length=12, max_length=2000, strip_whitespace=True)]
 Days = Annotated[float, Field(gt=0, le=36_500)]
@@ -123,7 +123,12 @@ class WritePolicy(SpecPart):
     auto_extract: bool = False
     min_confidence: Annotated[float, Field(ge=0.5, le=1)] = 0.9
     # The claim attributes that say how something is done: what auto-extraction looks at.
-    pattern_attributes: tuple[str, ...] = ("prefers",)
+    pattern_attributes: tuple[str, ...] = ("prefers", "instruction")
+    # Whose plain words are evidence of a pattern: claims are drawn from them when a session ends.
+    pattern_origins: Annotated[tuple[Origin, ...], Field(max_length=6)] = (
+        Origin.USER,
+        Origin.OPERATOR,
+    )
     # Of automatic episodic writes; the first rule that an observation meets decides about it.
     sampling: Annotated[tuple[SamplingRule, ...], Field(max_length=20)] = ()
 
@@ -171,6 +176,8 @@ class PromotionPolicy(SpecPart):
     min_corroborations: Annotated[int, Field(ge=1, le=100)] = 3
     min_sessions: Annotated[int, Field(ge=1, le=100)] = 2
     min_versions: Annotated[int, Field(ge=2, le=100)] = 2
+    # How many anchors have to know the same until it holds at the broader one.
+    min_anchors: Annotated[int, Field(ge=2, le=100)] = 2
     dedup_similarity: Annotated[float, Field(gt=0, le=1)] = 0.95
     dedup_trigram: Annotated[float, Field(gt=0, le=1)] = 0.85
     candidates: Annotated[tuple[CandidateGround, ...], Field(min_length=1)] = (

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from idetic.evidence import Disposition, DispositionCause
 from idetic.model import Tier, Typology
 from idetic.spec.primitives import Canonical
 from idetic.store import entry_sql
-from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction
+from idetic.store.anchor_transaction import LIFECYCLE, AnchorTransaction, lifecycle_part
 from idetic.store.family import canonical_names
 from idetic.store.scope import quoted
 
@@ -68,9 +68,21 @@ async def alike(tx: AnchorTransaction, texts: Sequence[tuple[int, str]]) -> Near
     return {number: [(row[0], row[1]) for row in rows] for (number, _), rows in pairs if rows}
 
 
-async def changed_facts(tx: AnchorTransaction, kind: str, limit: int) -> tuple[int, list[UUID]]:
+async def same_words(tx: AnchorTransaction, texts: Sequence[tuple[int, str]]) -> Near:
+    """Persistent entries with the very words of each text, in any order, by its number."""
+    if not texts:
+        return {}
+    found: Near = {}
+    for place, memory_id in await tx.rows("same_words", texts=[text for _, text in texts]):
+        found.setdefault(texts[place - 1][0], []).append((memory_id, 1.0))
+    return found
+
+
+async def changed_facts(
+    tx: AnchorTransaction, kind: str, limit: int, *, candidates: bool = False
+) -> tuple[int, list[UUID]]:
     """Where the chain ends, and the facts that changed since a kind of run last finished."""
-    rows = await tx.rows("changed_facts", kind=kind, limit=limit)
+    rows = await tx.rows("changed_facts", kind=kind, limit=limit, candidates=candidates)
     return rows[0][0] if rows else 0, [row[1] for row in rows if row[1] is not None]
 
 
@@ -84,7 +96,7 @@ async def due_entries(tx: AnchorTransaction, limit: int) -> list[Disposition]:
     """The disposition queue of the scope, the hardest pressed first."""
     parts = {
         "columns": tx.entry_columns.columns(tx.scope),
-        "cause": entry_sql.cause(tx.spec),
+        "cause": entry_sql.cause(tx.family, tx.scope),
         "pressure": entry_sql.pressure(tx.family, tx.scope, "%(moment)s"),
         **due_part(tx),
     }
@@ -101,22 +113,37 @@ def due_part(tx: AnchorTransaction) -> dict[str, str]:
     return {"due": entry_sql.due(tx.family, tx.scope)}
 
 
-async def outdated_entries(
+class OutdatedReference(NamedTuple):
+    """An entry's reference to a canonical row that has another version by now, and both texts.
+
+    A text is None where the row has none, or the versions' table may not be read.
+    """
+
+    entry_id: UUID
+    ref_id: UUID
+    version: int
+    before: str | None
+    now: str | None
+
+
+async def outdated_references(
     tx: AnchorTransaction,
     canonical: Canonical,
     ref_id: UUID | None,
     typologies: Sequence[Typology],
     limit: int,
-) -> list[UUID]:
-    """Entries whose pinned version of a canonical row is no longer the one that holds."""
-    return await tx.ids(
-        LIFECYCLE,
-        "outdated",
-        canonical_names(tx.family, canonical),
-        ref_id=ref_id,
-        typologies=[typology.value for typology in typologies],
-        limit=limit,
-    )
+) -> list[OutdatedReference]:
+    """References to a version that no longer holds, and that nobody has looked at since."""
+    names, then = canonical_names(tx.family, canonical), "NULL::text"
+    if canonical.body is not None:
+        table, column = canonical.versions, canonical.body
+        ((readable,),) = await tx.rows("versions_readable", table=table, column=column)
+        then = lifecycle_part("text_then") if readable else then
+    now = f"c.{names['canonical_body']}::text" if "canonical_body" in names else "NULL::text"
+    parts = {**names, "text_then": then, "text_now": now}
+    kept = [typology.value for typology in typologies]
+    rows = await tx.rows("outdated", parts, ref_id=ref_id, typologies=kept, limit=limit)
+    return [OutdatedReference(*row) for row in rows]
 
 
 async def shadow_entries(

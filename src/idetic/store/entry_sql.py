@@ -57,9 +57,17 @@ def _confirmed(family: Family, scope: Scope) -> str:
     return filled(templates.query("queries/decay.sql", "confirmed"), names)
 
 
+def _changed(family: Family, scope: Scope) -> str | None:
+    """When a canonical text changed that an entry rests on; None where no version is kept."""
+    if not any(canonical.versions for canonical in family.spec.references.canonical):
+        return None
+    names = {**family.names(), **family.scope_names(scope)}
+    return filled(templates.query("queries/decay.sql", "changed"), names)
+
+
 def due(family: Family, scope: Scope) -> str:
     """When a persistent entry falls due for a disposition; infinity where it never does."""
-    spec = family.spec
+    spec, changed = family.spec, _changed(family, scope)
     waiting = _literal(_candidate_days(spec))
     cases = [
         "WHEN m.exempt_at IS NOT NULL THEN 'infinity'::timestamptz",
@@ -75,12 +83,17 @@ def due(family: Family, scope: Scope) -> str:
             continue
         value = f"{seen} + {_literal(after)} * interval '1 day'"
         cases.append(_when(Tier.PERSISTENT, typology, value))
-    return f"(CASE {' '.join(cases)} ELSE 'infinity' END)"
+    aged = f"(CASE {' '.join(cases)} ELSE 'infinity' END)"
+    return aged if changed is None else f"least({changed}, {aged})"
 
 
-def cause(spec: MemorySpec) -> str:
+def cause(family: Family, scope: Scope) -> str:
     """Why a persistent entry falls due."""
+    spec, changed = family.spec, _changed(family, scope)
     cases = [f"WHEN m.candidate THEN {_literal(DispositionCause.STALE_CANDIDATE.value)}"]
+    if changed is not None:
+        why = _literal(DispositionCause.CANONICAL_CHANGE.value)
+        cases.insert(0, f"WHEN {changed} IS NOT NULL THEN {why}")
     for typology in spec.typology.at(Tier.PERSISTENT):
         forced = spec.decay_of(Tier.PERSISTENT, typology).model is DecayModel.FORCING
         why = DispositionCause.FORCED if forced else DispositionCause.LAPSED
@@ -89,10 +102,15 @@ def cause(spec: MemorySpec) -> str:
 
 
 def pressure(family: Family, scope: Scope, moment: str) -> str:
-    """How hard time presses on a persistent entry; on a candidate, by how long it has waited."""
-    waited = _halved(moment, "m.created_at", _candidate_days(family.spec))
+    """How hard time presses on a persistent entry; on a candidate, by how long it has waited.
+
+    What a canonical text rested on that has changed since is pressed hardest.
+    """
+    waited, changed = _halved(moment, "m.created_at", _candidate_days(family.spec)), ""
+    if (at := _changed(family, scope)) is not None:
+        changed = f"WHEN m.exempt_at IS NULL AND {at} IS NOT NULL THEN 0 "
     waits = f"m.candidate AND m.exempt_at IS NULL THEN {waited}"
-    return f"(1 - CASE WHEN {waits} ELSE {freshness(family, scope, moment)} END)"
+    return f"(1 - CASE {changed}WHEN {waits} ELSE {freshness(family, scope, moment)} END)"
 
 
 def _candidate_days(spec: MemorySpec) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -19,6 +19,7 @@ PROPOSALS = "proposals"
 EVENTS = {
     ProposalKind.RULE_CANDIDATE: "rule_proposed",
     ProposalKind.REVISION_SIGNAL: "revision_signalled",
+    ProposalKind.SAMENESS: "sameness_proposed",
 }
 
 
@@ -146,8 +147,19 @@ async def proposal_rows(
         status=None if status is None else [one.value for one in status],
         limit=limit,
     )
-    refs = await _refs(tx, [(row[0], row[3]) for row in rows])
-    return [_row(row, refs[row[0]]) for row in rows]
+    alike = [row for row in rows if row[2] == ProposalKind.SAMENESS]
+    refs = await _refs(tx, [(row[0], row[3]) for row in rows if row not in alike])
+    both = await tx.stored({one for row in alike for one in (row[1], row[3])})
+    texts = {one.id: one.entry.body_text for one in both}
+    return [_row(_with_texts(row, texts), refs.get(row[0], ())) for row in rows]
+
+
+def _with_texts(row: tuple[Any, ...], texts: Mapping[UUID, str]) -> tuple[Any, ...]:
+    """The row of two entries that may say the same, with both texts while they are there."""
+    both = [texts.get(one) for one in (row[1], row[3])]
+    if row[2] != ProposalKind.SAMENESS or not all(both):
+        return row
+    return (*row[:4], "\n".join(f"“{text}”" for text in both), *row[5:])
 
 
 async def entries_behind(tx: AnchorTransaction, proposal_id: UUID) -> list[Entry]:
@@ -189,6 +201,8 @@ def _row(row: tuple[Any, ...], refs: tuple[Ref, ...]) -> ProposalRow:
         row_id, ProposalKind(kind), ProposalStatus(status), statement, support, refs, at, by,
         *decided,
     )  # fmt: skip
+    if made.kind is ProposalKind.SAMENESS:
+        made = replace(made, entries=(entry_id, about))
     return ProposalRow(made, entry_id, about)
 
 

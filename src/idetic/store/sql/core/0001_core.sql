@@ -13,7 +13,7 @@ CREATE TYPE idetic.source_type AS ENUM (
 CREATE TYPE idetic.contradiction_status AS ENUM (
     'open', 'dismissed', 'surfaced_to_operator', 'promoted_to_revision_signal'
 );
-CREATE TYPE idetic.proposal_kind AS ENUM ('rule_candidate', 'revision_signal');
+CREATE TYPE idetic.proposal_kind AS ENUM ('rule_candidate', 'revision_signal', 'sameness');
 CREATE TYPE idetic.proposal_status AS ENUM ('open', 'accepted', 'declined', 'withdrawn');
 CREATE TYPE idetic.relation AS ENUM ('compounded', 'promoted', 'merged', 'recurred', 'summarised');
 CREATE TYPE idetic.source_strength AS ENUM ('authoritative', 'curated', 'distilled', 'observed');
@@ -258,6 +258,18 @@ BEGIN
 END
 $$;
 
+-- The key of a text's words: equal for the same words in another order, with other capitals, accents
+-- or punctuation. It finds; whether order and accents matter is compared afterwards. A text that is
+-- longer than any statement has none. Casing is ASCII's: a database's own locale makes no difference.
+CREATE FUNCTION idetic.words_key_v1(said text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN char_length(said) <= 2000 THEN (
+        SELECT md5(string_agg(w, ' ' ORDER BY w COLLATE "C")) FROM regexp_split_to_table(
+            lower(regexp_replace(normalize(said, NFKD), '[\u0300-\u036f]', '', 'g') COLLATE "C"),
+            '[\s!-/:-@\[-`{-~]+') AS w
+        WHERE w <> '') END
+$$;
+
 -- Who may do what here. The personas' roles and their steward work in families as the application
 -- does in those of other agents.
 GRANT USAGE ON SCHEMA idetic TO idetic_app, idetic_guard, idetic_curator, idetic_auditor,
@@ -272,6 +284,8 @@ GRANT INSERT ON idetic.embedding_profiles TO idetic_app, idetic_actor, idetic_su
 GRANT EXECUTE ON FUNCTION idetic.link_content_v1, idetic.event_link_v1, idetic.chain_step_v1,
     idetic.chain_v1, idetic.genesis_hash_v1, idetic.anchor_id_v1, idetic.key_witness_v1
     TO idetic_app, idetic_auditor, idetic_actor, idetic_subconscious, idetic_steward;
+GRANT EXECUTE ON FUNCTION idetic.words_key_v1 TO idetic_app, idetic_guard, idetic_keeper,
+    idetic_mover, idetic_actor, idetic_subconscious, idetic_steward;
 GRANT EXECUTE ON FUNCTION idetic.read_content_v1 TO idetic_keeper, idetic_app, idetic_steward;
 GRANT EXECUTE ON FUNCTION idetic.is_bound_v1(text), idetic.is_bound_v1(text, uuid)
     TO idetic_app, idetic_guard, idetic_keeper, idetic_mover, idetic_actor, idetic_subconscious,

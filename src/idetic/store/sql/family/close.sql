@@ -90,3 +90,36 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION {family}_alike_v1 TO {writers};
+
+-- object: function {name}_worded_v1
+-- as: guard
+-- Persistent entries that have the words of some texts, in any order: an equality look-up, without a
+-- model. As the guard, for the reason above.
+CREATE OR REPLACE FUNCTION {family}_worded_v1(p_tenant {tenant_type}, p_anchor uuid,
+    p_bodies text[])
+RETURNS TABLE (number integer, memory_id uuid)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+-- if plain:
+SET plan_cache_mode = force_generic_plan
+-- end
+SET enable_seqscan = off
+SET jit = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    IF NOT idetic.is_bound_v1(p_tenant::text, p_anchor) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT u.n::integer, found.memory_id
+    FROM unnest(p_bodies) WITH ORDINALITY AS u (body, n) CROSS JOIN LATERAL (
+        SELECT m.memory_id FROM {family}_memory m
+        WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.tier = 'persistent'
+          AND m.archived_at IS NULL AND m.superseded_at IS NULL AND m.invalidated_at IS NULL
+          AND m.deleted_at IS NULL
+          AND idetic.words_key_v1(m.body_text) = idetic.words_key_v1(u.body)
+        ORDER BY m.memory_id LIMIT 20) found;
+END
+$$;
+GRANT EXECUTE ON FUNCTION {family}_worded_v1 TO {writers};

@@ -312,6 +312,11 @@ CREATE INDEX {name}_ledger_refused_idx ON {family}_memory_ledger ({tenant}, anch
 CREATE INDEX {name}_ledger_quarantined_idx ON {family}_memory_ledger ({tenant}, anchor_id, position)
     WHERE transition = 'quarantined';
 
+-- object: index {name}_memory_ledger_changed
+-- The changes of canonical texts that an entry saw: asked of every entry that may wait for somebody.
+CREATE INDEX {name}_ledger_changed_idx ON {family}_memory_ledger
+    ({tenant}, anchor_id, memory_id, position) WHERE transition = 'canonical_changed';
+
 -- object: index {name}_memory_ledger_imported
 -- The imports of an anchor: every history that is told asks for them. As good as empty.
 CREATE INDEX {name}_ledger_imported_idx ON {family}_memory_ledger ({tenant}, anchor_id, position)
@@ -372,6 +377,11 @@ CREATE INDEX {name}_tombstones_idx ON {family}_memory ({tenant}, anchor_id, typo
 -- replaced: to put a row into it once more took longer than to write its successor.
 CREATE INDEX {name}_alike_idx ON {family}_memory
     USING gist ({tenant}, anchor_id, body_text {trgm}.gist_trgm_ops (siglen = 256))
+    WHERE tier = 'persistent' AND superseded_at IS NULL;
+
+-- object: index {name}_memory_words
+-- Persistent notes by the key of their words: what says the same is found by equality.
+CREATE INDEX {name}_words_idx ON {family}_memory ({tenant}, anchor_id, idetic.words_key_v1(body_text))
     WHERE tier = 'persistent' AND superseded_at IS NULL;
 
 -- if corroborations:

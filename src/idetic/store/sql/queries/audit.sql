@@ -196,7 +196,7 @@ WHERE {scope p} AND p.proposal_id > %(after)s ORDER BY p.proposal_id LIMIT %(lim
 
 -- query: lost_proposals
 SELECT l.memory_id, l.detail ->> 'proposal', l.position FROM {family}_memory_ledger l
-WHERE {scope l} AND l.transition IN ('rule_proposed', 'revision_signalled') AND l.decision = 'ADD'
+WHERE {scope l} AND l.transition IN ('rule_proposed', 'revision_signalled', 'sameness_proposed') AND l.decision = 'ADD'
   AND (SELECT p.memory_id FROM {family}_memory_proposals p WHERE {scope p}
        AND p.proposal_id::text = l.detail ->> 'proposal' LIMIT 1) IS NULL
 ORDER BY l.position LIMIT %(limit)s

@@ -79,10 +79,6 @@ m.memory_id = ANY (%(ids)s::uuid[])
 m.tier = 'persistent' AND {live m}
   AND (m.claim_subject, m.claim_attribute) IN (SELECT * FROM unnest(%(subjects)s::text[], %(attributes)s::text[]))
 
--- query: worded
--- Persistent entries that say one of some texts, to the letter.
-m.tier = 'persistent' AND {live m} AND m.body_text::text = ANY (%(texts)s::text[])
-
 -- query: lineage
 -- Who said it stands in the source itself, which stays as long as something was made of it. What was
 -- made of others is a copy, and nobody's voice.
@@ -108,7 +104,7 @@ FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = ANY (%(ids)s::uu
       WHERE {scope k} AND k.memory_id = l.memory_id AND (
           k.transition = 'undone' AND k.detail -> 'contradiction' IS NULL
           OR k.transition = 'corroborated' AND k.decision <> 'NOOP'
-             AND k.detail ->> 'source_type' <> 'agent_inference')), 0)
+             AND k.detail ->> 'source_type' NOT IN ('agent_inference', 'cross_version_carry'))), 0)
 
 -- query: links
 -- The links of one decision: they share its receipt and stand together.
@@ -147,6 +143,11 @@ FROM (SELECT u.n, u.v::{vector}.halfvec AS v
 -- to the tenant's node only where it stands alone.
 SELECT found.memory_id, found.similarity
 FROM {family}_alike_v1(%(tenant)s, %(anchor_id)s, %(text)s) found
+
+-- query: same_words
+-- Persistent entries that have the words of some texts, by the texts' places from 1.
+SELECT found.number, found.memory_id
+FROM {family}_worded_v1(%(tenant)s, %(anchor_id)s, %(texts)s::text[]) found
 
 -- query: persistent_vectors
 SELECT count(*) FROM (SELECT FROM {family}_memory_embeddings e
@@ -200,14 +201,32 @@ WHERE {scope m} AND m.tier = 'persistent' AND {live m} AND m.exempt_at IS NULL
 ORDER BY m.memory_id LIMIT %(limit)s
 
 -- query: outdated
--- Entries whose pinned version of a canonical row is no longer the one that holds.
-SELECT DISTINCT m.memory_id FROM {family}_memory m
+-- Entries that refer to a canonical row of which another version holds than the one that was looked
+-- at last: the one they meant, or a later one of which their history tells. With both texts.
+SELECT m.memory_id, c.{canonical_id}, c.{canonical_version}, {text_then}, {text_now}
+FROM {family}_memory m
 JOIN {family}_memory_{noun}_refs r ON {scope r} AND r.memory_id = m.memory_id
 JOIN {canonical} c ON c.{tenant} = r.{tenant} AND c.{canonical_id} = r.{canonical_id}
+CROSS JOIN LATERAL (SELECT greatest(r.{noun}_version, (
+    SELECT max((l.detail ->> 'version')::integer) FROM {family}_memory_ledger l
+    WHERE {scope l} AND l.memory_id = m.memory_id
+      AND l.transition IN ('canonical_changed', 'canonical_republished')
+      AND (l.detail ->> 'id')::uuid = r.{canonical_id})) AS version) seen
 WHERE {scope m} AND m.tier = 'persistent' AND m.typology = ANY (%(typologies)s::idetic.typology[])
-  AND {live m} AND c.{canonical_version} > r.{noun}_version
+  AND {live m} AND c.{canonical_version} > seen.version
   AND (%(ref_id)s::uuid IS NULL OR r.{canonical_id} = %(ref_id)s)
-ORDER BY m.memory_id LIMIT %(limit)s
+ORDER BY m.memory_id, c.{canonical_id} LIMIT %(limit)s
+
+-- query: text_then
+-- The text of the version that was looked at last.
+(SELECT v.{canonical_body}::text FROM {canonical_versions} v WHERE v.{tenant} = r.{tenant}
+ AND v.{canonical_id} = r.{canonical_id} AND v.{canonical_version} = seen.version)
+
+-- query: versions_readable
+-- Whether the texts of earlier versions may be read: the column is there, and so is the right.
+SELECT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = to_regclass(%(table)s)
+    AND a.attname = %(column)s AND NOT a.attisdropped
+    AND has_column_privilege(a.attrelid, a.attnum, 'SELECT'))
 
 -- query: shadows
 -- Entries that restate a canonical row as it reads now: the guard's own numbers, the other way round.
@@ -223,12 +242,13 @@ ORDER BY m.memory_id LIMIT %(limit)s
 
 -- query: changed_facts
 -- Facts that were promoted, merged or restored since consolidation last looked, with the position
--- up to which this look goes.
+-- up to which this look goes; where they are asked for, candidates since they were proposed.
 SELECT a.position, m.memory_id FROM {family}_memory_anchors a
 LEFT JOIN {family}_memory m ON {scope m} AND m.tier = 'persistent' AND m.typology = 'semantic'
-    AND NOT m.candidate AND {live m} AND EXISTS (
+    AND (%(candidates)s::boolean OR NOT m.candidate) AND {live m} AND EXISTS (
         SELECT FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = m.memory_id
-          AND l.transition IN ('promoted', 'merged', 'undone')
+          AND (l.transition IN ('promoted', 'merged', 'undone')
+               OR %(candidates)s::boolean AND l.transition = 'proposed')
           AND l.position > coalesce((SELECT k.position FROM {family}_memory_marks k
                                      WHERE {scope k} AND k.kind = %(kind)s::text), 0))
 WHERE {scope a} ORDER BY m.memory_id LIMIT %(limit)s

@@ -24,7 +24,7 @@ SELECT coalesce((SELECT (d.detail ->> 'through')::bigint FROM {family}_memory_le
 -- The links that the receiver has not acknowledged yet, in their order.
 SELECT l.position, l.transition, l.at, (l.detail ->> 'proposal')::uuid
 FROM {family}_memory_ledger l
-WHERE {scope l} AND l.decision <> 'NOOP'
+WHERE {scope l} AND l.decision <> 'NOOP' AND l.detail ->> 'kind' IS DISTINCT FROM 'sameness'
   AND l.transition IN ('rule_proposed', 'revision_signalled', 'proposal_withdrawn')
   AND l.position > coalesce((SELECT (d.detail ->> 'through')::bigint FROM {family}_memory_ledger d
     WHERE {scope d} AND d.transition = 'delivered' ORDER BY d.position DESC LIMIT 1), 0)
