@@ -20,6 +20,7 @@ from idetic.surfaces.console.pages import (
     persona,
     queues,
     spec,
+    workshop,
 )
 
 # Whoever works with the agent; a customer asks, and sees nothing else.
@@ -95,6 +96,11 @@ PAGES: tuple[ConsolePage, ...] = (
     ),
     ConsolePage("/persona", "Persona", "psychology", persona.build, who=_both_personas),
     ConsolePage("/spec", "Spec", "description", spec.build),
+    ConsolePage(
+        *("/workshop", "Spec workshop", "edit_note", workshop.build),
+        who=workshop.open_to,
+        listed=False,
+    ),
     ConsolePage("/ask", "Ask", "question_answer", answers.build_ask, kinds=AUDIENCES),
     ConsolePage("/loops", "Loops", "timeline", persona.build_actor, who=lambda it: it.actor),
 )
