@@ -32,7 +32,7 @@
     const days = Number(slider.value);
     const moment = new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 16);
     slider.form.elements[slider.dataset.back].value = days ? moment : "";
-    slider.form.querySelector("output").textContent = days ? `${days} days ago` : "now";
+    slider.form.querySelector("output").textContent = days ? `${days} ${days === 1 ? "day" : "days"} ago` : "now";
     if (event.type === "change") slider.form.requestSubmit();
   };
   document.addEventListener("input", slid);

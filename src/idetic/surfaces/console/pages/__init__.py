@@ -9,15 +9,14 @@ from idetic.library.persona import is_persona
 from idetic.model import Capability, PrincipalKind
 from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.pages import (
-    anchors,
     answers,
     audit,
-    conversation,
     entry,
     explorer,
     overview,
     person,
     persona,
+    proposals,
     queues,
     spec,
     workshop,
@@ -80,13 +79,18 @@ PAGES: tuple[ConsolePage, ...] = (
         heading="Everything known about {whose}",
     ),
     ConsolePage(
-        *("/anchors", "Whose memory", "group", anchors.build, Capability.READ_ACROSS),
+        *("/anchors", "Whose memory", "group", person.build_anchors, Capability.READ_ACROSS),
         who=lambda context: context.several,
     ),
     ConsolePage(
-        "/conversations/{session_id}", "Conversation", "forum", conversation.build, listed=False
+        "/conversations/{session_id}",
+        "Conversation",
+        "forum",
+        entry.build_conversation,
+        listed=False,
     ),
     ConsolePage("/queues", "Queues", "inbox", queues.build),
+    ConsolePage("/proposals/{proposal_id}", "Proposal", "outbox", proposals.build, listed=False),
     ConsolePage("/jobs", "Background work", "work_history", overview.build_jobs, listed=False),
     ConsolePage("/refusals", "Refusals", "block", overview.build_refusals, listed=False),
     ConsolePage("/context", "Context", "article", answers.build_context),

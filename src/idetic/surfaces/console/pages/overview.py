@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import DailyChart, DayTally
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.pages.queues import lengths
 from idetic.surfaces.console.wording import as_text, options, tail, words
 
 _SPANS = (7, 30, 90)
@@ -44,7 +45,7 @@ async def build(context: PageContext) -> None:
         "overview.html",
         seen=seen,
         lately=await memory.list(limit=_LATELY),
-        needs=_needs(seen),
+        needs=_needs(await lengths(context, seen)),
         spans=_SPANS,
         span=span,
         written=seen.written and DailyChart(list(_written(seen)), *days),
@@ -69,30 +70,22 @@ async def _log(context: PageContext, memory: Memory) -> dict[str, Any]:
     return {"persona": None, "log": None}
 
 
-def _needs(seen: Overview) -> tuple[tuple[str, int, str, str], ...]:
+# What waits in each queue, and what is decided there.
+_NEEDS = {
+    "disposition": ("due for a decision", "Keep them, confirm them or take them out."),
+    "contradictions": ("against a rule", "Say which of the two holds."),
+    "candidates": ("not confirmed yet", "Confirm them, or wait for more sources."),
+    "quarantine": ("in quarantine", "Release them, or leave them out of recall."),
+    "proposals": ("proposed as a rule, or to change one", "Accept or decline them."),
+}
+
+
+def _needs(waiting: Mapping[str, int]) -> list[tuple[str, int, str, str]]:
     """Return what waits for a decision: its name, how much, where, and what is decided there."""
-    return (
-        (
-            *("due for a decision", seen.due, at("/queues", queue="disposition")),
-            "Keep them, confirm them or take them out.",
-        ),
-        (
-            *(
-                "against a rule",
-                seen.contradictions,
-                at("/queues", queue="contradictions"),
-            ),
-            "Say which of the two holds.",
-        ),
-        (
-            *("not confirmed yet", seen.candidates, at("/queues", queue="candidates")),
-            "Confirm them, or wait for more sources.",
-        ),
-        (
-            *("in quarantine", seen.quarantines, at("/queues", queue="quarantine")),
-            "Release them, or leave them out of recall.",
-        ),
-    )
+    return [
+        (_NEEDS[queue][0], count, at("/queues", queue=queue), _NEEDS[queue][1])
+        for queue, count in waiting.items()
+    ]
 
 
 def _written(seen: Overview) -> Iterator[DayTally]:
