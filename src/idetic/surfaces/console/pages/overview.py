@@ -12,6 +12,7 @@ from idetic.library.persona import is_persona, persona_access
 from idetic.lifecycle.overview import Overview
 from idetic.model import Capability
 from idetic.store.queue import Job, JobState
+from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import DailyChart, DayTally
 from idetic.surfaces.console.markup import show
@@ -35,28 +36,48 @@ _ENTRY_IDS = ("entry_id", "memory_id")
 
 
 async def build(context: PageContext) -> None:
-    """Build the overview: what is remembered lately, what needs somebody, whether it is healthy."""
+    """Build the overview: what is remembered lately; then, in their own time, all that is counted.
+
+    A large memory takes a second to be counted, and its newest sentences take none.
+    """
     given = context.asked("days")
     span = int(given) if given.isdecimal() and int(given) in _SPANS else 30
+    lately = await (await context.memory()).list(limit=_LATELY)
+    with el.text("div", cls="columns"):
+        show("lately.html", lately=lately)
+        needs = el.text("div", data_pending="")
+    charts = el.text("div", cls="page", data_pending="")
+
+    async def count() -> None:
+        """Show the numbers."""
+        told = await _counted(context, span)
+        for place, template in ((needs, "needs.html"), (charts, "overview.html")):
+            with place:
+                show(template, **told)
+            place.props(remove="data-pending")
+
+    el.afterwards(count)
+
+
+async def _counted(context: PageContext, span: int) -> dict[str, Any]:
+    """Return what waits, whether it is healthy, and the charts of some days."""
     memory = await context.memory()
     seen = await memory.overview(days=span)
     days = seen.since.date(), seen.at.date()
-    show(
-        "overview.html",
-        seen=seen,
-        lately=await memory.list(limit=_LATELY),
-        needs=_needs(await lengths(context, seen)),
-        spans=_SPANS,
-        span=span,
-        written=seen.written and DailyChart(list(_written(seen)), *days),
-        refused=seen.refused and DailyChart(list(_refused(seen)), *days),
-        latest=await memory.refusals(limit=_LATEST) if seen.refused else [],
-        texts=await _texts(memory) if seen.refused else {},
-        jobs=[job for job in seen.jobs if job.waiting or job.running or job.failed],
-        checks=await vital(context.db),
-        verdict_kinds=_KIND_OF_VERDICT,
+    return {
+        "seen": seen,
+        "needs": _needs(await lengths(context, seen)),
+        "spans": _SPANS,
+        "span": span,
+        "written": seen.written and DailyChart(list(_written(seen)), *days),
+        "refused": seen.refused and DailyChart(list(_refused(seen)), *days),
+        "latest": await memory.refusals(limit=_LATEST) if seen.refused else [],
+        "texts": await _texts(memory) if seen.refused else {},
+        "jobs": [job for job in seen.jobs if job.waiting or job.running or job.failed],
+        "checks": await vital(context.db),
+        "verdict_kinds": _KIND_OF_VERDICT,
         **await _log(context, memory),
-    )
+    }
 
 
 async def _log(context: PageContext, memory: Memory) -> dict[str, Any]:

@@ -68,18 +68,33 @@ async def build(context: PageContext) -> None:
     name = context.asked("queue") or "disposition"
     if name not in QUEUES:
         raise InputError("There is no such queue.", remedy=f"There are {', '.join(QUEUES)}.")
-    tabs = el.text("div")
+    tabs = el.text("div", data_pending="")
 
-    async def count() -> None:
-        """Show the tabs, each with the length of its queue."""
-        seen = await (await context.memory()).overview(days=1)
+    def draw(found: Mapping[str, int]) -> None:
+        """Show the tabs, each with the length of its queue where that is known."""
         tabs.clear()
         with tabs:
-            found = await lengths(context, seen)
-            show("tabs.html", queues=QUEUES, current=name, lengths=found)
+            show("tabs.html", queues=_queues_of(context), current=name, lengths=found)
 
-    await count()
+    async def count() -> None:
+        """Count each queue, and show the tabs anew."""
+        found = await lengths(context, await (await context.memory()).overview(days=1))
+        draw(found)
+        tabs.props(remove="data-pending")
+
+    draw({})
     await QUEUES[name].show(context, count)
+    # Counting takes longer than the cards of one queue, where there is much.
+    el.afterwards(count)
+
+
+def _queues_of(context: PageContext) -> dict[str, ReviewQueue]:
+    """Return the queues that this memory has: proposals only where the spec lets anything leave."""
+    return {
+        name: queue
+        for name, queue in QUEUES.items()
+        if name != "proposals" or context.spec.proposes
+    }
 
 
 async def _disposition(context: PageContext, changed: Changed) -> None:
