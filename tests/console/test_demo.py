@@ -61,7 +61,11 @@ async def test_from_the_first_observation_to_the_acceptance_and_back(
     assert why in chain
     assert await unreadable(visitor, {f"proposal {domain}": proposal.partition("console")[2]}) == {}
     await follow(visitor, ".chain >> text=the observation >> nth=0", "**/entries/*")
-    await follow(visitor, "text=What it became >> nth=0", "**/entries/*")
+    became = visitor.page.locator("text=What it became")
+    for _ in ("into the session", "into persistent memory"):
+        if await became.count():
+            await became.first.click()
+            await visitor.ready()
     await follow(visitor, ".chain a:has-text('Proposal')", proposal)
     assert "rule-desk" in await visitor.page.inner_text(".chain")
     queues = {f"proposals {domain}": "/queues?queue=proposals&settled=1"}

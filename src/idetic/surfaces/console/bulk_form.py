@@ -26,7 +26,7 @@ from idetic.surfaces.console.page_context import PageContext
 
 _TICKED = "(event) => emit(event.target.checked)"
 _KEYS = (
-    "Keys: J and K go to the next and the last card, X ticks it, R goes to the reason, "
+    "Keys: J goes to the next card and K to the one before, X ticks it, R goes to the reason, "
     "U undoes what was decided."
 )
 # Each is a card with a form, and a browser draws a hundred of them slowly.
