@@ -29,7 +29,7 @@ _KEYS = (
     "Keys: J goes to the next card and K to the one before, X ticks it, R goes to the reason, "
     "U undoes what was decided."
 )
-# Each is a card with a form, and a browser draws a hundred of them slowly.
+# How many cards a queue shows at first, and how many more each time.
 LISTED = 20
 # A position of the ledger names a quarantine, an id everything else.
 ItemId = UUID | int

@@ -38,7 +38,7 @@ _ENTRY_IDS = ("entry_id", "memory_id")
 async def build(context: PageContext) -> None:
     """Build the overview: what is remembered lately; then, in their own time, all that is counted.
 
-    A large memory takes a second to be counted, and its newest sentences take none.
+    Counting reads every entry, and the newest sentences are found by an index.
     """
     given = context.asked("days")
     span = int(given) if given.isdecimal() and int(given) in _SPANS else 30

@@ -84,7 +84,7 @@ async def build(context: PageContext) -> None:
 
     draw({})
     await QUEUES[name].show(context, count)
-    # Counting takes longer than the cards of one queue, where there is much.
+    # Counting reads every entry; the cards of one queue do not.
     el.afterwards(count)
 
 
