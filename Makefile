@@ -27,7 +27,7 @@ help:
 	@echo "make trace           the way of a note to the driver, the files that a close runs through"
 	@echo "make bench [T=name]  one benchmark (quality, relevance, answers, peers, sts, model, extract, dedup,"
 	@echo "                     write, concurrency, recall, anchor, threshold, growth, start, close, gates, notes, guard,"
-	@echo "                     shadow, stall, persona, http, paint),"
+	@echo "                     shadow, stall, persona, http),"
 	@echo "                     or all;"
 	@echo "                     make bench T=against TREE=path compares with another checkout"
 	@echo "make faults          the long form of what kills processes and servers"
@@ -130,7 +130,7 @@ trace: setup
 	@$(BIN)/python -m tests.support.trace
 
 TASKS := quality relevance answers peers sts model extract dedup write concurrency recall anchor threshold growth \
-	start close gates notes guard shadow stall persona http paint
+	start close gates notes guard shadow stall persona http
 # Those that other memories take part in.
 PEERED := recall peers
 PEERS_READY := .venv-peers/.ready
