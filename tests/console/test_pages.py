@@ -273,7 +273,7 @@ async def test_the_slider_goes_back_in_time(console: Console, visit: Visit) -> N
     await visitor.page.wait_for_url("**as_of=2*")
     await visitor.ready()
     assert "There is nothing here." in await visitor.text(), "yesterday nothing was known"
-    assert await visitor.page.inner_text("output") == "1 days ago"
+    assert await visitor.page.inner_text("output") == "1 day ago"
 
 
 async def test_twenty_hits_fit_two_screens(console: Console, visit: Visit) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from idetic import Claim, Idetic, Observation, Origin, Principal
-from idetic.evidence import ContradictionStatus
+from idetic.evidence import ContradictionStatus, ProposalStatus
 from idetic.model import Capability, Entry, EntryState
 from tests.conftest import World, make_world
 from tests.console.conftest import Console, Visit
@@ -278,6 +278,60 @@ async def test_several_are_decided_at_once_with_the_keyboard_and_undone(
     assert await visitor.page.locator(".item:visible").count() == 2
     for text in (HABIT, RUMOUR):
         assert (await entry_of(untouched, text)).state is EntryState.CURRENT
+
+
+async def test_every_queue_decides_several_at_once_with_the_keyboard(
+    console: Console, visit: Visit, untouched: World
+) -> None:
+    operator = untouched.operator
+    rumour = await entry_of(untouched, RUMOUR)
+    await untouched.memory.contradict(rumour.id, untouched.rule, reason="It needs two.")
+    habits = [await operator.prefer(f"Reports are made {when}.") for when in ("daily", "weekly")]
+    for habit in habits:
+        await operator.propose([habit.entry_id], reason="seen elsewhere")  # type: ignore[list-item]
+    visitor = await visit(await console.house.key(world=untouched))
+    for queue, title, label, undone in (
+        ("contradictions", "Contradictions", "Surface", True),
+        ("candidates", "Candidates", "Archive", True),
+        ("proposals", "Proposals", "Decline", False),
+    ):
+        await visitor.go(f"/queues?queue={queue}")
+        await counts(visitor, title, 2)
+        await visitor.page.evaluate("document.activeElement.blur()")
+        for key in "jxjx":
+            await visitor.page.keyboard.press(key)
+        await visitor.page.wait_for_selector(".bulk :text('2 ticked.')")
+        await decide(visitor, ".bulk", label, f"{queue} of the week")
+        await visitor.page.wait_for_selector(f".bulk .done:has-text('{label}: 2 entries.')")
+        await visitor.shot(f"queues several {queue}")
+        if not undone:
+            assert await visitor.page.locator("[data-undo]").count() == 0, "that is final"
+            continue
+        await visitor.page.evaluate("document.activeElement.blur()")
+        await visitor.page.keyboard.press("u")
+        await visitor.page.wait_for_selector(".bulk :text('Undone: 2 entries wait again.')")
+        await counts(visitor, title, 2)
+    assert await operator.proposals() == []
+    declined = await operator.proposals(status=[ProposalStatus.DECLINED])
+    assert [one.decision_reason for one in declined] == ["proposals of the week"] * 2
+
+
+async def test_quarantines_are_released_together_and_stand_again(
+    console: Console, visit: Visit, untouched: World
+) -> None:
+    operator = untouched.operator
+    for text in (HABIT, RUMOUR):
+        source = await entry_of(untouched, text)
+        await operator.quarantine(reason=f"odd: {text}", origin=source.origin)
+    visitor = await visit(await console.house.key(world=untouched))
+    await visitor.go("/queues?queue=quarantine")
+    await counts(visitor, "Quarantine", 2)
+    for box in await visitor.page.locator(".item [type=checkbox]").all():
+        await box.check()
+    await decide(visitor, ".bulk", "Release", "all is well")
+    await counts(visitor, "Quarantine", 0)
+    await visitor.page.click(".bulk [data-undo]")
+    await counts(visitor, "Quarantine", 2)
 
 
 async def test_an_unknown_queue_is_told(console: Console, visit: Visit) -> None:

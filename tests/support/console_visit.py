@@ -66,6 +66,8 @@ class Visitor:
         """Until the page is drawn and its socket is open."""
         await self.page.wait_for_selector("main#main h1")
         await self.page.wait_for_function("() => window.socket?.connected && window.did_handshake")
+        # What takes long to count is filled in once the page is there.
+        await self.page.wait_for_selector("[data-pending]", state="detached")
 
     async def text(self) -> str:
         """What a reader sees."""

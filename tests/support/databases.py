@@ -49,3 +49,23 @@ def row_counts(dsn: str, schema: str) -> dict[str, int]:
     """The same on a connection of its own."""
     with psycopg.connect(dsn) as connection:
         return row_counts_on(connection, schema)
+
+
+def every_row_count(dsn: str) -> dict[str, int]:
+    """How many rows each table of a database holds, whatever schema it is in."""
+    with psycopg.connect(dsn) as connection:
+        schemas = connection.execute(
+            "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)'"
+        ).fetchall()
+        return {
+            f"{schema}.{table}": count
+            for (schema,) in schemas
+            for table, count in (
+                row_counts_on(connection, schema) if _has_tables(connection, schema) else {}
+            ).items()
+        }
+
+
+def _has_tables(connection: psycopg.Connection, schema: str) -> bool:
+    found = connection.execute("SELECT FROM pg_tables WHERE schemaname = %s LIMIT 1", (schema,))
+    return found.fetchone() is not None

@@ -43,7 +43,9 @@ class Process:
 def serving(database: TestDatabase, *options: str, module: str = "idetic") -> Iterator[Process]:
     """`idetic serve` as a user would start it, on a free port; it must end well."""
     command = [sys.executable, "-m", module, "serve", "--json", "--port", "0", *options]
-    admin = {"IDETIC_ADMIN_DSN": database.admin_dsn} if "--demo" in options else {}
+    # The console's workshop tries specs, for which it needs what the demo needs.
+    administers = {"--demo", "--console"} & set(options)
+    admin = {"IDETIC_ADMIN_DSN": database.admin_dsn} if administers else {}
     with child(
         command,
         # It may serve all tests of a folder.

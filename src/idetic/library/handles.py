@@ -220,6 +220,7 @@ class MemoryVerbs(PlaceVerbs):
     forget = forgetting.forget
     propose = proposals_verbs.propose
     proposals = proposals_verbs.proposals
+    proposal_entries = proposals_verbs.proposal_entries
     decide = proposals_verbs.decide
     outbox = outbox_verbs.outbox
     acknowledge = outbox_verbs.acknowledge

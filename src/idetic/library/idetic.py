@@ -7,7 +7,8 @@ and each method what it alone needs, such as the personas' code.
 from __future__ import annotations
 
 import getpass
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -403,6 +404,29 @@ class Idetic:
             await stay_distributed(self, wanted.agent)
             await self._registry.apply(wanted, by=by, at=at)
         return plan
+
+    @asynccontextmanager
+    async def sandbox(self, spec: SpecSource) -> AsyncIterator[Agent]:
+        """An agent of a spec to try it with: its tables, and all that it writes, go at the end.
+
+        All of it is one transaction, which is rolled back, so it must be short: meanwhile tables
+        that the spec refers to take no writes. It needs the admin login, as `apply` does.
+        """
+        from idetic.library.composition import compose
+        from idetic.library.handles import Agent
+        from idetic.spec.loader import load
+        from idetic.store.family import Family
+        from idetic.store.sandbox import sandboxed
+
+        wanted, by, at = load(spec), getpass.getuser(), self.clock.now()
+        if Family(wanted).persona is not None:
+            raise InputError(
+                "A spec whose log has two personas cannot be tried in a sandbox.",
+                remedy="Apply it to a database of its own, and try it there.",
+            )
+        async with sandboxed(self._registry, wanted, by=by, at=at) as (plan, database):
+            # Alone: no job of it goes to the queue of this database.
+            yield Agent(compose(self, plan, database, None, embed_inline=True, alone=True))
 
     async def apply_specs(self, path: str | Path) -> int:
         """Apply the versions of the spec that an export names, if its agent is new here.

@@ -184,6 +184,20 @@ async def proposals(
 
 
 @verb(
+    capability=Capability.READ,
+    http=get("/proposals/{proposal_id}/entries", "governing"),
+    examples=("idetic proposal-entries PROPOSAL_ID {scope}",),
+)
+async def proposal_entries(binding: Binding, proposal_id: UUID) -> list[Entry]:
+    """List the entries that a proposal rests on: the way back from it to the evidence."""
+    async with binding.look() as tx:
+        found = await entries_behind(tx, proposal_id) if tx.spec.proposes else []
+    if not found:
+        raise NotFound("There is no such proposal in this scope.")
+    return found
+
+
+@verb(
     capability=Capability.RESOLVE,
     writes=True,
     http=post("/proposals/{proposal_id}/decide", "governing"),

@@ -211,7 +211,7 @@ class Database:
                     if pause is None or not is_moving(error):
                         raise
                 finally:
-                    await _rolled_back(connection)
+                    await self._roll_back(connection)
                 await anyio.sleep(pause)
 
     def _messages(
@@ -227,7 +227,7 @@ class Database:
         role stays to the end. What is sent up to one sync is a transaction anyway: PostgreSQL need
         not be told so, and to be told took two messages of five. Citus does.
         """
-        told = self.citus or begin is not _BEGIN
+        told = self._is_told(begin)
         messages: list[BoundStatement] = [begin] if told else []
         spans = []
         scoping.check_one_tenant([scope for scope, _ in within])
@@ -238,6 +238,10 @@ class Database:
             spans.append(slice(len(messages), len(messages) + len(bound)))
             messages += bound
         return [*messages, *([_COMMIT] if told else [])], spans
+
+    def _is_told(self, begin: BoundStatement) -> bool:
+        """Whether the server has to be told where one round trip begins and ends."""
+        return self.citus or begin is not _BEGIN
 
     def transaction(self, scope: Scope | None) -> AbstractAsyncContextManager[Transaction]:
         """Several statements within a scope, all or none."""
@@ -259,7 +263,7 @@ class Database:
                 yield transaction
                 await transaction.end()
             finally:
-                await _rolled_back(connection)
+                await self._roll_back(connection)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
@@ -278,11 +282,10 @@ class Database:
             async with self._pool.connection() as connection:
                 yield connection
 
-
-async def _rolled_back(connection: Connection) -> None:
-    """End a transaction that its statements did not."""
-    if connection.pgconn.transaction_status in _OPEN:
-        await send(connection, [_ROLLBACK], None)
+    async def _roll_back(self, connection: Connection) -> None:
+        """End a transaction that its statements did not."""
+        if connection.pgconn.transaction_status in _OPEN:
+            await send(connection, [_ROLLBACK], None)
 
 
 class Administration:

@@ -77,6 +77,14 @@ class Plan:
         return tuple(step for step in self.steps if step.action is PlanAction.REFUSE)
 
     @property
+    def grouped(self) -> dict[tuple[PlanAction, str, str], list[str]]:
+        """The names of what is touched, by action, kind and reason; in the order of the actions."""
+        found: dict[tuple[PlanAction, str, str], list[str]] = {}
+        for step in sorted(self.steps, key=lambda each: list(PlanAction).index(each.action)):
+            found.setdefault((step.action, step.kind, step.why), []).append(step.name)
+        return found
+
+    @property
     def empty(self) -> bool:
         """Whether applying would change nothing at all, not even the stored version."""
         touched = self.changes or self.refusals or self.migrations

@@ -272,17 +272,13 @@ def _show_plan(console: Console, planned: Planned) -> None:
     if not plan.steps:
         console.print("No object in the database changes.")
         return
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for step in plan.steps:
-        groups.setdefault((step.action, step.kind, step.why), []).append(step.name)
-    order = list(_STYLES)
-    for (action, kind, why), names in sorted(groups.items(), key=lambda g: order.index(g[0][0])):
+    for (action, kind, why), names in plan.grouped.items():
         # Not a table: the names are longer than a column would be wide.
         head = output.literal(f"  {action}", _STYLES[action])
         console.print(head + output.literal(f" {kind} ({len(names)}): {why}"), soft_wrap=True)
         console.print(output.indented(output.literal(_some(names), "dim"), 6))
     counts = Counter(step.action.value for step in plan.steps)
-    counted = (f"{counts[action]} to {action}" for action in order if counts[action])
+    counted = (f"{counts[action]} to {action}" for action in _STYLES if counts[action])
     console.print(output.literal(", ".join(counted), "bold"))
 
 

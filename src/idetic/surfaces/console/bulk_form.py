@@ -1,8 +1,8 @@
-"""The form that decides about several entries of a queue at once: all of them or none."""
+"""The form that decides about several items of a queue at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -11,117 +11,172 @@ from nicegui import events
 from nicegui.elements.mixins.text_element import TextElement
 
 from idetic.errors import InputError
-from idetic.evidence import Outcome
+from idetic.library.handles import Memory
 from idetic.model import Capability, Receipt
 from idetic.surfaces.console import elements as el
-from idetic.surfaces.console.decision_form import UNDO_REASON, Changed, reason_field
+from idetic.surfaces.console.decision_form import (
+    UNDO_REASON,
+    Changed,
+    Choice,
+    DecisionForm,
+    reason_field,
+)
+from idetic.surfaces.console.markup import part
 from idetic.surfaces.console.page_context import PageContext
 
 _TICKED = "(event) => emit(event.target.checked)"
+_KEYS = (
+    "Keys: J goes to the next card and K to the one before, X ticks it, R goes to the reason, "
+    "U undoes what was decided."
+)
+# How many cards a queue shows at first, and how many more each time.
+LISTED = 20
+# A position of the ledger names a quarantine, an id everything else.
+ItemId = UUID | int
 
 
 @dataclass(frozen=True, slots=True)
-class BulkChoice:
-    """An outcome that several entries can have: its button, and which entries can have it."""
+class QueueItem:
+    """One thing that waits: what it is about, what may be decided, and what shows it."""
 
-    label: str
-    outcome: Outcome
-    possible: frozenset[UUID]
-    cls: str = ""
+    id: ItemId
+    about: str
+    choices: Sequence[Choice]
+    show: Callable[[], None]
+
+
+def show_items(context: PageContext, items: Sequence[QueueItem], changed: Changed) -> None:
+    """Show a card for each item with its form; above them the form for several at once."""
+    bulk = None
+    if sum(bool(item.choices) for item in items) > 1:
+        bulk = BulkForm(context, items, changed)
+    for item in items:
+        with el.card(cls="item") as card:
+            card.props("tabindex=-1")
+            if bulk is not None:
+                bulk.box(item, card)
+            item.show()
+            DecisionForm(context, item.choices, item.about, changed)
+
+
+def show_more(context: PageContext, rest: bool) -> None:
+    """Show the link to the rest of a queue, if there is any."""
+    if rest:
+        with el.row():
+            more = context.again("/queues", shown=context.shown(LISTED) + LISTED)
+            part("link", "Show more", more, "button")
 
 
 class BulkForm:
-    """Boxes beside the entries of a list, and one form that decides about those that are ticked."""
+    """Boxes beside the items of a list, and one form that decides about those that are ticked."""
 
-    def __init__(self, context: PageContext, choices: Sequence[BulkChoice], changed: Changed):
+    def __init__(self, context: PageContext, items: Sequence[QueueItem], changed: Changed):
         self._context = context
-        self._choices = choices
         self._changed = changed
-        self._ticked: dict[UUID, TextElement] = {}
-        self._cards: dict[UUID, TextElement] = {}
+        self._ticked: dict[ItemId, TextElement] = {}
+        self._cards: dict[ItemId, TextElement] = {}
+        # By the label of its button, what each item has of a choice.
+        self._choices: dict[str, dict[ItemId, Choice]] = {}
+        for item in items:
+            for choice in item.choices:
+                self._choices.setdefault(choice.label, {})[item.id] = choice
         with el.card("Several at once", "bulk"):
             self._count = el.text("p", "", "quiet", role="status")
             with el.socket_form(autocomplete="off"):
                 reason_field("Reason for all that are ticked")
-                for choice in choices:
-                    el.socket_button(choice.label, partial(self._decide, choice), choice.cls)
-            keys = (
-                "Keys: J and K go to the next and the last card, X ticks it, R goes to the reason."
-            )
-            el.text("p", keys, "quiet small")
+                for label, found in self._choices.items():
+                    cls = next(iter(found.values())).cls
+                    el.socket_button(label, partial(self._decide, label), cls)
+            el.text("p", _KEYS, "quiet small")
             self._done = el.text("div", cls="decision")
         self._tell()
 
-    def box(self, entry_id: UUID, card: TextElement, about: str) -> None:
-        """Show the box of one entry, in the card that tells of it."""
-        self._cards[entry_id] = card
+    def box(self, item: QueueItem, card: TextElement) -> None:
+        """Show the box of one item, in the card that tells of it."""
+        self._cards[item.id] = card
         with el.text("label", cls="field check"):
-            box = el.text("input", type="checkbox", aria_label=f"Tick: {about}")
-            box.on("change", partial(self._tick, entry_id, box), js_handler=_TICKED)
+            box = el.text("input", type="checkbox", aria_label=f"Tick: {item.about}")
+            box.on("change", partial(self._tick, item.id, box), js_handler=_TICKED)
 
-    def _tick(self, entry_id: UUID, box: TextElement, event: events.GenericEventArguments) -> None:
-        """Remember which entries are ticked."""
+    def _tick(self, item_id: ItemId, box: TextElement, event: events.GenericEventArguments) -> None:
+        """Remember which items are ticked."""
         if event.args:
-            self._ticked[entry_id] = box
+            self._ticked[item_id] = box
         else:
-            self._ticked.pop(entry_id, None)
+            self._ticked.pop(item_id, None)
         self._tell()
 
     def _tell(self) -> None:
-        """Say how many entries are ticked."""
+        """Say how many items are ticked."""
         count = len(self._ticked)
         self._count.set_text("Tick entries below." if not count else f"{count} ticked.")
 
-    async def _decide(self, choice: BulkChoice, event: events.GenericEventArguments) -> None:
+    async def _decide(self, label: str, event: events.GenericEventArguments) -> None:
         """Decide about all that are ticked, and hide their cards."""
-        chosen = list(self._ticked)
-        cannot = [one for one in chosen if one not in choice.possible]
+        chosen, possible = list(self._ticked), self._choices[label]
+        cannot = [one for one in chosen if one not in possible]
         if not chosen or cannot:
             raise InputError(
-                f"{len(cannot)} of the ticked entries cannot have this: {choice.label.lower()}."
+                f"{len(cannot)} of the ticked entries cannot have this: {label.lower()}."
                 if cannot
                 else "No entry is ticked.",
                 remedy="Untick them, and press the button again." if cannot else "Tick some below.",
             )
         el.clear_notices()
-        memory = await self._context.memory()
-        receipts = await memory.dispose(chosen, choice.outcome, reason=event.args["reason"])
-        self._show(chosen, shown=False)
         self._done.clear()
-        with self._done, el.text("p", cls="done", role="status"):
-            el.text("strong", f"{choice.label}: {len(receipts)} entries.")
-            if self._context.may(Capability.UNDO):
-                el.button("Undo all", partial(self._undo, chosen, receipts), "small")
-        await self._changed()
+        memory, reason = await self._context.memory(), event.args["reason"]
+        receipts: dict[ItemId, Receipt] = {}
+        try:
+            await self._decided(memory, {one: possible[one] for one in chosen}, reason, receipts)
+        finally:
+            # Where one by one was decided and one was refused, the others are decided all the same.
+            if receipts:
+                self._told(possible[chosen[0]], receipts)
+                await self._changed()
 
-    async def _undo(self, chosen: Sequence[UUID], receipts: Sequence[Receipt]) -> None:
-        """Take all of one decision back, the last entry first, and show the cards again."""
+    async def _decided(
+        self,
+        memory: Memory,
+        choices: Mapping[ItemId, Choice],
+        reason: str,
+        receipts: dict[ItemId, Receipt],
+    ) -> None:
+        """Carry choices out and keep each receipt: all at once where that is possible."""
+        together = next(iter(choices.values())).together
+        if together is not None:
+            ids = [one for one in choices if isinstance(one, UUID)]
+            receipts.update(zip(ids, await together(memory, ids, reason), strict=True))
+            return
+        for item_id, choice in choices.items():
+            decided = await choice.decide(memory, reason)
+            receipts[item_id] = decided if isinstance(decided, Receipt) else decided.receipt
+
+    def _told(self, choice: Choice, receipts: Mapping[ItemId, Receipt]) -> None:
+        """Hide the cards of what was decided, and show what undoes it."""
+        self._show(list(receipts), shown=False)
+        with self._done, el.text("p", cls="done", role="status"):
+            count = "1 entry" if len(receipts) == 1 else f"{len(receipts)} entries"
+            el.text("strong", f"{choice.label}: {count}.")
+            if self._context.may(Capability.UNDO) and not choice.final:
+                el.button("Undo all", partial(self._undo, receipts), "small").props("data-undo")
+
+    async def _undo(self, receipts: Mapping[ItemId, Receipt]) -> None:
+        """Take all of one decision back, the last item first, and show the cards again."""
         memory = await self._context.memory()
-        for receipt in reversed(receipts):
+        for receipt in reversed(list(receipts.values())):
             await memory.undo(receipt, reason=UNDO_REASON)
         self._done.clear()
-        self._show(chosen, shown=True)
+        self._show(list(receipts), shown=True)
         with self._done:
             el.text("p", f"Undone: {len(receipts)} entries wait again.", "done", role="status")
         await self._changed()
 
-    def _show(self, chosen: Sequence[UUID], *, shown: bool) -> None:
-        """Show or hide the cards of some entries; their boxes are no longer ticked."""
-        for entry_id in chosen:
-            card = self._cards[entry_id]
+    def _show(self, chosen: Sequence[ItemId], *, shown: bool) -> None:
+        """Show or hide the cards of some items; their boxes are no longer ticked."""
+        for item_id in chosen:
+            card = self._cards[item_id]
             card.classes(remove="decided") if shown else card.classes("decided")
-            if box := self._ticked.pop(entry_id, None):
+            if box := self._ticked.pop(item_id, None):
                 box.run_method("click")
-            self._ticked.pop(entry_id, None)
+            self._ticked.pop(item_id, None)
         self._tell()
-
-
-def choices_of(
-    found: Mapping[UUID, Sequence[Outcome]], labels: Mapping[Outcome, tuple[str, str]]
-) -> list[BulkChoice]:
-    """Return the outcomes that entries of a list can have, in the order of their labels."""
-    return [
-        BulkChoice(label, outcome, possible, cls)
-        for outcome, (label, cls) in labels.items()
-        if (possible := frozenset(one for one, can in found.items() if outcome in can))
-    ]

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from nicegui import events, ui
 
@@ -32,7 +33,8 @@ _LONGEST_REASON = 500
 class Choice:
     """One possible decision: its button, the call with its reason, and what to say afterwards.
 
-    `typed` is the word that confirms what cannot come back.
+    `typed` is the word that confirms what cannot come back; `final` says that it cannot, and needs
+    no word. `together` decides about several at once, all of them or none.
     """
 
     label: str
@@ -40,6 +42,8 @@ class Choice:
     done: str
     cls: str = ""
     typed: str = ""
+    final: bool = False
+    together: Callable[[Memory, Sequence[UUID], str], Awaitable[Sequence[Receipt]]] | None = None
 
 
 class DecisionForm:
@@ -86,8 +90,8 @@ class DecisionForm:
                 el.text("span", f"{said} · ledger position {receipt.position}", "quiet")
                 if choice.typed:
                     el.button("Save the receipt", partial(_save, decided, receipt), "small")
-                elif self._context.may(Capability.UNDO):
-                    el.button("Undo", partial(self._undo, receipt), "small")
+                elif self._context.may(Capability.UNDO) and not choice.final:
+                    el.button("Undo", partial(self._undo, receipt), "small").props("data-undo")
             await self._changed()
 
     async def _undo(self, receipt: Receipt) -> None:

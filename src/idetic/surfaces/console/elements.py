@@ -5,7 +5,7 @@ What is only read comes from templates (`markup`). Pages import this module as `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -79,6 +79,18 @@ def socket_button(said: str, send: Handler, cls: str = "") -> TextElement:
     """Make a button of a `socket_form`; `send` gets the form's values as the event's `args`."""
     made = text("button", said, f"button {cls}", type="button")
     return made.on("click", send, js_handler=_SEND_FORM)
+
+
+def afterwards(fill: Callable[[], Awaitable[None]]) -> None:
+    """Fill something in once the page is painted; the places that wait say `data-pending`."""
+
+    async def told() -> None:
+        try:
+            await fill()
+        except Exception as error:  # noqa: BLE001 - a page must say what went wrong, never trace
+            tell_error(error)
+
+    ui.timer(0, told, once=True)
 
 
 def notices() -> None:

@@ -20,6 +20,8 @@ from idetic.surfaces.console.login import COOKIE, Logins
 from idetic.verbs.authorization import allows
 
 T = TypeVar("T")
+# More than anybody reads on one page.
+_MOST_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,11 @@ class PageContext:
     def again(self, path: str, **changed: object) -> str:
         """Write an address with the values of this one, some of them changed."""
         return addresses.at(path, **dict(self.request.query_params) | changed)
+
+    def shown(self, first: int) -> int:
+        """Return how many items of a list to show: a page of them, or as many as were asked for."""
+        given = self.asked("shown")
+        return max(first, min(int(given), _MOST_SHOWN)) if given.isdecimal() else first
 
     def days(self) -> addresses.Days:
         """Return the days that the address names."""

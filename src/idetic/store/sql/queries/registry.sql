@@ -47,3 +47,9 @@ SELECT rolsuper FROM pg_roles WHERE rolname = current_user
 
 -- query: schema
 SELECT nspname FROM pg_namespace WHERE nspname = %(name)s
+
+-- query: limits
+-- What a sandbox may take of the time of others, who wait while it stands: bounds for its
+-- transaction alone.
+SELECT set_config('lock_timeout', %(lock)s, true), set_config('statement_timeout', %(each)s, true),
+       set_config('idle_in_transaction_session_timeout', %(idle)s, true)

@@ -9,17 +9,17 @@ from idetic.library.persona import is_persona
 from idetic.model import Capability, PrincipalKind
 from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.pages import (
-    anchors,
     answers,
     audit,
-    conversation,
     entry,
     explorer,
     overview,
     person,
     persona,
+    proposals,
     queues,
     spec,
+    workshop,
 )
 
 # Whoever works with the agent; a customer asks, and sees nothing else.
@@ -79,13 +79,18 @@ PAGES: tuple[ConsolePage, ...] = (
         heading="Everything known about {whose}",
     ),
     ConsolePage(
-        *("/anchors", "Whose memory", "group", anchors.build, Capability.READ_ACROSS),
+        *("/anchors", "Whose memory", "group", person.build_anchors, Capability.READ_ACROSS),
         who=lambda context: context.several,
     ),
     ConsolePage(
-        "/conversations/{session_id}", "Conversation", "forum", conversation.build, listed=False
+        "/conversations/{session_id}",
+        "Conversation",
+        "forum",
+        entry.build_conversation,
+        listed=False,
     ),
     ConsolePage("/queues", "Queues", "inbox", queues.build),
+    ConsolePage("/proposals/{proposal_id}", "Proposal", "outbox", proposals.build, listed=False),
     ConsolePage("/jobs", "Background work", "work_history", overview.build_jobs, listed=False),
     ConsolePage("/refusals", "Refusals", "block", overview.build_refusals, listed=False),
     ConsolePage("/context", "Context", "article", answers.build_context),
@@ -95,6 +100,11 @@ PAGES: tuple[ConsolePage, ...] = (
     ),
     ConsolePage("/persona", "Persona", "psychology", persona.build, who=_both_personas),
     ConsolePage("/spec", "Spec", "description", spec.build),
+    ConsolePage(
+        *("/workshop", "Spec workshop", "edit_note", workshop.build),
+        who=workshop.open_to,
+        listed=False,
+    ),
     ConsolePage("/ask", "Ask", "question_answer", answers.build_ask, kinds=AUDIENCES),
     ConsolePage("/loops", "Loops", "timeline", persona.build_actor, who=lambda it: it.actor),
 )

@@ -1,4 +1,4 @@
-"""An entry: its text, its sources, what supports it, who read it, and its history."""
+"""An entry: its text, its sources, who read it, its history; and the conversation around it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from idetic.surfaces.console.drawings import Timeline
 from idetic.surfaces.console.lineage import MOST_DRAWN, entry_lineage
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.pages.proposals import proposal_of
 from idetic.surfaces.console.wording import as_text
 
 # How many entries near a claim are searched for those about the same.
@@ -57,6 +58,7 @@ async def build(context: PageContext) -> None:
         steps=[record for record in history if record.state_from != record.state_to],
         acted=[record for record in history if record.transition == "action_linked"],
         audits=audits,
+        proposal_of=proposal_of,
     )
     if context.may(Capability.ERASE) and entry.deleted_at is None:
         with el.card("Forget", cls="item"):
@@ -87,3 +89,11 @@ async def _related(
             if other is not None and UUID(other) not in found:
                 found[UUID(other)] = await memory.get(UUID(other))
     return list(found.values())
+
+
+async def build_conversation(context: PageContext) -> None:
+    """Build a conversation again: each turn, beside it what was recalled and what was written."""
+    wrong = ("This address names no conversation.", "Choose one from the page of what is known.")
+    session_id = context.path_id("session_id", *wrong)
+    found = await (await context.memory()).transcript(session_id)
+    show("conversation.html", found=found, whose=context.whose)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +15,7 @@ from nicegui import ui
 from pydantic import BaseModel, BeforeValidator
 
 from idetic.library.handles import Memory
-from idetic.model import Entry, Origin, Tier, Typology
+from idetic.model import Entry, Origin, Tier, Typology, plain, standing
 from idetic.recall.hits import Hit, Recall
 from idetic.spec.retention import RetentionState
 from idetic.surfaces.console import elements as el
@@ -21,7 +23,6 @@ from idetic.surfaces.console.addresses import Days, parsed, utc
 from idetic.surfaces.console.drawings import Timeline
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
-from idetic.surfaces.console.result_export import as_csv, rows
 
 _LISTED = 20
 # How far the slider goes back; the field beside it takes any moment.
@@ -30,6 +31,9 @@ _FARTHEST_DAYS = 90
 _Ticked = Annotated[bool, BeforeValidator(lambda value: value == "1")]
 _Moment = Annotated[datetime, BeforeValidator(utc)]
 _MEDIA = {"csv": "text/csv", "json": "application/json"}
+_COLUMNS = "id text kind state relevance trust written_at written_by".split()
+# A spreadsheet runs a cell that begins with one of these.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _CELL = {"tier": Tier, "typology": Typology, "origin": Origin}
 
 
@@ -88,7 +92,7 @@ async def build(context: PageContext) -> None:
         farthest=_FARTHEST_DAYS,
         **found,
     )
-    _exports(context, rows(found["shown"], [*found["hits"], *found["unrelated"]]))
+    _exports(context, _rows(found["shown"], [*found["hits"], *found["unrelated"]]))
 
 
 def _exports(context: PageContext, found: Sequence[dict[str, object]]) -> None:
@@ -97,7 +101,7 @@ def _exports(context: PageContext, found: Sequence[dict[str, object]]) -> None:
     async def save(kind: str) -> None:
         """Have the browser save the rows; a login that ended saves nothing."""
         await context.memory()
-        text = as_csv(found) if kind == "csv" else json.dumps(found, indent=2, ensure_ascii=False)
+        text = _as_csv(found) if kind == "csv" else json.dumps(found, indent=2, ensure_ascii=False)
         ui.download.content(text, f"memory.{kind}", _MEDIA[kind])
 
     if found:
@@ -105,6 +109,40 @@ def _exports(context: PageContext, found: Sequence[dict[str, object]]) -> None:
             el.text("span", "Save what is shown:", "quiet")
             for kind in _MEDIA:
                 el.button(kind.upper(), partial(save, kind), "small")
+
+
+def _rows(entries: Sequence[Entry], hits: Sequence[Hit]) -> list[dict[str, object]]:
+    """Return a row of plain data for each entry, and for each hit with its relevance."""
+    found: list[tuple[Entry, float | None]] = [(hit.entry, hit.relevance) for hit in hits]
+    found += [(entry, None) for entry in entries]
+    return [
+        {
+            "id": str(entry.id),
+            "text": entry.body_text,
+            "kind": standing(entry).value,
+            "state": entry.state.value,
+            "relevance": relevance,
+            "trust": entry.trust,
+            "written_at": plain(entry.created_at),
+            "written_by": entry.created_by,
+        }
+        for entry, relevance in found
+    ]
+
+
+def _as_csv(found: Sequence[dict[str, object]]) -> str:
+    """Write rows as CSV; a text that a spreadsheet would run as a formula is quoted."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, _COLUMNS)
+    writer.writeheader()
+    for row in found:
+        writer.writerow({name: _inert(value) for name, value in row.items()})
+    return out.getvalue()
+
+
+def _inert(value: object) -> object:
+    """Return a value that no spreadsheet runs."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 async def _recalled(memory: Memory, search: Search) -> dict[str, Any]:

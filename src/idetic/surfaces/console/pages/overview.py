@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +12,12 @@ from idetic.library.persona import is_persona, persona_access
 from idetic.lifecycle.overview import Overview
 from idetic.model import Capability
 from idetic.store.queue import Job, JobState
+from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import DailyChart, DayTally
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.pages.queues import lengths
 from idetic.surfaces.console.wording import as_text, options, tail, words
 
 _SPANS = (7, 30, 90)
@@ -34,28 +36,48 @@ _ENTRY_IDS = ("entry_id", "memory_id")
 
 
 async def build(context: PageContext) -> None:
-    """Build the overview: what is remembered lately, what needs somebody, whether it is healthy."""
+    """Build the overview: what is remembered lately; then, in their own time, all that is counted.
+
+    Counting reads every entry, and the newest sentences are found by an index.
+    """
     given = context.asked("days")
     span = int(given) if given.isdecimal() and int(given) in _SPANS else 30
+    lately = await (await context.memory()).list(limit=_LATELY)
+    with el.text("div", cls="columns"):
+        show("lately.html", lately=lately)
+        needs = el.text("div", data_pending="")
+    charts = el.text("div", cls="page", data_pending="")
+
+    async def count() -> None:
+        """Show the numbers."""
+        told = await _counted(context, span)
+        for place, template in ((needs, "needs.html"), (charts, "overview.html")):
+            with place:
+                show(template, **told)
+            place.props(remove="data-pending")
+
+    el.afterwards(count)
+
+
+async def _counted(context: PageContext, span: int) -> dict[str, Any]:
+    """Return what waits, whether it is healthy, and the charts of some days."""
     memory = await context.memory()
     seen = await memory.overview(days=span)
     days = seen.since.date(), seen.at.date()
-    show(
-        "overview.html",
-        seen=seen,
-        lately=await memory.list(limit=_LATELY),
-        needs=_needs(seen),
-        spans=_SPANS,
-        span=span,
-        written=seen.written and DailyChart(list(_written(seen)), *days),
-        refused=seen.refused and DailyChart(list(_refused(seen)), *days),
-        latest=await memory.refusals(limit=_LATEST) if seen.refused else [],
-        texts=await _texts(memory) if seen.refused else {},
-        jobs=[job for job in seen.jobs if job.waiting or job.running or job.failed],
-        checks=await vital(context.db),
-        verdict_kinds=_KIND_OF_VERDICT,
+    return {
+        "seen": seen,
+        "needs": _needs(await lengths(context, seen)),
+        "spans": _SPANS,
+        "span": span,
+        "written": seen.written and DailyChart(list(_written(seen)), *days),
+        "refused": seen.refused and DailyChart(list(_refused(seen)), *days),
+        "latest": await memory.refusals(limit=_LATEST) if seen.refused else [],
+        "texts": await _texts(memory) if seen.refused else {},
+        "jobs": [job for job in seen.jobs if job.waiting or job.running or job.failed],
+        "checks": await vital(context.db),
+        "verdict_kinds": _KIND_OF_VERDICT,
         **await _log(context, memory),
-    )
+    }
 
 
 async def _log(context: PageContext, memory: Memory) -> dict[str, Any]:
@@ -69,30 +91,22 @@ async def _log(context: PageContext, memory: Memory) -> dict[str, Any]:
     return {"persona": None, "log": None}
 
 
-def _needs(seen: Overview) -> tuple[tuple[str, int, str, str], ...]:
+# What waits in each queue, and what is decided there.
+_NEEDS = {
+    "disposition": ("due for a decision", "Keep them, confirm them or take them out."),
+    "contradictions": ("against a rule", "Say which of the two holds."),
+    "candidates": ("not confirmed yet", "Confirm them, or wait for more sources."),
+    "quarantine": ("in quarantine", "Release them, or leave them out of recall."),
+    "proposals": ("proposed as a rule, or to change one", "Accept or decline them."),
+}
+
+
+def _needs(waiting: Mapping[str, int]) -> list[tuple[str, int, str, str]]:
     """Return what waits for a decision: its name, how much, where, and what is decided there."""
-    return (
-        (
-            *("due for a decision", seen.due, at("/queues", queue="disposition")),
-            "Keep them, confirm them or take them out.",
-        ),
-        (
-            *(
-                "against a rule",
-                seen.contradictions,
-                at("/queues", queue="contradictions"),
-            ),
-            "Say which of the two holds.",
-        ),
-        (
-            *("not confirmed yet", seen.candidates, at("/queues", queue="candidates")),
-            "Confirm them, or wait for more sources.",
-        ),
-        (
-            *("in quarantine", seen.quarantines, at("/queues", queue="quarantine")),
-            "Release them, or leave them out of recall.",
-        ),
-    )
+    return [
+        (_NEEDS[queue][0], count, at("/queues", queue=queue), _NEEDS[queue][1])
+        for queue, count in waiting.items()
+    ]
 
 
 def _written(seen: Overview) -> Iterator[DayTally]:

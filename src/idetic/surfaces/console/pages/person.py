@@ -1,4 +1,4 @@
-"""Everything known about one anchor: facts, wishes, what they rest on, and what was forgotten."""
+"""Whose memory: the anchors of a login, and everything known about one of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from idetic.erasure import ErasedAnchor
 from idetic.library.handles import Memory
 from idetic.model import Capability, Entry
 from idetic.surfaces.console import elements as el
+from idetic.surfaces.console.addresses import BASE, at
 from idetic.surfaces.console.correction import Correction
 from idetic.surfaces.console.decision_form import Choice, DecisionForm, unchanged
 from idetic.surfaces.console.markup import part, show
@@ -18,9 +19,10 @@ from idetic.surfaces.console.page_context import PageContext
 
 # The page shows what a prompt may have no room for.
 _WHOLE_PROFILE = 100_000
-# As many of each kind as somebody reads; the Explorer has the others.
-_SHOWN = MAX_ASKED
+# As many of each kind as a page shows at first.
+_SHOWN = 20
 _FORGOTTEN = 20
+_ANCHORS = 100
 
 
 async def build(context: PageContext) -> None:
@@ -53,8 +55,9 @@ async def _known(context: PageContext, changed: el.Handler) -> None:
         "How things are to be done": found.preferences,
         "Not confirmed yet": found.unconfirmed,
     }
-    shown = [each for entries in sections.values() for each in entries[:_SHOWN]]
-    reasons = await _reasons(memory, shown)
+    shown = context.shown(_SHOWN)
+    read = [each for entries in sections.values() for each in entries[:shown]]
+    reasons = await _reasons(memory, read)
     if not any(sections.values()):
         part(
             "empty",
@@ -64,11 +67,13 @@ async def _known(context: PageContext, changed: el.Handler) -> None:
     for title, entries in sections.items():
         if entries:
             with el.card(f"{title} ({len(entries):,})"):
-                _entries(context, entries, reasons, changed)
+                _entries(context, entries[:shown], reasons, changed)
     conversations = _conversations(reasons.values())
     erased = await memory.erasures(limit=_FORGOTTEN)
-    more = len(found.left_out) + sum(max(0, len(each) - _SHOWN) for each in sections.values())
-    show("person.html", conversations=conversations, erased=erased, more=more)
+    hidden = sum(max(0, len(each) - shown) for each in sections.values())
+    following = context.again("/person", shown=shown + _SHOWN) if hidden else None
+    told = {"more": len(found.left_out) + hidden, "following": following}
+    show("person.html", conversations=conversations, erased=erased, **told)
 
 
 def _entries(
@@ -79,7 +84,7 @@ def _entries(
 ) -> None:
     """Show each entry as a sentence with its evidence, and a way to correct it."""
     with el.text("ul", cls="known"):
-        for entry in entries[:_SHOWN]:
+        for entry in entries:
             with el.text("li"):
                 show("known.html", entry=entry, sayings=reasons[entry.id].sayings)
                 Correction(context, entry, changed)
@@ -99,13 +104,43 @@ def _conversations(reasons: Iterable[Reason]) -> dict[UUID, tuple[datetime, int]
     found: dict[UUID, tuple[datetime, int]] = {}
     for reason in reasons:
         said = {one.conversation: one.said_at for one in reason.sayings}
-        for conversation, at in said.items():
+        for conversation, moment in said.items():
             if conversation is not None:
-                first, count = found.get(conversation, (at, 0))
-                found[conversation] = (min(first, at), count + 1)
+                first, count = found.get(conversation, (moment, 0))
+                found[conversation] = (min(first, moment), count + 1)
     return dict(sorted(found.items(), key=lambda one: one[1][0], reverse=True))
 
 
 async def _erase(memory: Memory, reason: str) -> ErasedAnchor:
     """Erase the whole anchor."""
     return await memory.erase_anchor(reason=reason)
+
+
+async def build_anchors(context: PageContext) -> None:
+    """Build the list of anchors; a button of each row makes every page show that one alone."""
+    wrong = ("This address names no place in the list.", "Open the list from the menu.")
+    after = context.parsed("after", UUID, *wrong)
+    # Not this page's memory, which may be one anchor already: the list is of all of them.
+    memory = await context.logins.memory(context.token)
+    found = await memory.anchors(limit=_ANCHORS, after=after)
+    opened = [name for name, value in memory.scope.anchor.items() if value is None]
+    names = context.logins.names
+    rows = [
+        (
+            await names.of(context.spec, one.keys),
+            one,
+            {name: one.keys[name] for name in opened},
+            dict(one.keys) == dict(context.scope.anchor),
+        )
+        for one in found
+    ]
+    full = len(found) == _ANCHORS
+    show(
+        "anchors.html",
+        rows=rows,
+        base=BASE,
+        here=at("/anchors"),
+        person=at("/person"),
+        chosen=context.whole,
+        following=at("/anchors", after=found[-1].id) if full else None,
+    )

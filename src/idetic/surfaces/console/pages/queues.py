@@ -13,17 +13,19 @@ from nicegui import events, ui
 from idetic.errors import InputError
 from idetic.evidence import TRANSITIONS, Contradiction, ContradictionStatus, Outcome, Referenced
 from idetic.library.handles import Memory
+from idetic.lifecycle.overview import Overview
+from idetic.lifecycle.quarantine import QuarantineRecord
 from idetic.model import Capability, Entry, LedgerRecord, Origin, Receipt, Typology
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at, parsed, utc
-from idetic.surfaces.console.bulk_form import BulkForm, choices_of
-from idetic.surfaces.console.decision_form import Changed, Choice, DecisionForm, reason_field
+from idetic.surfaces.console.bulk_form import LISTED, QueueItem, show_items, show_more
+from idetic.surfaces.console.decision_form import Changed, Choice, reason_field
 from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.pages import proposals
 from idetic.surfaces.console.wording import options, titled
+from idetic.verbs.arguments import MAX_PAGE
 
-_LISTED = 50
-_CANDIDATES = 25
 # In the order of the buttons: the capability of an outcome, its button, and what to say afterwards.
 _OUTCOMES = {
     Outcome.PROMOTE: (Capability.PROMOTE, "Promote", "Promoted.", "primary"),
@@ -41,14 +43,24 @@ _SETTLED = tuple(status for status, after in TRANSITIONS.items() if not after)
 
 @dataclass(frozen=True, slots=True)
 class ReviewQueue:
-    """A queue: its title, the field of an overview that has its length, and what shows it.
-
-    `show` makes a card for each item, with the form that decides about it.
-    """
+    """A queue: its title, and what shows a card for each item with the form that decides."""
 
     title: str
-    length: str
     show: Callable[[PageContext, Changed], Awaitable[None]]
+
+
+async def lengths(context: PageContext, seen: Overview) -> dict[str, int]:
+    """Return how much waits in each queue that this memory has, by its name in addresses."""
+    found = {
+        "disposition": seen.due,
+        "contradictions": seen.contradictions,
+        "candidates": seen.candidates,
+        "quarantine": seen.quarantines,
+    }
+    if context.spec.proposes:
+        memory = await context.memory()
+        found["proposals"] = len(await memory.proposals(limit=MAX_PAGE))
+    return found
 
 
 async def build(context: PageContext) -> None:
@@ -56,22 +68,39 @@ async def build(context: PageContext) -> None:
     name = context.asked("queue") or "disposition"
     if name not in QUEUES:
         raise InputError("There is no such queue.", remedy=f"There are {', '.join(QUEUES)}.")
-    tabs = el.text("div")
+    tabs = el.text("div", data_pending="")
 
-    async def count() -> None:
-        """Show the tabs, each with the length of its queue."""
-        seen = await (await context.memory()).overview(days=1)
+    def draw(found: Mapping[str, int]) -> None:
+        """Show the tabs, each with the length of its queue where that is known."""
         tabs.clear()
         with tabs:
-            show("tabs.html", queues=QUEUES, current=name, seen=seen)
+            show("tabs.html", queues=_queues_of(context), current=name, lengths=found)
 
-    await count()
+    async def count() -> None:
+        """Count each queue, and show the tabs anew."""
+        found = await lengths(context, await (await context.memory()).overview(days=1))
+        draw(found)
+        tabs.props(remove="data-pending")
+
+    draw({})
     await QUEUES[name].show(context, count)
+    # Counting reads every entry; the cards of one queue do not.
+    el.afterwards(count)
+
+
+def _queues_of(context: PageContext) -> dict[str, ReviewQueue]:
+    """Return the queues that this memory has: proposals only where the spec lets anything leave."""
+    return {
+        name: queue
+        for name, queue in QUEUES.items()
+        if name != "proposals" or context.spec.proposes
+    }
 
 
 async def _disposition(context: PageContext, changed: Changed) -> None:
     """Show the entries that are due, those under most pressure first."""
-    found = await (await context.memory()).disposition(limit=_LISTED)
+    shown = context.shown(LISTED)
+    found = await (await context.memory()).disposition(limit=shown + 1)
     if not found:
         part(
             "empty",
@@ -79,40 +108,37 @@ async def _disposition(context: PageContext, changed: Changed) -> None:
             "An entry comes here when its validity ends, when it has grown old, or when it is a "
             "candidate that found no support.",
         )
-    _decidable(context, {one.entry.id: one for one in found}, "due.html", changed)
+    _decidable(context, found[:shown], "due.html", changed)
+    show_more(context, len(found) > shown)
 
 
-def _decidable(
-    context: PageContext, found: Mapping[UUID, Any], template: str, changed: Changed
-) -> None:
-    """Show a card for each item with its form; above them the form for several at once."""
-    can = {one: _possible(context, item.entry) for one, item in found.items()}
-    labels = {outcome: (label, cls) for outcome, (_, label, _, cls) in _OUTCOMES.items()}
-    bulk = None
-    if len(found) > 1 and (choices := choices_of(can, labels)):
-        bulk = BulkForm(context, choices, changed)
-    for entry_id, item in found.items():
-        with el.card(cls="item") as card:
-            card.props("tabindex=-1")
-            if bulk is not None:
-                bulk.box(entry_id, card, titled(item.entry))
-            show(template, one=item)
-            DecisionForm(context, _outcomes(context, item.entry), titled(item.entry), changed)
+def _decidable(context: PageContext, found: Sequence[Any], template: str, changed: Changed) -> None:
+    """Show a card for each entry that waits."""
+    items = [
+        QueueItem(
+            one.entry.id,
+            titled(one.entry),
+            _outcomes(context, one.entry),
+            partial(show, template, one=one),
+        )
+        for one in found
+    ]
+    show_items(context, items, changed)
 
 
 async def _candidates(context: PageContext, changed: Changed) -> None:
     """Show the candidates that wait for support, oldest first, each with its gates."""
     wrong = ("This address names no candidate.", "Begin again from the menu.")
     after = context.parsed("after", UUID, *wrong)
-    found = await (await context.memory()).candidates(limit=_CANDIDATES, after=after)
+    found = await (await context.memory()).candidates(limit=LISTED, after=after)
     if not found:
         part(
             "empty",
             "No candidate waits." if after is None else "The list ends here.",
             "A claim from a session is a candidate until enough independent sources say the same.",
         )
-    _decidable(context, {one.entry.id: one for one in found}, "candidate.html", changed)
-    if len(found) == _CANDIDATES:
+    _decidable(context, found, "candidate.html", changed)
+    if len(found) == LISTED:
         with el.row():
             more = at("/queues", queue="candidates", after=found[-1].entry.id)
             part("link", "Next", more, "button")
@@ -124,8 +150,18 @@ def _outcomes(context: PageContext, entry: Entry) -> list[Choice]:
     async def dispose(outcome: Outcome, memory: Memory, reason: str) -> Receipt:
         return (await memory.dispose([entry.id], outcome, reason=reason))[0]
 
+    async def together(
+        outcome: Outcome, memory: Memory, ids: Sequence[UUID], reason: str
+    ) -> Sequence[Receipt]:
+        return await memory.dispose(ids, outcome, reason=reason)
+
     return [
-        Choice(_OUTCOMES[outcome][1], partial(dispose, outcome), *_OUTCOMES[outcome][2:])
+        Choice(
+            _OUTCOMES[outcome][1],
+            partial(dispose, outcome),
+            *_OUTCOMES[outcome][2:],
+            together=partial(together, outcome),
+        )
         for outcome in _possible(context, entry)
     ]
 
@@ -146,25 +182,31 @@ def _possible(context: PageContext, entry: Entry) -> list[Outcome]:
 async def _contradictions(context: PageContext, changed: Changed) -> None:
     """Show the contradictions that wait, oldest first; or those that were settled."""
     settled = context.asked("settled") == "1"
-    memory = await context.memory()
-    found = await memory.contradictions(status=_SETTLED if settled else None, limit=_LISTED)
+    memory, shown = await context.memory(), context.shown(LISTED)
+    found = await memory.contradictions(status=_SETTLED if settled else None, limit=shown + 1)
     if not found:
         part(
             "empty",
             "Nothing was settled yet." if settled else "No contradiction waits.",
             "An agent reports here when memory says something else than a rule.",
         )
-    for one in found:
-        entry, history = await memory.get(one.entry_id), await memory.history(one.entry_id)
-        story = [link for link in history if link.detail.get("contradiction") == str(one.id)]
-        waits, row = TRANSITIONS[one.status], await _canonical_row(memory, one)
-        with el.card(cls="item"):
-            show("contradiction.html", one=one, entry=entry, story=story, row=row, waits=waits)
-            DecisionForm(context, _resolutions(context, one, story), titled(entry), changed)
+    items = [await _contradicted(context, memory, one) for one in found[:shown]]
+    show_items(context, items, changed)
+    show_more(context, len(found) > shown)
     with el.row():
         said = "Show what waits" if settled else "Show what was settled"
         other = None if settled else "1"
         part("link", said, at("/queues", queue="contradictions", settled=other))
+
+
+async def _contradicted(context: PageContext, memory: Memory, one: Contradiction) -> QueueItem:
+    """Return the card of a contradiction: the entry beside what it speaks against."""
+    entry, history = await memory.get(one.entry_id), await memory.history(one.entry_id)
+    story = [link for link in history if link.detail.get("contradiction") == str(one.id)]
+    told = {"entry": entry, "story": story, "waits": TRANSITIONS[one.status]}
+    row = await _canonical_row(memory, one)
+    shown = partial(show, "contradiction.html", one=one, row=row, **told)
+    return QueueItem(one.id, titled(entry), _resolutions(context, one, story), shown)
 
 
 async def _canonical_row(memory: Memory, one: Contradiction) -> Referenced | None:
@@ -205,9 +247,17 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
     async def release(position: int, memory: Memory, reason: str) -> Receipt:
         return await memory.release(position, reason=reason)
 
+    def item(one: QuarantineRecord) -> QueueItem:
+        """Return the card of a quarantine."""
+        choice = Choice("Release", partial(release, one.position), "Released.")
+        choices = [choice] if one.standing and may else []
+        shown = partial(show, "quarantine.html", one=one)
+        return QueueItem(one.position, f"position {one.position}", choices, shown)
+
     async def draw() -> None:
         """Show the quarantines; one that still stands can be released."""
-        found = await (await context.memory()).quarantines(limit=_LISTED)
+        shown = context.shown(LISTED)
+        found = await (await context.memory()).quarantines(limit=shown + 1)
         place.clear()
         with place:
             if not found:
@@ -216,12 +266,8 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
                     "No source is quarantined.",
                     "If a tool was poisoned or a key leaked, take its entries out of recall above.",
                 )
-            for one in found:
-                with el.card(cls="item"):
-                    show("quarantine.html", one=one)
-                    if one.standing and may:
-                        choice = Choice("Release", partial(release, one.position), "Released.")
-                        DecisionForm(context, [choice], f"position {one.position}", changed)
+            show_items(context, [item(one) for one in found[:shown]], changed)
+            show_more(context, len(found) > shown)
 
     async def take(event: events.GenericEventArguments) -> None:
         """Quarantine the form's source, then show the list and the lengths anew."""
@@ -267,8 +313,9 @@ async def _take(memory: Memory, given: Mapping[str, str]) -> bool:
 
 # By the name that each has in addresses, in the order of the tabs.
 QUEUES = {
-    "disposition": ReviewQueue("Disposition", "due", _disposition),
-    "contradictions": ReviewQueue("Contradictions", "contradictions", _contradictions),
-    "candidates": ReviewQueue("Candidates", "candidates", _candidates),
-    "quarantine": ReviewQueue("Quarantine", "quarantines", _quarantine),
+    "disposition": ReviewQueue("Disposition", _disposition),
+    "contradictions": ReviewQueue("Contradictions", _contradictions),
+    "candidates": ReviewQueue("Candidates", _candidates),
+    "quarantine": ReviewQueue("Quarantine", _quarantine),
+    "proposals": ReviewQueue("Proposals", proposals.show_queue),
 }

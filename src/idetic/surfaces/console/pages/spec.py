@@ -15,6 +15,7 @@ from idetic.spec.typology import DEFAULTS
 from idetic.store.registry import SpecVersion
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.pages import workshop
 from idetic.surfaces.console.wording import minute, words
 
 _SPAN = re.compile(r"\*\*(?P<strong>.+?)\*\*|`(?P<code>[^`]+)`|\\(?P<plain>[\\|<\[*`])")
@@ -34,6 +35,7 @@ async def build(context: PageContext) -> None:
         "spec.html",
         spec=spec,
         version=context.version,
+        workshop=workshop.open_to(context),
         may=[each for each in granted if context.may(each)],
         deviations=list(_deviations(spec)),
         others=list(_others(spec)),
