@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -69,6 +70,10 @@ def test_a_claim_and_words_are_looked_up_by_their_indexes(
     assert "world_agent_current_idx" not in plan, plan
     assert worded == [(1,)], "the one that stands"
     assert any("world_agent_words_idx" in text for text in notices), notices[-1]
+    assert re.search(r"Hash Cond: .*\bold_id", plan), "what is replaced is not sought row by row"
+    read = ("world_agent_valid_idx", "world_agent_place_idx")
+    anchors = [text for text in notices if any(index in text for index in read)]
+    assert anchors == [], "no look-up of an id reads the anchor, nor does a foreign key's"
 
 
 def convoy(

@@ -185,7 +185,8 @@ def sampling(spec: MemorySpec) -> Any:
         for kind in ("heartbeat", "reading"):
             about = dict.fromkeys(scalars, kind)
             many = [Observation("tick", about, idempotency_key=f"k{n}") for n in range(50)]
-            made = sampled(spec, [item(spec, one, tier) for one in many])
+            items = [item(spec, one, tier) for one in many]
+            made = sampled(items[0].cell, items)
             found.append([one.sampling for one in made])
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idetic.gates.redaction import PLACEHOLDER, Recogniser, redact
+from idetic.gates.redaction import PLACEHOLDER, Recogniser, Recognisers, redact
 from idetic.model import Claim
 from idetic.spec.identifiers import DeclaredIdentifiers, IdentifierLookup
 from idetic.spec.memory_spec import MemorySpec
@@ -78,7 +78,7 @@ class Pipeline:
         """`lookups` say where the caller finds names to give to `apply` as identifiers."""
         self.kinds = frozenset(kinds)
         self.lookups = tuple(lookups)
-        self._recognisers = tuple(recognisers)
+        self._recognisers = Recognisers(recognisers)
 
     @property
     def hedges(self) -> bool:
@@ -102,6 +102,8 @@ class Pipeline:
         stripped where the boundary strips identifiers. A clean text comes back as it is.
         """
         result, counts = redact(text, self._with(identifiers))
+        if not counts and "[" not in text:
+            return Passed(text)
         return Passed(result, _redactions(counts), self._refusal(result))
 
     def apply_envelope(
@@ -112,7 +114,7 @@ class Pipeline:
         A claim that would change is refused: redacted, it would equal every other redacted one.
         The same object comes back if nothing was detected.
         """
-        if not self.transforms:
+        if not self.transforms or not envelope:
             return envelope, (), None
         gated, refused = _EnvelopeGate(self._with(identifiers)), None
         result: dict[str, Any] = {}
@@ -201,7 +203,8 @@ class _EnvelopeGate:
     def _text(self, label: str, value: str) -> str:
         """One text of an envelope as it may cross; what was removed is counted."""
         result, removed = redact(value, self._recognisers, label)
-        self.counts.update(removed)
+        if removed:
+            self.counts.update(removed)
         return result
 
 

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple, Protocol
 
 from idetic.gates.first_look import signs
@@ -67,6 +67,24 @@ def signed(needs: int, *recognisers: Recogniser) -> tuple[Recogniser, ...]:
     return tuple(Signed(needs, one) for one in recognisers)
 
 
+class Recognisers(tuple[Recogniser, ...]):
+    """The recognisers of a boundary. Which of them a text's signs call for is worked out once."""
+
+    @cached_property
+    def _by_signs(self) -> dict[int, tuple[Recogniser, ...]]:
+        return {}
+
+    def called_for(self, shown: int) -> tuple[Recogniser, ...]:
+        """Those that could find something in a text with these signs."""
+        found = self._by_signs.get(shown)
+        if found is None:
+            called = (one for one in self if not isinstance(one, Signed) or one.needs & shown)
+            # Bare: the look has been taken.
+            found = tuple(one.recogniser if isinstance(one, Signed) else one for one in called)
+            self._by_signs[shown] = found
+        return found
+
+
 def when(pieces: tuple[str, ...], recogniser: Recogniser) -> Recogniser:
     """A recogniser that is only asked when one of these pieces is in the text, as written here.
 
@@ -100,10 +118,15 @@ def redact(
     would see it. So a second pass detects nothing, whatever the recognisers do at their edges.
     The text itself is returned when nothing was detected.
     """
+    if not isinstance(recognisers, Recognisers):
+        recognisers = Recognisers(recognisers)
     counts: Counter[str] = Counter()
+    before = f"{folded(label).text}: " if label else ""
+    # Nearly every text holds nothing, and the rest is for those that do.
+    if "[" not in text and not _detect(text, recognisers, before):
+        return text, counts
     done: list[str] = []
     waiting = _cut(text, [(*match.span(), match[0]) for match in PLACEHOLDER.finditer(text)])
-    before = f"{folded(label).text}: " if label else ""
     while waiting:
         piece, settled = waiting.pop()
         detections = [] if settled or not piece else _detect(piece, recognisers, before)
@@ -126,18 +149,14 @@ def _cut(text: str, holes: Sequence[tuple[int, int, str]]) -> list[tuple[str, bo
     return pieces[::-1]
 
 
-def _detect(piece: str, recognisers: Sequence[Recogniser], before: str) -> list[Detection]:
+def _detect(piece: str, recognisers: Recognisers, before: str) -> list[Detection]:
     """What the recognisers find in the folded text, as stretches of the original, merged."""
     as_read = folded(piece)
     text = before + as_read.text
-    shown = signs(text)
     detections: list[Detection] = []
-    for recognise in recognisers:
-        if not isinstance(recognise, Signed):
-            detections += recognise(text)
-        elif recognise.needs & shown:
-            detections += recognise.recogniser(text)
-    if before:
+    for recognise in recognisers.called_for(signs(text)):
+        detections += recognise(text)
+    if before and detections:
         start = len(before)
         detections = [
             one._replace(start=max(0, one.start - start), end=one.end - start)

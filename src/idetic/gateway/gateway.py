@@ -108,8 +108,8 @@ class Gateway:
         if len(seen) > MAX_BATCH:
             raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
         mode = WriteMode.EXPLICIT if transition == "preferred" else WriteMode.AUTOMATIC
-        make = self.maker(scope, tier, typology, transition, mode).make
-        return sampled(self.spec, [make(one) for one in seen])
+        maker = self.maker(scope, tier, typology, transition, mode)
+        return [*sampled(maker.cell, [maker.make(one) for one in seen])]
 
     async def prepared(
         self,

@@ -13,6 +13,7 @@ from idetic.gateway.own_keys import own_key
 from idetic.gateway.records import record_form
 from idetic.model import Claim, Observation, Origin, Ref, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
+from idetic.spec.typology import SamplingRule
 from idetic.store.entry_content import call_digest, content_hash, link_detail
 from idetic.store.steps import reference
 from idetic.verbs.arguments import check_moment, check_text
@@ -27,6 +28,8 @@ class WriteCell:
     tier: Tier
     typology: Typology
     supersede: bool
+    # Which observations of it are kept.
+    sampling: tuple[SamplingRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +96,12 @@ class WriteItem:
         cell = self.cell
         made: dict[str, Any] = {
             "transition": cell.transition,
-            "tier": cell.tier.value,
-            "typology": cell.typology.value,
+            # As they are: each is a text, and to ask for its value took a microsecond a note.
+            "tier": cell.tier,
+            "typology": cell.typology,
             "body": self.body,
             "envelope": self.envelope,
-            "origin": self.origin.value,
+            "origin": self.origin,
             "trust": self.trust,
         }
         if cell.supersede:
@@ -119,7 +123,7 @@ class ItemMaker:
 
     def __init__(self, spec: MemorySpec, scope: Scope, cell: WriteCell, ingest: Pipeline):
         self._spec = spec
-        self._cell = cell
+        self.cell = cell
         self._ingest = ingest
         self._principal, self._own = scope.principal, scope.principal.origin
 
@@ -148,7 +152,7 @@ class ItemMaker:
         since = check_moment(seen.valid_at, "valid_at")
         key = seen.idempotency_key
         return WriteItem(
-            self._cell,
+            self.cell,
             text,
             envelope,
             origin,

@@ -47,7 +47,9 @@ def write_cell(
             remedy=_INSTEAD.get(stated, explicit),
         )
     supersede = spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
-    return WriteCell(transition, tier, typology, supersede)
+    observed = transition == "observed" and typology is Typology.EPISODIC
+    sampling = tuple(spec.writes_of(tier, typology).sampling) if observed else ()
+    return WriteCell(transition, tier, typology, supersede, sampling)
 
 
 def check_written_here(spec: MemorySpec, scope: Scope) -> None:
@@ -60,13 +62,9 @@ def check_written_here(spec: MemorySpec, scope: Scope) -> None:
         )
 
 
-def sampled(spec: MemorySpec, items: Sequence[WriteItem]) -> list[WriteItem]:
-    """Items of one observing call; those that the spec's sampling is about are marked."""
-    cell = items[0].cell if items else None
-    if cell is None or cell.transition != "observed" or cell.typology is not Typology.EPISODIC:
-        return list(items)
-    rules = spec.writes_of(cell.tier, cell.typology).sampling
-    return [_marked(rules, item) for item in items] if rules else list(items)
+def sampled(cell: WriteCell, items: Sequence[WriteItem]) -> Sequence[WriteItem]:
+    """Items of one call in a cell; those that its sampling is about are marked."""
+    return [_marked(cell.sampling, item) for item in items] if cell.sampling else items
 
 
 def _marked(rules: Sequence[SamplingRule], item: WriteItem) -> WriteItem:

@@ -16,7 +16,8 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import CandidateGround, DecayModel, PromotionPath, ScopeEnd
 
 _WROTE = (Decision.ADD, Decision.UPDATE)
-# Of observations with neither claim nor references: only the spec and the cell decide.
+# Where only the spec and the cell decide: of what has neither claim nor references, and of all that
+# is persistent.
 _PLAIN: dict[tuple[str, Tier, Typology], str] = {}
 
 
@@ -38,7 +39,7 @@ def with_lifetimes(
 
 def lifetime_of(spec: MemorySpec, tier: Tier, typology: Typology, seen: Observation) -> str:
     """How long an observation stays that is written in this cell now."""
-    if seen.claim is not None or seen.refs:
+    if tier is not Tier.PERSISTENT and (seen.claim is not None or seen.refs):
         return _worked_out(spec, tier, typology, seen)
     key = (spec.digest, tier, typology)
     if key not in _PLAIN:

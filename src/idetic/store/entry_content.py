@@ -77,9 +77,9 @@ def link_detail(
     """
     told: dict[str, Any] = {
         "content_hash": digest,
-        "origin": origin.value,
+        "origin": origin,
         "trust": trust,
-        "cell": f"{cell[0].value}/{cell[1].value}",
+        "cell": f"{cell[0]}/{cell[1]}",
     }
     if provenance:
         told["provenance_hash"] = provenance_hash(bytes.fromhex(salt), provenance)

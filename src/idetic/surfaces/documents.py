@@ -28,6 +28,8 @@ _GOES_ON = "…"
 # What a part repeats of the one before it: as much as the longest identifier that an erasure may
 # look for, so that none is cut in two and missed.
 _AGAIN = 200
+# Made once: json.dumps with any option makes a new encoder for every call.
+_WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def path_of(namespace: Sequence[str]) -> str:
@@ -100,7 +102,7 @@ class StoredDocument:
         return since + timedelta(minutes=self.ttl)
 
 
-def observations(put: Put, bound: int, since: datetime | None) -> list[Observation]:
+def observations(put: Put, subject: str, bound: int, since: datetime | None) -> list[Observation]:
     """The entries that hold a value: its JSON, in parts of at most `bound` characters."""
     version, texts = uuid7_text(), _cut(_json(put.value), bound)
     head: dict[str, Any] = {"parts": len(texts)}
@@ -117,7 +119,7 @@ def observations(put: Put, bound: int, since: datetime | None) -> list[Observati
             text,
             {**place, "part": number, **(head if number == 0 else {})},
             # Every version is a new claim value: putting the same again renews its time.
-            claim=Claim(put.subject, f"part {number}", version),
+            claim=Claim(subject, f"part {number}", version),
             verbatim=True,
         )
         for number, text in enumerate(texts)
@@ -195,7 +197,7 @@ def is_whole(entry: Entry) -> bool:
 def _json(value: Mapping[str, Any]) -> str:
     """The value as JSON that UTF-8 can hold; raises InputError for what JSON cannot."""
     try:
-        text = json.dumps(dict(value), ensure_ascii=False)
+        text = _WRITTEN(dict(value))
         # Only to find lone surrogates, which UTF-8 cannot hold.
         text.encode()
     except UnicodeEncodeError:

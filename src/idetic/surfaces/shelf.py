@@ -68,14 +68,15 @@ class Shelf:
         for subject, put in latest.items():
             before = document(groups.get(subject, ()))
             since = None if before is None else before.created_at
-            written.append(observations(put, self._bound, since))
+            written.append(observations(put, subject, self._bound, since))
         for together in _by_size(written):
             for receipt in await self._memory.prefer_many(together):
                 raise_if_rejected(receipt)
-        for (subject, _), parts in zip(latest.items(), written, strict=True):
+        for subject, parts in zip(latest, written, strict=True):
             # A part supersedes the one of its number; those beyond the new end stay current.
-            left = (e for e in groups.get(subject, ()) if e.envelope["part"] >= len(parts))
-            await self._archive(left, "a shorter version was put")
+            left = [e for e in groups.get(subject, ()) if e.envelope["part"] >= len(parts)]
+            if left:
+                await self._archive(left, "a shorter version was put")
 
     async def delete_many(self, names: Iterable[Name], reason: str = "deleted") -> None:
         """Archive what lies under the names: it is no longer found, and its history stays."""

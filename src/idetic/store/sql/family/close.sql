@@ -62,7 +62,7 @@ GRANT EXECUTE ON FUNCTION {family}_witness_v1 TO {writers};
 
 -- object: function {name}_alike_v1
 -- as: guard
--- Persistent entries whose words are nearly those of a note. As the guard, because under RLS the
+-- Persistent episodes and facts whose words are nearly those of a note. As the guard, because under RLS the
 -- application role cannot use a trigram index; so it checks the bound anchor itself.
 CREATE OR REPLACE FUNCTION {family}_alike_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_body text)
@@ -84,7 +84,7 @@ BEGIN
     RETURN QUERY
     SELECT m.memory_id, {trgm}.similarity(m.body_text, p_body) FROM {family}_memory m
     WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.tier = 'persistent'
-      AND m.archived_at IS NULL AND m.superseded_at IS NULL AND m.invalidated_at IS NULL
+      AND m.typology <> 'procedural' AND m.archived_at IS NULL AND m.superseded_at IS NULL AND m.invalidated_at IS NULL
       AND m.deleted_at IS NULL AND m.body_text OPERATOR({trgm}.%) p_body
     ORDER BY m.body_text OPERATOR({trgm}.<->) p_body LIMIT 5;
 END

@@ -374,10 +374,11 @@ CREATE INDEX {name}_tombstones_idx ON {family}_memory ({tenant}, anchor_id, typo
 -- object: index {name}_memory_alike
 -- Persistent notes by their trigrams, for the look-up below. Transient ones are not in it: they
 -- are many, short-lived, and compared in memory when their scope closes. Nor are those that were
--- replaced: to put a row into it once more took longer than to write its successor.
+-- replaced: to put a row into it once more took longer than to write its successor. Nor procedural
+-- ones, documents among them: they have claims, and are compared by those.
 CREATE INDEX {name}_alike_idx ON {family}_memory
     USING gist ({tenant}, anchor_id, body_text {trgm}.gist_trgm_ops (siglen = 256))
-    WHERE tier = 'persistent' AND superseded_at IS NULL;
+    WHERE tier = 'persistent' AND typology <> 'procedural' AND superseded_at IS NULL;
 
 -- object: index {name}_memory_words
 -- Persistent notes by the key of their words: what says the same is found by equality.

@@ -35,13 +35,16 @@ CREATE TABLE {family}_memory_words (
 );
 
 -- object: index {name}_memory_place
--- An entry's neighbours, on either side: those of the same interaction or session.
+-- An entry's neighbours, on either side: those of the same interaction or session. The condition
+-- holds for every row: without one, the planner takes this index for the look-up of an id in tables
+-- that nobody has analysed yet, foreign keys' too, and reads the anchor for each.
 CREATE INDEX {name}_place_idx ON {family}_memory
-    ({tenant}, anchor_id, ({place}), memory_id);
+    ({tenant}, anchor_id, ({place}), memory_id) WHERE ({place}) IS NOT NULL;
 
 -- object: index {name}_memory_valid
--- What an anchor holds of a time that a question names.
-CREATE INDEX {name}_valid_idx ON {family}_memory ({tenant}, anchor_id, valid_at);
+-- What an anchor holds of a time that a question names. With a condition, as the one before.
+CREATE INDEX {name}_valid_idx ON {family}_memory ({tenant}, anchor_id, valid_at)
+    WHERE valid_at IS NOT NULL;
 
 -- object: function {name}_members_v1
 -- The entries of a stretch of the chain that a question without filters finds, in the order of
