@@ -17,6 +17,7 @@ from idetic.store.recall_grounds import HitGrounds, SignalScore
 # By bands that share a rank: microseconds of age must not weigh as much as relevance.
 _BANDED = (Signal.DECAY, Signal.STATEMENT, Signal.VOICE, Signal.SPEAKER, Signal.TIME)
 _BANDS = 3
+_SILENT = SignalScore(None, None, 0.0)
 
 
 @dataclass(slots=True)
@@ -75,14 +76,19 @@ class Candidates:
 
     def _words_of(self, signal: Signal, chosen: Array) -> list[SignalScore]:
         """One signal's word on each of some candidates."""
-        nothing = np.full(len(self.tiers), np.nan)
-        values = self.values.get(signal, nothing)[chosen].tolist()
-        ranks = np.nan_to_num(self.ranks.get(signal, nothing))[chosen].tolist()
-        shares = np.nan_to_num(self.shares.get(signal, nothing))[chosen].tolist()
+        if signal not in self.values:
+            return [_SILENT] * len(chosen)
+        nothing = [0] * len(chosen)
+        ranks, shares = (
+            kept[signal][chosen].tolist() if signal in kept else nothing
+            for kept in (self.ranks, self.shares)
+        )
         return [
             # What is no number equals nothing, not even itself.
-            SignalScore(int(rank) or None, value if value == value else None, share)  # noqa: PLR0124
-            for rank, value, share in zip(ranks, values, shares, strict=True)
+            SignalScore(rank or None, value if value == value else None, float(share))  # noqa: PLR0124
+            for rank, value, share in zip(
+                ranks, self.values[signal][chosen].tolist(), shares, strict=True
+            )
         ]
 
     def similarity(self, at: int) -> float | None:

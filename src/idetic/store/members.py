@@ -87,6 +87,10 @@ class Members:
         columns = (self.ids, self.own, self.cells, self.places)
         return Members(*(column[wanted] for column in columns))
 
+    def find_packed(self, ids: bytes | None) -> Array:
+        """Where each of some ids stands that come one after the other."""
+        return self.find(np.frombuffer(ids or b"", np.uint8).reshape(-1, 16))
+
     def find(self, ids: Array) -> Array:
         """Where each of some ids stands, the first time; -1 for one that is not here."""
         if self.parts:
@@ -171,8 +175,8 @@ class KeptAnchor:
 
 def id_array(ids: Array) -> str:
     """Ids as the text of an array: as one text they are sent ten times faster than one by one."""
-    text = np.ascontiguousarray(ids).tobytes().hex()
-    return f"{{{','.join(text[start : start + 32] for start in range(0, len(text), 32))}}}"
+    packed = np.ascontiguousarray(ids).tobytes()
+    return f"{{{packed.hex(',', 16)}}}" if packed else "{}"
 
 
 @dataclass(slots=True)

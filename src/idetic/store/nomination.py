@@ -62,7 +62,7 @@ class Nomination:
     def candidates(self, rows: Rows) -> Candidates:
         """The candidates that are visible, with what a statement read off them."""
         ids, *packed = (column or b"" for column in rows[0])
-        at = self.members.find(np.frombuffer(ids, np.uint8).reshape(-1, 16))
+        at = self.members.find_packed(ids)
         # `>f8` as it travels is slow to reckon with.
         tiers, late, asks, *read = (np.frombuffer(p, ">f8").astype(np.float64) for p in packed)
         known = self.distances[at]
@@ -131,8 +131,8 @@ def nominate(
 
 def _is_sparse(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) -> bool:
     """Whether a walk met too few of this anchor's vectors, though their profile is in use."""
-    walks = (rows for name, rows in found.items() if name.startswith("walked"))
-    few = len(kept.whole) > 2 * POOL and any(len(rows) < POOL for rows in walks)
+    walks = [rows[0][0] or b"" for name, rows in found.items() if name.startswith("walked")]
+    few = len(kept.whole) > 2 * POOL and any(len(ids) < 16 * POOL for ids in walks)
     return few and found["facts"][0][2] == query.profile_id
 
 
@@ -242,11 +242,12 @@ class _Ground:
         """Take over the distances, and how near an entry of this anchor is by chance."""
         members = self.asked.members
         self.distances = np.full(len(members), np.inf)
-        for name in ("compared", "rest"):
-            for ids, distances in self.found.get(name, []):
-                self._take(ids or b"", np.frombuffer(distances or b"", ">f8"))
-        walked = self._rows("walked")
-        self._take(b"".join(row[0].bytes for row in walked), np.array([row[1] for row in walked]))
+        for name, rows in self.found.items():
+            if name.startswith(("compared", "rest", "walked")):
+                # Of an entry in several pieces, the distance of its nearest.
+                ((ids, distances),) = rows
+                at, near = members.find_packed(ids), np.frombuffer(distances or b"", ">f8")
+                np.minimum.at(self.distances, at[at >= 0], near[at >= 0])
         self.distances[~self.asked.counted] = np.inf
         known = self.distances[np.isfinite(self.distances)]
         # What was walked knows the nearest alone; else every entry was compared.
@@ -259,15 +260,6 @@ class _Ground:
         self.nearest = float(known.min())
         self.apart = _FEW_APART if len(near) < _FEW else _APART
         self.median = float(np.median(near)) if len(near) else self.nearest
-
-    def _take(self, ids: bytes, distances: Array) -> None:
-        """Some distances: an entry's is that of its nearest piece."""
-        at = self.asked.members.find(np.frombuffer(ids, np.uint8).reshape(-1, 16))
-        np.minimum.at(self.distances, at[at >= 0], distances[at >= 0])
-
-    def _rows(self, name: str) -> Rows:
-        """The rows of a statement, or of all whose names begin so."""
-        return [row for key, rows in self.found.items() if key.startswith(name) for row in rows]
 
     def nomination(self) -> Nomination:
         """The candidates, and what the anchor says about the question as a whole."""
@@ -306,12 +298,11 @@ class _Ground:
         if weights.get(Signal.LEXICAL):
             chosen.append(_lowest(-self.words.scores, self.words.scores > 0))
         for name in ("newest", "dated", "enveloped"):
-            rows = self.found.get(name, [])
-            # More dated entries than a pool say nothing about which of them is meant.
-            if rows and len(rows) <= POOL:
-                ids = b"".join(row[0].bytes for row in rows)
-                at = self.asked.members.find(np.frombuffer(ids, np.uint8).reshape(-1, 16))
-                chosen.append(at[at >= 0])
+            for (ids,) in self.found.get(name, []):
+                at = self.asked.members.find_packed(ids)
+                # More dated entries than a pool say nothing about which of them is meant.
+                if len(at) <= POOL:
+                    chosen.append(at[at >= 0])
         if not chosen:
             return np.empty(0, np.int64)
         found: Array = np.unique(np.concatenate(chosen))

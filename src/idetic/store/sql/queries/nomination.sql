@@ -116,12 +116,13 @@ FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector
 -- The nearest of a large cell, through its partial HNSW index. Each vector's entry is looked up by
 -- its key as a filter on that scan, which goes on until there are enough; a join would sort all
 -- vectors, and a set of the visible ones would have to be made first.
-SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
-FROM {family}_memory_embeddings e
-WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.tier = '{tier}' AND e.typology = '{typology}'
-  AND {active} = %(profile)s::uuid
-  AND (SELECT true FROM {family}_memory m WHERE {scope m} AND m.memory_id = e.memory_id AND {visible})
-ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT {pool}
+SELECT string_agg(uuid_send(e.memory_id), ''), string_agg(float8send(e.distance), '')
+FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+      FROM {family}_memory_embeddings e
+      WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.tier = '{tier}' AND e.typology = '{typology}'
+        AND {active} = %(profile)s::uuid
+        AND (SELECT true FROM {family}_memory m WHERE {scope m} AND m.memory_id = e.memory_id AND {visible})
+      ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT {pool}) e
 
 -- query: rest
 -- The distances of what is not walked, all of them.
@@ -148,11 +149,13 @@ WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s:
       SELECT unnest(s.sample[:%(sampled)s::integer]) FROM {family}_memory_segments s WHERE {scope s}))
 
 -- query: newest
-SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible}
-ORDER BY m.memory_id DESC LIMIT {pool}
+SELECT string_agg(uuid_send(m.memory_id), '') FROM (
+    SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible}
+    ORDER BY m.memory_id DESC LIMIT {pool}) m
 
 -- query: dated
 -- What lies within the dates asked for; one more than a pool says that these are too many.
+SELECT string_agg(uuid_send(d.memory_id), '') FROM (
 SELECT DISTINCT m.memory_id FROM unnest(%(time_since)s::timestamptz[], %(time_until)s::timestamptz[], %(time_sure)s::float8[])
     AS w (since, until, sure)
 CROSS JOIN LATERAL (
@@ -160,9 +163,10 @@ CROSS JOIN LATERAL (
     WHERE {scope m} AND m.valid_at >= w.since AND m.valid_at < w.until AND {visible}
     LIMIT {pool} + 1) m
 WHERE w.sure >= 1
-LIMIT {pool} + 1
+LIMIT {pool} + 1) d
 
 -- query: enveloped
 -- What matches most of the envelope asked for.
-SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible} AND {envelope} > 0
-ORDER BY {envelope} DESC, m.memory_id DESC LIMIT {pool}
+SELECT string_agg(uuid_send(m.memory_id), '') FROM (
+    SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible} AND {envelope} > 0
+    ORDER BY {envelope} DESC, m.memory_id DESC LIMIT {pool}) m
