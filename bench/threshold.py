@@ -79,7 +79,7 @@ def with_ef(search: Search, ef: int) -> Search:
     async def asked(question: int) -> Sequence[int]:
         kept = Reading.settings
         try:
-            Reading.settings = property(lambda _: {"hnsw.ef_search": str(ef)})  # type: ignore[assignment, misc]
+            Reading.settings = property(lambda _: {"hnsw.ef_search": str(ef)})  # type: ignore[assignment]
             return await search(question)
         finally:
             Reading.settings = kept  # type: ignore[method-assign]

@@ -75,6 +75,8 @@ class Members:
 
     def followed(self, block: Members) -> Members:
         """These and a few others after them; what was found out about these is not lost."""
+        if not len(block):
+            return self
         whole = Members.joined([self, block])
         whole.parts = (self, block)
         return whole

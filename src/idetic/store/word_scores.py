@@ -61,8 +61,7 @@ class WordScores:
         self.scores = np.zeros(len(self.members))
         self.covered = np.zeros(len(self.members))
         self._found = np.zeros(len(self.members))
-        own = self.members.own[self.counted]
-        self.brevity = min(1.0, BRIEF_ENTRY / max(float(own.mean()), 1.0)) if len(own) else 1.0
+        self.brevity = min(1.0, BRIEF_ENTRY / self._mean(self.members.own))
 
     def add_all(self, words: Mapping[str, Postings]) -> WordScores:
         """Count every word of the question."""
@@ -70,7 +69,7 @@ class WordScores:
         if not entries:
             return self
         windows = self.members.windows(self.before, self.after)
-        usual = 0.9 / max(float(windows.lengths[self.counted].mean()), 1.0)
+        usual = 0.9 / self._mean(windows.lengths)
         for word, postings in words.items():
             met, often = self._within(postings, windows)
             if len(met):
@@ -80,6 +79,11 @@ class WordScores:
                 base = 0.3 + windows.lengths[met] * usual
                 self.scores[met] += rarity * often * 2.2 / (often + base)
         return self
+
+    def _mean(self, lengths: Array) -> float:
+        """The mean of what counts, and at least one word."""
+        entries = int(self.counted.sum())
+        return max(1.0, float(lengths @ self.counted) / entries) if entries else 1.0
 
     def _within(self, postings: Postings, windows: Windows) -> tuple[Array, Array]:
         """Which members have a word, themselves or by their neighbours, and how often.
