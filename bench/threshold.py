@@ -21,7 +21,8 @@ from bench.place import bench_server, percentile
 from bench.recall import LIMIT, Lookup, Search, bound, corpus, embed, fill, ours
 from bench.specs import single, spec_new
 from idetic import Idetic, Principal
-from idetic.store import nomination_statements, recall_statement
+from idetic.store import nomination_statements
+from idetic.store.nomination_statements import Reading
 
 SIZES = [5_000, 10_000, 20_000, 40_000, 80_000]
 
@@ -73,17 +74,15 @@ def from_size(search: Search, size: int) -> Search:
 
 
 def with_ef(search: Search, ef: int) -> Search:
-    """The same search with another `hnsw.ef_search` than recall's own settings have."""
-
-    settings = vars(recall_statement)["_SETTINGS"]
+    """The same search with another `hnsw.ef_search` than a reading's own."""
 
     async def asked(question: int) -> Sequence[int]:
-        kept = settings["hnsw.ef_search"]
+        kept = Reading.settings
         try:
-            settings["hnsw.ef_search"] = str(ef)
+            Reading.settings = property(lambda _: {"hnsw.ef_search": str(ef)})  # type: ignore[assignment]
             return await search(question)
         finally:
-            settings["hnsw.ef_search"] = kept
+            Reading.settings = kept  # type: ignore[method-assign]
 
     return asked
 

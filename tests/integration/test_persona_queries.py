@@ -122,9 +122,10 @@ async def test_a_large_memory_is_asked_through_its_index(
     recalls = memory.actor._stores.engine.recalls
     scope = memory.actor._stores.common.scope(Persona.ACTOR)
     assert await WordIndex(recalls.database, recalls.family).update(scope, 10_000, 0) > 0
-    recalls._readings.clear()
+    recalls._unindexed.clear()
     indexed = [await memory.actor.rag_query(*way, limit=16) for way in ways]
-    assert all(reading.walked for reading in recalls._readings.values())
+    assert recalls._kept is not None
+    assert all(kept.reading.walked for kept in recalls._kept._anchors.values())
     for one, other in zip(exact, indexed, strict=True):
         assert [hit.entry.id for hit in one] == [hit.entry.id for hit in other]
         assert len(other) == other.considered

@@ -113,7 +113,7 @@ async def both(memory: Memory, question: str, **filters: Any) -> tuple[Recall, R
 
         def spied(*given: Any) -> Any:
             found = made(*given)
-            served.append(given[2].indexed)
+            served.append(given[3] is not None)
             return found
 
         patch.setattr(nomination, "nominate", spied)
@@ -336,6 +336,39 @@ async def test_a_narrowed_question_finds_the_same_through_the_index(
         new, old = await both(memory, question, **filters)
         assert new.considered == old.considered
         assert ids(new) == ids(old)
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+async def test_what_lies_in_a_small_cell_is_compared_beside_a_walk(
+    memory: Memory, indexed: bool
+) -> None:
+    operator = memory.agent.bind(user_id="ada", principal=Principal.operator("eve"))
+    texts = notes(ENTRIES)[5:9]
+    for text in texts:
+        await operator.prefer(f"Prefer {text}")
+    await memory.embed()
+    if indexed:
+        await memory.index_words(anew=True)
+    for text in texts:
+        new, old = await both(memory, f"Prefer {text}")
+        assert len(set(ids(new)) & set(ids(old))) >= 9
+        nearest = max(new, key=lambda hit: hit.similarity or 0.0)
+        assert nearest.entry.body_text == f"Prefer {text}"
+
+
+async def test_a_walk_that_meets_too_few_gives_way_to_every_vector(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where other anchors fill a cell, and HNSW gives but a few of this one's."""
+    few = {"hnsw.ef_search": "10", "hnsw.max_scan_tuples": "1"}
+    monkeypatch.setattr(nomination_statements.Reading, "settings", few)
+    recalls = memory.agent.engine.recall.recalls
+    for question in asked(notes(ENTRIES))[:3]:
+        new, old = await both(memory, question)
+        assert ids(new) == ids(old)
+        assert [hit.similarity for hit in new] == pytest.approx([hit.similarity for hit in old])
+    assert recalls._kept is not None
+    assert [kept.reading.walked for kept in recalls._kept._anchors.values()] == [()]
 
 
 async def test_an_anchor_with_nothing_left_answers_nothing(db: Idetic) -> None:

@@ -52,7 +52,8 @@ async def plans(database: TestDatabase, world: World, asked: RecallQuery) -> str
         forms = recalls.forms[asked.form(scope)]
         (nominating,) = recalls._nominating.values()
         top = [hit.entry.id for hit in answer.hits]
-        found = {"ids": top, "top": top, "unmeasured": top, "kept": [], "sampled": 10}
+        known = {"kept": [], "small": top, "sampled": 10}
+        found = {"ids": top, "top": top, "unmeasured": top, **known}
         told = []
         # The one connection that there is: nobody asks for a second.
         async with db.database.reading() as connection:

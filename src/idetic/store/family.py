@@ -238,9 +238,13 @@ def member() -> str:
     return f"length(m.lexemes) * 256 + ({cell}) * 2 + {begins}"
 
 
+# Every cell in the order of the numbers that `member` has for them.
+CELLS = tuple((tier, typology) for tier in Tier for typology in Typology)
+
+
 def cell_number(tier: Tier, typology: Typology) -> int:
     """The number that `member` has for a cell."""
-    return 3 * list(Tier).index(tier) + list(Typology).index(typology)
+    return CELLS.index((tier, typology))
 
 
 def evidence(alias: str) -> str:

@@ -5,7 +5,7 @@ By reciprocal ranks or by weighted values, as the spec says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from idetic.store.recall_grounds import HitGrounds, SignalScore
 # By bands that share a rank: microseconds of age must not weigh as much as relevance.
 _BANDED = (Signal.DECAY, Signal.STATEMENT, Signal.VOICE, Signal.SPEAKER, Signal.TIME)
 _BANDS = 3
+_SILENT = SignalScore(None, None, 0.0)
 
 
 @dataclass(slots=True)
@@ -68,12 +69,27 @@ class Candidates:
         order = np.lexsort((_descending(self.ids), self.distances, -scores))
         return [int(at) for at in order[self.found[order]][:limit]]
 
-    def score_of(self, signal: Signal, at: int) -> SignalScore:
-        """One signal's word on one candidate."""
-        value = float(self.values[signal][at]) if signal in self.values else np.nan
-        rank = self.ranks[signal][at] if signal in self.ranks else 0
-        share = float(self.shares[signal][at]) if signal in self.shares else 0.0
-        return SignalScore(int(rank) or None, None if np.isnan(value) else value, share)
+    def words_on(self, chosen: Sequence[int]) -> list[dict[Signal, SignalScore]]:
+        """Every signal's word on some candidates, one after the other."""
+        columns = {signal: self._words_of(signal, np.array(chosen, int)) for signal in Signal}
+        return [{signal: words[n] for signal, words in columns.items()} for n in range(len(chosen))]
+
+    def _words_of(self, signal: Signal, chosen: Array) -> list[SignalScore]:
+        """One signal's word on each of some candidates."""
+        if signal not in self.values:
+            return [_SILENT] * len(chosen)
+        nothing = [0] * len(chosen)
+        ranks, shares = (
+            kept[signal][chosen].tolist() if signal in kept else nothing
+            for kept in (self.ranks, self.shares)
+        )
+        return [
+            # What is no number equals nothing, not even itself.
+            SignalScore(rank or None, value if value == value else None, float(share))  # noqa: PLR0124
+            for rank, value, share in zip(
+                ranks, self.values[signal][chosen].tolist(), shares, strict=True
+            )
+        ]
 
     def similarity(self, at: int) -> float | None:
         """The cosine of question and entry, where it was compared."""
@@ -87,7 +103,7 @@ class Candidates:
         """What a signal adds to each score: its weighted value, or its share by rank."""
         self.ranks[signal] = ranks = self._ranked(signal)
         if retrieval.fusion.method is FusionMethod.WEIGHTED:
-            share = weight * np.nan_to_num(self._known(signal))
+            share = weight * _numbers(self._known(signal))
         else:
             # Ranks do not tell how weak words are where entries are long, so the weight does.
             counted = weight * self.brevity if signal is Signal.LEXICAL else weight
@@ -112,10 +128,12 @@ class Candidates:
         """
         if signal is Signal.SEMANTIC:
             return np.where(np.isfinite(self.distances), _places(self.distances), 0)
-        values = np.nan_to_num(self.values[signal])
+        values = _numbers(self.values[signal])
         if signal in _BANDED:
-            band = np.unique(-np.ceil(values * _BANDS), return_inverse=True)[1]
-            return np.where(values > 0, band + 1, 0)
+            band = np.ceil(values * _BANDS).astype(np.int64)
+            # How many bands there are from the best one down to each.
+            ranks = np.cumsum((np.bincount(band) > 0)[::-1])[::-1]
+            return np.where(values > 0, ranks[band], 0)
         if signal is Signal.LEXICAL and values.any():
             # What has no word of the question ranks after all that have one: with no rank at all,
             # one common word would be worth more than being the nearest.
@@ -144,9 +162,15 @@ def _places(values: Array) -> Array:
     return np.searchsorted(np.sort(values), values) + 1
 
 
+def _numbers(values: Array) -> Array:
+    """The values, 0 where there is none."""
+    return np.where(np.isnan(values), 0.0, values)
+
+
 def _descending(ids: Array) -> Array:
     """Numbers that sort ids from the newest to the oldest."""
-    order = np.lexsort(ids.T[::-1])
+    halves = np.ascontiguousarray(ids).view(">u8")
+    order = np.lexsort((halves[:, 1], halves[:, 0]))
     ranks = np.empty(len(ids), np.int64)
     ranks[order] = np.arange(len(ids), 0, -1)
     return ranks

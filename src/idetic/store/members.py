@@ -8,20 +8,40 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 
+from idetic.store.driver import Rows
+from idetic.store.family import CELLS, cell_number
+from idetic.store.nomination_statements import Reading
+from idetic.store.recall_statement import LONG_ENTRY
+
+if TYPE_CHECKING:
+    from idetic.store.vector_sample import VectorSample
+
 Array = npt.NDArray[Any]
 # How many bytes of segments one process keeps: those of about a million entries.
 KEPT = 80_000_000
 _BYTES = 80
+# For so many seconds a walk that met too few is not tried again.
+_SPARSE = 300.0
 # Mixes the halves of an id into one number. Ids are random enough that no two of them collide.
 _MIXED = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What neighbours lend: who may take words, who does, and how long each is with them."""
+
+    short: Array
+    extended: Array
+    lengths: Array
 
 
 class Members:
@@ -32,6 +52,9 @@ class Members:
         self.own = own
         self.cells = cells
         self.places = places
+        # What it was joined of, where that is kept: sorting and adding up a block takes less.
+        self.parts: tuple[Members, ...] = ()
+        self._windows: dict[tuple[int, int], Windows] = {}
 
     @classmethod
     def read(cls, ids: bytes | None, members: bytes | None) -> Members:
@@ -50,6 +73,14 @@ class Members:
         columns = [[p.ids for p in parts], [p.own for p in parts], [p.cells for p in parts], places]
         return cls(*(np.concatenate(column) for column in columns))
 
+    def followed(self, block: Members) -> Members:
+        """These and a few others after them; what was found out about these is not lost."""
+        if not len(block):
+            return self
+        whole = Members.joined([self, block])
+        whole.parts = (self, block)
+        return whole
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -58,59 +89,141 @@ class Members:
         columns = (self.ids, self.own, self.cells, self.places)
         return Members(*(column[wanted] for column in columns))
 
+    def find_packed(self, ids: bytes | None) -> Array:
+        """Where each of some ids stands that come one after the other."""
+        return self.find(np.frombuffer(ids or b"", np.uint8).reshape(-1, 16))
+
     def find(self, ids: Array) -> Array:
-        """Where each of some ids stands; -1 for one that is not here."""
+        """Where each of some ids stands, the first time; -1 for one that is not here."""
+        if self.parts:
+            first, block = self.parts
+            at, later = first.find(ids), block.find(ids)
+            return np.where((at < 0) & (later >= 0), later + len(first), at)
         if not len(self) or not len(ids):
             return np.full(len(ids), -1)
         order, ordered = self._sorted
-        wanted = _keys(ids)
+        wanted = keys_of(ids)
         near = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
         return np.where(ordered[near] == wanted, order[near], -1)
 
+    def windows(self, before: int, after: int) -> Windows:
+        """What the neighbours of each member lend it, so many before it and after it."""
+        found = self._windows.get((before, after))
+        if found is None:
+            parts = [part.windows(before, after) for part in self.parts]
+            found = _joined(parts) if parts else self._lent(before, after)
+            self._windows[before, after] = found
+        return found
+
+    def _lent(self, before: int, after: int) -> Windows:
+        own, places = self.own, self.places
+        around = own.astype(np.int64)
+        for step in (*range(1, before + 1), *range(-after, 0)):
+            lender = slice(None, -step) if step > 0 else slice(-step, None)
+            other = slice(step, None) if step > 0 else slice(None, step)
+            around[other] += own[lender] * (places[other] == places[lender])
+        short = own < LONG_ENTRY
+        extended = short & (around > own)
+        return Windows(short, extended, np.where(extended, own + around, own))
+
     @cached_property
     def _sorted(self) -> tuple[Array, Array]:
-        """The order of the ids' keys, and the keys in it."""
-        keys = _keys(self.ids)
-        order = np.argsort(keys)
+        """The order of the ids' keys, and the keys in it; of one that stands twice, the first."""
+        keys = keys_of(self.ids)
+        order = np.argsort(keys, kind="stable")
         return order, keys[order]
 
 
-def _keys(ids: Array) -> npt.NDArray[np.uint64]:
+def _joined(parts: Sequence[Windows]) -> Windows:
+    """The windows of members that stand one after the other; none reaches into the next."""
+    columns = ([p.short for p in parts], [p.extended for p in parts], [p.lengths for p in parts])
+    return Windows(*(np.concatenate(column) for column in columns))
+
+
+def keys_of(ids: Array) -> npt.NDArray[np.uint64]:
     """A number for each id."""
     halves = np.ascontiguousarray(ids).view(">u8").astype(np.uint64).reshape(-1, 2)
     return halves[:, 0] * np.uint64(_MIXED) ^ halves[:, 1]
 
 
-@dataclass(slots=True)
-class _Anchor:
+@dataclass(frozen=True)
+class KeptAnchor:
     """The segments of one anchor in the order of its chain, and all of them as one."""
 
     segments: Mapping[UUID, Members]
     whole: Members
+    # Its vectors' index gave too few: until this moment it is not asked again.
+    sparse: float = 0.0
+    # Some of its vectors, by profile.
+    samples: dict[UUID | None, VectorSample] = field(default_factory=dict)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How the anchor is read."""
+        counts = np.bincount(self.whole.cells, minlength=len(CELLS)).tolist()
+        return Reading.of(len(self.segments), [0] * len(CELLS) if self.sparse else counts)
+
+    @cached_property
+    def known(self) -> str:
+        """The ids of the segments, as a statement reads them."""
+        return f"{{{','.join(map(str, self.segments))}}}"
+
+    @cached_property
+    def small(self) -> str:
+        """The entries of the cells that are not walked, as a statement reads them."""
+        walked = [cell_number(*cell) for cell in self.reading.walked]
+        return id_array(self.whole.ids[~np.isin(self.whole.cells, walked)])
+
+
+def id_array(ids: Array) -> str:
+    """Ids as the text of an array: as one text they are sent ten times faster than one by one."""
+    packed = np.ascontiguousarray(ids).tobytes()
+    return f"{{{packed.hex(',', 16)}}}" if packed else "{}"
 
 
 @dataclass(slots=True)
 class KeptSegments:
     """What this process keeps of word indexes; what was asked for longest ago goes first."""
 
-    _anchors: OrderedDict[UUID, _Anchor] = field(default_factory=OrderedDict)
+    _anchors: OrderedDict[UUID, KeptAnchor] = field(default_factory=OrderedDict)
 
-    def of(self, anchor: UUID) -> Mapping[UUID, Members]:
-        """The segments of an anchor that need not be read again."""
+    def of(self, anchor: UUID) -> KeptAnchor | None:
+        """What is kept of an anchor."""
         found = self._anchors.get(anchor)
-        return found.segments if found else {}
+        if found is not None and found.sparse and found.sparse < monotonic():
+            found = self._anchors[anchor] = replace(found, sparse=0.0)
+        return found
 
-    def keep(self, anchor: UUID, segments: Mapping[UUID, Members]) -> Members:
-        """Keep the segments that an anchor has now; gives them as one."""
-        found = self._anchors.get(anchor)
-        if found is None or list(found.segments) != list(segments):
-            found = _Anchor(segments, Members.joined(list(segments.values())))
+    def keep(self, anchor: UUID, rows: Rows, before: KeptAnchor | None) -> KeptAnchor | None:
+        """Keep the segments that an anchor has now, in the order of the chain; None without any.
+
+        Those of what was kept before did not travel.
+        """
+        found = before
+        if found is None or list(found.segments) != [row[0] for row in rows]:
+            if not rows:
+                self._anchors.pop(anchor, None)
+                return None
+            known = found.segments if found else {}
+            segments = {
+                segment_id: known[segment_id] if segment_id in known else Members.read(*packed)
+                for segment_id, *packed in rows
+            }
+            found = KeptAnchor(segments, Members.joined(list(segments.values())))
             self._anchors[anchor] = found
+        self._anchors.setdefault(anchor, found)
         self._anchors.move_to_end(anchor)
         while len(self._anchors) > 1 and self._size() > KEPT:
             self._anchors.popitem(last=False)
-        return found.whole
+        return found
+
+    def mark_sparse(self, anchor: UUID, kept: KeptAnchor) -> KeptAnchor:
+        """Read this anchor's vectors one by one for a while: more of them may be made."""
+        found = self._anchors[anchor] = replace(kept, sparse=monotonic() + _SPARSE)
+        return found
 
     def _size(self) -> int:
         """About how many bytes are kept."""
-        return _BYTES * sum(len(anchor.whole) for anchor in self._anchors.values())
+        kept = self._anchors.values()
+        samples = sum(each.vectors.nbytes for one in kept for each in one.samples.values())
+        return samples + _BYTES * sum(len(one.whole) for one in kept)

@@ -6,7 +6,7 @@ vectors are compared in the database. What is nominated is then scored by one st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -19,16 +19,18 @@ from idetic.spec.primitives import Signal
 from idetic.store.driver import Rows
 from idetic.store.family import cell_number
 from idetic.store.fusion import Candidates
-from idetic.store.members import Array, KeptSegments, Members
-from idetic.store.nomination_statements import NotIndexed, Reading
+from idetic.store.members import Array, KeptAnchor, Members, id_array
+from idetic.store.nomination_statements import SAMPLED, NotIndexed, SparseWalk
 from idetic.store.recall_grounds import QuestionGrounds
 from idetic.store.recall_query import RecallQuery
 from idetic.store.recall_statement import MOST_TAIL, OF_THE_ROW, POOL
+from idetic.store.vector_sample import VectorSample
 from idetic.store.word_scores import Postings, WordScores
 
 # What is nearest is at least so much nearer than what is near by chance; more among a handful of
 # entries, which say little about chance.
 _APART, _FEW, _FEW_APART = 0.1, 20, 0.3
+_TIERS = [tier.value for tier in Tier]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +55,38 @@ class Nomination:
 
     def values(self) -> dict[str, Any]:
         """The candidates as a statement reads them: ids, and those whose distance is missing."""
-        text = self.members.ids[self.at].tobytes().hex()
-        ids = [text[start : start + 32] for start in range(0, len(text), 32)]
+        ids = self.members.ids[self.at]
         missing = ~np.isfinite(self.distances[self.at]) & (not self.measured)
-        without = [ids[at] for at in np.flatnonzero(missing)]
-        return {"ids": _array(ids), "unmeasured": _array(without)}
+        return {"ids": id_array(ids), "unmeasured": id_array(ids[missing])}
 
     def candidates(self, rows: Rows) -> Candidates:
         """The candidates that are visible, with what a statement read off them."""
-        ids = b"".join(row[0] for row in rows)
-        at = self.members.find(np.frombuffer(ids, np.uint8).reshape(-1, 16))
-        told = np.array([row[2:] for row in rows], np.float64).reshape(-1, 2 + len(OF_THE_ROW))
-        distances = np.where(
-            np.isfinite(self.distances[at]),
-            self.distances[at],
-            np.nan_to_num(told[:, 0], nan=np.inf),
-        )
+        ids, *packed = (column or b"" for column in rows[0])
+        at = self.members.find_packed(ids)
+        # `>f8` as it travels is slow to reckon with.
+        tiers, late, asks, *read = (np.frombuffer(p, ">f8").astype(np.float64) for p in packed)
+        known = self.distances[at]
+        late[np.isnan(late)] = np.inf
+        distances = np.where(np.isfinite(known), known, late)
         # By the best that is visible: what was archived since is still among the members.
         shares = self.words.scores[at] / (self.words.scores[at].max(initial=0.0) or 1.0)
-        values = dict(zip(OF_THE_ROW, told[:, 2:].T, strict=True))
+        values = dict(zip(OF_THE_ROW, read, strict=True))
         # By its square: what shares a common word or two with the question says little by that. A
         # vector knows most of what a long entry says: there words count less.
-        known = shares**2 * (0.2 + 0.8 * self.words.brevity if self.words.rarity else np.nan)
+        by_words = shares**2 * (0.2 + 0.8 * self.words.brevity if self.words.rarity else np.nan)
         # Where entries are long, how long one is says nothing.
         values[Signal.STATEMENT] = 1 - self.words.brevity * (1 - values[Signal.STATEMENT])
-        values |= {Signal.SEMANTIC: self._nearness(distances), Signal.LEXICAL: known}
+        values |= {Signal.SEMANTIC: self._nearness(distances), Signal.LEXICAL: by_words}
         return Candidates(
             self.members.ids[at],
-            [row[1] for row in rows],
+            [_TIERS[int(tier)] for tier in tiers],
             distances,
             values,
             self.words.covered[at],
             shares,
             self.members.places[at],
             at,
-            told[:, 1] > 0,
+            asks > 0,
             self.words.brevity,
         )
 
@@ -106,36 +105,48 @@ class Nomination:
 
 
 def nominate(
-    spec: MemorySpec,
-    query: RecallQuery,
-    reading: Reading,
-    found: Mapping[str, Rows],
-    kept: KeptSegments,
-    anchor: UUID | None,
+    spec: MemorySpec, query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor | None
 ) -> Nomination:
-    """What the statements of a reading found, as one nomination."""
+    """What the statements of a reading found, as one nomination.
+
+    `kept` is the word index that they were asked beside; without it they read everything.
+    """
     block, told, gone = _block(found["block"])
     firsts: dict[UUID, int] = {}
     indexed = None
-    if reading.indexed and anchor is not None:
-        segments = _segments(found["segments"], kept.of(anchor))
-        if not segments or told > MOST_TAIL:
+    if kept is not None:
+        if told > MOST_TAIL:
             raise NotIndexed
-        starts = np.cumsum([0, *map(len, segments.values())]).tolist()
-        firsts = dict(zip(segments, starts, strict=False))
-        indexed = kept.keep(anchor, segments)
-    ground = _Ground(query, found, _members(query, indexed, block, gone, found))
+        if _is_sparse(query, found, kept):
+            raise SparseWalk
+        starts = np.cumsum([0, *map(len, kept.segments.values())]).tolist()
+        firsts = dict(zip(kept.segments, starts, strict=False))
+        indexed = kept.whole
+    sample = None if kept is None else _sample(query, found, kept)
+    ground = _Ground(query, found, _members(query, indexed, block, gone, found), sample)
     ground.count_words(spec, _postings(found, firsts, len(indexed) if indexed else 0))
     ground.compare()
     return ground.nomination()
 
 
-def _segments(rows: Rows, known: Mapping[UUID, Members]) -> dict[UUID, Members]:
-    """The segments in the order of the chain; those that are kept did not travel."""
-    return {
-        segment_id: known[segment_id] if segment_id in known else Members.read(ids, members)
-        for segment_id, _, ids, members in rows
-    }
+def _is_sparse(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) -> bool:
+    """Whether a walk met too few of this anchor's vectors, though their profile is in use."""
+    walks = [rows[0][0] or b"" for name, rows in found.items() if name.startswith("walked")]
+    few = len(kept.whole) > 2 * POOL and any(len(ids) < 16 * POOL for ids in walks)
+    return few and found["facts"][0][2] == query.profile_id
+
+
+def _sample(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) -> VectorSample | None:
+    """The vectors drawn by chance: read, or kept from an earlier question.
+
+    While most of them are not made yet, they are read again.
+    """
+    for row in found.get("sample", []):
+        sample = VectorSample.read(*row)
+        if 2 * len(sample) < min(SAMPLED, len(kept.whole)):
+            return sample
+        kept.samples[query.profile_id] = sample
+    return kept.samples.get(query.profile_id)
 
 
 def _block(rows: Rows) -> tuple[Members, int, Array]:
@@ -168,7 +179,7 @@ def _members(
     if indexed is None:
         everything = np.ones(len(block), bool)
         return _Asked(block, everything, everything)
-    whole = Members.joined([indexed, block])
+    whole = indexed.followed(block)
     wanted = np.ones(len(whole), bool)
     at = indexed.find(gone)
     wanted[at[at >= 0]] = False
@@ -210,6 +221,7 @@ class _Ground:
     query: RecallQuery
     found: Mapping[str, Rows]
     asked: _Asked
+    sample: VectorSample | None
     words: WordScores = field(init=False)
     distances: Array = field(init=False)
     nearest: float | None = None
@@ -230,30 +242,24 @@ class _Ground:
         """Take over the distances, and how near an entry of this anchor is by chance."""
         members = self.asked.members
         self.distances = np.full(len(members), np.inf)
-        for name in ("compared", "rest"):
-            for ids, distances in self.found.get(name, []):
-                self._take(ids or b"", np.frombuffer(distances or b"", ">f8"))
-        for memory_id, distance in self._rows("walked"):
-            self._take(memory_id.bytes, np.array([distance]))
+        for name, rows in self.found.items():
+            if name.startswith(("compared", "rest", "walked")):
+                # Of an entry in several pieces, the distance of its nearest.
+                ((ids, distances),) = rows
+                at, near = members.find_packed(ids), np.frombuffer(distances or b"", ">f8")
+                np.minimum.at(self.distances, at[at >= 0], near[at >= 0])
         self.distances[~self.asked.counted] = np.inf
         known = self.distances[np.isfinite(self.distances)]
         # What was walked knows the nearest alone; else every entry was compared.
         self.measured = not any(name.startswith("walked") for name in self.found)
         if not len(known):
             return
-        near = known if self.measured else [row[0] for row in self._rows("sample")]
+        near = known
+        if not self.measured and self.sample is not None:
+            near = self.sample.distances(self.query.vector or ())
         self.nearest = float(known.min())
         self.apart = _FEW_APART if len(near) < _FEW else _APART
         self.median = float(np.median(near)) if len(near) else self.nearest
-
-    def _take(self, ids: bytes, distances: Array) -> None:
-        """Some distances: an entry's is that of its nearest piece."""
-        at = self.asked.members.find(np.frombuffer(ids, np.uint8).reshape(-1, 16))
-        np.minimum.at(self.distances, at[at >= 0], distances[at >= 0])
-
-    def _rows(self, name: str) -> Rows:
-        """The rows of a statement, or of all whose names begin so."""
-        return [row for key, rows in self.found.items() if key.startswith(name) for row in rows]
 
     def nomination(self) -> Nomination:
         """The candidates, and what the anchor says about the question as a whole."""
@@ -292,12 +298,11 @@ class _Ground:
         if weights.get(Signal.LEXICAL):
             chosen.append(_lowest(-self.words.scores, self.words.scores > 0))
         for name in ("newest", "dated", "enveloped"):
-            rows = self.found.get(name, [])
-            # More dated entries than a pool say nothing about which of them is meant.
-            if rows and len(rows) <= POOL:
-                ids = b"".join(row[0].bytes for row in rows)
-                at = self.asked.members.find(np.frombuffer(ids, np.uint8).reshape(-1, 16))
-                chosen.append(at[at >= 0])
+            for (ids,) in self.found.get(name, []):
+                at = self.asked.members.find_packed(ids)
+                # More dated entries than a pool say nothing about which of them is meant.
+                if len(at) <= POOL:
+                    chosen.append(at[at >= 0])
         if not chosen:
             return np.empty(0, np.int64)
         found: Array = np.unique(np.concatenate(chosen))
@@ -311,8 +316,3 @@ def _lowest(values: Array, among: Array) -> Array:
         bound = np.partition(values[at], POOL - 1)[POOL - 1]
         at = at[values[at] <= bound]
     return at
-
-
-def _array(values: Sequence[str]) -> str:
-    """Ids as the text of an array: as one text they are sent ten times faster than one by one."""
-    return f"{{{','.join(values)}}}"

@@ -16,20 +16,27 @@ from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store import scope as scoping
 from idetic.store import word_index
 from idetic.store.database import Database
+from idetic.store.driver import Rows
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import texts
 from idetic.store.family import Family
-from idetic.store.nomination_statements import NominationStatements, NotIndexed, Reading
+from idetic.store.nomination_statements import (
+    NominationStatements,
+    NotIndexed,
+    Reading,
+    SparseWalk,
+)
 from idetic.store.recall_grounds import HitGrounds, QuestionGrounds, SignalScore
 from idetic.store.recall_statement import NARROWING, RecallStatement, settings_of
-from idetic.store.templates import BoundStatement, Statement
+from idetic.store.templates import BoundStatement, Statement, Values
 
 if TYPE_CHECKING:
     from idetic.store.fusion import Candidates
+    from idetic.store.members import KeptAnchor, KeptSegments
     from idetic.store.nomination import Nomination
 
 DIMENSIONS = 384
-# Of how many anchors it is remembered how they are read.
+# Of how many anchors it is remembered that they have no index.
 _REMEMBERED = 10_000
 _NAME = re.compile(r"[^\W\d_]+")
 # A capital within a sentence. "I" is none, and neither is what begins one.
@@ -203,24 +210,18 @@ class Recalls:
     vector_schema: str
     forms: dict[tuple[Any, ...], _Forms] = field(default_factory=dict)
     _nominating: dict[tuple[Any, ...], Mapping[str, Statement]] = field(default_factory=dict)
-    # How the anchors are read that this process knows, and what it keeps of their indexes.
-    _readings: dict[UUID, Reading] = field(default_factory=dict)
-    _kept: Any = None
+    # What this process keeps of word indexes, and which anchors it knows to have none.
+    _kept: KeptSegments | None = None
+    _unindexed: set[UUID] = field(default_factory=set)
 
     async def ask(self, scope: Scope, query: RecallQuery) -> RecallAnswer:
         """Question in, explained hits out."""
-        reading = await self._reading(scope, query)
-        try:
-            nomination = await self._nominated(scope, query, reading or Reading())
-        except NotIndexed:
-            nomination = await self._nominated(scope, query, Reading())
-        # What has grown may have an index by now: its size is asked once more.
-        if reading is not None and nomination.considered >= word_index.INDEXED_FROM:
-            self._forget_unindexed(scope)
+        values = query.values(scope)
+        nomination = await self._nominated(scope, query, values)
         candidates, hits = 0, []
         if len(nomination.at):
-            scored = await self._scored(scope, query, nomination)
-            candidates, hits = len(scored.tiers), await self._hits(scope, query, scored)
+            scored = await self._scored(scope, query, values, nomination)
+            candidates, hits = len(scored.tiers), await self._hits(scope, query, values, scored)
         return RecallAnswer(
             hits,
             nomination.considered,
@@ -230,27 +231,30 @@ class Recalls:
             nomination.grounds,
         )
 
-    async def _scored(self, scope: Scope, query: RecallQuery, nomination: Nomination) -> Candidates:
+    async def _scored(
+        self, scope: Scope, query: RecallQuery, values: Values, nomination: Nomination
+    ) -> Candidates:
         """The candidates with what the signals read off them."""
-        forms = self._forms(scope, query)
-        values = {**query.values(scope), **nomination.values()}
+        features = self._forms(scope, query).features
+        values = {**values, **nomination.values()}
         settings = settings_of(self.database)
-        rows = await self.database.run(scope, forms.features, values, settings=settings)
+        rows = await self.database.run(scope, features, values, settings=settings)
         return nomination.candidates(rows)
 
-    async def _hits(self, scope: Scope, query: RecallQuery, scored: Candidates) -> list[Hit]:
+    async def _hits(
+        self, scope: Scope, query: RecallQuery, values: Values, scored: Candidates
+    ) -> list[Hit]:
         """The best of the candidates as hits, in their order."""
         scores = scored.fuse(self.family.spec.retrieval, query.weights)
         best = scored.best(scores, query.limit)
         top = [UUID(bytes=scored.ids[at].tobytes()) for at in best]
-        values = {**query.values(scope), "top": top}
         settings = settings_of(self.database)
         whole = self._forms(scope, query).whole
-        rows = await self.database.run(scope, whole, values, settings=settings)
+        rows = await self.database.run(scope, whole, {**values, "top": top}, settings=settings)
         found = {row[0]: row[1:] for row in rows}
         return [
-            self._hit(scope, scored, at, float(scores[at]), found[memory_id])
-            for at, memory_id in zip(best, top, strict=True)
+            self._hit(scope, scored, at, float(scores[at]), words, found[memory_id])
+            for at, memory_id, words in zip(best, top, scored.words_on(best), strict=True)
             if memory_id in found
         ]
 
@@ -267,62 +271,77 @@ class Recalls:
         )
         return dict(rows)
 
-    async def _reading(self, scope: Scope, query: RecallQuery) -> Reading | None:
-        """How the anchor is read; of one that is not known yet, the size of its index is asked.
-
-        None for a question that no index knows all entries of.
-        """
-        anchor = scoping.bound(scope)["anchor_id"]
-        unconfirmed = self.family.spec.retrieval.unconfirmed
-        if (
-            anchor is None
-            or not query.current
-            or query.filters.include_candidates is not unconfirmed
-        ):
-            return None
-        if anchor not in self._readings:
-            sizes = self._statements(scope, query).sizes()
-            rows = await self.database.run(scope, sizes, scoping.bound(scope))
-            self._remember(anchor, Reading.of([row[0] for row in rows]))
-        return self._readings[anchor]
-
-    def _remember(self, anchor: UUID, reading: Reading) -> None:
-        """Remember how an anchor is read. What is remembered has an end."""
-        if len(self._readings) >= _REMEMBERED:
-            self._readings.clear()
-        self._readings[anchor] = reading
-
-    async def _nominated(self, scope: Scope, query: RecallQuery, reading: Reading) -> Nomination:
-        """What the anchor nominates, read one way."""
+    async def _nominated(self, scope: Scope, query: RecallQuery, values: Values) -> Nomination:
+        """What the anchor nominates: through its word index, or by every entry."""
         # Both load numpy: importing idetic stays light.
         from idetic.store.members import KeptSegments  # noqa: PLC0415
         from idetic.store.nomination import nominate  # noqa: PLC0415
 
         self._kept = self._kept or KeptSegments()
+        anchor = values["anchor_id"]
+        kept = await self._index(scope, query, values, self._kept)
+        while kept is not None:
+            found = await self._read(scope, query, values, kept)
+            now = self._kept.keep(anchor, found["segments"], kept)
+            if now is not kept:
+                # Made anew since: who is in small cells has to be asked of what is there now.
+                kept = now
+                continue
+            try:
+                return nominate(self.family.spec, query, found, kept)
+            except SparseWalk:
+                kept = self._kept.mark_sparse(anchor, kept)
+            except NotIndexed:
+                break
+        found = await self._read(scope, query, values, None)
+        nomination = nominate(self.family.spec, query, found, None)
+        # What has grown may have an index by now: it is asked for once more.
+        if nomination.considered >= word_index.INDEXED_FROM:
+            self._unindexed.discard(anchor)
+        return nomination
+
+    async def _index(
+        self, scope: Scope, query: RecallQuery, values: Values, kept: KeptSegments
+    ) -> KeptAnchor | None:
+        """The word index of an anchor, read if it is not kept.
+
+        None where there is none, and for a question that no index knows all entries of.
+        """
+        anchor = values["anchor_id"]
+        shown = self.family.spec.retrieval.unconfirmed
+        known = query.current and query.filters.include_candidates is shown
+        if anchor is None or not known or anchor in self._unindexed:
+            return None
+        if (found := kept.of(anchor)) is not None:
+            return found
+        segments = self._statements(scope, query).segments()
+        rows = await self.database.run(scope, segments, {**values, "kept": "{}"})
+        if (found := kept.keep(anchor, rows, None)) is None:
+            # What is remembered has an end.
+            if len(self._unindexed) >= _REMEMBERED:
+                self._unindexed.clear()
+            self._unindexed.add(anchor)
+        return found
+
+    async def _read(
+        self, scope: Scope, query: RecallQuery, values: Values, kept: KeptAnchor | None
+    ) -> dict[str, Rows]:
+        """What the statements of one way to read the anchor give, by name."""
+        reading = kept.reading if kept else Reading()
         key = (*query.form(scope), reading.indexed, reading.walked)
         statements = self._nominating.get(key)
         if statements is None:
             statements = self._statements(scope, query).compose(reading)
             self._nominating[key] = statements
-        values = query.values(scope)
-        anchor = values["anchor_id"]
-        values |= {"kept": list(self._kept.of(anchor)), "sampled": reading.sampled}
+        if kept is not None:
+            known = {"kept": kept.known, "small": kept.small if reading.walked else "{}"}
+            values = {**values, **known, "sampled": reading.sampled}
+            if query.profile_id in kept.samples:
+                statements = {name: s for name, s in statements.items() if name != "sample"}
         calls = [BoundStatement(each, values) for each in statements.values()]
-        settings = settings_of(self.database)
+        settings = settings_of(self.database) | reading.settings
         rows = await self.database.read_each(scope, calls, settings=settings)
-        found = dict(zip(statements, rows, strict=True))
-        if reading.indexed:
-            self._readings.pop(anchor, None)
-        nomination = nominate(self.family.spec, query, reading, found, self._kept, anchor)
-        if reading.indexed:
-            self._remember(anchor, Reading.of([row[1] for row in found["segments"]]))
-        return nomination
-
-    def _forget_unindexed(self, scope: Scope) -> None:
-        """Forget that an anchor has no index."""
-        anchor = scoping.bound(scope)["anchor_id"]
-        if anchor in self._readings and not self._readings[anchor].indexed:
-            del self._readings[anchor]
+        return dict(zip(statements, rows, strict=True))
 
     def _statements(self, scope: Scope, query: RecallQuery) -> NominationStatements:
         """Composes what the anchor is asked."""
@@ -338,16 +357,22 @@ class Recalls:
         return self.forms[key]
 
     def _hit(
-        self, scope: Scope, scored: Candidates, at: int, score: float, row: tuple[Any, ...]
+        self,
+        scope: Scope,
+        scored: Candidates,
+        at: int,
+        score: float,
+        words: Mapping[Signal, SignalScore],
+        row: tuple[Any, ...],
     ) -> Hit:
         """A candidate as a hit: what it scored, and its entry."""
-        piece, strength, words, *entry = row
+        piece, strength, length, *entry = row
         return Hit(
             self.entries.entry(scope, tuple(entry)),
             score,
-            {signal: scored.score_of(signal, at) for signal in Signal},
+            words,
             SourceStrength(strength) if strength else None,
             scored.similarity(at),
             piece,
-            grounds=scored.grounds(at, words or 0),
+            grounds=scored.grounds(at, length or 0),
         )

@@ -52,9 +52,8 @@ NARROWING = {
 # Local to the recall. Row-level security makes the planner expect a single row of an anchor, and
 # with it nested loops over a thousand; hashing is right for either, and so is an index where the
 # plan is older than the rows. Sorts that nothing can replace still happen; a large anchor's vectors
-# come from their index instead, which is walked until enough of this scope are found; pgvector's
-# own 40 candidates per step lose a tenth of the nearest and more, 800 few, at a cost that is small
-# beside the rest (bench/threshold.py).
+# come from their index instead, which is walked until enough of this scope are found. How many
+# candidates per step it takes grows with the anchor (`Reading.settings`).
 _SETTINGS = {
     "enable_nestloop": "off",
     "enable_seqscan": "off",
@@ -63,7 +62,6 @@ _SETTINGS = {
     # default is on, that took seconds for a statement of five milliseconds.
     "jit": "off",
     "hnsw.iterative_scan": "strict_order",
-    "hnsw.ef_search": "800",
 }
 # Planning the statement costs as much as running it. Citus cannot plan it in general.
 _GENERIC = {"plan_cache_mode": "force_generic_plan"}
@@ -113,10 +111,16 @@ class RecallStatement:
 
     def features(self) -> Statement:
         """The statement that reads what the signals need of each candidate."""
+        read = ("f.distance", "f.asks", *(f"f.{signal}_value" for signal in OF_THE_ROW))
+        tiers = " ".join(f"WHEN '{tier}' THEN {n}" for n, tier in enumerate(Tier))
         parts = {
             "distance": "sem.distance" if self._compared else "NULL::float8",
             "measured": self._named("measured") if self._compared else "",
-            "values": "".join(f", {self._value(signal)}" for signal in OF_THE_ROW),
+            "values": "".join(
+                f", {self._value(signal)} AS {signal}_value" for signal in OF_THE_ROW
+            ),
+            "packed": "".join(f", string_agg(float8send(coalesce({v}, 'NaN')), '')" for v in read),
+            "tier": f"CASE m.tier {tiers} END::float8",
         }
         return statement(self._named("features", **parts), prepared=True)
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from idetic.store.members import Array, Members
-from idetic.store.recall_statement import LONG_ENTRY
+from idetic.store.members import Array, Members, Windows
 
 # Words count fully where entries are shorter. In words that count, chosen on the development sets.
 BRIEF_ENTRY = 15
@@ -28,9 +27,10 @@ class Postings:
     @classmethod
     def read(cls, blocks: Sequence[tuple[int, bytes]]) -> Postings:
         """The postings of a word, each block of them counted from its first member."""
-        packed = [np.frombuffer(block, ">u4").astype(np.int64) for _, block in blocks]
-        starts = np.repeat([first for first, _ in blocks], [len(block) for block in packed])
-        whole = np.concatenate(packed)
+        sizes = [len(block) // 4 for _, block in blocks]
+        starts = np.repeat([first for first, _ in blocks], sizes)
+        # As one text: of an anchor of 100,000 a word has fifty blocks.
+        whole = np.frombuffer(b"".join([block for _, block in blocks]), ">u4").astype(np.int64)
         return cls((whole >> 8) + starts, (whole & 0xFF).astype(np.float64))
 
     def only(self, wanted: Array) -> Postings:
@@ -53,60 +53,56 @@ class WordScores:
     counted: Array
     scores: Array = field(init=False)
     covered: Array = field(init=False)
+    # 1 where entries are short; less, the longer they are.
+    brevity: float = field(init=False)
     rarity: dict[str, float] = field(default_factory=dict)
+    _found: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.scores = np.zeros(len(self.members))
         self.covered = np.zeros(len(self.members))
+        self._found = np.zeros(len(self.members))
+        self.brevity = min(1.0, BRIEF_ENTRY / self._mean(self.members.own))
 
     def add_all(self, words: Mapping[str, Postings]) -> WordScores:
         """Count every word of the question."""
         entries = int(self.counted.sum())
         if not entries:
             return self
-        extended, lengths = self._lengths()
-        base = 0.3 + lengths * (0.9 / max(float(lengths[self.counted].mean()), 1.0))
+        windows = self.members.windows(self.before, self.after)
+        usual = 0.9 / self._mean(windows.lengths)
         for word, postings in words.items():
-            found = self._within(postings, extended)
-            met = np.flatnonzero(found * self.counted)
+            met, often = self._within(postings, windows)
             if len(met):
-                often = found[met]
                 rarity = float(np.log(1 + (entries - len(met) + 0.5) / (len(met) + 0.5)))
                 self.rarity[word] = rarity
                 self.covered[met] += rarity
-                self.scores[met] += rarity * often * 2.2 / (often + base[met])
+                base = 0.3 + windows.lengths[met] * usual
+                self.scores[met] += rarity * often * 2.2 / (often + base)
         return self
 
-    @property
-    def brevity(self) -> float:
-        """1 where entries are short; less, the longer they are."""
-        own = self.members.own[self.counted]
-        return min(1.0, BRIEF_ENTRY / max(float(own.mean()), 1.0)) if len(own) else 1.0
+    def _mean(self, lengths: Array) -> float:
+        """The mean of what counts, and at least one word."""
+        entries = int(self.counted.sum())
+        return max(1.0, float(lengths @ self.counted) / entries) if entries else 1.0
 
-    def _within(self, postings: Postings, extended: Array) -> Array:
-        """How often each member has a word, itself or by its neighbours.
+    def _within(self, postings: Postings, windows: Windows) -> tuple[Array, Array]:
+        """Which members have a word, themselves or by their neighbours, and how often.
 
         For itself it counts twice where neighbours lend it words: of entries in one window those
         come first that say it themselves.
         """
-        found = np.zeros(len(self.members))
+        found, places = self._found, self.members.places
         at, counts = postings.places, postings.counts
-        found[at] = counts * (1 + extended[at])
-        short, places = self.members.own < LONG_ENTRY, self.members.places
+        found[at] = counts * (1 + windows.extended[at])
         for step in (*range(1, self.before + 1), *range(-self.after, 0)):
             inside = (at + step >= 0) & (at + step < len(found))
             lender, other = at[inside], at[inside] + step
-            lent = (places[other] == places[lender]) & short[other]
+            lent = (places[other] == places[lender]) & windows.short[other]
             found[other[lent]] += counts[inside][lent]
-        return found
-
-    def _lengths(self) -> tuple[Array, Array]:
-        """Which members neighbours lend their words to, and how long each is with them."""
-        own, places = self.members.own, self.members.places
-        around = own.astype(np.int64)
-        for step in (*range(1, self.before + 1), *range(-self.after, 0)):
-            lender = slice(None, -step) if step > 0 else slice(-step, None)
-            other = slice(step, None) if step > 0 else slice(None, step)
-            around[other] += own[lender] * (places[other] == places[lender])
-        extended = (own < LONG_ENTRY) & (around > own)
-        return extended, np.where(extended, own + around, own)
+        met = np.flatnonzero(found > 0)
+        often = found[met]
+        # The next word counts in the same array.
+        found[met] = 0.0
+        counted = self.counted[met]
+        return met[counted], often[counted]

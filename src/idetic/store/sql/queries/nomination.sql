@@ -26,13 +26,9 @@ CROSS JOIN LATERAL (
 
 -- query: segments
 -- What the word index covers; what this process has kept of a segment does not travel again.
-SELECT s.segment_id, s.cells, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids END,
+SELECT s.segment_id, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids END,
        CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.members END
 FROM {family}_memory_segments s WHERE {scope s} ORDER BY s.through
-
--- query: sizes
--- How many entries of each cell the word index covers; no row where there is none.
-SELECT s.cells FROM {family}_memory_segments s WHERE {scope s}
 
 -- query: words
 -- The postings of the question's words. Equality is leakproof: the index is used under RLS.
@@ -68,9 +64,9 @@ ts_filter(setweight(m.lexemes, 'A', {terms}), '{"a"}')
 -- query: no_words
 ''::tsvector
 
--- query: tail
+-- query: told
 -- Entries that the chain tells of where no segment covers it: new ones, changed ones, and those of
--- a segment that is gone. With the entries before the first of each place, which lend it their words.
+-- a segment that is gone.
 told AS MATERIALIZED (
     SELECT DISTINCT l.memory_id FROM (
         SELECT coalesce(lag(s.through) OVER (ORDER BY s.through), 0) AS after, s.after AS through
@@ -83,7 +79,11 @@ told AS MATERIALIZED (
         ORDER BY l.position LIMIT {most_tail} + 1) l
     WHERE g.through > g.after
     LIMIT {most_tail} + 1
-), beside AS MATERIALIZED (
+)
+
+-- query: beside
+-- The entries before the first of each place of the tail, which lend it their words.
+beside AS MATERIALIZED (
     SELECT b.memory_id FROM (
         SELECT DISTINCT ON (1) {place m} AS place, m.memory_id AS first FROM {family}_memory m
         WHERE {scope m} AND m.memory_id = ANY (ARRAY(SELECT t.memory_id FROM told t)) AND {visible}
@@ -92,7 +92,7 @@ told AS MATERIALIZED (
         SELECT m.memory_id FROM {family}_memory m
         WHERE {scope m} AND {place m} = ANY (ARRAY[p.place]) AND m.memory_id < p.first AND {visible}
         ORDER BY {place m} DESC, m.memory_id DESC LIMIT {before}) b
-),
+)
 
 -- query: of_tail
 AND m.memory_id = ANY (ARRAY(SELECT t.memory_id FROM told t UNION SELECT b.memory_id FROM beside b))
@@ -116,37 +116,46 @@ FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector
 -- The nearest of a large cell, through its partial HNSW index. Each vector's entry is looked up by
 -- its key as a filter on that scan, which goes on until there are enough; a join would sort all
 -- vectors, and a set of the visible ones would have to be made first.
-SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
-FROM {family}_memory_embeddings e
-WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.tier = '{tier}' AND e.typology = '{typology}'
-  AND {active} = %(profile)s::uuid
-  AND (SELECT true FROM {family}_memory m WHERE {scope m} AND m.memory_id = e.memory_id AND {visible})
-ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT {pool}
-
--- query: rest
--- The distances of the small cells of a large anchor, all of them.
 SELECT string_agg(uuid_send(e.memory_id), ''), string_agg(float8send(e.distance), '')
 FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
       FROM {family}_memory_embeddings e
+      WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.tier = '{tier}' AND e.typology = '{typology}'
+        AND {active} = %(profile)s::uuid
+        AND (SELECT true FROM {family}_memory m WHERE {scope m} AND m.memory_id = e.memory_id AND {visible})
+      ORDER BY e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec LIMIT {pool}) e
+
+-- query: rest
+-- The distances of what is not walked, all of them.
+{told} SELECT string_agg(uuid_send(e.memory_id), ''), string_agg(float8send(e.distance), '')
+FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+      FROM {family}_memory_embeddings e
       WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s::uuid
-        AND e.memory_id = ANY (ARRAY(
-            SELECT m.memory_id FROM {family}_memory m WHERE {scope m} AND {visible} AND ({cells}))) OFFSET 0) e
+        AND e.memory_id = ANY ({among}) OFFSET 0) e
+
+-- query: among_small
+-- The small cells of a large anchor, and the tail. Who is in them is known of the index: to look for
+-- them among ten thousand entries took as long as all the rest.
+%(small)s::uuid[] || ARRAY(SELECT t.memory_id FROM told t)
+
+-- query: among_allowed
+ARRAY(SELECT m.memory_id FROM {family}_memory m WHERE {scope m} AND {visible})
 
 -- query: sample
--- How near some entries are that were drawn by chance.
-SELECT min(e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec)
+-- The vectors of some entries that were drawn by chance.
+SELECT string_agg(uuid_send(e.memory_id), ''), string_agg({vector}.halfvec_send(e.embedding), '')
 FROM {family}_memory_embeddings e
 WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s::uuid
   AND e.memory_id = ANY (ARRAY(
       SELECT unnest(s.sample[:%(sampled)s::integer]) FROM {family}_memory_segments s WHERE {scope s}))
-GROUP BY e.memory_id
 
 -- query: newest
-SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible}
-ORDER BY m.memory_id DESC LIMIT {pool}
+SELECT string_agg(uuid_send(m.memory_id), '') FROM (
+    SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible}
+    ORDER BY m.memory_id DESC LIMIT {pool}) m
 
 -- query: dated
 -- What lies within the dates asked for; one more than a pool says that these are too many.
+SELECT string_agg(uuid_send(d.memory_id), '') FROM (
 SELECT DISTINCT m.memory_id FROM unnest(%(time_since)s::timestamptz[], %(time_until)s::timestamptz[], %(time_sure)s::float8[])
     AS w (since, until, sure)
 CROSS JOIN LATERAL (
@@ -154,9 +163,10 @@ CROSS JOIN LATERAL (
     WHERE {scope m} AND m.valid_at >= w.since AND m.valid_at < w.until AND {visible}
     LIMIT {pool} + 1) m
 WHERE w.sure >= 1
-LIMIT {pool} + 1
+LIMIT {pool} + 1) d
 
 -- query: enveloped
 -- What matches most of the envelope asked for.
-SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible} AND {envelope} > 0
-ORDER BY {envelope} DESC, m.memory_id DESC LIMIT {pool}
+SELECT string_agg(uuid_send(m.memory_id), '') FROM (
+    SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible} AND {envelope} > 0
+    ORDER BY {envelope} DESC, m.memory_id DESC LIMIT {pool}) m
