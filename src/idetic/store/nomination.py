@@ -38,7 +38,7 @@ class Nomination:
     """The candidates of one question, with what their scores depend on beside themselves.
 
     `at` are their places among the members; `median` says how far an entry of this anchor is by
-    chance, which is at least `apart` behind the nearest.
+    chance, which is at least `apart` behind the nearest. `dated`: the question names a time.
     """
 
     at: Array
@@ -52,6 +52,7 @@ class Nomination:
     embedded: int
     active_profile: UUID | None
     grounds: QuestionGrounds
+    dated: bool
 
     def values(self) -> dict[str, Any]:
         """The candidates as a statement reads them: ids, and those whose distance is missing."""
@@ -74,8 +75,10 @@ class Nomination:
         # By its square: what shares a common word or two with the question says little by that. A
         # vector knows most of what a long entry says: there words count less.
         by_words = shares**2 * (0.2 + 0.8 * self.words.brevity if self.words.rarity else np.nan)
-        # Where entries are long, how long one is says nothing.
+        # Where entries are long, how long one is says nothing, nor that it names some time.
         values[Signal.STATEMENT] = 1 - self.words.brevity * (1 - values[Signal.STATEMENT])
+        if not self.dated:
+            values[Signal.TIME] *= self.words.brevity
         values |= {Signal.SEMANTIC: self._nearness(distances), Signal.LEXICAL: by_words}
         return Candidates(
             self.members.ids[at],
@@ -287,6 +290,7 @@ class _Ground:
             known if self.measured else considered,
             profile,
             grounds,
+            bool(self.query.windows),
         )
 
     def _candidates(self) -> Array:
