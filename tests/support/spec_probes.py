@@ -19,7 +19,7 @@ from idetic.errors import IdeticError
 from idetic.evidence import Corroboration, SourceType
 from idetic.gates.gate import Gates
 from idetic.gateway.write_items import ItemMaker, WriteCell, WriteItem
-from idetic.gateway.write_policy import check_written_here, sampled, write_cell
+from idetic.gateway.write_policy import check_written_here, sampled, sampling_rules, write_cell
 from idetic.library.questions import joined, tiers_named
 from idetic.lifecycle.close_scope import close_step, compound, lease_starts
 from idetic.lifecycle.consolidation import _merges
@@ -406,7 +406,8 @@ def scope_of(spec: MemorySpec, anchor: Any = None) -> Scope:
 
 
 def item(spec: MemorySpec, seen: Observation, tier: Tier = Tier.SESSION) -> WriteItem:
-    cell = WriteCell("observed", tier, Typology.EPISODIC, supersede=False)
+    kept = sampling_rules(spec, tier, Typology.EPISODIC)
+    cell = WriteCell("observed", tier, Typology.EPISODIC, supersede=False, sampling=kept)
     scope = Scope(spec.agent, {}, Principal.operator("ada"))
     return ItemMaker(spec, scope, cell, Gates(spec).at(Boundary.INGEST)).make(seen)
 

@@ -47,9 +47,14 @@ def write_cell(
             remedy=_INSTEAD.get(stated, explicit),
         )
     supersede = spec.conflict_of(tier, typology).rule is ConflictRule.SUPERSEDE
-    observed = transition == "observed" and typology is Typology.EPISODIC
-    sampling = tuple(spec.writes_of(tier, typology).sampling) if observed else ()
+    sampling = sampling_rules(spec, tier, typology) if transition == "observed" else ()
     return WriteCell(transition, tier, typology, supersede, sampling)
+
+
+def sampling_rules(spec: MemorySpec, tier: Tier, typology: Typology) -> tuple[SamplingRule, ...]:
+    """The rules that decide which observations of a cell are kept: episodes alone have any."""
+    episodes = typology is Typology.EPISODIC
+    return tuple(spec.writes_of(tier, typology).sampling) if episodes else ()
 
 
 def check_written_here(spec: MemorySpec, scope: Scope) -> None:
