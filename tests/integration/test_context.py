@@ -9,6 +9,7 @@ from idetic import Claim, errors
 from tests.conftest import TestDatabase, World
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 
 async def test_a_context_holds_the_session_and_what_was_recalled(world: World) -> None:

@@ -14,6 +14,7 @@ from tests.support.clock import START
 from tests.support.key_house import House
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 BRIEF = Claim("output", "style", "brief")
 
@@ -50,6 +51,7 @@ async def test_one_answer_for_unknown_wrong_expired_and_revoked(house: House) ->
     await house.db.authenticate(held.key)
 
 
+@pytest.mark.alone
 async def test_a_typo_is_told_without_the_database(house: House) -> None:
     made = await house.key()
     await house.db.close()

@@ -17,6 +17,7 @@ from tests.support.key_house import House
 from tests.support.triggers import without_triggers
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 BRIEF = Claim("output", "style", "brief")
 
@@ -60,6 +61,7 @@ async def test_a_key_never_grants_what_the_spec_does_not(
         await memory.archive(uuid4(), reason="no")
 
 
+@pytest.mark.alone
 async def test_a_spec_that_grants_less_narrows_keys_at_once(house: House) -> None:
     made = await house.key()
     memory = await house.db.authenticate(made.key)

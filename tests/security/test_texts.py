@@ -14,6 +14,7 @@ from tests.support import shadows
 from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 CARD = "4111 1111 1111 1111"
 Write = Callable[[World, str], Awaitable[object]]
