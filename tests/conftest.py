@@ -28,6 +28,7 @@ from tests.support.long_files import LongestFirst
 from tests.support.not_applicable import NotApplicable
 from tests.support.servers import EmbeddedTestServer, TestServer
 from tests.support.templates import apply_agent, fill
+from tests.support.together import Dealing
 
 pytest_plugins = ["tests.support.started"]
 RULE_TEXT = (
@@ -43,8 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: scratch.give_back(place))
     if is_given():
         config.pluginmanager.register(NotApplicable())
-    if hasattr(config, "workerinput"):
-        config.pluginmanager.register(LongestFirst())
+    config.pluginmanager.register(LongestFirst() if hasattr(config, "workerinput") else Dealing())
 
 
 @pytest.fixture(scope="session")

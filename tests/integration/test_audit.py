@@ -250,6 +250,7 @@ async def test_a_broken_chain_can_be_raised(acted: Acted) -> None:
         broken.raise_if_broken()
 
 
+@pytest.mark.alone
 async def test_a_month_of_memory_verifies_in_every_anchor(database: TestDatabase) -> None:
     """Promotions, merges, undone decisions, disposals: none of it looks like tampering."""
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:

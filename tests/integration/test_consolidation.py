@@ -191,7 +191,6 @@ async def test_of_two_facts_that_say_the_same_the_better_supported_stays(house: 
     assert {e.id for e in await house.agent.as_of(house.clock.now())} == {more, other}
 
 
-@pytest.mark.alone
 async def test_a_second_run_does_nothing(house: House) -> None:
     await house.facts(CLOSED[:2], cosine=0.98)
     done = await house.consolidate()

@@ -52,9 +52,9 @@ async def test_one_answer_for_unknown_wrong_expired_and_revoked(house: House) ->
 
 
 @pytest.mark.alone
-async def test_a_typo_is_told_without_the_database(house: House) -> None:
+async def test_a_typo_is_told_without_the_database(db: Idetic, house: House) -> None:
     made = await house.key()
-    await house.db.close()
+    await db.close()
     with pytest.raises(errors.KeyRefused, match="mistyped"):
         await house.db.authenticate(made.key[:-1] + ("a" if made.key[-1] != "a" else "b"))
     with pytest.raises(errors.DatabaseClosed):

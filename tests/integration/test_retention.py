@@ -341,6 +341,7 @@ async def test_when_its_grace_is_over_only_the_shell_of_an_entry_is_left(house: 
             await house.operator.undo(what, reason="please")
 
 
+@pytest.mark.alone
 async def test_nothing_of_what_it_said_is_left_in_the_database(house: House) -> None:
     entry_id = await house.entry(envelope={"tags": ["Zora Quell"]})
     await house.upkeep.embed()

@@ -104,6 +104,7 @@ async def test_a_runner_is_made_for_operators_and_customers(world: World) -> Non
         runner()
 
 
+@pytest.mark.alone
 async def test_what_was_told_is_recorded_as_read(world: World, database: TestDatabase) -> None:
     noted = await world.operator.prefer(NOTE)
     await runner(customer(world)).ask(QUESTION, Mode.CUSTOMER)
