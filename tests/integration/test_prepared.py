@@ -14,7 +14,6 @@ from idetic.store.database import _MOST_SURPRISES, Connection, Database
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
-SHARED = True
 
 CONNECTIONS = 3
 

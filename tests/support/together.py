@@ -22,7 +22,7 @@ def unit_of(file: str) -> str:
     return "together" if file.startswith(TOGETHER) else file
 
 
-class TogetherScheduling(LoadFileScheduling):
+class TogetherScheduling(LoadFileScheduling):  # type: ignore[misc]  # has no types
     """By file, but for these."""
 
     def _split_scope(self, nodeid: str) -> str:
