@@ -17,7 +17,9 @@ from uuid import UUID, uuid4
 
 import anyio
 import anyio.from_thread
+import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 from idetic import (
     Claim,
@@ -133,9 +135,11 @@ def llm() -> Iterator[LlmServer]:
 async def house(database: TestDatabase, db: Idetic, llm: LlmServer) -> AsyncIterator[House]:
     """Whatever a test does, its ledger still verifies in the end."""
     clock = SettableClock()
-    async with view_of(db, clock) as here:
-        world = await make_world(here, await here.agent("world_agent"))
-        yield House(world, clock, database, here, llm)
+    here = view_of(db, clock)
+    world = await make_world(here, await here.agent("world_agent"))
+    opened = psycopg.connect(database.admin_dsn, autocommit=True, row_factory=dict_row)
+    with opened as admin:
+        yield House(world, clock, database, here, llm, admin)
     anchor = {"org_id": world.org_id, "domain_id": world.domain_id}
     assert chain_faults(database.admin_dsn, world.agent, **anchor) == []
 

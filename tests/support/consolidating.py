@@ -12,7 +12,6 @@ from uuid import UUID
 import numpy as np
 import psycopg
 from psycopg import sql
-from psycopg.rows import dict_row
 
 from idetic import Idetic, Observation, Principal
 from idetic.embed.port import EmbeddingModel
@@ -61,6 +60,8 @@ class House:
     database: TestDatabase
     db: Idetic
     llm: LlmServer
+    # One for a test: a new connection takes longer than what is asked through it.
+    admin: psycopg.Connection[dict[str, Any]]
     near: Near = field(default_factory=Near)
     family: str = "world_agent"
 
@@ -125,8 +126,7 @@ class House:
         named = sql.Identifier("worlds", f"{self.family}_{table}")
         query = sql.SQL("SELECT * FROM {} WHERE anchor_id = %s").format(named)
         anchor = (anchor_id([self.world.org_id, self.world.domain_id]),)
-        with psycopg.connect(self.database.admin_dsn, row_factory=dict_row) as connection:
-            found = connection.execute(query, anchor).fetchall()
+        found = self.admin.execute(query, anchor).fetchall()
         return [{k: v for k, v in row.items() if k not in but} for row in found]
 
     def memories(self) -> dict[UUID, dict[str, Any]]:
