@@ -288,6 +288,7 @@ async def test_a_cancelled_loop_closes_too(memory: PersonaMemory) -> None:
     assert [entry.loop_id for entry in await memory.actor.window()] == [loop.id]
 
 
+@pytest.mark.alone
 async def test_the_bodys_own_error_is_what_comes_out(db: Idetic, memory: PersonaMemory) -> None:
     async def divide() -> None:
         async with memory.loop() as loop:
@@ -362,6 +363,7 @@ async def test_without_derivation_the_log_alone_is_written(db: Idetic) -> None:
     assert not coverage.equal
 
 
+@pytest.mark.alone
 def test_the_sync_api_is_the_same(database: TestDatabase) -> None:
     options: dict[str, Any] = {
         "admin_dsn": database.admin_dsn, "embedder": FakeEmbedder(), "clock": SettableClock(),
