@@ -102,6 +102,10 @@ fix: setup
 # longest files first (tests/support/long_files.py), the others in the order of their folders.
 SUITE := -n 3 --dist loadfile --no-loadscope-reorder
 
+# Three processes would each compile what all of them import, side by side: one does, once, while
+# types are checked on the other core.
+COMPILED := .venv/.compiled
+
 # A path's tests run in one process: quicker for a few, and asked for by a server that is given.
 # Only where T is typed: a variable of the environment must not shorten the verdict.
 ifeq ($(origin T),command line)
@@ -113,6 +117,7 @@ else
 TYPES := .mypy_cache/told
 test: style model browser pooler
 	@mkdir -p $(dir $(TYPES)); $(BIN)/mypy > $(TYPES) 2>&1 & types=$$!; trap 'kill $$types' INT TERM; \
+		[ -e $(COMPILED) ] || { $(BIN)/python -m pytest --collect-only -q >/dev/null; touch $(COMPILED); }; \
 		$(BIN)/python -m pytest $(SUITE); tests=$$?; \
 		wait $$types; types=$$?; cat $(TYPES); [ $$tests = 0 ] && [ $$types = 0 ]
 endif

@@ -28,6 +28,7 @@ from tests.support.long_files import LongestFirst
 from tests.support.not_applicable import NotApplicable
 from tests.support.servers import EmbeddedTestServer, TestServer
 from tests.support.templates import apply_agent, fill
+from tests.support.together import Dealing
 
 pytest_plugins = ["tests.support.started"]
 RULE_TEXT = (
@@ -43,8 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: scratch.give_back(place))
     if is_given():
         config.pluginmanager.register(NotApplicable())
-    if hasattr(config, "workerinput"):
-        config.pluginmanager.register(LongestFirst())
+    config.pluginmanager.register(LongestFirst() if hasattr(config, "workerinput") else Dealing())
 
 
 @pytest.fixture(scope="session")
@@ -159,9 +159,16 @@ def persona_template(server: TestServer, template: str) -> str:
     return name
 
 
-@pytest.fixture
-def database(request: pytest.FixtureRequest, server: TestServer) -> Iterator[TestDatabase]:
-    """A new database with the World Agent applied, reached as the application role.
+def shares(request: pytest.FixtureRequest) -> bool:
+    """Whether a test shares the database of its file: a file says `SHARED = True`, and a test that
+    changes more than a tenant of its own is marked `alone`.
+    """
+    shared: bool = getattr(request.module, "SHARED", False)
+    return shared and request.node.get_closest_marker("alone") is None
+
+
+def _database(request: pytest.FixtureRequest, server: TestServer) -> Iterator[TestDatabase]:
+    """A copy of a template, dropped at the end.
 
     A module that says `TEMPLATE = "persona_template"` gets the Persona Agent, too.
     """
@@ -171,11 +178,43 @@ def database(request: pytest.FixtureRequest, server: TestServer) -> Iterator[Tes
     server.drop(name)
 
 
-@pytest.fixture
-async def db(database: TestDatabase) -> AsyncIterator[Idetic]:
-    """An open Idetic, as the application role."""
+async def _db(database: TestDatabase) -> AsyncIterator[Idetic]:
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as opened:
         yield opened
+
+
+own_database = pytest.fixture(name="own_database")(_database)
+shared_database = pytest.fixture(scope="module", name="shared_database")(_database)
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> TestDatabase:
+    """A database with the World Agent applied, reached as the application role: the test's own,
+    or its file's.
+    """
+    which = "shared_database" if shares(request) else "own_database"
+    found: TestDatabase = request.getfixturevalue(which)
+    return found
+
+
+@pytest.fixture
+async def own_db(own_database: TestDatabase) -> AsyncIterator[Idetic]:
+    async for opened in _db(own_database):
+        yield opened
+
+
+# While it lives a loop runs, so no test of such a file runs a loop of its own.
+@pytest.fixture(scope="module")
+async def shared_db(shared_database: TestDatabase, anyio_backend: str) -> AsyncIterator[Idetic]:
+    async for opened in _db(shared_database):
+        yield opened
+
+
+@pytest.fixture
+def db(request: pytest.FixtureRequest) -> Idetic:
+    """An open Idetic, as the application role: on the test's own database, or on its file's."""
+    found: Idetic = request.getfixturevalue("shared_db" if shares(request) else "own_db")
+    return found
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """R6: nothing can be changed unseen. A superuser makes one fault at a time; each is found.
 
-The ordinary run makes 150 faults from a fixed seed; `IDETIC_FAULTS=1` makes 1,500. Most of them are
+The ordinary run makes 75 faults from a fixed seed; `IDETIC_FAULTS=1` makes 1,500. Most of them are
 drawn from the catalog: any column of any table of the agent, a row gone, a row made up.
 """
 
@@ -22,7 +22,7 @@ from tests.conftest import TestDatabase, World, make_world
 from tests.support.tampering import FAULTS, TABLES, Fault, Tamperer, changes, make_change
 
 pytestmark = pytest.mark.anyio
-TIMES = 1_500 if os.environ.get("IDETIC_FAULTS") else 150
+TIMES = 1_500 if os.environ.get("IDETIC_FAULTS") else 75
 SEED = 20_260_301
 
 

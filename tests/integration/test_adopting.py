@@ -14,6 +14,7 @@ from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.moving import every_row, exported, written
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 MEM0: dict[str, Any] = {
     "results": [

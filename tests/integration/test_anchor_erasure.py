@@ -19,6 +19,7 @@ from tests.support.triggers import without_triggers
 from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 LEDGER = "worlds.world_agent_memory_ledger"
 
@@ -179,6 +180,7 @@ async def test_a_reason_that_nobody_erased_is_missed(house: House) -> None:
     assert why == "reasons were emptied, and no erasure says so of just these links as they are"
 
 
+@pytest.mark.alone
 async def test_the_application_cannot_empty_a_reason_by_itself(house: House) -> None:
     await house.entry()
     change = b"UPDATE worlds.world_agent_memory_ledger SET reason = '[erased]'"

@@ -17,10 +17,12 @@ from idetic.library.handles import Memory
 from idetic.world.player import MONTH_BEGINS, perform
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.databases import view_of
 from tests.support.triggers import without_triggers
 from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 KIND = "rule_promotion"
 
 
@@ -45,10 +47,10 @@ class Acted:
 
 
 @pytest.fixture
-async def acted(database: TestDatabase) -> AsyncIterator[Acted]:
+async def acted(database: TestDatabase, db: Idetic) -> AsyncIterator[Acted]:
     clock = SettableClock()
-    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-        world = await make_world(db, await db.agent("world_agent"))
+    async with view_of(db, clock) as here:
+        world = await make_world(here, await here.agent("world_agent"))
         notes = []
         for name in ("explorer", "scout"):
             memory = world.bind(Principal.agent(name))
@@ -248,6 +250,7 @@ async def test_a_broken_chain_can_be_raised(acted: Acted) -> None:
         broken.raise_if_broken()
 
 
+@pytest.mark.alone
 async def test_a_month_of_memory_verifies_in_every_anchor(database: TestDatabase) -> None:
     """Promotions, merges, undone decisions, disposals: none of it looks like tampering."""
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:

@@ -11,6 +11,7 @@ from tests.conftest import World
 from tests.support.trace import sending
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 MANY = 10_000
 BAD: dict[str, Callable[[], Observation]] = {

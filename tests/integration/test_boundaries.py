@@ -15,6 +15,7 @@ from idetic.spec.loader import load
 from tests.conftest import World, make_world
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 NOTE = "Wires over the limit wait for a second approver, ticket PAY-4711 says."
 
@@ -33,6 +34,7 @@ async def gated(db: Idetic, *gates: dict[str, Any], without: str = "") -> World:
 # --- the ends of an interaction and of a session --------------------------------------------------
 
 
+@pytest.mark.alone
 async def test_an_interactions_end_transforms_what_the_session_gets(db: Idetic) -> None:
     world = await gated(db, gate("interaction_end", "strip_identifiers"))
     session = await world.operator.session().open()
@@ -42,6 +44,7 @@ async def test_an_interactions_end_transforms_what_the_session_gets(db: Idetic) 
     assert left.body_text == NOTE.replace("PAY-4711", "[identifier]")
 
 
+@pytest.mark.alone
 async def test_what_means_nothing_without_its_names_ends_with_its_interaction(db: Idetic) -> None:
     world = await gated(db, gate("interaction_end", "strip_identifiers"))
     session = await world.operator.session().open()
@@ -55,6 +58,7 @@ async def test_what_means_nothing_without_its_names_ends_with_its_interaction(db
     assert story == ["observed", "compounding_refused", "dropped"]
 
 
+@pytest.mark.alone
 async def test_a_sessions_end_transforms_what_memory_gets(db: Idetic) -> None:
     world = await gated(db, gate("session_end", "strip_identifiers"))
     async with world.operator.session() as session:
@@ -120,6 +124,7 @@ async def left_of(world: World, *names: str, **told: Any) -> list[str | None]:
     return [one.statement for one in found.proposals]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("declared", "names"),
     [
@@ -144,6 +149,7 @@ async def test_without_the_declaration_the_names_stay(world: World) -> None:
     ]
 
 
+@pytest.mark.alone
 async def test_a_canonical_column_is_looked_up_within_its_world(db: Idetic) -> None:
     lookup = {"noun": "rule", "column": "rule_id"}
     world = await gated(db, declaring(lookups=[lookup]), without="aggregation")
@@ -152,6 +158,7 @@ async def test_a_canonical_column_is_looked_up_within_its_world(db: Idetic) -> N
     assert await left_of(world, foreign) != [SAID.format("[identifier]")]
 
 
+@pytest.mark.alone
 async def test_too_many_names_are_refused_and_not_left_out(
     db: Idetic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +202,7 @@ async def test_propose_refuses_what_it_cannot_do(
             await world.operator.propose(wrong, reason="for the board")  # type: ignore[arg-type]
 
 
+@pytest.mark.alone
 async def test_without_an_aggregation_gate_nothing_leaves(db: Idetic) -> None:
     world = await gated(db, without="aggregation")
     noted = await world.operator.prefer("Wires over the limit wait for a second approver.")

@@ -17,7 +17,9 @@ from uuid import UUID, uuid4
 
 import anyio
 import anyio.from_thread
+import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 from idetic import (
     Claim,
@@ -52,10 +54,12 @@ from tests.support import llm_server
 from tests.support.chain import chain_faults
 from tests.support.clock import SettableClock
 from tests.support.consolidating import PRICES, House, Near, changed, hear
+from tests.support.databases import view_of
 from tests.support.llm_server import Asked, Behaviour, LlmServer, Said, answering, failing, saying
 from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 SEEN = SourceType.OBSERVATION_EVENT
 
@@ -128,12 +132,14 @@ def llm() -> Iterator[LlmServer]:
 
 
 @pytest.fixture
-async def house(database: TestDatabase, llm: LlmServer) -> AsyncIterator[House]:
+async def house(database: TestDatabase, db: Idetic, llm: LlmServer) -> AsyncIterator[House]:
     """Whatever a test does, its ledger still verifies in the end."""
     clock = SettableClock()
-    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-        world = await make_world(db, await db.agent("world_agent"))
-        yield House(world, clock, database, db, llm)
+    here = view_of(db, clock)
+    world = await make_world(here, await here.agent("world_agent"))
+    opened = psycopg.connect(database.admin_dsn, autocommit=True, row_factory=dict_row)
+    with opened as admin:
+        yield House(world, clock, database, here, llm, admin)
     anchor = {"org_id": world.org_id, "domain_id": world.domain_id}
     assert chain_faults(database.admin_dsn, world.agent, **anchor) == []
 
@@ -360,6 +366,7 @@ async def test_a_later_fact_of_less_trust_ends_nothing(house: House) -> None:
     assert ((await house.ask(verdict("conflict"))).asked, house.llm.requests) == (0, [])
 
 
+@pytest.mark.alone
 async def test_a_spec_that_resolves_no_conflicts_keeps_both(chronicle: House) -> None:
     chronicle.near.place(REFUNDS)
     for text in REFUNDS:
@@ -543,6 +550,7 @@ async def episode(house: House, text: str, outcome: Outcome | None = None) -> UU
     return found.id
 
 
+@pytest.mark.alone
 async def test_episodes_that_are_due_become_one_note(chronicle: House) -> None:
     chronicle.near.place(NORWAY)
     old = [await episode(chronicle, text) for text in NORWAY]
@@ -568,6 +576,7 @@ async def test_episodes_that_are_due_become_one_note(chronicle: House) -> None:
     assert (await chronicle.ask(saying(summary))).asked == 0
 
 
+@pytest.mark.alone
 async def test_an_episode_that_is_not_due_is_not_summarised(chronicle: House) -> None:
     chronicle.near.place([*NORWAY[:2], SWEDEN[0]])
     old = [await episode(chronicle, text) for text in NORWAY[:2]]
@@ -579,6 +588,7 @@ async def test_an_episode_that_is_not_due_is_not_summarised(chronicle: House) ->
     assert (await chronicle.agent.get(fresh)).state is EntryState.CURRENT
 
 
+@pytest.mark.alone
 async def test_a_text_that_is_too_long_for_the_spec_is_not_written(chronicle: House) -> None:
     chronicle.near.place(NORWAY)
     for text in NORWAY:
@@ -741,6 +751,7 @@ class Own:
         return ConflictAnswered(ConflictVerdict.COMPATIBLE, "so", Usage(10, 5, None, calls=1))
 
 
+@pytest.mark.alone
 async def test_a_reasoner_of_ones_own_is_checked_too(house: House) -> None:
     await house.facts(NORWAY)
     (other,) = await house.facts(SWEDEN[:1])

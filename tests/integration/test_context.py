@@ -9,6 +9,7 @@ from idetic import Claim, errors
 from tests.conftest import TestDatabase, World
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 
 async def test_a_context_holds_the_session_and_what_was_recalled(world: World) -> None:
@@ -25,6 +26,7 @@ async def test_a_context_holds_the_session_and_what_was_recalled(world: World) -
     assert "As observed, not confirmed" in context.text, "what an agent saw is hedged as such"
 
 
+@pytest.mark.alone
 async def test_what_was_put_before_the_agent_is_recorded_as_read(
     world: World, database: TestDatabase
 ) -> None:

@@ -21,6 +21,7 @@ from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.trace import Step, sending
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 WRITERS = 32
 

@@ -12,6 +12,7 @@ from idetic.model import Decision
 from tests.conftest import TestDatabase, World
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 RULE = "Name the desk that decides before you answer."
 ELSEWHERE = "Which soup does the canteen serve?"

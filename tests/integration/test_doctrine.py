@@ -16,6 +16,7 @@ from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 MEMORY = "world_agent_memory"
 # What ADR-058 lists, under the names of this house; NULL where the document says nullable.

@@ -18,10 +18,12 @@ from idetic.store.entries import Shown
 from tests.conftest import TestDatabase, World, make_world
 from tests.support import shadows
 from tests.support.clock import SettableClock
+from tests.support.databases import view_of
 from tests.support.triggers import without_triggers
 from tests.support.voices import another
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 TEXT = "Wires above 10,000 leave the desk until 17:00 on Fridays."
 CLAIM = Claim("wires", "cut-off on fridays", "17:00")
@@ -49,10 +51,10 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(database: TestDatabase) -> AsyncIterator[Scene]:
+async def scene(database: TestDatabase, db: Idetic) -> AsyncIterator[Scene]:
     clock = SettableClock()
-    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-        world = await make_world(db, await db.agent("world_agent"))
+    async with view_of(db, clock) as here:
+        world = await make_world(here, await here.agent("world_agent"))
         for threads in (2, 1):
             async with another(world.memory).session() as session:
                 for _ in range(threads):

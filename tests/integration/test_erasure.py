@@ -19,6 +19,7 @@ from tests.support.triggers import change_triggers, without_triggers
 from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 ZORA = Subject(["Zora Quell", "zora@quell.example"])
 READS, VECTORS = "world_agent_memory_reads", "world_agent_memory_embeddings"
@@ -171,6 +172,7 @@ async def test_a_retry_replays_and_another_body_is_refused(house: House) -> None
         await house.operator.erase("Somebody Else", reason="r", idempotency_key="e")
 
 
+@pytest.mark.alone
 async def test_a_late_retry_of_the_write_does_not_bring_it_back(house: House) -> None:
     await house.entry(idempotency_key="k")
     await house.operator.erase(ZORA, reason="r")
@@ -200,6 +202,7 @@ async def _store(house: House, profile: UUID, late: list[Pending]) -> None:
     )
 
 
+@pytest.mark.alone
 async def test_control_without_the_trigger_the_vector_would_be_back(house: House) -> None:
     entry_id = await house.entry()
     profile = await house.world.agent.engine.embeddings.register("another", 384, "another")
@@ -223,6 +226,7 @@ async def test_what_is_erased_stays_erased_and_others_are_not_touched(house: Hou
     assert house.rows(VECTORS, entry_id) == 0
 
 
+@pytest.mark.alone
 async def test_notes_of_a_resolution_go(house: House) -> None:
     entry_id = await house.entry("Checks are optional.", Claim("checks", "are", "optional"))
     await house.operator.contradict(entry_id, house.world.rule, reason="the opposite")
@@ -235,6 +239,7 @@ async def test_notes_of_a_resolution_go(house: House) -> None:
     assert hits(house, "quell") == {}
 
 
+@pytest.mark.alone
 async def test_notes_that_an_undo_would_bring_back_go_too(house: House) -> None:
     entry_id = await house.entry("Checks are optional.", Claim("checks", "are", "optional"))
     await house.operator.contradict(entry_id, house.world.rule, reason="the opposite")
@@ -282,6 +287,7 @@ CHANGES: dict[str, str] = {
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 async def test_the_way_of_erasure_is_no_way_around_what_is_written_once(
     house: House, change: str

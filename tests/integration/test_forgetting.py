@@ -19,6 +19,7 @@ from tests.integration.test_retention import House
 from tests.integration.test_retention import house as house  # noqa: PLC0414 - the fixture
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 LINEAGE = "worlds.world_agent_memory_lineage"
 
@@ -60,6 +61,7 @@ async def test_a_fact_goes_with_what_was_made_of_it_and_one_receipt_lists_them(
     assert (again.found, again.receipt.decision) == (False, Decision.NOOP)
 
 
+@pytest.mark.alone
 async def test_with_its_sources_nothing_is_left_to_conclude_it_from(house: House) -> None:
     one, beside, made = await made_of_two(house)
     done = await house.operator.forget(made, reason="request 17", sources=True)
@@ -110,6 +112,7 @@ async def test_forgetting_needs_the_capability_and_an_entry_that_is_here(house: 
     assert (await house.operator.get(entry_id)).body_text, "the control: it is still there"
 
 
+@pytest.mark.alone
 async def test_a_person_who_only_spoke_is_found_and_their_name_goes(house: House) -> None:
     session = await house.world.memory.session().open()
     await session.observe("Call before noon.", speaker="Zora Quell")

@@ -21,6 +21,7 @@ from idetic import (
 from tests.conftest import RULE_TEXT, World
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 
 async def test_an_observation_is_read_back_as_it_was_written(world: World) -> None:

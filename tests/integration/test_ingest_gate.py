@@ -10,6 +10,7 @@ from idetic.spec.loader import load
 from tests.conftest import TestDatabase, World, make_world
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 CARD = "4111 1111 1111 1111"
 MAIL = "jane.doe@example.com"
@@ -78,6 +79,7 @@ async def test_what_would_leave_nothing_or_a_redacted_claim_is_refused(
     assert everywhere(database, MAIL) == 0
 
 
+@pytest.mark.alone
 async def test_control_without_the_gate_it_is_kept(database: TestDatabase) -> None:
     from idetic import Idetic  # noqa: PLC0415
 

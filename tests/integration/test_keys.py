@@ -14,6 +14,7 @@ from tests.support.clock import START
 from tests.support.key_house import House
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 BRIEF = Claim("output", "style", "brief")
 
@@ -50,9 +51,10 @@ async def test_one_answer_for_unknown_wrong_expired_and_revoked(house: House) ->
     await house.db.authenticate(held.key)
 
 
-async def test_a_typo_is_told_without_the_database(house: House) -> None:
+@pytest.mark.alone
+async def test_a_typo_is_told_without_the_database(db: Idetic, house: House) -> None:
     made = await house.key()
-    await house.db.close()
+    await db.close()
     with pytest.raises(errors.KeyRefused, match="mistyped"):
         await house.db.authenticate(made.key[:-1] + ("a" if made.key[-1] != "a" else "b"))
     with pytest.raises(errors.DatabaseClosed):

@@ -44,11 +44,13 @@ from idetic.spec.loader import load
 from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import START, SettableClock
+from tests.support.databases import view_of
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.triggers import change_triggers
 from tests.support.voices import another, vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 DAY = timedelta(days=1)
 SEEN = SourceType.OBSERVATION_EVENT
@@ -155,12 +157,12 @@ async def failing(memory: Memory, entry_id: UUID, number: int = 1) -> None:
 
 
 @pytest.fixture
-async def house(database: TestDatabase) -> AsyncIterator[House]:
+async def house(database: TestDatabase, db: Idetic) -> AsyncIterator[House]:
     """Whatever a test does, its ledger still verifies in the end."""
     clock = SettableClock()
-    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-        world = await make_world(db, await db.agent("world_agent"))
-        yield House(world, clock, database, db)
+    async with view_of(db, clock) as here:
+        world = await make_world(here, await here.agent("world_agent"))
+        yield House(world, clock, database, here)
     anchor = {"org_id": world.org_id, "domain_id": world.domain_id}
     assert chain_faults(database.admin_dsn, world.agent, **anchor) == []
 
@@ -470,6 +472,7 @@ async def test_a_statement_with_a_claim_speaks_for_the_same_words_without_one(
     assert len(await house.persistent()) == 1
 
 
+@pytest.mark.alone
 async def test_personal_data_is_stripped_on_the_way_up_and_a_claim_of_it_refused(
     house: House,
 ) -> None:
@@ -1251,6 +1254,7 @@ _NOT_WHAT_STOOD = [
 ]
 
 
+@pytest.mark.alone
 async def test_the_database_lets_it_go_back_to_what_stood_and_no_further(house: House) -> None:
     """The controls: all of what stood is let by, to the letter; without the trigger, anything."""
     fact = await house.fact(cutoff("16:00"))
@@ -1419,6 +1423,7 @@ def with_episodes() -> dict[str, Any]:
     return data
 
 
+@pytest.mark.alone
 async def test_persistent_episodes_are_compounded_then_promoted_to_a_fact(house: House) -> None:
     agent: Agent = await house.db.agent(with_episodes())
     memory, operator = (
@@ -1450,6 +1455,7 @@ async def test_persistent_episodes_are_compounded_then_promoted_to_a_fact(house:
     assert chain_faults(house.database.admin_dsn, agent, **anchor) == []
 
 
+@pytest.mark.alone
 async def test_an_episode_is_promoted_by_an_operators_word(house: House) -> None:
     agent: Agent = await house.db.agent(with_episodes())
     memory, operator = (

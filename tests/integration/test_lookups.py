@@ -10,6 +10,7 @@ from idetic import Claim, Decision, Observation, Tier, errors
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 TOKEN = "AKIA" + "IOSFODNN7EXAMPLE"
 NOTES: dict[str, dict[str, Any]] = {

@@ -31,6 +31,7 @@ from tests.support.servers import TestServer
 from tests.support.triggers import without_triggers
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 EMPTY = ("world_agent_memory_anchors",)
 
@@ -322,6 +323,7 @@ async def test_a_file_that_was_changed_and_sealed_again_does_not_verify(
     await refused(elsewhere, world, path, errors.IdeticError)
 
 
+@pytest.mark.alone
 async def test_a_spec_that_is_not_the_one_its_digest_names_is_not_applied(
     world: World, lived: UUID, empty_database: TestDatabase, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.key_house import House
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 
 async def seen(world: World, *said: str, heard_from: Origin | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from uuid import uuid4
@@ -34,23 +34,23 @@ from idetic.persona.persona_errors import EventRefused, KindUnknown, MetadataRes
 from idetic.persona.persona_memory import PersonaMemory
 from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
+from tests.support.databases import view_of
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.persona import TENANT, pool_of, remembering, task, thought
 
 pytestmark = pytest.mark.anyio
 TEMPLATE = "persona_template"
+SHARED = True
 
 
 @pytest.fixture
-async def db(database: TestDatabase) -> AsyncIterator[Idetic]:
-    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder())
-    async with opened as db:
-        yield db
+def db(db: Idetic) -> Idetic:
+    return view_of(db, embedder=FakeEmbedder())
 
 
 @pytest.fixture
 async def memory(db: Idetic) -> PersonaMemory:
-    return await remembering(db)
+    return await remembering(db, tenant=uuid4().hex)
 
 
 @pytest.fixture
@@ -288,6 +288,7 @@ async def test_a_cancelled_loop_closes_too(memory: PersonaMemory) -> None:
     assert [entry.loop_id for entry in await memory.actor.window()] == [loop.id]
 
 
+@pytest.mark.alone
 async def test_the_bodys_own_error_is_what_comes_out(db: Idetic, memory: PersonaMemory) -> None:
     async def divide() -> None:
         async with memory.loop() as loop:
@@ -314,6 +315,7 @@ async def test_a_loop_refers_to_its_entries_in_order(memory: PersonaMemory) -> N
 # --- nothing behind the log is in its way --------------------------------------------------------
 
 
+@pytest.mark.alone
 async def test_an_event_is_kept_although_deriving_fails_in_the_database(
     memory: PersonaMemory, admin: psycopg.Connection
 ) -> None:
@@ -361,6 +363,7 @@ async def test_without_derivation_the_log_alone_is_written(db: Idetic) -> None:
     assert not coverage.equal
 
 
+@pytest.mark.alone
 def test_the_sync_api_is_the_same(database: TestDatabase) -> None:
     options: dict[str, Any] = {
         "admin_dsn": database.admin_dsn, "embedder": FakeEmbedder(), "clock": SettableClock(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -21,12 +20,13 @@ from idetic.persona.retrieval import RagFilters
 from idetic.spec.primitives import Signal
 from idetic.store import nomination_statements
 from idetic.store.word_index import WordIndex
-from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
+from tests.support.databases import view_of
 from tests.support.persona import remembering, task, thought
 
 pytestmark = pytest.mark.anyio
 TEMPLATE = "persona_template"
+SHARED = True
 
 TALKS = {
     "Where can I park my car?": "The garage is behind the station and free after six.",
@@ -42,16 +42,12 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-async def memory(
-    database: TestDatabase, embedder: BgeSmall, clock: SettableClock
-) -> AsyncIterator[PersonaMemory]:
-    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder, clock=clock)
-    async with opened as db:
-        memory = await remembering(db)
-        for asked, answered in TALKS.items():
-            await task(memory, asked, answered)
-            clock.advance(hours=1)
-        yield memory
+async def memory(db: Idetic, embedder: BgeSmall, clock: SettableClock) -> PersonaMemory:
+    memory = await remembering(view_of(db, clock, embedder), tenant=uuid4().hex)
+    for asked, answered in TALKS.items():
+        await task(memory, asked, answered)
+        clock.advance(hours=1)
+    return memory
 
 
 # --- long-term memory ----------------------------------------------------------------------------

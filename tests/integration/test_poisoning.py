@@ -30,6 +30,7 @@ from tests.support.poisoning import (
 )
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 
 @pytest.fixture

@@ -15,19 +15,21 @@ from idetic.spec.loader import load
 from idetic.spec.primitives import Signal, SourceStrength
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.databases import view_of
 from tests.support.fake_embedder import FakeEmbedder
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 QUESTION = "Was money sent out prior to the sanctions check being finished?"
 
 
 @pytest.fixture
-async def asking(database: TestDatabase, embedder: BgeSmall) -> AsyncIterator[World]:
+async def asking(db: Idetic, embedder: BgeSmall) -> AsyncIterator[World]:
     """A world whose Idetic has the real model."""
-    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=embedder)
-    async with opened as db:
-        yield await make_world(db, await db.agent("world_agent"))
+    opened = view_of(db, embedder=embedder)
+    async with opened as here:
+        yield await make_world(here, await here.agent("world_agent"))
 
 
 async def tell(world: World) -> None:
@@ -205,6 +207,7 @@ async def test_a_candidate_is_recalled_only_when_asked_for(
     assert [entry.candidate for entry in asked.entries].count(True) == 1
 
 
+@pytest.mark.alone
 async def test_what_is_overdue_ranks_the_other_way(database: TestDatabase) -> None:
     data = load("world_agent").as_data()
     data["typology"]["persistent"].append("episodic")
@@ -233,6 +236,7 @@ async def test_what_is_overdue_ranks_the_other_way(database: TestDatabase) -> No
     assert fresh == ["Newest.", "Middle.", "Oldest."]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("method", ["rrf", "weighted_score"])
 async def test_whoever_asks_for_k_gets_k_where_k_exist(database: TestDatabase, method: str) -> None:
     """Even where no vector is near and no word is shared: a far neighbour is still the nearest."""

@@ -24,12 +24,14 @@ from idetic.store.scope import anchor_id
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import SettableClock
+from tests.support.databases import view_of
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.scoped import bind, set_local
 from tests.support.triggers import without_triggers
 from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 WHY = "The contract with our customers says so."
 OWNER = "SET LOCAL ROLE idetic_owner"
@@ -93,12 +95,10 @@ def entry_of(receipt: Receipt) -> UUID:
 
 
 @pytest.fixture
-async def house(database: TestDatabase) -> AsyncIterator[House]:
+async def house(database: TestDatabase, db: Idetic) -> AsyncIterator[House]:
     clock = SettableClock()
-    async with Idetic.open(
-        database.dsn, admin_dsn=database.admin_dsn, clock=clock, embedder=FakeEmbedder()
-    ) as db:
-        yield House(await make_world(db, await db.agent("world_agent")), clock, database, db)
+    async with view_of(db, clock, embedder=FakeEmbedder()) as here:
+        yield House(await make_world(here, await here.agent("world_agent")), clock, database, here)
 
 
 async def overridden(house: House, **overrides: Any) -> House:
@@ -131,6 +131,7 @@ async def test_every_entity_of_every_family_is_registered(house: House, name: st
         assert at is not None
 
 
+@pytest.mark.alone
 async def test_another_version_registers_its_own_policies(house: House) -> None:
     semantic = {"active_ttl_days": 365, "disposal": "RETAIN_METADATA", "because": WHY}
     again = await overridden(house, persistent_semantic=semantic)
@@ -340,6 +341,7 @@ async def test_when_its_grace_is_over_only_the_shell_of_an_entry_is_left(house: 
             await house.operator.undo(what, reason="please")
 
 
+@pytest.mark.alone
 async def test_nothing_of_what_it_said_is_left_in_the_database(house: House) -> None:
     entry_id = await house.entry(envelope={"tags": ["Zora Quell"]})
     await house.upkeep.embed()
@@ -363,6 +365,7 @@ async def test_nothing_of_what_it_said_is_left_in_the_database(house: House) -> 
             assert connection.execute(query.encode(), (wanted,)).fetchone() == (0,), table
 
 
+@pytest.mark.alone
 async def test_a_policy_may_keep_what_describes_an_entry(house: House) -> None:
     house = await overridden(
         house,
@@ -430,6 +433,7 @@ async def test_what_leaves_no_link_is_not_emptied(
 # --- the active TTL -------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 async def test_what_outlived_its_ttl_is_tombstoned_and_later_emptied(house: House) -> None:
     procedural = {"active_ttl_days": 90, "tombstone_grace_days": 10, "because": WHY}
     house = await overridden(house, persistent_procedural=procedural)
@@ -457,6 +461,7 @@ async def test_what_outlived_its_ttl_is_tombstoned_and_later_emptied(house: Hous
     assert house.faults() == []
 
 
+@pytest.mark.alone
 async def test_a_ttl_can_be_taken_back_for_one_entry(house: House) -> None:
     procedural = {"active_ttl_days": 90, "because": WHY}
     house = await overridden(house, persistent_procedural=procedural)
@@ -526,6 +531,7 @@ async def test_strip_takes_tombstones_that_are_old_enough_and_nothing_else(house
         connection.execute(STRIP, (*anchor, [dead], at))
 
 
+@pytest.mark.alone
 async def test_whoever_says_erasing_can_empty_a_tombstone_and_not_rewrite_it(house: House) -> None:
     live = await house.entry()
     dead = await house.entry("Dead.", Claim("a", "b", "c"))
@@ -556,6 +562,7 @@ async def test_whoever_says_erasing_can_empty_a_tombstone_and_not_rewrite_it(hou
                 connection.rollback()
 
 
+@pytest.mark.alone
 async def test_of_a_corroboration_only_the_notes_go(house: House) -> None:
     entry_id = await house.entry()
     await vouch(house.operator, entry_id, notes="Zora Quell said so.")
@@ -626,6 +633,7 @@ async def test_what_a_crash_left_is_reported_and_not_cleaned_up(house: House) ->
     assert set((await house.upkeep.reconcile()).orphaned) == left
 
 
+@pytest.mark.alone
 async def test_a_tier_that_keeps_its_entries_has_no_orphans(house: House) -> None:
     data = load("world_agent").as_data()
     data["lifecycle"]["deviations"] = [

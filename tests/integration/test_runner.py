@@ -15,6 +15,7 @@ from idetic.spec.primitives import SourceStrength
 from tests.conftest import TestDatabase, World, make_world
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 NOTE = "Release Friday wires only after the screening."
 QUESTION = "When are Friday wires released?"
@@ -103,6 +104,7 @@ async def test_a_runner_is_made_for_operators_and_customers(world: World) -> Non
         runner()
 
 
+@pytest.mark.alone
 async def test_what_was_told_is_recorded_as_read(world: World, database: TestDatabase) -> None:
     noted = await world.operator.prefer(NOTE)
     await runner(customer(world)).ask(QUESTION, Mode.CUSTOMER)
@@ -120,6 +122,7 @@ async def test_a_note_stays_quoted_line_by_line(world: World) -> None:
     assert "\nSystem:" not in answered.text
 
 
+@pytest.mark.alone
 async def test_the_gate_changes_what_crosses_and_holds_back_the_rest(db: Idetic) -> None:
     spec = load("world_agent").as_data()
     # Nothing stands at ingest, so that there is something left to hold back.

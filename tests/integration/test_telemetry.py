@@ -34,6 +34,7 @@ from tests.support.moving import exported
 from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 CANARY = "zqxcanary"
 OPERATIONS = (

@@ -11,6 +11,7 @@ from tests.support import trace
 from tests.support.trace import MOST_CALLS, MOST_FILES, MOST_MESSAGES, Step
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 
 async def test_a_note_reaches_the_driver_in_few_calls(db: Idetic) -> None:

@@ -15,10 +15,12 @@ from idetic.evidence import Outcome
 from idetic.library.handles import Memory
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.databases import view_of
 from tests.support.triggers import without_triggers
 from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 VERSION = {"world_model_version": "v7"}
 MALLORY = Principal.agent("mallory")
@@ -72,10 +74,10 @@ class House:
 
 
 @pytest.fixture
-async def house(database: TestDatabase) -> AsyncIterator[House]:
+async def house(database: TestDatabase, db: Idetic) -> AsyncIterator[House]:
     clock = SettableClock()
-    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-        yield House(await make_world(db, await db.agent("world_agent")), clock, database)
+    async with view_of(db, clock) as here:
+        yield House(await make_world(here, await here.agent("world_agent")), clock, database)
 
 
 # What a column is set to, and what the verification then names.

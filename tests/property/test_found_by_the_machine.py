@@ -10,11 +10,13 @@ import pytest
 from idetic import Claim, Entry, EntryState, Idetic, Principal, Receipt, Typology, errors
 from idetic.evidence import Outcome
 from idetic.library.handles import Memory
-from tests.conftest import TestDatabase, World, make_world
+from tests.conftest import World, make_world
 from tests.support.clock import SettableClock
+from tests.support.databases import view_of
 from tests.support.voices import as_principal, vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 FIVE, SIX = Claim("limit", "value", "5"), Claim("limit", "value", "6")
 BRIEF, FULL = Claim("output", "prefers", "brief"), Claim("output", "prefers", "full")
@@ -26,9 +28,9 @@ async def clock() -> SettableClock:
 
 
 @pytest.fixture
-async def world(database: TestDatabase, clock: SettableClock) -> AsyncIterator[World]:
-    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=clock) as db:
-        yield await make_world(db, await db.agent("world_agent"))
+async def world(db: Idetic, clock: SettableClock) -> AsyncIterator[World]:
+    async with view_of(db, clock) as here:
+        yield await make_world(here, await here.agent("world_agent"))
 
 
 @pytest.fixture

@@ -74,8 +74,8 @@ def test_memory_does_what_the_model_says(machine_database: TestDatabase) -> None
     """By words alone and with vectors: what is the same does not depend on a model."""
     MemoryMachine.database = machine_database
     MemoryMachine.met = Counter()
-    run(None, 100 if LONG else 10)
-    run(FakeEmbedder(), 50 if LONG else 5)
+    run(None, 100 if LONG else 6)
+    run(FakeEmbedder(), 50 if LONG else 3)
     if LONG:
         assert set(MemoryMachine.met) >= EVERY_OUTCOME
 

@@ -1,6 +1,6 @@
 """R5: fifty tenants share one pool, and none ever sees another's canary.
 
-The ordinary run makes some twelve hundred operations; `IDETIC_CANARIES=100000` (`make canaries`)
+The ordinary run makes six hundred operations; `IDETIC_CANARIES=100000` (`make canaries`)
 makes as many as it says, with the same code. The controls switch protections off and look for the
 first canary that gets out. A scope is kept by two layers, and each holds alone; so a control takes
 one away and leaves a hole in the other.
@@ -38,7 +38,7 @@ from tests.support.servers import TestServer
 pytestmark = pytest.mark.anyio
 
 TENANTS = 50
-TIMES = int(os.environ.get("IDETIC_CANARIES", "1200"))
+TIMES = int(os.environ.get("IDETIC_CANARIES", "600"))
 FEW, UNTIL = 8, 600
 SEED = 20_260_311
 Settled = tuple[TestDatabase, list[Tenant]]

@@ -19,6 +19,7 @@ from tests.support.moving import Elsewhere, copy_canon, every_row, exported, wri
 from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 CEO, BEN = Principal.operator("ceo"), Principal.auditor("ben")
 EXPLORER = Principal.agent("explorer")

@@ -26,11 +26,14 @@ from idetic.model import EntryState
 from idetic.spec.loader import load
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
+from tests.support.databases import copy_of, view_of
 from tests.support.http_house import serving
 from tests.support.mcp_house import key_for, make_house, over_stdio
+from tests.support.servers import TestServer
 from tests.support.voices import vouch
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 MALLORY = Principal.agent("mallory")
 LIE = Claim("partner bank", "cut-off", "23:00")
@@ -65,42 +68,41 @@ WANTED = {LIE.value, "twice"}
 
 
 @pytest.fixture
-async def house(database: TestDatabase) -> AsyncIterator[House]:
-    async with opened(database) as made:
-        yield made
+async def house(db: Idetic) -> House:
+    return await moved_in(db)
 
 
-class opened:  # noqa: N801 - reads as a verb
-    """A house; with `gullible`, one in which each session counts, whoever opened it."""
+@pytest.fixture(scope="module")
+async def gullible_db(
+    server: TestServer, template: str, anyio_backend: str
+) -> AsyncIterator[Idetic]:
+    """A database in which each session counts, whoever opened it."""
+    why = "So that the attack succeeds, and the protection is seen to matter."
+    data: dict[str, Any] = load("world_agent").as_data()
+    data["promotion"] = {
+        "deviations": [
+            {"cell": cell, "set": {"independence": "sessions"}, "justification": why}
+            for cell in ("episodic_transient", "semantic")
+        ]
+    }
+    with copy_of(server, template) as database:
+        async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+            await db.apply(data)
+            yield db
 
-    def __init__(self, database: TestDatabase, *, gullible: bool = False) -> None:
-        self._clock = SettableClock()
-        self._db = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, clock=self._clock)
-        self._gullible = gullible
 
-    async def __aenter__(self) -> House:
-        db = await self._db.start()
-        data: dict[str, Any] = load("world_agent").as_data()
-        if self._gullible:
-            why = "So that the attack succeeds, and the protection is seen to matter."
-            data["promotion"] = {
-                "deviations": [
-                    {"cell": cell, "set": {"independence": "sessions"}, "justification": why}
-                    for cell in ("episodic_transient", "semantic")
-                ]
-            }
-        agent = await db.agent(data, apply=True)
-        world, other = await make_world(db, agent), await make_world(db, agent)
-        house = House(world, other, self._clock, uuid4())
-        for name in ("explorer", "scout", "tracer"):
-            memory = world.bind(Principal.agent(name))
-            await say(memory, Observation("Wires cost 2 EUR.", claim=TRUTH))
-        (fact,) = [e for e in await world.operator.list(tier=Tier.PERSISTENT) if not e.candidate]
-        house.fact = fact.id
-        return house
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._db.close()
+async def moved_in(db: Idetic, spec: str | dict[str, Any] = "world_agent") -> House:
+    """Two worlds under a clock of the test's own; in the first, three agents know a fact."""
+    clock = SettableClock()
+    here = view_of(db, clock)
+    agent = await here.agent(spec)
+    house = House(await make_world(here, agent), await make_world(here, agent), clock, uuid4())
+    for name in ("explorer", "scout", "tracer"):
+        memory = house.world.bind(Principal.agent(name))
+        await say(memory, Observation("Wires cost 2 EUR.", claim=TRUTH))
+    held = await house.world.operator.list(tier=Tier.PERSISTENT)
+    (house.fact,) = [entry.id for entry in held if not entry.candidate]
+    return house
 
 
 async def say(memory: Memory, *said: Observation) -> list[UUID]:
@@ -448,10 +450,11 @@ async def test_nobody_mints_sessions_to_promote_themselves(house: House, name: s
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-async def test_control_where_sessions_count_it_works(database: TestDatabase, name: str) -> None:
-    async with opened(database, gullible=True) as house:
-        await SESSIONS[name](house)
-        assert await house.believed() or await house.fell()
+async def test_control_where_sessions_count_it_works(gullible_db: Idetic, name: str) -> None:
+    (*_, held) = await gullible_db.spec_versions("world_agent")
+    house = await moved_in(gullible_db, held.spec)
+    await SESSIONS[name](house)
+    assert await house.believed() or await house.fell()
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -16,6 +16,7 @@ from idetic.lifecycle import close_scope, dispositions, observations
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 ELSE = Principal.agent("somebody else")
 

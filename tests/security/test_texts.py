@@ -14,6 +14,7 @@ from tests.support import shadows
 from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 CARD = "4111 1111 1111 1111"
 Write = Callable[[World, str], Awaitable[object]]
@@ -84,6 +85,7 @@ CREATE OR REPLACE FUNCTION worlds.world_agent_rule_guard_v1() RETURNS trigger LA
 """
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("place", PLACES)
 async def test_control_where_only_bodies_are_looked_at_it_passes(
     database: TestDatabase, world: World, place: str
@@ -102,6 +104,7 @@ async def test_what_stands_together_in_one_entry_is_read_together(world: World) 
         assert (await session.observe(first)).decision is Decision.ADD
 
 
+@pytest.mark.alone
 async def test_raw_sql_cannot_put_a_rule_into_an_envelope(
     database: TestDatabase, world: World
 ) -> None:

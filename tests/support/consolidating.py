@@ -12,7 +12,6 @@ from uuid import UUID
 import numpy as np
 import psycopg
 from psycopg import sql
-from psycopg.rows import dict_row
 
 from idetic import Idetic, Observation, Principal
 from idetic.embed.port import EmbeddingModel
@@ -20,6 +19,7 @@ from idetic.engine import ReasonerFactory
 from idetic.library.handles import Memory
 from idetic.lifecycle.consolidation import Consolidated
 from idetic.reason import Caps, Endpoint, Meter, OpenAICompatible, Prices
+from idetic.store.scope import anchor_id
 from tests.conftest import TestDatabase, World
 from tests.support.clock import SettableClock
 from tests.support.llm_server import Behaviour, LlmServer
@@ -60,6 +60,8 @@ class House:
     database: TestDatabase
     db: Idetic
     llm: LlmServer
+    # One for a test: a new connection takes longer than what is asked through it.
+    admin: psycopg.Connection[dict[str, Any]]
     near: Near = field(default_factory=Near)
     family: str = "world_agent"
 
@@ -120,10 +122,11 @@ class House:
         return await self.consolidate(self.asking(caps, **more))
 
     def rows(self, table: str, but: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """A whole table, past every policy."""
+        """A table's rows of this anchor, past every policy."""
         named = sql.Identifier("worlds", f"{self.family}_{table}")
-        with psycopg.connect(self.database.admin_dsn, row_factory=dict_row) as connection:
-            found = connection.execute(sql.SQL("SELECT * FROM {}").format(named)).fetchall()
+        query = sql.SQL("SELECT * FROM {} WHERE anchor_id = %s").format(named)
+        anchor = (anchor_id([self.world.org_id, self.world.domain_id]),)
+        found = self.admin.execute(query, anchor).fetchall()
         return [{k: v for k, v in row.items() if k not in but} for row in found]
 
     def memories(self) -> dict[UUID, dict[str, Any]]:

@@ -9,6 +9,10 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
+from idetic import Idetic
+from idetic.embed.port import Embedder
+from idetic.ids import Clock
+from idetic.recall.embedding import Model
 from idetic.store.database import APP_ROLE
 from tests.conftest import TestDatabase
 from tests.support.servers import TestServer
@@ -27,6 +31,13 @@ def copy_of(server: TestServer, template: str) -> Iterator[TestDatabase]:
         yield TestDatabase(server.dsn(user=APP_ROLE, dbname=name), server.dsn(dbname=name))
     finally:
         server.drop(name)
+
+
+def view_of(db: Idetic, clock: Clock | None = None, embedder: Embedder | None = None) -> Idetic:
+    """An open database under another clock, or with another model; closing it does nothing."""
+    view = db.under(clock or db.clock)
+    view.model = Model(embedder)
+    return view
 
 
 def row_counts_on(connection: psycopg.Connection, schema: str) -> dict[str, int]:

@@ -31,8 +31,9 @@ CONFIG = """
 [checks]
 positive_data_acceptance.expected-statuses = [200, 204, 401, 403, 404, 409, 422, 503]
 """
-# One of each form: a write, a question, a page, a queue with two methods, a path, long work.
-SOME = ("observe", "recall", "list", "dispose", "history", "verify")
+# One of each form: a write, a page, a path; in the long form also a question, a queue with two
+# methods, and long work.
+SOME = ("observe", "list", "history", *(("recall", "dispose", "verify") if LONG else ()))
 
 
 async def schemathesis(house: House, place: Path, kind: PrincipalKind, *options: str) -> str:

@@ -27,7 +27,7 @@ from idetic.spec.primitives import Boundary, Gate, GateKind
 LONG = 8_000
 QUICK = 0.004  # seconds for LONG characters: no square is that fast, and most need far less
 STEEP = 3.0  # for each doubling
-FEW, TRIES = 3, 12
+FEW, TRIES = 2, 12
 
 # Made by hand, from what recognisers look for and what once took the square of its length.
 PIECES = (
