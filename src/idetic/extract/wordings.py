@@ -207,7 +207,7 @@ def _body() -> list[Wording]:
 
 
 def _tastes() -> list[Wording]:
-    """Likes, dislikes, favourites, and what is played or learnt."""
+    """Likes, dislikes and favourites."""
     # A thing that is defined by what was said before says nothing alone: "the color of it".
     known = (
         r"(?!the (?!beach|ocean|sea|outdoors|great outdoors|mountains|rain|snow|piano|violin|guitar"
@@ -231,7 +231,6 @@ def _tastes() -> list[Wording]:
     )
     kinds = rf"(?P<detail>(?!part\b|thing\b|time\b|moment|memor|one\b){WORD}(?: {WORD}){{0,2}}?)"
     subject = rf"(?P<detail>{WORD}(?: (?:(?:and|of|the|in) )?{WORD}){{0,4}}?)"
-    how = "(?: how)?(?: to (?:play|speak))?"
     degree = r"(?:definitely |probably |still |always |also )?"
     is_ = r"(?:,? (?:is|are|has to be|would be|was always)|'s)"
     return [
@@ -252,6 +251,13 @@ def _tastes() -> list[Wording]:
         _wording("likes", averse, " (?!to\\b)", more, negated=True, listed=True),
         _wording("favourite", r"(?i:my|our)(?: all-time| absolute)? (?i:favou?rite|fave) ", kinds,
                  is_, r" (?:probably |definitely |still |always )?", thing("value", 5)),
+    ]  # fmt: skip
+
+
+def _pursuits() -> list[Wording]:
+    """What is played, learnt, done and chosen."""
+    how = "(?: how)?(?: to (?:play|speak))?"
+    return [
         _wording("plays", rf"{_I}{_SOFTLY} play (?:the )?(?P<detail>{INSTRUMENT}|{SPORT})\b"),
         _wording("plays", r"(?i:i don't|i do not|i no longer) play (?:the )?",
                  rf"(?P<detail>{INSTRUMENT}|{SPORT})\b", negated=True),
@@ -320,4 +326,7 @@ def _procedures() -> list[Wording]:
 @cache
 def wordings() -> tuple[Wording, ...]:
     """All of them; compiled when first asked for, which takes longer than loading the driver."""
-    return (*_people(), *_places_and_work(), *_body(), *_tastes(), *_procedures())
+    return (
+        *(*_people(), *_places_and_work(), *_body()),
+        *(*_tastes(), *_pursuits(), *_procedures()),
+    )
