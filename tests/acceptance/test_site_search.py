@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -13,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from tests.acceptance.test_site import CONFIG, build
+from tests.support.console_visit import CHROMIUM
 
 # What somebody types, and the pages of which one must come first.
 WANTED = {
@@ -58,9 +58,7 @@ def served(folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser.new_page()
         browser.close()
 
