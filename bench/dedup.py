@@ -70,12 +70,8 @@ def measured(name: str, pairs: Pairs, model: BgeSmall) -> Measured:
     """The figures and the checks of every pair."""
     import numpy as np  # noqa: PLC0415 - a missing data file is told before anything loads
 
-    from idetic.lifecycle.duplicates import (  # noqa: PLC0415
-        differences,
-        read,
-        trigram_similarity,
-        trigrams,
-    )
+    from idetic.folding import trigram_similarity, trigrams  # noqa: PLC0415
+    from idetic.lifecycle.duplicates import differences, read  # noqa: PLC0415
 
     print(f"embedding {name}: {len(pairs)} pairs", file=sys.stderr)
     left = model.embed([one for _, one, _ in pairs])

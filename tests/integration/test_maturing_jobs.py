@@ -81,9 +81,11 @@ async def test_a_changed_rule_is_looked_at_with_the_change(life: Life) -> None:
     backlog = {b.task: b.waiting for b in await Queue(life.db.database).backlog()}
     assert backlog["canon"] >= 1, "enqueued in the transaction of the change"
     await life.work()
-    assert (await life.world.memory.get(fact.id)).state == "archived"
-    last = (await life.world.memory.history(fact.id))[-1]
-    assert last.detail["cause"] == "canonical_change"
+    (due,) = await life.world.operator.disposition()
+    assert (due.entry.id, due.cause) == (fact.id, "canonical_change")
+    told = {link.transition: link for link in await life.world.memory.history(fact.id)}
+    assert told["canonical_changed"].detail["cause"] == "canonical_change"
+    assert "corroboration_failed" in told
 
 
 async def test_a_change_that_is_rolled_back_leaves_no_job(

@@ -121,6 +121,7 @@ async def test_memory_lives_on_where_it_moved_to_and_is_closed_where_it_was(
 
 async def test_whoever_is_erased_is_erased_where_memory_was_too(world: World, db: Idetic) -> None:
     stated = await world.operator.prefer("Zora wants figures.", claim=Claim("z", "wants", "f"))
+    assert stated.entry_id is not None
     await db.migrate(changed())
     for version in ("world_agent@1", "world_agent@2"):
         memory = await bound(db, version, anchor(world))
@@ -206,6 +207,7 @@ async def test_references_to_what_has_versions_now_name_the_current_one(
     await db.migrate(changed(_versioned))
     new = await bound(db, "clerk@2", anchor(world))
     assert pinned(await exported(new)) == {1}
+    assert first.entry_id is not None
     assert (await new.get(first.entry_id)).refs == (Rule(world.rule.id, 1),)
     for version in ("clerk@2", "clerk@1"):
         assert (await verified(db, version, anchor(world))).intact
@@ -353,7 +355,7 @@ async def test_what_was_moved_can_be_exported_and_taken_in_elsewhere(
         assert (await there.verified(0, desk_id=DESK)).intact
 
 
-WRONG = {
+WRONG: dict[str, tuple[Any, dict[str, Any]]] = {
     "has no desk_id": (WITH_DESK, {}),
     "chair_id: no new anchor key": (WITH_DESK, {"default": {"chair_id": "1"}}),
     "desk_id is not a UUID": (WITH_DESK, {"default": {"desk_id": "no id"}}),

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 
 from idetic import Idetic
-from idetic.library import spec_migration
+from idetic.store import spec_migration
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.transfer import anchor_moves
 from idetic.transfer.anchor_moves import AnchorMove
@@ -46,22 +46,16 @@ def _instead(owner: Any, name: str, *, nth: int, after: bool) -> None:
 # In the order in which one migration comes to them, should it be killed at each.
 POINTS: dict[str, Callable[[], None]] = {
     "before the old family is closed": lambda: _instead(
-        spec_migration.spec_migration, "begin", nth=1, after=False
+        spec_migration, "begin", nth=1, after=False
     ),
-    "after the old family is closed": lambda: _instead(
-        spec_migration.spec_migration, "begin", nth=1, after=True
-    ),
+    "after the old family is closed": lambda: _instead(spec_migration, "begin", nth=1, after=True),
     "within an anchor": lambda: _instead(anchor_moves, "fill", nth=3, after=True),
     "before an anchor is committed": lambda: _instead(
         AnchorTransaction, "settle", nth=1, after=True
     ),
     "between two anchors": lambda: _instead(AnchorMove, "run", nth=1, after=True),
-    "before the switch": lambda: _instead(
-        spec_migration.spec_migration, "switch", nth=1, after=False
-    ),
-    "after the switch": lambda: _instead(
-        spec_migration.spec_migration, "switch", nth=1, after=True
-    ),
+    "before the switch": lambda: _instead(spec_migration, "switch", nth=1, after=False),
+    "after the switch": lambda: _instead(spec_migration, "switch", nth=1, after=True),
 }
 
 
@@ -79,4 +73,4 @@ async def _migrate(dsn: str, admin_dsn: str, spec: str, point: str, default: str
 
 
 if __name__ == "__main__":
-    anyio.run(_migrate, *sys.argv[1:])
+    anyio.run(lambda: _migrate(*sys.argv[1:]))

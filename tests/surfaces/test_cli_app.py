@@ -43,7 +43,8 @@ def test_the_tree_has_every_command() -> None:
     assert {"contradictions", "resolve", "disposition", "dispose", "verify", "erase"} < verbs
     assert {" ".join(path) for path in ALL} == verbs | {
         "demo world", "demo month", "db start", "db stop", "db status", "spec check",
-        "spec render", "spec plan", "spec apply", "spec diff", "spec new", "spec list",
+        "spec render", "spec plan", "spec apply", "spec migrate", "spec diff", "spec new",
+        "spec list",
         "model install", "model status", "model verify", "worker", "doctor", "keys create",
         "keys list", "keys rotate", "keys revoke", "dream", "serve",
         "persona check", "persona close-catalog", "persona import", "mcp",

@@ -88,10 +88,13 @@ def compose_persona(
         derive=derive,
     )
 
+    # Made here: what is handed out must not lead to `db`, which administers.
+    stewards = {p: compose(db, plan, pools.steward, p, alone=True) for p in personas}
+
     async def erase(persona: Persona, scope: Scope, subject: Subject, reason: str) -> Erased:
         """Erase with the steward's rights."""
         check_authorized(spec, scope, erasure.erase)
-        binding = Binding(compose(db, plan, pools.steward, persona, alone=True), scope)
+        binding = Binding(stewards[persona], scope)
         erased: Erased = await erasure.erase.function(binding, subject, reason=reason)
         return erased
 

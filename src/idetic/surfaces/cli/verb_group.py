@@ -150,7 +150,8 @@ class VerbGroup(TyperGroup):
 
     def overview(self) -> str:
         """The groups and the names of their commands: a screen, where the help has several."""
-        lines = [f"{self.help}", ""]
+        # No line between: all of it is to fit a screen of 24 lines.
+        lines = [f"{self.help}"]
         for panel, names in self._grouped().items():
             rest = " ".join(names)
             lines += textwrap.wrap(
