@@ -95,21 +95,28 @@ DECLARE
     hit jsonb;
     said text;
     root_key uuid;
-    before text := current_setting('idetic.scope', true);
-    lent boolean := NOT idetic.is_bound_v1(NEW.{tenant}::text) AND NOT row_security_active(TG_RELID);
+    before text;
+    looked boolean := false;
+    lent boolean;
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(
         hashtextextended('{canonical_text}' || NEW.{tenant}::text, 0));
-    -- if root:
-    SELECT a.{root_id} INTO root_key FROM {family}_memory_anchors a
-    WHERE a.{tenant} = NEW.{tenant} AND a.anchor_id = NEW.anchor_id AND a.{root_id} = NEW.{root_id};
-    -- end
-    IF lent THEN
-        PERFORM set_config('idetic.scope', chr(31) || NEW.{tenant}, true);
-    END IF;
     FOREACH said IN ARRAY ARRAY[NEW.body_text::text, NEW.claim_subject, NEW.claim_attribute,
             NEW.claim_value] || ({family}_texts_v1('', NEW.envelope, NEW.provenance)) LOOP
         CONTINUE WHEN coalesce(char_length(said), 0) < 100;
+        -- Once, and only for a text that is compared: most notes are shorter.
+        IF NOT looked THEN
+            looked := true;
+            -- if root:
+            SELECT a.{root_id} INTO root_key FROM {family}_memory_anchors a
+            WHERE a.{tenant} = NEW.{tenant} AND a.anchor_id = NEW.anchor_id AND a.{root_id} = NEW.{root_id};
+            -- end
+            lent := NOT idetic.is_bound_v1(NEW.{tenant}::text) AND NOT row_security_active(TG_RELID);
+            IF lent THEN
+                before := current_setting('idetic.scope', true);
+                PERFORM set_config('idetic.scope', chr(31) || NEW.{tenant}, true);
+            END IF;
+        END IF;
         hit := {family}_{noun}_shadow_v1(NEW.{tenant}, root_key, said);
         IF hit IS NOT NULL THEN
             RAISE EXCEPTION 'idetic.shadow: the note restates {noun} %', hit ->> 'id'
