@@ -88,7 +88,7 @@ async def test_a_preview_is_the_block_of_the_session_and_leaves_it_as_it_is(scen
         await operator.archive(said.entry_id, reason="it was a test")
         auditor = scene.world.bind(Principal.auditor("ben"))
         readers = await auditor.readers(scene.fact.id)
-        assert [(one.by, one.session_id) for one in readers] == [("operator:ada", None)] * 2
+        assert [(one.by, one.session_id) for one in readers] == [("operator:ada (preview)", None)] * 2
         real = await turn.context(QUESTION)
         assert real.text == block.text, "to the letter"
         assert echoes(await turn.observe(TEXT, claim=CLAIM), scene.fact.id)
@@ -270,18 +270,19 @@ async def test_whatever_was_read_counts_as_shown(
     scene: Scene, read: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the door's own note of it off as the control."""
-    async with scene.world.memory.session() as session:
-        assert await READS[read](scene.world, session, scene.fact.id)
-        assert echoes(await session.observe(TEXT), scene.fact.id)
 
     async def nothing(*_: object) -> None:
         """The door, without its note of what was shown."""
 
-    monkeypatch.setattr(handles, "record_shown", nothing)
+    with monkeypatch.context() as patch:
+        patch.setattr(handles, "record_shown", nothing)
+        async with scene.world.memory.session() as session:
+            assert await READS[read](scene.world, session, scene.fact.id)
+            again = await session.observe(TEXT)
+            assert (again.decision is Decision.ADD) is (read != "session.context")
     async with scene.world.memory.session() as session:
         assert await READS[read](scene.world, session, scene.fact.id)
-        again = await session.observe(TEXT)
-        assert (again.decision is Decision.ADD) is (read != "session.context")
+        assert echoes(await session.observe(TEXT), scene.fact.id)
 
 
 async def test_a_context_made_before_the_session_opened_counts_as_shown(

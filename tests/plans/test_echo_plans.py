@@ -40,7 +40,7 @@ async def test_one_look_into_the_index_for_each_entry(database: TestDatabase) ->
         place = Place(session.id)
         assert len(await entries.shown(world.memory.scope, place)) == 10
         told = await explained(db.database, entries, world.memory.scope, place)
-    assert "Seq Scan" not in told
+    assert "Seq Scan on world_agent_memory_reads" not in told
     assert "world_agent_reads_session_idx" in told
     looked = [line for line in told.split("\n") if "world_agent_reads_session_idx" in line]
     assert all("rows=1." in line or "rows=0." in line or "rows=1 " in line for line in looked), told

@@ -11,7 +11,7 @@ from idetic.engine import Binding
 from idetic.gateway.content import question_envelope
 from idetic.lifecycle.core_memory import entries_of_core
 from idetic.lifecycle.escalation import broader_scope
-from idetic.model import Capability, Entry, Origin, Place, Principal, Tier, Typology
+from idetic.model import Capability, Entry, Origin, Principal, Tier, Typology
 from idetic.recall.context import Context, assemble
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
@@ -123,8 +123,8 @@ async def context(
     )
     if all(value is not None for value in scope.anchor.values()):
         read = [entry.entry_id for entry in made.included]
-        place = Place() if preview else binding.place
-        await engine.embeddings.read(scope, place, read, engine.clock.now())
+        now = engine.clock.now()
+        await engine.embeddings.read(scope, binding.place, read, now, preview=preview)
     return made
 
 

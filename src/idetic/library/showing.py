@@ -31,9 +31,9 @@ async def record_shown(binding: Binding, verb: Verb[..., Any], answer: object) -
     entries = {} if verb.writes else dict.fromkeys(shown_in(answer))
     if not entries or not _may_echo(binding):
         return
-    engine, place = binding.engine, binding.place
-    shown_at = place if place.session_id else None
-    await engine.embeddings.read(binding.scope, shown_at, entries, engine.clock.now())
+    engine = binding.engine
+    now = engine.clock.now()
+    await engine.embeddings.read(binding.scope, binding.place, entries, now, always=False)
 
 
 def shown_in(answer: object, depth: int = _DEPTH) -> Iterator[UUID]:

@@ -23,8 +23,12 @@ _FILE = "embeddings"
 _PATH = "queries/embeddings.sql"
 # How many rows one INSERT brings: each number of rows is a statement of its own, and is kept.
 _ROWS = 64
-# At how many open sessions of a principal, at most, something counts as shown.
-_SESSIONS = 16
+# A reader of its own, whose sessions were shown nothing.
+_PREVIEW = " (preview)"
+# A crash of the server may lose the reads of its last moment, and with them nothing that rests on
+# them: what is committed later, an action or a note, flushes them first. Waiting for the disk took
+# a third of a recall.
+_UNAWAITED = {"synchronous_commit": "off"}
 _NO_PARTS: Mapping[str, str] = {}
 
 
@@ -157,29 +161,36 @@ class Embeddings:
         await self._rows(scope, "failed", ids=ids, error=error, most=most)
 
     async def read(
-        self, scope: Scope, place: Place | None, ids: Iterable[UUID], at: datetime
+        self,
+        scope: Scope,
+        place: Place,
+        ids: Iterable[UUID],
+        at: datetime,
+        *,
+        always: bool = True,
+        preview: bool = False,
     ) -> None:
         """Record that entries were put before the scope's principal, at a place.
 
-        Without a place, at every session that the principal has open.
+        Outside any session it counts for each that the principal has open, a `preview` for none;
+        unless it is `always` recorded, only if there is one.
         """
         found = list(ids)
         if not found:
             return
-        at_place = place or Place()
         values: dict[str, Any] = {
             **scoping.bound(scope),
-            "reads": _array(uuid7() for _ in range(1 if place else _SESSIONS)),
+            "read": uuid7(),
             "ids": _array(found),
-            "open": place is None,
-            "session_id": at_place.session_id,
-            "interaction_id": at_place.interaction_id,
+            "always": always,
+            "session_id": None if preview else place.session_id,
+            "interaction_id": None if preview else place.interaction_id,
             "at": at,
-            "by": _by(scope.principal),
+            "by": _by(scope.principal) + (_PREVIEW if preview else ""),
         }
         # Every recall ends with it: each connection prepares it once.
         call = self.family.statement(_FILE, "read", scope, prepared=True)
-        await self.database.run(scope, call, values)
+        await self.database.run(scope, call, values, settings=_UNAWAITED)
 
     def _inserts(
         self, scope: Scope, query: str, rows: Sequence[Values], same: Values

@@ -173,8 +173,7 @@ BEGIN
            AND s.scope_id IN (p_session, p_interaction)
            AND s.session_id = p_session AND s.closed_at IS NULL),
         p_items #>> '{0,transition}' = 'observed' AND p_items #> '{0,judged}' IS NULL
-            AND EXISTS (SELECT FROM {family}_memory_reads r WHERE r.{tenant} = p_tenant
-                        AND r.anchor_id = p_anchor AND r.session_id = p_session),
+            AND {family}_was_shown_v1(p_tenant, p_anchor, ARRAY[p_session]),
         EXISTS (SELECT FROM {family}_memory_ledger l WHERE l.{tenant} = p_tenant
                 AND l.anchor_id = p_anchor AND l.transition = 'refused'
                 AND l.at > p_at - interval '1 day')

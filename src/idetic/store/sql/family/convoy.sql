@@ -229,8 +229,7 @@ BEGIN
                   AND l.anchor_id = anchor AND l.transition = 'refused'
                   AND l.at > p_at - interval '1 day' AND l.actor_kind = p_kind AND l.actor = p_name
                 OFFSET 2) AS plain,
-            EXISTS (SELECT FROM {family}_memory_reads r WHERE r.{tenant} = p_tenant
-                    AND r.anchor_id = anchor AND r.session_id = ANY (unread)) AS unjudged
+            unread <> '{}' AND {family}_was_shown_v1(p_tenant, anchor, unread) AS unjudged
         INTO head FROM {family}_memory_anchors a
         WHERE a.{tenant} = p_tenant AND a.anchor_id = anchor;
         IF NOT FOUND AND places = '{}' THEN

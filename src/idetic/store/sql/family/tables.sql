@@ -263,7 +263,12 @@ CREATE TABLE {family}_memory_reads (
 
 -- object: index {name}_memory_reads_session
 CREATE INDEX {name}_reads_session_idx ON {family}_memory_reads
-    ({tenant}, anchor_id, session_id, memory_id);
+    ({tenant}, anchor_id, session_id, memory_id) WHERE session_id IS NOT NULL;
+
+-- object: index {name}_memory_reads_beside
+-- What somebody read at no session: it counts as shown to each session that they have open.
+CREATE INDEX {name}_reads_beside_idx ON {family}_memory_reads
+    ({tenant}, anchor_id, read_by, read_at) WHERE session_id IS NULL;
 
 -- object: index {name}_memory_reads_unwitnessed
 -- The reads that no link tells of yet: few, however many there are.

@@ -157,20 +157,6 @@ BEGIN
             (call #>> '{actor,kind}') || ':' || (call #>> '{actor,name}'))
     ON CONFLICT ({tenant}, anchor_id, scope_id) DO NOTHING;
     GET DIAGNOSTICS changed = ROW_COUNT;
-    -- What the opener was shown in the hour before, outside any session, this one was shown. By the
-    -- time in the receipts' ids, so that one hour's are looked at and not all.
-    IF changed = 1 AND p_scope = p_session THEN
-        INSERT INTO {family}_memory_reads ({tenant}, anchor_id, read_id, memory_id, session_id,
-            interaction_id, read_at, read_by)
-        SELECT DISTINCT p_tenant, p_anchor, (call ->> 'receipt')::uuid, r.memory_id, p_scope,
-            NULL::uuid, stamp, r.read_by
-        FROM {family}_memory_reads r
-        WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor
-          AND r.read_id > (lpad(to_hex((extract(epoch FROM least(stamp, now()) - interval '1 hour')
-              * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
-          AND r.session_id IS NULL AND r.read_at > stamp - interval '1 hour'
-          AND r.read_by = (call #>> '{actor,kind}') || ':' || (call #>> '{actor,name}');
-    END IF;
     IF changed = 0 THEN
         UPDATE {family}_memory_scopes s SET renewed_at = stamp
         WHERE s.{tenant} = p_tenant AND s.anchor_id = p_anchor AND s.scope_id = p_scope AND s.closed_at IS NULL;

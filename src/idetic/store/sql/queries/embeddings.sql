@@ -70,5 +70,5 @@ WHERE {scope m} AND m.memory_id = ANY (%(ids)s::uuid[])
 SELECT {keys} FROM {family}_memory_anchors a WHERE {scope a} ORDER BY {keys}
 
 -- query: read
-SELECT {family}_read_v1(%(tenant)s, %(anchor_id)s, %(reads)s::uuid[], %(ids)s::uuid[], %(open)s::boolean,
+SELECT {family}_read_v1(%(tenant)s, %(anchor_id)s, %(read)s, %(ids)s::uuid[], %(always)s::boolean,
     %(session_id)s::uuid, %(interaction_id)s::uuid, %(at)s::timestamptz, %(by)s::text)

@@ -22,6 +22,8 @@ WHERE {scope s} AND s.tier = 'session' AND s.closed_at IS NULL AND s.opened_at <
                   AND m.created_at >= %(moment)s)
   AND NOT EXISTS (SELECT FROM {family}_memory_reads r WHERE {scope r} AND r.session_id = s.scope_id
                   AND r.read_at >= %(moment)s)
+  AND NOT EXISTS (SELECT FROM {family}_memory_reads r WHERE {scope r} AND r.session_id IS NULL
+                  AND r.read_by = s.opened_by AND r.read_at >= %(moment)s)
 ORDER BY s.opened_at LIMIT %(limit)s
 
 -- query: silent_interactions
