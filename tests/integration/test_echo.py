@@ -88,7 +88,9 @@ async def test_a_preview_is_the_block_of_the_session_and_leaves_it_as_it_is(scen
         await operator.archive(said.entry_id, reason="it was a test")
         auditor = scene.world.bind(Principal.auditor("ben"))
         readers = await auditor.readers(scene.fact.id)
-        assert [(one.by, one.session_id) for one in readers] == [("operator:ada (preview)", None)] * 2
+        assert [(one.by, one.session_id) for one in readers] == [
+            ("operator:ada (preview)", None)
+        ] * 2
         real = await turn.context(QUESTION)
         assert real.text == block.text, "to the letter"
         assert echoes(await turn.observe(TEXT, claim=CLAIM), scene.fact.id)

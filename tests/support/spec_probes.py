@@ -66,12 +66,13 @@ from idetic.store.anchor_transaction import ScopeRow, StoredEntry
 from idetic.store.compiler import compile_spec
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import cause, due, pressure
-from idetic.store.family import Family
+from idetic.store.family import CELLS, Family
 from idetic.store.fusion import Candidates
 from idetic.store.members import Members
 from idetic.store.recall_query import Filters, RecallQuery
 from idetic.store.recall_statement import RecallStatement
 from idetic.store.steps import LinkStep
+from idetic.store.traits import Traits
 from idetic.store.word_scores import Postings, WordScores
 from idetic.surfaces.langgraph import checkpoints_of
 from idetic.verbs.authorization import allows, bind
@@ -116,30 +117,41 @@ def recall(spec: MemorySpec) -> Any:
     asked = ("what?", 5, AT, weights, [0.1] * 384, UUID(int=1), about, filters)
     family = Family(spec)
     made = RecallStatement(family, scope_of(spec), RecallQuery(*asked), "public")
-    texts = made.features().text, made.whole(Entries(NOBODY, family)).text
-    return texts, scores(spec, weights), type(engine.reranker)
+    text = made.whole(Entries(NOBODY, family)).text
+    return text, made.envelope(), scores(spec, weights), type(engine.reranker)
+
+
+def traits(count: int) -> Traits:
+    """Entries of every cell and origin, each a week and a year older than the one before."""
+    numbers = np.arange(count)
+    ages = AT.timestamp() - numbers * 372 * 86_400.0
+    no = np.zeros(count, bool)
+    cells, origins = numbers % len(CELLS), numbers % len(Origin)
+    return Traits(cells, no, no, no, origins, np.full(count, 8), ages, ages, np.zeros(count, int))
 
 
 def scores(spec: MemorySpec, weights: dict[Signal, float]) -> list[float]:
-    """What six neighbours of two tiers score by every signal, each with other values."""
-    count = 6
+    """What nine neighbours of three tiers score by every signal, each with other values."""
+    count = 9
     ids = np.arange(count * 16, dtype=np.uint8).reshape(-1, 16)
-    members = Members(ids, np.full(count, 8), np.zeros(count), np.ones(count, np.int64))
+    members = Members(ids, np.ones(count, np.int64), traits(count))
     window = spec.retrieval.neighbours
     words = WordScores(members, window.before, window.after, np.ones(count, bool))
     words.add_all({"wire": Postings(np.array([2]), np.array([1.0]))})
     values = {signal: np.linspace(n / 20, 1, count) for n, signal in enumerate(Signal, 1)}
     del values[Signal.NEARBY]
+    values[Signal.DECAY] = members.traits.freshness(spec, AT)
+    values[Signal.VOICE] = members.traits.voice(spec)
     asked = Candidates(
         ids=ids,
-        tiers=["interaction", "session", "persistent"] * 2,
+        tiers=["interaction", "session", "persistent"] * 3,
         distances=np.linspace(-0.9, -0.1, count),
         values=values | {Signal.LEXICAL: words.scores},
         covered=words.covered,
         words=words.scores,
         places=members.places,
         turns=np.arange(count),
-        asks=np.array([True, False] * 3),
+        asks=np.arange(count) % 2 == 0,
         brevity=words.brevity,
     )
     found: list[float] = asked.fuse(spec.retrieval, weights).tolist()

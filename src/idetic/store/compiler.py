@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -18,13 +19,12 @@ from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Canonical
 from idetic.spec.typology import ScopeEnd
-from idetic.store import scope, templates
+from idetic.store import entry_sql, scope, templates
 from idetic.store.family import (
     PAYLOAD,
     Family,
     canonical_names,
     families,
-    member,
     moved,
     note_columns,
     noted_names,
@@ -149,7 +149,9 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "dedup_trigram": str(cell.dedup_trigram),
         "together_hours": str(spec.leak_defence.together_hours),
         "recalled": family.recalled,
-        "member": member(),
+        "packed": entry_sql.packed(),
+        "times": entry_sql.times(family, {"scope": _of_anchor(spec)}),
+        "speaker": entry_sql.speaker(),
         "place": place(),
         "place_of_m": place("m"),
         **_FOLDING,
@@ -165,6 +167,12 @@ def _names(family: Family, extensions: Extensions) -> dict[str, str]:
         "guarded": any(canonical.body for canonical in spec.references.canonical),
     }
     return names | {name: "" for name, holds in conditions.items() if holds}
+
+
+def _of_anchor(spec: MemorySpec) -> Callable[[str], str]:
+    """The predicate of a function's own anchor, by an alias."""
+    tenant = quoted(spec.anchor.tenant.name)
+    return lambda alias: f"{alias}.{tenant} = p_tenant AND {alias}.anchor_id = p_anchor"
 
 
 def _root_names(spec: MemorySpec) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """SQL over a memory row called m: how fresh it is, when it falls due, whether its envelope fits.
 
-Recall ranks by freshness and envelope, disposition by freshness; `where` excludes by envelope.
+Recall ranks by envelope and by what is packed of each row; disposition by freshness; `where`
+excludes by envelope.
 """
 
 from __future__ import annotations
@@ -11,13 +12,66 @@ from typing import Any
 from psycopg import sql
 
 from idetic.evidence import DispositionCause
-from idetic.model import Scope, Tier, Typology
+from idetic.model import Origin, Scope, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import EnvelopeType
 from idetic.spec.typology import DecayModel
 from idetic.store import templates
-from idetic.store.family import Family
-from idetic.store.templates import filled
+from idetic.store.family import CELLS, Family
+from idetic.store.templates import Fillers, filled
+
+# In words that count: neighbours lend their words to entries of fewer. Chosen on the development
+# sets.
+LONG_ENTRY = 50
+# The words by which an entry names a time, as the database stems them.
+_TIMES = (
+    "yesterday today tonight tomorrow last next ago day week weekend month year recent spring "
+    "summer winter januari februari march april june juli august septemb octob novemb decemb "
+    "monday tuesday wednesday thursday friday saturday sunday 19:* 20:*"
+)
+# Between the speakers of several entries; no speaker has it.
+SPEAKERS = "\x1f"
+# So many words of an entry are counted.
+MOST_WORDS = (1 << 20) - 1
+
+
+def packed() -> str:
+    """Most of what the signals read off an entry, as one number.
+
+    From the lowest bit: 0 for whether it begins a place, four for its cell, one each for whether it
+    is a question, names a time, makes a claim; three for its origin, the rest for its words.
+    """
+    cells = " ".join(
+        f"WHEN m.tier = {_literal(tier.value)} AND m.typology = {_literal(typology.value)} THEN {n}"
+        for n, (tier, typology) in enumerate(CELLS)
+    )
+    origins = " ".join(f"WHEN {_literal(one.value)} THEN {n}" for n, one in enumerate(Origin))
+    # Only of few words is the text read.
+    asks = f"length(m.lexemes) < {LONG_ENTRY} AND right(rtrim(m.body_text, E' \\n\\t'), 1) = '?'"
+    times = f"m.lexemes @@ {_literal(' | '.join(_TIMES.split()))}::tsquery"
+    claims = "m.claim_attribute IS NOT NULL"
+    bits = (
+        (f"CASE {cells} END", 1),
+        *((f"({one})::integer", n) for one, n in ((asks, 5), (times, 6), (claims, 7))),
+        (f"CASE m.origin {origins} END", 8),
+    )
+    parts = " + ".join(f"(({value}) << {n})" for value, n in bits)
+    return f"(least(length(m.lexemes), {MOST_WORDS}) << 11) + {parts}"
+
+
+def times(family: Family, names: Fillers) -> str:
+    """When an entry was true first and last known to hold, packed; without end if it is exempt."""
+    confirmed = _confirmed(family, names)
+    since = (
+        f"CASE WHEN m.exempt_at IS NULL THEN date_part('epoch', {confirmed}) ELSE 'Infinity' END"
+    )
+    valid = "coalesce(date_part('epoch', m.valid_at), 'NaN')"
+    return f"float8send({valid}) || float8send(coalesce({since}, 'NaN'))"
+
+
+def speaker() -> str:
+    """Who said an entry, in lower case; nothing where nobody is named."""
+    return "replace(coalesce(lower(m.envelope ->> 'speaker'), ''), chr(31), ' ')"
 
 
 def freshness(family: Family, scope: Scope, moment: str) -> str:
@@ -34,7 +88,8 @@ def freshness(family: Family, scope: Scope, moment: str) -> str:
         else:
             valid = policy.model is DecayModel.VALIDITY
             half = policy.validity_days if valid else policy.half_life_days
-            value = _halved(moment, _confirmed(family, scope) if valid else "m.valid_at", half)
+            since = _confirmed(family, family.scope_names(scope)) if valid else "m.valid_at"
+            value = _halved(moment, since, half)
         cases.append(_when(tier, typology, value))
     return f"(CASE WHEN m.exempt_at IS NOT NULL THEN 1.0 {' '.join(cases)} ELSE 0.0 END)::float8"
 
@@ -46,15 +101,14 @@ def _halved(moment: str, since: str, days: float | None) -> str:
     return f"power(0.5::float8, {age} / {_literal(days)})"
 
 
-def _confirmed(family: Family, scope: Scope) -> str:
+def _confirmed(family: Family, names: Fillers) -> str:
     """When an entry was last known to hold: re-corroboration extends its validity.
 
     Derived from the junction and never kept on the row (ADR-058 D9).
     """
     if not family.spec.references.corroborations:
         return "m.valid_at"
-    names = {**family.names(), **family.scope_names(scope)}
-    return filled(templates.query("queries/decay.sql", "confirmed"), names)
+    return filled(templates.query("queries/decay.sql", "confirmed"), {**family.names(), **names})
 
 
 def _changed(family: Family, scope: Scope) -> str | None:
@@ -76,7 +130,8 @@ def due(family: Family, scope: Scope) -> str:
     for typology in spec.typology.at(Tier.PERSISTENT):
         policy = spec.decay_of(Tier.PERSISTENT, typology)
         if policy.model is DecayModel.VALIDITY:
-            after, seen = policy.validity_days, _confirmed(family, scope)
+            after = policy.validity_days
+            seen = _confirmed(family, family.scope_names(scope))
         elif policy.model is DecayModel.FORCING:
             after, seen = policy.half_life_days, "m.valid_at"
         else:

@@ -189,7 +189,6 @@ class Family:
             "live": live,
             "evidence": evidence,
             "place": place,
-            "member": member(),
         }
 
     def call(
@@ -226,24 +225,12 @@ def place(alias: str = "") -> str:
     )
 
 
-def member() -> str:
-    """What the word index keeps of an entry m beside its id, in the window `ordered`.
-
-    One number: how many words it has times 256, its cell times 2, and 1 where it begins a place.
-    """
-    tiers = " ".join(f"WHEN '{tier}' THEN {3 * n}" for n, tier in enumerate(Tier))
-    typologies = " ".join(f"WHEN '{typology}' THEN {n}" for n, typology in enumerate(Typology))
-    cell = f"CASE m.tier {tiers} END + CASE m.typology {typologies} END"
-    begins = "(lag(m.place) OVER ordered IS DISTINCT FROM m.place)::integer"
-    return f"length(m.lexemes) * 256 + ({cell}) * 2 + {begins}"
-
-
-# Every cell in the order of the numbers that `member` has for them.
+# Every cell in the order of the numbers that `packed` (entry_sql.py) has for them.
 CELLS = tuple((tier, typology) for tier in Tier for typology in Typology)
 
 
 def cell_number(tier: Tier, typology: Typology) -> int:
-    """The number that `member` has for a cell."""
+    """The number of a cell."""
     return CELLS.index((tier, typology))
 
 

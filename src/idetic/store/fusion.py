@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from idetic.spec.primitives import FusionMethod, Retrieval, Signal
-from idetic.store.members import Array
 from idetic.store.recall_grounds import HitGrounds, SignalScore
+from idetic.store.traits import Array
 
 # By bands that share a rank: microseconds of age must not weigh as much as relevance.
 _BANDED = (Signal.DECAY, Signal.STATEMENT, Signal.VOICE, Signal.SPEAKER, Signal.TIME)

@@ -18,17 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from idetic.store.driver import Rows
+from idetic.store.entry_sql import LONG_ENTRY
 from idetic.store.family import CELLS, cell_number
+from idetic.store.kept_vectors import AnchorVectors, KeptVectors
 from idetic.store.nomination_statements import Reading
-from idetic.store.recall_statement import LONG_ENTRY
+from idetic.store.traits import Array, Traits
 
 if TYPE_CHECKING:
     from idetic.store.vector_sample import VectorSample
 
-Array = npt.NDArray[Any]
-# How many bytes of segments one process keeps: those of about a million entries.
-KEPT = 80_000_000
-_BYTES = 80
+# How many bytes one process keeps: about 260,000 entries with their vectors.
+KEPT = 256_000_000
+_BYTES, _VECTOR = 110, 860
 # For so many seconds a walk that met too few is not tried again.
 _SPARSE = 300.0
 # Mixes the halves of an id into one number. Ids are random enough that no two of them collide.
@@ -45,49 +46,97 @@ class Windows:
 
 
 class Members:
-    """Some entries in order: ids, number of words, cell, and the number of their place."""
+    """Some entries in order: ids, the number of their place, and what else is known of each."""
 
-    def __init__(self, ids: Array, own: Array, cells: Array, places: Array):
+    def __init__(self, ids: Array, places: Array, traits: Traits):
         self.ids = ids
-        self.own = own
-        self.cells = cells
         self.places = places
+        self._traits: Traits | None = traits
         # What it was joined of, where that is kept: sorting and adding up a block takes less.
         self.parts: tuple[Members, ...] = ()
         self._windows: dict[tuple[int, int], Windows] = {}
 
     @classmethod
-    def read(cls, ids: bytes | None, members: bytes | None) -> Members:
-        """The entries of a segment or a block, from what `member` in family.py makes of them."""
+    def read(
+        cls,
+        ids: bytes | None,
+        members: bytes | None,
+        times: bytes | None = None,
+        speakers: str | None = None,
+    ) -> Members:
+        """The entries of a segment or a block, as the database sends them."""
         packed = np.frombuffer(members or b"", ">i4").astype(np.int32)
         known = np.frombuffer(ids or b"", np.uint8).reshape(-1, 16)
-        return cls(known, packed >> 8, (packed >> 1) & 0x7F, np.cumsum(packed & 1))
+        return cls(known, np.cumsum(packed & 1), Traits.read(packed, times, speakers))
 
     @classmethod
     def joined(cls, parts: Sequence[Members]) -> Members:
         """Several one after the other; no place of one goes on in the next."""
         if len(parts) == 1:
             return parts[0]
-        ends = np.cumsum([0, *(int(p.places[-1]) if len(p) else 0 for p in parts[:-1])])
-        places = [part.places + end for part, end in zip(parts, ends, strict=True)]
-        columns = [[p.ids for p in parts], [p.own for p in parts], [p.cells for p in parts], places]
-        return cls(*(np.concatenate(column) for column in columns))
+        ids, places = _in_a_row(parts)
+        return cls(ids, places, Traits.joined([part.traits for part in parts]))
 
     def followed(self, block: Members) -> Members:
         """These and a few others after them; what was found out about these is not lost."""
         if not len(block):
             return self
-        whole = Members.joined([self, block])
-        whole.parts = (self, block)
+        whole = Members(*_in_a_row([self, block]), self.traits)
+        whole.parts, whole._traits = (self, block), None
         return whole
+
+    @property
+    def traits(self) -> Traits:
+        """What the signals read off each."""
+        if self._traits is None:
+            self._traits = Traits.joined([part.traits for part in self.parts])
+        return self._traits
+
+    def traits_at(self, at: Array) -> Traits:
+        """What the signals read off some, without a look at the others."""
+        if not self.parts:
+            return self.traits.take(at)
+        first, block = self.parts
+        early = at < len(first)
+        taken = [first.traits.take(at[early]), block.traits.take(at[~early] - len(first))]
+        order = np.concatenate([np.flatnonzero(early), np.flatnonzero(~early)])
+        return Traits.joined(taken).take(np.argsort(order))
+
+    @cached_property
+    def own(self) -> Array:
+        """How many words each has itself."""
+        return _column([part.own for part in self.parts] or [self.traits.own])
+
+    @cached_property
+    def cells(self) -> Array:
+        """The number of each one's cell."""
+        return _column([part.cells for part in self.parts] or [self.traits.cells])
+
+    @cached_property
+    def valid(self) -> Array:
+        """When each was true first."""
+        return _column([part.valid for part in self.parts] or [self.traits.valid])
+
+    @cached_property
+    def made(self) -> Array:
+        """The first half of each id, which grows with the time at which it was made."""
+        if self.parts:
+            return _column([part.made for part in self.parts])
+        halves = np.ascontiguousarray(self.ids).view(">u8").reshape(-1, 2)
+        return halves[:, 0].astype(np.uint64)
+
+    def newest(self, count: int) -> Array:
+        """The places of those that were written last."""
+        if len(self) <= count:
+            return np.arange(len(self))
+        return np.argpartition(self.made, -count)[-count:]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def only(self, wanted: Array) -> Members:
         """Those that a mask names, in the same order."""
-        columns = (self.ids, self.own, self.cells, self.places)
-        return Members(*(column[wanted] for column in columns))
+        return Members(self.ids[wanted], self.places[wanted], self.traits.take(wanted))
 
     def find_packed(self, ids: bytes | None) -> Array:
         """Where each of some ids stands that come one after the other."""
@@ -134,6 +183,17 @@ class Members:
         return order, keys[order]
 
 
+def _in_a_row(parts: Sequence[Members]) -> tuple[Array, Array]:
+    """The ids and places of several, one after the other."""
+    ends = np.cumsum([0, *(int(p.places[-1]) if len(p) else 0 for p in parts[:-1])])
+    places = [part.places + end for part, end in zip(parts, ends, strict=True)]
+    return np.concatenate([part.ids for part in parts]), np.concatenate(places)
+
+
+def _column(parts: Sequence[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def _joined(parts: Sequence[Windows]) -> Windows:
     """The windows of members that stand one after the other; none reaches into the next."""
     columns = ([p.short for p in parts], [p.extended for p in parts], [p.lengths for p in parts])
@@ -146,7 +206,7 @@ def keys_of(ids: Array) -> npt.NDArray[np.uint64]:
     return halves[:, 0] * np.uint64(_MIXED) ^ halves[:, 1]
 
 
-@dataclass(frozen=True)
+@dataclass
 class KeptAnchor:
     """The segments of one anchor in the order of its chain, and all of them as one."""
 
@@ -154,14 +214,55 @@ class KeptAnchor:
     whole: Members
     # Its vectors' index gave too few: until this moment it is not asked again.
     sparse: float = 0.0
-    # Some of its vectors, by profile.
+    # Some of its vectors by profile, and as many as were read so far.
     samples: dict[UUID | None, VectorSample] = field(default_factory=dict)
+    vectors: dict[UUID, AnchorVectors] = field(default_factory=dict)
+    questions: int = 0
 
     @cached_property
     def reading(self) -> Reading:
-        """How the anchor is read."""
+        """How the anchor is read whose vectors are not here."""
         counts = np.bincount(self.whole.cells, minlength=len(CELLS)).tolist()
         return Reading.of(len(self.segments), [0] * len(CELLS) if self.sparse else counts)
+
+    def reading_of(self, profile: UUID | None) -> Reading:
+        """How the anchor is read for a question by a profile.
+
+        Beside the first question no vectors are read: many a process asks one and ends.
+        """
+        self.questions += 1
+        if profile is None or self.questions == 1 or len(self.whole) * _VECTOR > KEPT:
+            return self.reading
+        vectors = self.vectors.setdefault(profile, AnchorVectors(len(self.whole)))
+        unread = vectors.unread()
+        return replace(self.reading, held=vectors.is_whole(unread), unread=unread)
+
+    def values(self, reading: Reading) -> dict[str, Any]:
+        """What the statements of a reading leave open."""
+        return {
+            "kept": self.known,
+            "small": self.small if reading.walked else "{}",
+            "sampled": reading.sampled,
+            "unread": id_array(self.whole.ids[reading.unread]) if reading.reads else "{}",
+        }
+
+    def take(self, profile: UUID, reading: Reading, row: tuple[Any, ...]) -> None:
+        """Keep vectors that were read beside a question."""
+        vectors, (ids, packed) = self.vectors[profile], row
+        centre = None if vectors.vectors is None else vectors.vectors.centre
+        found = KeptVectors.read(ids, packed, centre) if ids else None
+        placed = found and replace(found, at=self.whole.find(found.ids))
+        vectors.take(reading.unread, placed)
+
+    def placed(self, whole: Members) -> dict[UUID, AnchorVectors]:
+        """The vectors that were read, for other members of the same anchor."""
+        return {
+            profile: AnchorVectors(
+                len(whole),
+                None if of.vectors is None else of.vectors.placed(whole.find(of.vectors.ids)),
+            )
+            for profile, of in self.vectors.items()
+        }
 
     @cached_property
     def known(self) -> str:
@@ -209,8 +310,11 @@ class KeptSegments:
                 segment_id: known[segment_id] if segment_id in known else Members.read(*packed)
                 for segment_id, *packed in rows
             }
-            found = KeptAnchor(segments, Members.joined(list(segments.values())))
-            self._anchors[anchor] = found
+            whole = Members.joined(list(segments.values()))
+            vectors = {} if found is None else found.placed(whole)
+            asked = 0 if found is None else found.questions
+            made = KeptAnchor(segments, whole, vectors=vectors, questions=asked)
+            found = self._anchors[anchor] = made
         self._anchors.setdefault(anchor, found)
         self._anchors.move_to_end(anchor)
         while len(self._anchors) > 1 and self._size() > KEPT:
@@ -225,5 +329,8 @@ class KeptSegments:
     def _size(self) -> int:
         """About how many bytes are kept."""
         kept = self._anchors.values()
-        samples = sum(each.vectors.nbytes for one in kept for each in one.samples.values())
-        return samples + _BYTES * sum(len(one.whole) for one in kept)
+        size = _BYTES * sum(len(one.whole) for one in kept)
+        for one in kept:
+            size += sum(each.vectors.nbytes for each in one.samples.values())
+            size += sum(each.nbytes for each in one.vectors.values())
+        return size

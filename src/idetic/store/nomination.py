@@ -8,37 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 import numpy as np
 
+from idetic.dates import asks_when
 from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Signal
 from idetic.store.driver import Rows
-from idetic.store.family import cell_number
+from idetic.store.family import CELLS, cell_number
 from idetic.store.fusion import Candidates
-from idetic.store.members import Array, KeptAnchor, Members, id_array
+from idetic.store.kept_vectors import COMPARED, KeptVectors
+from idetic.store.members import KeptAnchor, Members, id_array
 from idetic.store.nomination_statements import SAMPLED, NotIndexed, SparseWalk
 from idetic.store.recall_grounds import QuestionGrounds
 from idetic.store.recall_query import RecallQuery
-from idetic.store.recall_statement import MOST_TAIL, OF_THE_ROW, POOL
+from idetic.store.recall_statement import MOST_TAIL, POOL
+from idetic.store.traits import Array, Traits
 from idetic.store.vector_sample import VectorSample
 from idetic.store.word_scores import Postings, WordScores
 
 # What is nearest is at least so much nearer than what is near by chance; more among a handful of
 # entries, which say little about chance.
 _APART, _FEW, _FEW_APART = 0.1, 20, 0.3
-_TIERS = [tier.value for tier in Tier]
+_TIERS = [tier.value for tier, _ in CELLS]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Nomination:
     """The candidates of one question, with what their scores depend on beside themselves.
 
     `at` are their places among the members; `median` says how far an entry of this anchor is by
-    chance, which is at least `apart` behind the nearest. `dated`: the question names a time.
+    chance, which is at least `apart` behind the nearest. `matched` is how much of the question's
+    envelope each member has. `dated`: the question names a time.
     """
 
     at: Array
@@ -52,45 +55,47 @@ class Nomination:
     embedded: int
     active_profile: UUID | None
     grounds: QuestionGrounds
-    dated: bool
+    matched: Array | None
 
-    def values(self) -> dict[str, Any]:
-        """The candidates as a statement reads them: ids, and those whose distance is missing."""
-        ids = self.members.ids[self.at]
+    def unmeasured(self) -> str:
+        """The candidates whose distance is missing, as a statement reads them; none is empty."""
         missing = ~np.isfinite(self.distances[self.at]) & (not self.measured)
-        return {"ids": id_array(ids), "unmeasured": id_array(ids[missing])}
+        return id_array(self.members.ids[self.at[missing]]) if missing.any() else ""
 
-    def candidates(self, rows: Rows) -> Candidates:
-        """The candidates that are visible, with what a statement read off them."""
-        ids, *packed = (column or b"" for column in rows[0])
-        at = self.members.find_packed(ids)
-        # `>f8` as it travels is slow to reckon with.
-        tiers, late, asks, *read = (np.frombuffer(p, ">f8").astype(np.float64) for p in packed)
-        known = self.distances[at]
-        late[np.isnan(late)] = np.inf
-        distances = np.where(np.isfinite(known), known, late)
-        # By the best that is visible: what was archived since is still among the members.
+    def measure(self, rows: Rows) -> None:
+        """Take over the distances of what was missing: of an entry in pieces, the nearest one's."""
+        _measure(self.members, rows, self.distances)
+
+    def candidates(self, spec: MemorySpec, query: RecallQuery) -> Candidates:
+        """The candidates with the values of every signal."""
+        at, members, brevity = self.at, self.members, self.words.brevity
+        traits, distances = members.traits_at(at), self.distances[at]
         shares = self.words.scores[at] / (self.words.scores[at].max(initial=0.0) or 1.0)
-        values = dict(zip(OF_THE_ROW, read, strict=True))
         # By its square: what shares a common word or two with the question says little by that. A
         # vector knows most of what a long entry says: there words count less.
-        by_words = shares**2 * (0.2 + 0.8 * self.words.brevity if self.words.rarity else np.nan)
-        # Where entries are long, how long one is says nothing, nor that it names some time.
-        values[Signal.STATEMENT] = 1 - self.words.brevity * (1 - values[Signal.STATEMENT])
-        if not self.dated:
-            values[Signal.TIME] *= self.words.brevity
-        values |= {Signal.SEMANTIC: self._nearness(distances), Signal.LEXICAL: by_words}
+        by_words = shares**2 * (0.2 + 0.8 * brevity if self.words.rarity else np.nan)
+        values = {
+            Signal.DECAY: traits.freshness(spec, query.moment),
+            # Where entries are long, how long one is says nothing, nor that it names some time.
+            Signal.STATEMENT: 1 - brevity * (1 - traits.statement()),
+            Signal.VOICE: traits.voice(spec),
+            Signal.SPEAKER: traits.named(query.names),
+            Signal.TIME: _timely(traits, query, brevity),
+            Signal.ENVELOPE: np.zeros(len(at)) if self.matched is None else self.matched[at],
+            Signal.SEMANTIC: self._nearness(distances),
+            Signal.LEXICAL: by_words,
+        }
         return Candidates(
-            self.members.ids[at],
-            [_TIERS[int(tier)] for tier in tiers],
+            members.ids[at],
+            [_TIERS[cell] for cell in traits.cells.tolist()],
             distances,
             values,
             self.words.covered[at],
             shares,
-            self.members.places[at],
+            members.places[at],
             at,
-            asks > 0,
-            self.words.brevity,
+            traits.asks,
+            brevity,
         )
 
     def _nearness(self, distances: Array) -> Array:
@@ -108,11 +113,17 @@ class Nomination:
 
 
 def nominate(
-    spec: MemorySpec, query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor | None
+    spec: MemorySpec,
+    query: RecallQuery,
+    found: Mapping[str, Rows],
+    kept: KeptAnchor | None,
+    *,
+    held: bool = False,
 ) -> Nomination:
     """What the statements of a reading found, as one nomination.
 
-    `kept` is the word index that they were asked beside; without it they read everything.
+    `kept` is the word index that they were asked beside; without it they read everything. Its
+    vectors are compared here if they are `held`.
     """
     block, told, gone = _block(found["block"])
     firsts: dict[UUID, int] = {}
@@ -125,11 +136,25 @@ def nominate(
         starts = np.cumsum([0, *map(len, kept.segments.values())]).tolist()
         firsts = dict(zip(kept.segments, starts, strict=False))
         indexed = kept.whole
-    sample = None if kept is None else _sample(query, found, kept)
-    ground = _Ground(query, found, _members(query, indexed, block, gone, found), sample)
+    ground = _Ground(query, found, _members(query, indexed, block, gone, found))
     ground.count_words(spec, _postings(found, firsts, len(indexed) if indexed else 0))
-    ground.compare()
+    ground.compare(kept, held=held)
     return ground.nomination()
+
+
+def _timely(traits: Traits, query: RecallQuery, brevity: float) -> Array:
+    """How well the time of each fits the dates in a question, or tells the time it asks for."""
+    fits = traits.within(query.windows) if query.windows else np.zeros(len(traits.asks))
+    if asks_when(query.text):
+        fits = np.maximum(fits, traits.telling())
+    return fits if query.windows else fits * brevity
+
+
+def _measure(members: Members, rows: Rows, distances: Array) -> None:
+    """Take over distances by their entries, of one in several pieces its nearest."""
+    ((ids, packed),) = rows
+    at, near = members.find_packed(ids), np.frombuffer(packed or b"", ">f8")
+    np.minimum.at(distances, at[at >= 0], near[at >= 0])
 
 
 def _is_sparse(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) -> bool:
@@ -154,8 +179,8 @@ def _sample(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) -> 
 
 def _block(rows: Rows) -> tuple[Members, int, Array]:
     """The entries that no segment holds, how many the chain told of, and which of them are gone."""
-    ids, members, told, gone = next(row[1:] for row in rows if row[0] is None)
-    return Members.read(ids, members), told or 0, Members.read(gone, b"").ids
+    ids, members, told, gone, *more = next(row[1:] for row in rows if row[0] is None)
+    return Members.read(ids, members, *more), told or 0, Members.read(gone, b"").ids
 
 
 @dataclass(slots=True)
@@ -224,9 +249,9 @@ class _Ground:
     query: RecallQuery
     found: Mapping[str, Rows]
     asked: _Asked
-    sample: VectorSample | None
     words: WordScores = field(init=False)
     distances: Array = field(init=False)
+    vectors: KeptVectors | None = None
     nearest: float | None = None
     median: float | None = None
     apart: float = _APART
@@ -241,33 +266,47 @@ class _Ground:
         scores = WordScores(self.asked.members, window.before, window.after, self.asked.counted)
         self.words = scores.add_all(postings)
 
-    def compare(self) -> None:
+    def compare(self, kept: KeptAnchor | None, *, held: bool) -> None:
         """Take over the distances, and how near an entry of this anchor is by chance."""
         members = self.asked.members
         self.distances = np.full(len(members), np.inf)
         for name, rows in self.found.items():
             if name.startswith(("compared", "rest", "walked")):
-                # Of an entry in several pieces, the distance of its nearest.
-                ((ids, distances),) = rows
-                at, near = members.find_packed(ids), np.frombuffer(distances or b"", ">f8")
-                np.minimum.at(self.distances, at[at >= 0], near[at >= 0])
-        self.distances[~self.asked.counted] = np.inf
-        known = self.distances[np.isfinite(self.distances)]
+                _measure(members, rows, self.distances)
         # What was walked knows the nearest alone; else every entry was compared.
         self.measured = not any(name.startswith("walked") for name in self.found)
+        by_chance = self._by_chance(kept, held=held) if kept is not None else None
+        self.distances[~self.asked.counted] = np.inf
+        known = self.distances[np.isfinite(self.distances)]
         if not len(known):
             return
-        near = known
-        if not self.measured and self.sample is not None:
-            near = self.sample.distances(self.query.vector or ())
-        self.nearest = float(known.min())
+        near = known if by_chance is None else by_chance
         self.apart = _FEW_APART if len(near) < _FEW else _APART
-        self.median = float(np.median(near)) if len(near) else self.nearest
+        self.median = float(np.median(near)) if len(near) else float(known.min())
+
+    def _by_chance(self, kept: KeptAnchor, *, held: bool) -> Array | None:
+        """How near some entries are by chance; None where all are compared.
+
+        The vectors that this process holds are compared first.
+        """
+        profile, asked = self.query.profile_id, self.query.vector or ()
+        if not self.measured:
+            sample = _sample(self.query, self.found, kept)
+            return None if sample is None else sample.distances(asked)
+        if not held or profile is None or self.found["facts"][0][2] != profile:
+            return None
+        self.vectors = _vectors_among(kept.vectors[profile].vectors, self.asked)
+        if self.vectors is None:
+            return None
+        at, distances = self.vectors.nearest(asked, self.asked.counted)
+        np.minimum.at(self.distances, at, distances)
+        return self.vectors.by_chance(asked) if len(self.vectors) > COMPARED else None
 
     def nomination(self) -> Nomination:
         """The candidates, and what the anchor says about the question as a whole."""
         considered = int(self.asked.counted.sum())
-        known = int(np.isfinite(self.distances).sum())
+        at = self._candidates()
+        self._complete(at)
         ((terms, named, profile),) = self.found["facts"]
         spoken = bool(self.query.weights.get(Signal.LEXICAL))
         grounds = QuestionGrounds(
@@ -279,7 +318,7 @@ class _Ground:
             float(self.words.covered.max(initial=0.0)),
         )
         return Nomination(
-            self._candidates(),
+            at,
             self.asked.members,
             self.words,
             self.distances,
@@ -287,11 +326,37 @@ class _Ground:
             self.median,
             self.apart,
             considered,
-            known if self.measured else considered,
+            self._embedded() if self.measured else considered,
             profile,
             grounds,
-            bool(self.query.windows),
+            self._matched(),
         )
+
+    def _complete(self, at: Array) -> None:
+        """Compare the candidates closely, those of other signals for the first time."""
+        if self.vectors is not None:
+            where, distances = self.vectors.near(self.query.vector or (), at)
+            self.distances[where] = np.inf
+            np.minimum.at(self.distances, where, distances)
+        known = self.distances[at][np.isfinite(self.distances[at])]
+        self.nearest = float(known.min()) if len(known) else None
+
+    def _embedded(self) -> int:
+        """How many entries have a vector."""
+        known = np.isfinite(self.distances)
+        if self.vectors is not None:
+            known[self.vectors.at] = True
+        return int(np.count_nonzero(known & self.asked.counted))
+
+    def _matched(self) -> Array | None:
+        """How much of the question's envelope each member has."""
+        if "enveloped" not in self.found:
+            return None
+        found = np.zeros(len(self.asked.members))
+        ((ids, shares),) = self.found["enveloped"]
+        at = self.asked.members.find_packed(ids)
+        found[at[at >= 0]] = np.frombuffer(shares or b"", ">f8")[at >= 0]
+        return found
 
     def _candidates(self) -> Array:
         """The best of every signal, each once: what one of them ranks among its best is scored."""
@@ -301,16 +366,34 @@ class _Ground:
             chosen.append(_lowest(self.distances, np.isfinite(self.distances)))
         if weights.get(Signal.LEXICAL):
             chosen.append(_lowest(-self.words.scores, self.words.scores > 0))
-        for name in ("newest", "dated", "enveloped"):
-            for (ids,) in self.found.get(name, []):
-                at = self.asked.members.find_packed(ids)
-                # More dated entries than a pool say nothing about which of them is meant.
-                if len(at) <= POOL:
-                    chosen.append(at[at >= 0])
+        if weights.get(Signal.DECAY):
+            chosen.append(self.asked.members.newest(POOL))
+        if weights.get(Signal.TIME):
+            chosen.append(self._dated())
+        if (matched := self._matched()) is not None:
+            chosen.append(_lowest(-matched, matched > 0))
         if not chosen:
             return np.empty(0, np.int64)
         found: Array = np.unique(np.concatenate(chosen))
         return found[counted[found]]
+
+    def _dated(self) -> Array:
+        """What lies within the dates that are sure; more than a pool do not say which is meant."""
+        windows = [window for window in self.query.windows if window.sure >= 1]
+        inside = np.zeros(len(self.asked.members), bool)
+        for window in windows:
+            valid = self.asked.members.valid
+            inside |= (valid >= window.since.timestamp()) & (valid < window.until.timestamp())
+        found = np.flatnonzero(inside)
+        return found if len(found) <= POOL else found[:0]
+
+
+def _vectors_among(vectors: KeptVectors | None, asked: _Asked) -> KeptVectors | None:
+    """The vectors by the places of the members that a question is asked of."""
+    if vectors is None or asked.wanted.all():
+        return vectors
+    places = np.where(asked.wanted, np.cumsum(asked.wanted) - 1, -1)
+    return vectors.placed(places[vectors.at])
 
 
 def _lowest(values: Array, among: Array) -> Array:

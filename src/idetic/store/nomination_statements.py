@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from idetic.model import Scope, Tier, Typology
 from idetic.spec.primitives import Signal
@@ -11,6 +12,9 @@ from idetic.store import templates
 from idetic.store.family import CELLS, Family
 from idetic.store.recall_statement import RecallStatement
 from idetic.store.templates import Statement, statement
+
+if TYPE_CHECKING:
+    from idetic.store.traits import Array
 
 _FILE = "queries/nomination.sql"
 # So many entries, drawn by chance, say what is near by chance. Chosen: the ten best stay the same
@@ -36,16 +40,29 @@ class Reading:
 
     By `segments` of the word index, and where there are none by all entries. The `walked` cells
     are those whose vectors come from their index; `largest` is how many entries the largest has.
+    Where vectors are `held`, this process has them. Those of the `unread` are read beside.
     """
 
     segments: int = 0
     walked: tuple[tuple[Tier, Typology], ...] = ()
     largest: int = 0
+    held: bool = False
+    unread: Array | None = field(default=None, compare=False)
 
     @property
     def indexed(self) -> bool:
         """Whether there is a word index to read."""
         return self.segments > 0
+
+    @property
+    def reads(self) -> bool:
+        """Whether vectors are read to be kept."""
+        return self.unread is not None and len(self.unread) > 0
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """What the statements depend on."""
+        return (self.indexed, self.walked, self.held, self.reads)
 
     @property
     def sampled(self) -> int:
@@ -59,7 +76,8 @@ class Reading:
         Of the hundred nearest among 10,000 and 100,000, 200 found 100 and 95 %, 400 found 100 and
         99 %, and pgvector's own 40 less than nine tenths.
         """
-        return {"hnsw.ef_search": str(min(1000, 200 + self.largest // 300))} if self.walked else {}
+        walks = self.walked and not self.held
+        return {"hnsw.ef_search": str(min(1000, 200 + self.largest // 300))} if walks else {}
 
     @classmethod
     def of(cls, segments: int, counts: Sequence[int]) -> Reading:
@@ -77,6 +95,10 @@ class NominationStatements:
     scope: Scope
     recall: RecallStatement
 
+    def measured(self) -> Statement:
+        """The statement that asks for the distances of what a walk did not meet."""
+        return self._made("measured")
+
     def segments(self) -> Statement:
         """The statement that asks what the word index covers."""
         return self._made("segments")
@@ -93,10 +115,6 @@ class NominationStatements:
                 found["words"] = self._made("words")
         if weights.get(Signal.SEMANTIC) and query.vector is not None:
             found |= self._meaning(reading)
-        if weights.get(Signal.DECAY):
-            found["newest"] = self._made("newest")
-        if weights.get(Signal.TIME) and query.windows:
-            found["dated"] = self._made("dated")
         if weights.get(Signal.ENVELOPE) and query.envelope:
             found["enveloped"] = self._made("enveloped", envelope=self.recall.envelope())
         return found
@@ -113,7 +131,19 @@ class NominationStatements:
         return self._made("block", **parts)
 
     def _meaning(self, reading: Reading) -> dict[str, Statement]:
-        """The distances of all vectors, or of the nearest of large cells and all of small ones."""
+        """The distances of all vectors, or of the nearest of large cells and all of small ones.
+
+        Where vectors are held, of what no segment holds.
+        """
+        found = {"vectors": self._made("vectors")} if reading.reads else {}
+        if reading.held:
+            told = f"WITH {self._part('told')}"
+            among = self._part("among_tail")
+            return found | {"rest": self._made("rest", told=told, among=among)}
+        return found | self._elsewhere(reading)
+
+    def _elsewhere(self, reading: Reading) -> dict[str, Statement]:
+        """The distances where the database has to be asked for all of them."""
         if not reading.walked:
             return {"compared": self._made("compared")}
         if self.recall.query.narrowed:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from idetic.dates import DateWindow, asks_when
+from idetic.dates import DateWindow
 from idetic.model import Entry, Origin, Scope, Standing, Tier, Typology, standing
 from idetic.pieces import excerpt
 from idetic.spec.primitives import Signal, SourceStrength
@@ -86,8 +86,6 @@ class RecallQuery:
             tuple(value is None for value in scope.anchor.values()),
             tuple(self.weights.items()),
             self.vector is None,
-            bool(self.windows),
-            asks_when(self.text),
             filters.as_of is None,
             filters.include_archived,
             filters.include_candidates,
@@ -108,6 +106,16 @@ class RecallQuery:
         named = (name for name in NARROWING if name != "typologies")
         return bool(self.filters.where) or any(getattr(self.filters, name) for name in named)
 
+    @property
+    def moment(self) -> datetime:
+        """The moment that it is asked of."""
+        return self.filters.as_of or self.at
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Its words as names of speakers."""
+        return frozenset(_NAME.findall(self.text.lower()))
+
     def values(self, scope: Scope) -> dict[str, Any]:
         """The values of the question, whether its form of the statement uses them or not."""
         filters = self.filters
@@ -118,12 +126,8 @@ class RecallQuery:
             "vector": None if self.vector is None else _NUMBERS % tuple(self.vector),
             "profile": self.profile_id,
             "limit": self.limit,
-            "names": _NAME.findall(self.text.lower()),
             "named": " ".join(_NAMED.findall(self.text)),
-            "time_since": [window.since for window in self.windows],
-            "time_until": [window.until for window in self.windows],
-            "time_sure": [window.sure for window in self.windows],
-            "moment": filters.as_of or self.at,
+            "moment": self.moment,
             "typologies": [typology.value for typology in filters.typologies],
             "origins": [origin.value for origin in filters.origins],
             "min_trust": filters.min_trust,
@@ -186,22 +190,21 @@ class RecallAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Forms:
-    """The statements of one form of question: what the signals read, the best as entries, and what
-    was said before those.
+    """The statements of one form of question: what a walk did not measure, the best as entries, and
+    what was said before those.
     """
 
-    features: Statement
+    measured: Statement
     whole: Statement
     before: Statement
 
 
 @dataclass(slots=True)
 class Recalls:
-    """Asks one family's memory, in three round trips: what is nominated, what the signals read off
-    that, and the best of it as entries.
+    """Asks one family's memory in two round trips: for what is nominated, for the best as entries.
 
-    A small anchor is read as a whole, a large one through its indexes. The statements are long:
-    each connection prepares them once per form of question.
+    A small anchor is read as a whole, a large one through its indexes and what this process keeps
+    of them. The statements are long: each connection prepares them once per form of question.
     """
 
     database: Database
@@ -218,28 +221,23 @@ class Recalls:
         """Question in, explained hits out."""
         values = query.values(scope)
         nomination = await self._nominated(scope, query, values)
-        candidates, hits = 0, []
-        if len(nomination.at):
-            scored = await self._scored(scope, query, values, nomination)
-            candidates, hits = len(scored.tiers), await self._hits(scope, query, values, scored)
+        if len(missing := nomination.unmeasured()):
+            measured = self._forms(scope, query).measured
+            asked = {**values, "unmeasured": missing}
+            rows = await self.database.run(
+                scope, measured, asked, settings=settings_of(self.database)
+            )
+            nomination.measure(rows)
+        scored = nomination.candidates(self.family.spec, query)
+        hits = await self._hits(scope, query, values, scored) if len(scored.tiers) else []
         return RecallAnswer(
             hits,
             nomination.considered,
-            candidates,
+            len(scored.tiers),
             nomination.embedded,
             nomination.active_profile,
             nomination.grounds,
         )
-
-    async def _scored(
-        self, scope: Scope, query: RecallQuery, values: Values, nomination: Nomination
-    ) -> Candidates:
-        """The candidates with what the signals read off them."""
-        features = self._forms(scope, query).features
-        values = {**values, **nomination.values()}
-        settings = settings_of(self.database)
-        rows = await self.database.run(scope, features, values, settings=settings)
-        return nomination.candidates(rows)
 
     async def _hits(
         self, scope: Scope, query: RecallQuery, values: Values, scored: Candidates
@@ -281,19 +279,19 @@ class Recalls:
         anchor = values["anchor_id"]
         kept = await self._index(scope, query, values, self._kept)
         while kept is not None:
-            found = await self._read(scope, query, values, kept)
+            found, reading = await self._read(scope, query, values, kept)
             now = self._kept.keep(anchor, found["segments"], kept)
             if now is not kept:
                 # Made anew since: who is in small cells has to be asked of what is there now.
                 kept = now
                 continue
             try:
-                return nominate(self.family.spec, query, found, kept)
+                return nominate(self.family.spec, query, found, kept, held=reading.held)
             except SparseWalk:
                 kept = self._kept.mark_sparse(anchor, kept)
             except NotIndexed:
                 break
-        found = await self._read(scope, query, values, None)
+        found, _ = await self._read(scope, query, values, None)
         nomination = nominate(self.family.spec, query, found, None)
         # What has grown may have an index by now: it is asked for once more.
         if nomination.considered >= word_index.INDEXED_FROM:
@@ -325,23 +323,29 @@ class Recalls:
 
     async def _read(
         self, scope: Scope, query: RecallQuery, values: Values, kept: KeptAnchor | None
-    ) -> dict[str, Rows]:
-        """What the statements of one way to read the anchor give, by name."""
-        reading = kept.reading if kept else Reading()
-        key = (*query.form(scope), reading.indexed, reading.walked)
+    ) -> tuple[dict[str, Rows], Reading]:
+        """What the statements of one way to read the anchor give, by name, and that way.
+
+        What they bring of vectors that were not here is kept.
+        """
+        reading = Reading()
+        if kept is not None:
+            reading = kept.reading_of(query.profile_id)
+            values = {**values, **kept.values(reading)}
+        key = (*query.form(scope), *reading.form)
         statements = self._nominating.get(key)
         if statements is None:
             statements = self._statements(scope, query).compose(reading)
             self._nominating[key] = statements
-        if kept is not None:
-            known = {"kept": kept.known, "small": kept.small if reading.walked else "{}"}
-            values = {**values, **known, "sampled": reading.sampled}
-            if query.profile_id in kept.samples:
-                statements = {name: s for name, s in statements.items() if name != "sample"}
+        if kept is not None and query.profile_id in kept.samples:
+            statements = {name: s for name, s in statements.items() if name != "sample"}
         calls = [BoundStatement(each, values) for each in statements.values()]
         settings = settings_of(self.database) | reading.settings
         rows = await self.database.read_each(scope, calls, settings=settings)
-        return dict(zip(statements, rows, strict=True))
+        found = dict(zip(statements, rows, strict=True))
+        if "vectors" in found and kept is not None and query.profile_id is not None:
+            kept.take(query.profile_id, reading, found["vectors"][0])
+        return found, reading
 
     def _statements(self, scope: Scope, query: RecallQuery) -> NominationStatements:
         """Composes what the anchor is asked."""
@@ -353,7 +357,8 @@ class Recalls:
         key = query.form(scope)
         if key not in self.forms:
             recall = RecallStatement(self.family, scope, query, self.vector_schema)
-            self.forms[key] = _Forms(recall.features(), recall.whole(self.entries), recall.before())
+            measured = NominationStatements(self.family, scope, recall).measured()
+            self.forms[key] = _Forms(measured, recall.whole(self.entries), recall.before())
         return self.forms[key]
 
     def _hit(

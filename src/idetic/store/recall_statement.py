@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from idetic.dates import asks_when
 from idetic.model import Scope, Tier
 from idetic.spec.primitives import Signal
-from idetic.store import templates
+from idetic.store import entry_sql, templates
 from idetic.store.database import Database
 from idetic.store.entries import Entries
-from idetic.store.entry_sql import freshness, matches
+from idetic.store.entry_sql import matches
 from idetic.store.family import Family, canonical_names, evidence, live
 from idetic.store.scope import quoted
 from idetic.store.templates import Fillers, Statement, filled, statement
@@ -25,19 +24,8 @@ MOST_TAIL = 4_000
 _FILE = "queries/recall.sql"
 _NOMINATION = "queries/nomination.sql"
 _MOMENT = "%(moment)s::timestamptz"
-# In words that count, chosen on the development sets: neighbours lend their words to entries of
-# fewer than the first, and an entry of the second says as much as any longer one.
-LONG_ENTRY = 50
-FULL_ENTRY = 30
 # So many characters of what was said before an entry are read with it.
 CONTEXT = 300
-# The words by which an entry names a time, as the database stems them.
-_TIMES = (
-    "yesterday today tonight tomorrow last next ago day week weekend month year recent spring "
-    "summer winter januari februari march april june juli august septemb octob novemb decemb "
-    "monday tuesday wednesday thursday friday saturday sunday 19:* 20:*"
-)
-
 
 # What narrows a question where it is asked for, and is no part of its text otherwise.
 NARROWING = {
@@ -72,15 +60,8 @@ def settings_of(database: Database) -> dict[str, str]:
     return _SETTINGS if database.citus else _SETTINGS | _GENERIC
 
 
-# What is read off an entry itself, whatever else the anchor holds.
-OF_THE_ROW = (
-    *(Signal.ENVELOPE, Signal.DECAY, Signal.STATEMENT),
-    *(Signal.VOICE, Signal.SPEAKER, Signal.TIME),
-)
-
-
 class RecallStatement:
-    """Composes the statements that score and show the candidates of one form of question."""
+    """Composes the statements that show the best of one form of question."""
 
     def __init__(self, family: Family, scope: Scope, query: RecallQuery, vector_schema: str):
         self.query = query
@@ -94,9 +75,9 @@ class RecallStatement:
             "pool": str(POOL),
             "most_tail": str(MOST_TAIL),
             "before": str(family.spec.retrieval.neighbours.before),
-            "long_entry": str(LONG_ENTRY),
-            "full_entry": str(FULL_ENTRY),
-            "times": "'" + " | ".join(_TIMES.split()) + "'",
+            "packed": entry_sql.packed(),
+            "times": entry_sql.times(family, family.scope_names(scope)),
+            "speaker": entry_sql.speaker(),
             "terms": templates.query(_NOMINATION, "terms"),
             "visible": self._visible(),
         }
@@ -106,23 +87,7 @@ class RecallStatement:
             **names,
             "active": filled(templates.query(_NOMINATION, active), names),
             "as_of_join": filled(as_of, names),
-            "asks": filled(templates.query(_FILE, "asks"), names),
         }
-
-    def features(self) -> Statement:
-        """The statement that reads what the signals need of each candidate."""
-        read = ("f.distance", "f.asks", *(f"f.{signal}_value" for signal in OF_THE_ROW))
-        tiers = " ".join(f"WHEN '{tier}' THEN {n}" for n, tier in enumerate(Tier))
-        parts = {
-            "distance": "sem.distance" if self._compared else "NULL::float8",
-            "measured": self._named("measured") if self._compared else "",
-            "values": "".join(
-                f", {self._value(signal)} AS {signal}_value" for signal in OF_THE_ROW
-            ),
-            "packed": "".join(f", string_agg(float8send(coalesce({v}, 'NaN')), '')" for v in read),
-            "tier": f"CASE m.tier {tiers} END::float8",
-        }
-        return statement(self._named("features", **parts), prepared=True)
 
     def whole(self, entries: Entries) -> Statement:
         """The statement that reads the best as entries."""
@@ -166,26 +131,6 @@ class RecallStatement:
             kind = self._family.spec.retrieval.envelope[name].type
             parts.append(matches(kind, name, f"%(asked_{number})s"))
         return " AND ".join(parts)
-
-    def _value(self, signal: Signal) -> str:
-        """The value from 0 to 1 that a signal reads off an entry called m."""
-        if signal is Signal.ENVELOPE:
-            return self.envelope()
-        if signal is Signal.DECAY:
-            return filled(freshness(self._family, self._scope, "%(moment)s"), self._names)
-        if signal is Signal.VOICE:
-            voices = self._family.spec.retrieval.voices.items()
-            cases = " ".join(f"WHEN '{o.value}' THEN {float(w)!r}::float8" for o, w in voices)
-            return f"(CASE m.origin {cases} ELSE 0.0 END)" if cases else "0.0::float8"
-        if signal is Signal.TIME:
-            return self._time()
-        return self._named(f"value_{signal.value}")
-
-    def _time(self) -> str:
-        """How well an entry's time fits the dates in a question, or tells the time it asks for."""
-        asked = {"time": bool(self.query.windows), "dated": asks_when(self.query.text)}
-        parts = [self._named(f"value_{name}") for name, wanted in asked.items() if wanted]
-        return f"greatest({', '.join(parts)})" if parts else "NULL::float8"
 
     def envelope(self) -> str:
         """The weighted share of the question's envelope that an entry satisfies."""

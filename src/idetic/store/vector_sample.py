@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from idetic.store.members import Array, keys_of
+from idetic.store.members import keys_of
+from idetic.store.traits import Array
 
 # What pgvector sends before the numbers of a vector: how many there are.
 _HEAD = 4

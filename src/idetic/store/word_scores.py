@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from idetic.store.members import Array, Members, Windows
+from idetic.store.members import Members, Windows
+from idetic.store.traits import Array
 
 # Words count fully where entries are shorter. In words that count, chosen on the development sets.
 BRIEF_ENTRY = 15

@@ -13,9 +13,11 @@ CREATE TABLE {family}_memory_segments (
     -- How many entries, by cell too.
     entries integer NOT NULL,
     cells jsonb NOT NULL,
-    -- The entries in order: their ids, and four bytes each of `member`.
+    -- The entries in order: their ids, four bytes each of `member`, their times, and who said them.
     ids bytea NOT NULL,
     members bytea NOT NULL,
+    times bytea NOT NULL,
+    speakers text NOT NULL,
     -- Some of their ids by chance: they say how near an entry is by chance.
     sample uuid[] NOT NULL,
     CONSTRAINT {name}_segments_pkey PRIMARY KEY ({tenant}, anchor_id, segment_id),
@@ -52,13 +54,15 @@ CREATE INDEX {name}_valid_idx ON {family}_memory ({tenant}, anchor_id, valid_at)
 -- looked up: as an anti-join, tables that nobody has analysed yet are compared row by row.
 CREATE OR REPLACE FUNCTION {family}_members_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_after bigint, p_through bigint)
-RETURNS TABLE (ord bigint, memory_id uuid, cell text, member integer, lexemes tsvector)
+RETURNS TABLE (ord bigint, memory_id uuid, cell text, member integer, times bytea, speaker text,
+    lexemes tsvector)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
     SELECT row_number() OVER ordered - 1, m.memory_id, m.tier::text || '_' || m.typology::text,
-           {member}, m.lexemes
+           {packed} + (lag(m.place) OVER ordered IS DISTINCT FROM m.place)::integer, {times}, {speaker},
+           m.lexemes
     FROM (
         SELECT m.*, {place_of_m} AS place FROM {family}_memory m
         WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND {recalled} AND m.memory_id = ANY (ARRAY(
@@ -148,13 +152,15 @@ DECLARE
 BEGIN
     PERFORM {family}_unindex_v1(p_tenant, p_anchor, NULL, p_after, p_through);
     INSERT INTO {family}_memory_segments ({tenant}, anchor_id, segment_id, after, through, position,
-        entries, cells, ids, members, sample)
+        entries, cells, ids, members, times, speakers, sample)
     SELECT p_tenant, p_anchor, made, p_after, p_through, p_position, count(*),
         (SELECT coalesce(jsonb_object_agg(c.cell, c.entries), '{}') FROM (
             SELECT n.cell, count(*) AS entries
             FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) n GROUP BY n.cell) c),
         coalesce(string_agg(uuid_send(m.memory_id), '' ORDER BY m.ord), ''),
         coalesce(string_agg(int4send(m.member), '' ORDER BY m.ord), ''),
+        coalesce(string_agg(m.times, '' ORDER BY m.ord), ''),
+        coalesce(string_agg(m.speaker, chr(31) ORDER BY m.ord), ''),
         coalesce((array_agg(m.memory_id ORDER BY md5(m.memory_id::text)))[1:640], '{}')
     FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) m;
     INSERT INTO {family}_memory_words ({tenant}, anchor_id, segment_id, lexeme, postings)

@@ -1,6 +1,6 @@
--- What an anchor says about a question before any entry is scored: its words, its nearest vectors,
--- its newest entries. All of these go in one round trip and read one moment; `nomination.py` makes
--- candidates of them, and one statement scores those (recall.sql).
+-- What an anchor says about a question: its words, what lies near, what was written last. All of these go
+-- in one round trip and read one moment; `nomination.py` makes candidates of them, `fusion.py` scores
+-- those, and one statement reads the best (recall.sql).
 
 -- query: facts
 -- The question's words, those of them that look like names, and the profile recalls use now.
@@ -27,7 +27,9 @@ CROSS JOIN LATERAL (
 -- query: segments
 -- What the word index covers; what this process has kept of a segment does not travel again.
 SELECT s.segment_id, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids END,
-       CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.members END
+       CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.members END,
+       CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.times END,
+       CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.speakers END
 FROM {family}_memory_segments s WHERE {scope s} ORDER BY s.through
 
 -- query: words
@@ -42,19 +44,21 @@ WHERE {scope w} AND w.lexeme = ANY ({terms}::text[])
 -- out before anything is unfolded. `told` counts the tail, up to one more than its bound; `gone` are
 -- those of it that may not be found any more, whatever their segment still has of them.
 WITH {tail} read AS MATERIALIZED (
-    SELECT m.memory_id, m.place, m.words, row_number() OVER ordered - 1 AS ord, {member} AS member
-    FROM (SELECT m.memory_id, m.tier, m.typology, m.lexemes, {place m} AS place,
-                 {words} AS words
+    SELECT m.memory_id, m.place, m.words, m.times, m.speaker, row_number() OVER ordered - 1 AS ord,
+           m.packed + (lag(m.place) OVER ordered IS DISTINCT FROM m.place)::integer AS member
+    FROM (SELECT m.memory_id, {place m} AS place, {words} AS words, {packed} AS packed,
+                 {times} AS times, {speaker} AS speaker
           FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible} {of_tail} OFFSET 0) m
     WINDOW ordered AS (ORDER BY m.place, m.memory_id)
 )
 SELECT NULL AS lexeme, string_agg(uuid_send(r.memory_id), '' ORDER BY r.ord) AS ids,
        string_agg(int4send(r.member), '' ORDER BY r.ord) AS members, {told} AS told,
-       {gone} AS gone
+       {gone} AS gone, string_agg(r.times, '' ORDER BY r.ord) AS times,
+       string_agg(r.speaker, chr(31) ORDER BY r.ord) AS speakers
 FROM read r
 UNION ALL
 SELECT w.lexeme, string_agg(int4send((w.ord * 256 + least(cardinality(w.positions), 255))::integer), ''),
-       NULL, 0, NULL
+       NULL, 0, NULL, NULL, NULL
 FROM (SELECT r.ord, (unnest(r.words)).* FROM read r WHERE length(r.words) > 0) w
 GROUP BY w.lexeme
 
@@ -137,6 +141,9 @@ FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector
 -- them among ten thousand entries took as long as all the rest.
 %(small)s::uuid[] || ARRAY(SELECT t.memory_id FROM told t)
 
+-- query: among_tail
+ARRAY(SELECT t.memory_id FROM told t)
+
 -- query: among_allowed
 ARRAY(SELECT m.memory_id FROM {family}_memory m WHERE {scope m} AND {visible})
 
@@ -148,25 +155,24 @@ WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s:
   AND e.memory_id = ANY (ARRAY(
       SELECT unnest(s.sample[:%(sampled)s::integer]) FROM {family}_memory_segments s WHERE {scope s}))
 
--- query: newest
-SELECT string_agg(uuid_send(m.memory_id), '') FROM (
-    SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible}
-    ORDER BY m.memory_id DESC LIMIT {pool}) m
-
--- query: dated
--- What lies within the dates asked for; one more than a pool says that these are too many.
-SELECT string_agg(uuid_send(d.memory_id), '') FROM (
-SELECT DISTINCT m.memory_id FROM unnest(%(time_since)s::timestamptz[], %(time_until)s::timestamptz[], %(time_sure)s::float8[])
-    AS w (since, until, sure)
-CROSS JOIN LATERAL (
-    SELECT m.memory_id FROM {family}_memory m {as_of_join}
-    WHERE {scope m} AND m.valid_at >= w.since AND m.valid_at < w.until AND {visible}
-    LIMIT {pool} + 1) m
-WHERE w.sure >= 1
-LIMIT {pool} + 1) d
-
 -- query: enveloped
--- What matches most of the envelope asked for.
-SELECT string_agg(uuid_send(m.memory_id), '') FROM (
-    SELECT m.memory_id FROM {family}_memory m {as_of_join} WHERE {scope m} AND {visible} AND {envelope} > 0
-    ORDER BY {envelope} DESC, m.memory_id DESC LIMIT {pool}) m
+-- How much of the envelope asked for each entry matches, of those that match any of it.
+SELECT string_agg(uuid_send(m.memory_id), ''), string_agg(float8send(m.matched), '')
+FROM (SELECT m.memory_id, {envelope} AS matched FROM {family}_memory m {as_of_join}
+      WHERE {scope m} AND {visible} OFFSET 0) m
+WHERE m.matched > 0
+
+-- query: vectors
+-- The vectors of some entries, as they are kept.
+SELECT string_agg(uuid_send(e.memory_id), ''), string_agg({vector}.halfvec_send(e.embedding), '')
+FROM {family}_memory_embeddings e
+WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s::uuid
+  AND e.memory_id = ANY (%(unread)s::uuid[])
+
+-- query: measured
+-- The distances of candidates that a walk did not meet.
+SELECT string_agg(uuid_send(e.memory_id), ''), string_agg(float8send(e.distance), '')
+FROM (SELECT e.memory_id, e.embedding OPERATOR({vector}.<#>) %(vector)s::{vector}.halfvec AS distance
+      FROM {family}_memory_embeddings e
+      WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND e.memory_id = ANY (%(unmeasured)s::uuid[])
+      OFFSET 0) e
