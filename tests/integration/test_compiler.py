@@ -144,6 +144,7 @@ CHANGES: dict[str, tuple[Change, set[str], set[str] | None, set[str]]] = {
         set(),
         {
             "function world_agent_drop_v1",
+            "function world_agent_members_v1",
             "function world_agent_settle_v1",
             "function world_agent_erase_v1",
             "function world_agent_strip_v1",

@@ -84,8 +84,8 @@ class WordScores:
 
     def _mean(self, lengths: Array) -> float:
         """The mean of what counts, and at least one word."""
-        entries = int(self.counted.sum())
-        return max(1.0, float(lengths @ self.counted) / entries) if entries else 1.0
+        counted = lengths if self.counted.all() else lengths[self.counted]
+        return max(1.0, float(counted.mean())) if len(counted) else 1.0
 
     def _within(self, postings: Postings, windows: Windows) -> tuple[Array, Array]:
         """Which members have a word, themselves or by their neighbours, and how often.
