@@ -1,4 +1,4 @@
-"""What others do while somebody asks: it happens before each of his statements, and is committed."""
+"""What others do while somebody asks: it is done, and committed, before each of his statements."""
 
 from __future__ import annotations
 

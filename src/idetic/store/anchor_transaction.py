@@ -1,8 +1,9 @@
 """The unit of work: one anchor within one transaction, with the queries that decisions need.
 
 `Anchors.hold` locks the anchor, so that what is read stays true until what was decided is settled;
-`Anchors.look` only reads, and `Anchors.snapshot` reads one moment. Groups of further queries are functions over the transaction: see
-`anchor_scans`, `quarantine_rows`, `erasure_rows`, `retention_rows` and `audit_rows`.
+`Anchors.look` only reads, and `Anchors.snapshot` reads one moment. Groups of further queries are
+functions over the transaction: see `anchor_scans`, `quarantine_rows`, `erasure_rows`,
+`retention_rows` and `audit_rows`.
 """
 
 from __future__ import annotations
