@@ -82,6 +82,10 @@ class Binding:
         """The anchor without its lock: to know."""
         return self.engine.anchors.look(self.scope)
 
+    def snapshot(self) -> AbstractAsyncContextManager[AnchorTransaction]:
+        """The anchor as it is at one moment: to compare one part of it with another."""
+        return self.engine.anchors.snapshot(self.scope)
+
     def shown(self, answer: V) -> V:
         """An answer as the gate before this scope's principal lets it be shown."""
         gate = ReadingGate.of(self.engine.gates, self.scope)

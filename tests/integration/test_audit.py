@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
-from idetic import ChainHead, Claim, Idetic, Principal, SourceType, errors
+from idetic import ChainHead, Claim, Idetic, Observation, Principal, SourceType, errors
 from idetic.audit.explanation import ActionExplanation
 from idetic.library.handles import Memory
 from idetic.world.player import MONTH_BEGINS, perform
 from tests.conftest import TestDatabase, World, make_world
 from tests.support.clock import SettableClock
 from tests.support.databases import view_of
+from tests.support.meanwhile import happens, without_snapshots
 from tests.support.triggers import without_triggers
 from tests.support.voices import vouch
 
@@ -235,6 +238,104 @@ async def test_emptied_and_undone_entries_are_no_fault(acted: Acted) -> None:
     acted.clock.advance(days=4_000)
     keeper = acted.world.bind(Principal.maintenance("nightly"))
     assert (await keeper.dispose_tombstones()).disposed
+    assert (await acted.auditor.verify()).problems == ()
+
+
+async def test_a_second_close_is_no_fault(acted: Acted) -> None:
+    """Its link says that there was nothing to do, and of which scope."""
+    memory = acted.world.memory
+    async with memory.session() as session, session.interaction() as turn:
+        await turn.close()
+        again = await turn.close()
+    second = await session.close()
+    assert [one.receipt.detail["scope"] for one in (again, second)] == [
+        str(turn.id),
+        str(session.id),
+    ]
+    assert (await acted.auditor.verify()).problems == ()
+
+
+@pytest.mark.parametrize("column", ["opened_by", "closed_at"])
+async def test_control_a_scope_that_was_changed_is_named(acted: Acted, column: str) -> None:
+    """As superuser; a second close of it hides nothing."""
+    async with acted.world.memory.session() as session:
+        await session.observe("Wires are late.")
+        await session.close()
+    other = "'agent:eve'" if column == "opened_by" else "NULL"
+    with psycopg.connect(acted.database.admin_dsn) as connection:
+        without_triggers(connection)
+        connection.execute(
+            SQL("UPDATE worlds.world_agent_memory_scopes SET {} = {} WHERE scope_id = %s").format(
+                Identifier(column), SQL(other)
+            ),
+            [session.id],
+        )
+    (problem,) = (await acted.auditor.verify()).problems
+    assert (problem.kind, problem.what) == ("altered", "scope")
+    assert str(session.id) in problem.why
+
+
+async def test_control_a_close_of_what_was_never_opened_is_named(acted: Acted) -> None:
+    """The attacker takes the scope and rewrites the link that opened it, hashes and all."""
+    async with acted.world.memory.session() as session:
+        await session.close()
+    with psycopg.connect(acted.database.admin_dsn) as connection:
+        without_triggers(connection)
+        connection.execute(
+            "DELETE FROM worlds.world_agent_memory_scopes WHERE scope_id = %s", [session.id]
+        )
+        connection.execute(
+            "UPDATE worlds.world_agent_memory_ledger SET transition = 'noted'"
+            " WHERE transition = 'session_opened' AND detail ->> 'scope' = %s",
+            [str(session.id)],
+        )
+    found = [one.why for one in (await acted.auditor.verify()).problems if one.what == "scope"]
+    assert [str(session.id) in why for why in found] == [True]
+
+
+# --- while others write -------------------------------------------------------------------------
+
+STATEMENTS = 40
+
+
+async def _live(acted: Acted, number: int) -> None:
+    """A session with all that leaves rows beside entries; some of it goes again."""
+    world, key = acted.world, f"{acted.action}/{number}"
+    async with world.memory.session() as session, session.interaction() as turn:
+        claim = Claim("friday wires", f"check {number}", "late")
+        seen = Observation(
+            f"Wire {number} came late.", claim=claim, refs=(world.rule,), idempotency_key=key
+        )
+        await turn.observe_many([seen])
+        await session.context("When do wires come?")
+        await turn.close()
+    stated = await world.operator.prefer(f"Call desk {number} first.")
+    assert stated.entry_id
+    await world.operator.link_action(uuid4(), KIND, [stated.entry_id], reason="so we act")
+    await world.operator.erase(f"desk {number}", reason="asked to")
+
+
+async def test_what_is_written_meanwhile_is_no_fault(
+    acted: Acted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session is lived before each statement of a verification, which reads one moment."""
+    done = happens(monkeypatch, partial(_live, acted), STATEMENTS)
+    found = await acted.auditor.verify()
+    assert found.problems == ()
+    assert done[0] > 20, "it came in between"
+    monkeypatch.undo()
+    later = await acted.auditor.verify()
+    assert later.problems == ()
+    assert later.links > found.links + done[0]
+
+
+async def test_control_without_a_snapshot_some_of_it_is(
+    acted: Acted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_snapshots(monkeypatch)
+    happens(monkeypatch, partial(_live, acted), STATEMENTS)
+    assert (await acted.auditor.verify()).problems
+    monkeypatch.undo()
     assert (await acted.auditor.verify()).problems == ()
 
 

@@ -36,6 +36,7 @@ from tests.conftest import TestDatabase
 from tests.support.clock import START, SettableClock
 from tests.support.databases import view_of
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.meanwhile import happens, without_snapshots
 from tests.support.persona import TENANT, pool_of, remembering, task, thought
 
 pytestmark = pytest.mark.anyio
@@ -148,6 +149,21 @@ async def test_a_reader_that_tails_sees_every_commit_once_and_in_order(
             group.start_soon(write, number)
     assert done.is_set()
     assert seen == list(range(1, total + 1))
+    assert (await memory.actor.verify()).whole
+
+
+@pytest.mark.parametrize("still", [True, False], ids=["one moment", "control"])
+async def test_what_is_said_while_a_log_is_verified_is_no_fault(
+    memory: PersonaMemory, monkeypatch: pytest.MonkeyPatch, *, still: bool
+) -> None:
+    await task(memory, "When?", "At eight.")
+    if not still:
+        without_snapshots(monkeypatch)
+    done = happens(monkeypatch, lambda n: task(memory, f"When {n}?", f"At {n}."), times=2)
+    found = await memory.actor.verify()
+    assert done == [2]
+    assert (found.whole, found.events == 4) == (still, still)
+    monkeypatch.undo()
     assert (await memory.actor.verify()).whole
 
 

@@ -198,16 +198,13 @@ async def walk_log(
     kept: LogHead | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> LogWalk:
-    """Walk a whole log, and compare where it ends."""
+    """Walk a whole log, and compare where it ends; what `ask` reads is of one moment."""
     end, walk = await log_end(ask), LogWalk(genesis, kept)
     while rows := await ask("chain", after=walk.end.position, limit=_LOG_BATCH):
         for row in rows:
             walk.take(row)
         if progress is not None:
             progress("verify", walk.events, max(walk.events, end.position if end else 0))
-    # The log may have grown since its end was read; only then read it again.
-    if end is not None and end.position < walk.end.position:
-        end = await log_end(ask)
     walk.settle(end, {row[0] for row in await ask("erased")})
     return walk
 

@@ -62,7 +62,7 @@ async def verify(
     binding: Binding, head: KeptHead | None = None, progress: Progress | None = None
 ) -> Verified:
     """Check every link of the chain, its end, and that no entry was changed since."""
-    async with binding.look() as tx:
+    async with binding.snapshot() as tx:
         stood = await _places(tx)
         if not any(place and head and place.has(head) for place in stood):
             check_head(binding, head)
@@ -76,8 +76,9 @@ async def examine(
     *,
     origin: ChainPlace | None = None,
 ) -> Verified:
-    """Check an anchor that is being looked at: its chain, its entries, what points at nothing.
+    """Check an anchor: its chain, its entries, what points at nothing.
 
+    One part is compared with another over many statements, so `tx` reads one moment or is alone.
     `origin` is where a chain comes from that is being moved, and does not say so yet.
     """
     scope, findings = tx.scope, Findings()
@@ -85,8 +86,7 @@ async def examine(
     walk = ChainWalk(start.genesis(), findings, head.position if head else None)
     position, digest, at, last = await chain_end(tx)
     await _walk(tx, walk, last or 0, progress)
-    if not await _compare_unsaid(tx, walk, last or 0):
-        return await examine(tx, head, progress, origin=origin)
+    await _compare_unsaid(tx, walk)
     _compare_end(walk, position, digest, at)
     if head is not None:
         _compare_head(walk, head)
@@ -185,17 +185,10 @@ def _compare_end(
         walk.findings.add(fault[0], fault[1], "anchor", fault[2])
 
 
-async def _compare_unsaid(tx: AnchorTransaction, walk: ChainWalk, last: int) -> bool:
-    """Compare links without a reason with what erasures said; False if one came meanwhile.
-
-    What it emptied was walked over in part, so that nothing can be said of it.
-    """
+async def _compare_unsaid(tx: AnchorTransaction, walk: ChainWalk) -> None:
+    """Compare links without a reason with what the last erasure said of them."""
     rows = await tx.ask(AUDIT, "unsaid")
-    position, links, digest = rows[0] if rows else (0, 0, hashlib.sha256().hexdigest())
-    if position > last:
-        return False
-    walk.settle_unsaid(links, digest)
-    return True
+    walk.settle_unsaid(*(rows[0] if rows else (0, hashlib.sha256().hexdigest())))
 
 
 def _compare_head(walk: ChainWalk, head: ChainHead) -> None:

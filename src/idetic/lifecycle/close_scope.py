@@ -135,7 +135,8 @@ async def _close(
     if own is None:
         raise ScopeClosed("There is no such session or interaction in this scope.")
     if own.closed_at is not None:
-        step = LinkStep(f"{own.tier.value}_closed", "it was closed already")
+        about = {"scope": str(own.id), "session": str(own.session_id)}
+        step = LinkStep(f"{own.tier.value}_closed", "it was closed already", detail=about)
         return Closed((await binding.settle(tx, [step]))[0])
     tx.let_transient_go(own.session_id)
     if own.tier is Tier.INTERACTION:

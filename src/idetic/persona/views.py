@@ -166,7 +166,9 @@ class PersonaView:
         self, head: LogHead | None = None, progress: Progress | None = None
     ) -> LogVerified:
         """Recompute every link; problems are told, not raised. A kept `head` shows a cut tail."""
-        walk = await walk_log(self._stores.store.rows, await self._genesis(), head, progress)
+        genesis = await self._genesis()
+        async with self._stores.store.snapshot() as ask:
+            walk = await walk_log(ask, genesis, head, progress)
         return LogVerified(walk.events, walk.end, tuple(walk.problems))
 
     async def _genesis(self) -> bytes:

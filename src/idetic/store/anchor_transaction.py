@@ -1,14 +1,15 @@
 """The unit of work: one anchor within one transaction, with the queries that decisions need.
 
 `Anchors.hold` locks the anchor, so that what is read stays true until what was decided is settled;
-`Anchors.look` only reads. Groups of further queries are functions over the transaction: see
-`anchor_scans`, `quarantine_rows`, `erasure_rows`, `retention_rows` and `audit_rows`.
+`Anchors.look` only reads, and `Anchors.snapshot` reads one moment. Groups of further queries are
+functions over the transaction: see `anchor_scans`, `quarantine_rows`, `erasure_rows`,
+`retention_rows` and `audit_rows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -336,11 +337,21 @@ class Anchors:
     extensions: Extensions
     clock: Clock
 
-    @asynccontextmanager
-    async def look(self, scope: Scope) -> AsyncIterator[AnchorTransaction]:
+    def look(self, scope: Scope) -> AbstractAsyncContextManager[AnchorTransaction]:
         """The anchor for those who only want to know: nothing is locked."""
+        return self.within(scope, self.database.transaction(scope))
+
+    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[AnchorTransaction]:
+        """The anchor as it is at one moment, however many statements ask; nothing is locked."""
+        return self.within(scope, self.database.snapshot(scope))
+
+    @asynccontextmanager
+    async def within(
+        self, scope: Scope, transaction: AbstractAsyncContextManager[Transaction]
+    ) -> AsyncIterator[AnchorTransaction]:
+        """The anchor within a transaction that begins and ends here."""
         await self.database.check_clock(self.clock)
-        async with self.database.transaction(scope) as run:
+        async with transaction as run:
             now = self.clock.now()
             yield AnchorTransaction(self.family, self.entries, self.extensions, scope, run, now)
 

@@ -70,13 +70,9 @@ async def _printed(
     anchors: Anchors, scope: Scope, within: AbstractAsyncContextManager[Transaction]
 ) -> AsyncIterator[AnchorTransaction]:
     """An anchor's transaction in which rows print alike on every server."""
-    await anchors.database.check_clock(anchors.clock)
-    async with within as run:
-        run.set(_PRINTED)
-        now = anchors.clock.now()
-        yield AnchorTransaction(
-            anchors.family, anchors.entries, anchors.extensions, scope, run, now
-        )
+    async with anchors.within(scope, within) as tx:
+        tx.run.set(_PRINTED)
+        yield tx
 
 
 async def row_kinds(tx: AnchorTransaction, *, vectors: bool) -> list[RowKind]:

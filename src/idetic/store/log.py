@@ -7,7 +7,7 @@ others: steps that are settled while the anchor is locked.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +23,7 @@ from idetic.store.database import Database
 from idetic.store.driver import Rows
 from idetic.store.entries import Entries
 from idetic.store.family import Family
+from idetic.store.templates import BoundStatement
 
 _FILE = "log"
 _PATH = "queries/log.sql"
@@ -115,11 +116,26 @@ class LogStore:
 
     async def rows(self, query: str, **values: Any) -> Rows:
         """The rows of a named query of `queries/log.sql`."""
-        columns = _LTM_COLUMNS if query.startswith("ltm") else _EVENT_COLUMNS
-        parts: Mapping[str, str] = {"columns": columns, "mirrored": _MIRRORED}
-        call = self.family.call(_FILE, query, self.scope, parts, **values)
+        call = self._call(query, **values)
         settings = _SETTINGS if query in _JOINED else {}
         return await self.database.run(self.scope, call.statement, call.values, settings=settings)
+
+    def _call(self, query: str, **values: Any) -> BoundStatement:
+        """A named query with its values."""
+        columns = _LTM_COLUMNS if query.startswith("ltm") else _EVENT_COLUMNS
+        parts: Mapping[str, str] = {"columns": columns, "mirrored": _MIRRORED}
+        return self.family.call(_FILE, query, self.scope, parts, **values)
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Callable[..., Awaitable[Rows]]]:
+        """Named queries, as by `rows`, that all read the log of one moment."""
+        async with self.database.snapshot(self.scope) as run:
+
+            async def ask(query: str, **values: Any) -> Rows:
+                call = self._call(query, **values)
+                return await run(call.statement, call.values)
+
+            yield ask
 
     async def ids(self, query: str, **values: Any) -> list[UUID]:
         """The ids of a named query: `stray_loops`, `waiting`."""

@@ -80,9 +80,15 @@ def form(hint: Any, *, query: bool = False) -> Any:
 
 
 @cache
+def _hints(noun: Any) -> Mapping[str, Any]:
+    """The types of a noun's parts, read once: for a batch of 300 notes that was 80 ms each time."""
+    return get_type_hints(noun)
+
+
+@cache
 def _request_model(noun: Any) -> type[BaseModel]:
     """The model of a noun in a body; one for each noun, so one schema too."""
-    hints = get_type_hints(noun)
+    hints = _hints(noun)
     members: dict[str, Any] = {}
     for each in fields(noun):
         default = ... if each.default is MISSING else each.default
@@ -129,7 +135,7 @@ def value_of(hint: Any, sent: Any) -> Any:
     """An argument as the verb takes it: the model of a noun becomes the noun."""
     if isinstance(sent, BaseModel):
         noun = next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
-        hints = get_type_hints(noun)
+        hints = _hints(noun)
         return noun(
             **{  # type: ignore[operator]
                 name: value_of(hints[name], getattr(sent, name)) for name in type(sent).model_fields

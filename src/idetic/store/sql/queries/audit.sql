@@ -23,7 +23,7 @@ WHERE {scope l} AND l.hash = ANY (%(hashes)s::bytea[])
 -- query: unsaid
 -- What the last erasure that emptied reasons says of all links without one. As it was written: a
 -- number or a hash that somebody put there otherwise compares unequal.
-SELECT l.position, (l.detail #>> '{unsaid,links}')::bigint, l.detail #>> '{unsaid,sha256}'
+SELECT (l.detail #>> '{unsaid,links}')::bigint, l.detail #>> '{unsaid,sha256}'
 FROM {family}_memory_ledger l
 WHERE {scope l} AND l.transition = 'erasure' AND l.detail #> '{unsaid,links}' IS NOT NULL
 ORDER BY l.position DESC LIMIT 1
@@ -227,7 +227,8 @@ WHERE CASE WHEN h.ref_id IS NULL THEN (
 ORDER BY 2 LIMIT %(limit)s
 
 -- query: scopes
--- Sessions and interactions that are not as the links that opened and closed them say.
+-- Sessions and interactions that are not as the links that opened and closed them say. A second
+-- close finds nothing to do, and its link (NOOP) says nothing of the scope.
 WITH opened AS MATERIALIZED (
     SELECT DISTINCT ON (l.detail ->> 'scope') l.detail ->> 'scope' AS scope, l.position, l.at,
            l.detail ->> 'session' AS session, l.transition, l.actor_kind || ':' || l.actor AS actor
@@ -237,15 +238,19 @@ WITH opened AS MATERIALIZED (
     ORDER BY l.detail ->> 'scope', l.position
 ), closed AS MATERIALIZED (
     SELECT l.detail ->> 'scope' AS scope, min(l.at) AS at FROM {family}_memory_ledger l
-    WHERE {scope l} AND l.memory_id IS NULL AND l.transition IN ('session_closed', 'interaction_closed')
+    WHERE {scope l} AND l.memory_id IS NULL AND l.decision <> 'NOOP'
+      AND l.transition IN ('session_closed', 'interaction_closed')
     GROUP BY 1
 ), held AS MATERIALIZED (
     SELECT s.*, s.scope_id::text AS scope FROM {family}_memory_scopes s WHERE {scope s}
 )
-SELECT o.position, h.scope IS NULL, o.scope IS NULL, coalesce(h.scope, o.scope)
-FROM (SELECT o.*, c.at AS closed_at FROM opened o FULL JOIN closed c ON c.scope = o.scope) o
+SELECT o.position, h.scope IS NULL, o.position IS NULL, coalesce(h.scope, o.scope)
+FROM (
+    SELECT coalesce(o.scope, c.scope) AS scope, o.position, o.at, o.session, o.transition, o.actor,
+           c.at AS closed_at
+    FROM opened o FULL JOIN closed c ON c.scope = o.scope) o
 FULL JOIN held h ON h.scope = o.scope
-WHERE h.scope IS NULL OR o.scope IS NULL
+WHERE h.scope IS NULL OR o.position IS NULL
    OR (h.tier || '_opened', h.session_id::text, h.opened_at, h.opened_by)
       IS DISTINCT FROM (o.transition, o.session, o.at, o.actor)
    OR h.closed_at IS DISTINCT FROM o.closed_at
