@@ -291,7 +291,9 @@ class LogMemory:
 def draft(place: int, message: Message) -> EventDraft:
     """A message as an event of the log: when, and whose words it is."""
     kind = EventKind.USER_INPUT if message.role == "user" else EventKind.ACTOR_OUTPUT
-    return EventDraft(kind, message.text, ts=_moment(place, message.at))
+    told = {"speaker": message.speaker} if message.speaker else None
+    said = message.text.removeprefix(f"{message.speaker}: ")
+    return EventDraft(kind, said, metadata=told, ts=_moment(place, message.at))
 
 
 def _check_meaning(not_used: Sequence[NotUsed]) -> None:
