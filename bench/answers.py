@@ -1,7 +1,7 @@
 """Questions of LoCoMo and LongMemEval, answered by a model from three contexts, and judged.
 
-The contexts: `memory.context` of the recipe that `idetic spec new` writes, the whole conversation,
-and the best turns by plain BM25. Reader and judge are any OpenAI-compatible models; without one
+The contexts: `memory.context` of the shipped agent for conversations, the whole conversation, and
+the best turns by plain BM25. Reader and judge are any OpenAI-compatible models; without one
 the played reader of bench/played_reader.py answers. docs/how-to/measure-answers.md tells more.
 """
 

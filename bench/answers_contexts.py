@@ -18,10 +18,10 @@ import yaml
 
 from bench.baselines import WordIndex
 from bench.sets import Conversation, Message, Question
-from idetic import Idetic, Observation, Principal
+from idetic import Idetic, Principal
 from idetic.library.handles import Memory
 from idetic.recall.tokens import ConservativeCounter
-from idetic.spec.interview import build
+from idetic.spec.loader import shipped_text
 from idetic.spec.primitives import Injection
 from idetic.verbs.arguments import MAX_HITS
 
@@ -152,25 +152,33 @@ class _At:
 
 
 async def remember(db: Idetic, conversation: Conversation, budget: int) -> Remembered:
-    """Write a conversation into memory, each session at its own time, and embed it."""
+    """Hand a conversation to memory, each session at its own time, and embed it."""
     places: dict[UUID, int] = {}
     spec = answers_spec(budget)
     whose: dict[str, Any] = {
-        "conversation_id": conversation.name,
+        "tenant_id": "bench",
+        "user_id": conversation.name,
         "principal": Principal.agent("listener"),
     }
     for at, session in _in_time(conversation):
         agent = await db.under(_At(at)).agent(spec)
         memory = agent.bind(**whose)
-        seen = [Observation(message.text, valid_at=at) for _, message in session]
-        receipts = await memory.observe_many(seen)
+        receipts = await memory.add([_as_sent(place, said) for place, said in session], at=at)
         for receipt, (place, _) in zip(receipts, session, strict=True):
-            if receipt.entry_id is not None:
-                places[receipt.entry_id] = place
+            places |= dict.fromkeys(receipt.entry_ids, place)
         # Session by session: the engine waits 30 seconds for vectors, which a busy machine needs.
         await memory.embed()
     now = (conversation.asked_at or datetime.now(UTC)) + timedelta(hours=1)
     return Remembered((await db.under(_At(now)).agent(spec)).bind(**whose), places)
+
+
+def _as_sent(place: int, message: Message) -> dict[str, str]:
+    """A message as applications have it; by its id, what was said twice is two."""
+    said = {"id": str(place), "role": message.role, "content": message.text}
+    if message.speaker is None:
+        return said
+    text = message.text.removeprefix(f"{message.speaker}: ")
+    return said | {"name": message.speaker, "content": text}
 
 
 def _in_time(
@@ -185,27 +193,10 @@ def _in_time(
 
 
 def answers_spec(budget: int) -> dict[str, Any]:
-    """What `idetic spec new` writes, with room for a conversation: its recipe is not touched.
-
-    Turns are episodic and go straight into persistent memory, which `context` recalls from, and
-    the whole budget is theirs.
-    """
-    answers = {
-        "agent": "answers_agent",
-        "anchor.keys": "conversation_id:text",
-        "typology.persistent": "episodic",
-    }
-    spec: dict[str, Any] = yaml.safe_load(build(answers))
-    why = "Conversations come whole, when they have ended."
-    writes = {"cell": "episodic_persistent", "set": {"mode": "automatic"}, "justification": why}
+    """The shipped agent for conversations, of whose prompt memory may have the whole budget."""
+    spec: dict[str, Any] = yaml.safe_load(shipped_text("assistant_agent"))
     # Below the default ceiling, `context(budget=…)` is what bounds.
     ceiling = max(budget, Injection().ceiling)
     block = {"budget": ceiling, "priority": 50, "presence": "on_demand"}
-    return spec | {
-        "writes": {"deviations": [writes]},
-        "injection": {
-            "ceiling": ceiling,
-            "persistent": block,
-            "justification": "The budget that the contexts beside it have, too.",
-        },
-    }
+    why = "The budget that the contexts beside it have, too."
+    return spec | {"injection": {"ceiling": ceiling, "persistent": block, "justification": why}}

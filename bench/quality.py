@@ -1,8 +1,9 @@
 """Quality of recall: all development sets, all shipped specs, through the public API.
 
 LoCoMo, a part of BEAM 100K and a part of LongMemEval-S, each with plain BM25, a count of shared
-words, and each spec's own semantic and lexical signal alone beside it. Vectors are kept between
-runs under bench/out/vectors. Every question's outcome is in bench/out/quality_questions.jsonl.
+words, and each spec's own semantic and lexical signal alone beside it. Two processes share the
+work. Vectors are kept between runs under bench/out/vectors. Every question's outcome is in
+bench/out/quality_questions.jsonl.
 """
 
 from __future__ import annotations
@@ -15,21 +16,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import anyio
-
 from bench import common
+from bench.arms import longest_entry, units
 from bench.baselines import BASELINES
 from bench.common import report, table
-from bench.floors import alone, below, judged
+from bench.floors import below, judged
 from bench.place import bench_server
-from bench.rankings import LIMIT, ROOM, Ranking, pieces, refused, run
+from bench.processes import Measured, measure_all
+from bench.rankings import LIMIT, Ranking, pieces
 from bench.scoring import METRICS, RESAMPLES, SEED, Scores, intervals, mean, scores
 from bench.sets import SETS, Conversation, Question
-from bench.specs import SINGLE, SpecData, measured, selectable, single
+from bench.specs import SpecData, measured, selectable
 from bench.vectors import CachedEmbedder
-from idetic import Idetic
 from idetic.pieces import pieces as embedded_pieces
-from idetic.spec.primitives import BODY_TEXT_MAX
 
 UNITS = {
     "locomo": "LoCoMo, whole; unit: turn",
@@ -68,28 +67,30 @@ class Selection:
                 yield replace(conversation, questions=questions)
 
 
-async def main(chosen: Selection) -> int:
+def main(chosen: Selection) -> int:
     """Measure and report; 1 if a floor of a default recipe does not hold."""
     start = time.perf_counter()
     sets = chosen.read()
     specs = {name: spec for name, spec in selectable().items() if name in chosen.specs}
     embedder = CachedEmbedder()
     warm(embedder, sets, specs)
+    warmed = time.perf_counter() - start
     with bench_server() as server:
-        async with Idetic.open(home=server.home, embedder=embedder) as db:
-            found = await measure(db, sets, specs)
-            lost = [f"{name} {refused(db, spec, _every(sets))}" for name, spec in specs.items()]
-    told = scored(sets, found)
-    keep(sets, found, told)
-    means = tell(sets, told, {
+        told = list(measure_all(server.home, embedder.path.parent, units(sets, specs)))
+    found = gathered(sets, told)
+    worth = scored(sets, found)
+    keep(sets, found, worth)
+    means = tell(sets, worth, {
         "sets": {name: UNITS[name] for name in sets},
         "whole": chosen.whole,
         "scope": "each question within its own conversation",
         "intervals": f"95 %, {RESAMPLES:,} bootstrap resamples of the questions, seed {SEED}",
         "model": embedder.profile.name,
-        "pieces refused by a spec": ", ".join(lost),
-        "seconds": round(time.perf_counter() - start),
+        "pieces refused by an agent": "; ".join(lost(told)) or "none",
+        "one measurement": shared(told),
+        "seconds": f"{time.perf_counter() - start:.0f}, {warmed:.0f} of them for the vectors",
     })  # fmt: skip
+    print("\nmeasured once:\n" + "\n".join(shared(told)))
     lines, hold = judged(specs, means)
     print("\n".join(below(specs, means)) or "no spec is below BM25 or its own single signals")
     if not chosen.whole:
@@ -109,7 +110,7 @@ def warm(embedder: CachedEmbedder, sets: Conversations, specs: Mapping[str, Spec
     texts = [message.text for conversation in every for message in conversation.messages]
     # An entry holds a piece of ours, as long as its spec allows; of a long one the engine makes
     # its own.
-    longest = {_longest(spec) for spec in specs.values()}
+    longest = {longest_entry(spec) for spec in specs.values()}
     held = {one for text in texts for most in longest for one in pieces(text, most)}
     said = {piece for one in held for piece in embedded_pieces(one)}
     for wanted, query in ((asked, True), (said, False)):
@@ -120,28 +121,36 @@ def warm(embedder: CachedEmbedder, sets: Conversations, specs: Mapping[str, Spec
     print(f"vectors: {len(asked) + len(said):,} in {embedder.path.name}", flush=True)
 
 
-def _longest(spec: SpecData) -> int:
-    """How long an entry of a spec may be here; an event of a log is never cut by us."""
-    backend = spec["backend"]
-    return sys.maxsize if "log" in backend else backend.get("body_text_max", BODY_TEXT_MAX) - ROOM
-
-
 def _every(sets: Conversations) -> list[Conversation]:
     return [conversation for conversations in sets.values() for conversation in conversations]
 
 
-async def measure(db: Idetic, sets: Conversations, specs: Mapping[str, SpecData]) -> Found:
+def gathered(sets: Conversations, told: Sequence[Measured]) -> Found:
     """The rankings of the baselines, of every spec, and of its single signals."""
     found: Found = {name: baselines(conversations) for name, conversations in sets.items()}
-    for name, spec in specs.items():
-        arms = {name: spec} | {alone(name, signal): single(spec, signal) for signal in SINGLE}
-        for arm, version in arms.items():
-            for of, conversations in sets.items():
-                start = time.perf_counter()
-                rankings = await run(db, version, conversations)
-                found[of][arm] = [ranking for each in rankings for ranking in each]
-                print(f"{arm}: {of}, {time.perf_counter() - start:.0f} s", flush=True)
+    for each in told:
+        for arm, rankings in zip(each.unit.arms, each.found, strict=True):
+            found[each.unit.set] |= dict.fromkeys(arm.names, rankings)
     return found
+
+
+def lost(told: Sequence[Measured]) -> list[str]:
+    """How many pieces each agent refused to remember."""
+    return [
+        f"{each.unit.set} {each.unit.arms[0].spec['agent']} {each.refused}"
+        for each in told
+        if each.refused
+    ]
+
+
+def shared(told: Sequence[Measured]) -> list[str]:
+    """The arms that are one measurement."""
+    return [
+        f"{each.unit.set}: {' = '.join(arm.names)}"
+        for each in told
+        for arm in each.unit.arms
+        if len(arm.names) > 1
+    ]
 
 
 def baselines(conversations: Sequence[Conversation]) -> dict[str, list[Ranking]]:
@@ -274,4 +283,4 @@ if __name__ == "__main__":
     parser.add_argument("--limit", type=_count, metavar="N", help="questions of each set")
     told = parser.parse_args()
     chosen = Selection(told.sets, told.specs, told.conversations, told.limit)
-    sys.exit(anyio.run(main, chosen))
+    sys.exit(main(chosen))

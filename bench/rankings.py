@@ -7,7 +7,7 @@ agent, other weights for instance, reads what the first one wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -78,12 +78,15 @@ class ConversationMemory(Protocol):
 
 
 async def run(
-    db: Idetic, spec: Mapping[str, Any] | str, conversations: Sequence[Conversation]
+    db: Idetic,
+    spec: Mapping[str, Any] | str,
+    conversations: Sequence[Conversation],
+    count: Callable[[], None] = lambda: None,
 ) -> list[list[Ranking]]:
     """The rankings of one spec: for each conversation, for each of its questions.
 
-    What this agent holds of a conversation in this database is not written again. To measure what
-    a spec changes at write time, open another database.
+    `count` is called after each. What this agent holds of a conversation in this database is not
+    written again. To measure what a spec changes at write time, open another database.
     """
     chosen = load(spec)
     await db.agent(chosen, apply=True)
@@ -91,7 +94,7 @@ async def run(
     waiting = iter(enumerate(conversations))
     async with anyio.create_task_group() as group:
         for _ in range(AT_ONCE):
-            group.start_soon(_work, db, chosen, waiting, found)
+            group.start_soon(_work, db, chosen, waiting, found, count)
     return found
 
 
@@ -111,6 +114,7 @@ async def _work(
     spec: MemorySpec,
     waiting: Iterator[tuple[int, Conversation]],
     found: list[list[Ranking]],
+    count: Callable[[], None],
 ) -> None:
     """Take conversations until none is left; each worker has a clock of its own."""
     clock = ConversationClock()
@@ -121,7 +125,9 @@ async def _work(
         written = await hold(db, agent, memory, clock, conversation)
         clock.moment = _moment(len(conversation.messages), conversation.asked_at)
         places = written.places
-        found[number] = [await _ask(memory, q.text, places) for q in conversation.questions]
+        for question in conversation.questions:
+            found[number].append(await _ask(memory, question.text, places))
+            count()
 
 
 async def bound(view: Idetic, agent: Agent, conversation: Conversation) -> Memory:
@@ -285,7 +291,9 @@ class LogMemory:
 def draft(place: int, message: Message) -> EventDraft:
     """A message as an event of the log: when, and whose words it is."""
     kind = EventKind.USER_INPUT if message.role == "user" else EventKind.ACTOR_OUTPUT
-    return EventDraft(kind, message.text, ts=_moment(place, message.at))
+    told = {"speaker": message.speaker} if message.speaker else None
+    said = message.text.removeprefix(f"{message.speaker}: ")
+    return EventDraft(kind, said, metadata=told, ts=_moment(place, message.at))
 
 
 def _check_meaning(not_used: Sequence[NotUsed]) -> None:

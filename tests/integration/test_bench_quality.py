@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from bench import common
+from bench import common, quality
+from bench.arms import arms_of
 from bench.baselines import BM25
-from bench.quality import keep, measure, scored, tell
+from bench.floors import alone
+from bench.quality import Selection
 from bench.rankings import refused, run
-from bench.sets import Conversation, Message, Question
-from bench.specs import NEW, measured, single
+from bench.sets import SETS, Conversation, Message, Question
+from bench.specs import NEW, NEW_RERANKED, NEW_RRF, SINGLE, measured, selectable, single
 from bench.vectors import CachedEmbedder, Vectors
 
 from idetic import Idetic
@@ -23,6 +25,13 @@ from tests.conftest import TestDatabase
 pytestmark = pytest.mark.anyio
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 FILLER = "The committee went through the minutes of the last meeting without any remark. "
+
+DEEDS = (
+    "sold the old boat to a neighbour",
+    "painted the garden gate blue in May",
+    "was late for the boat to the island",
+    "dreams of an old garden by the sea",
+)
 
 
 def said() -> Conversation:
@@ -43,6 +52,17 @@ def said() -> Conversation:
         Question("When is my appointment with the dentist?", "temporal", frozenset({3})),
     )
     return Conversation("tiny", messages, questions)
+
+
+def brief() -> Conversation:
+    """Many short messages with words in common; a long one is cut where a spec says."""
+    said_of = [f"{who} {what}." for who in ("Ann", "Bob", "Cleo") for what in DEEDS]
+    messages = tuple(
+        Message(text, n // 4, ("user", "assistant")[n % 2], None, MAY + timedelta(hours=n))
+        for n, text in enumerate(said_of)
+    )
+    asked = ("Who sold the old boat?", "What did Cleo paint in May?", "Where is the blue garden?")
+    return Conversation("brief", messages, tuple(Question(q, "any", frozenset({0})) for q in asked))
 
 
 class Counting:
@@ -86,20 +106,42 @@ async def test_the_end_of_a_long_message_is_found(opened: Idetic) -> None:
     assert rankings[1][0] == 2
 
 
-async def test_the_run_reports_every_arm_and_keeps_every_question(
-    opened: Idetic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_signal_alone_ranks_the_same_for_all_specs_that_share_its_measurement(
+    opened: Idetic,
 ) -> None:
+    """What `bench.quality` measures once stands for each of these specs."""
+    specs, conversation = selectable(), brief()
+    shared = [arm.names for arm in arms_of([conversation], specs) if len(arm.names) > 1]
+    assert {name for names in shared for name in names} == {
+        alone(name, signal)
+        for name in (NEW, NEW_RRF, NEW_RERANKED, "world_agent", "operator_agent")
+        for signal in SINGLE
+    }
+    for names in shared:
+        asked = [name.partition(", ") for name in names]
+        found = [
+            await run(opened, single(specs[name], signal.removesuffix(" alone")), [conversation])
+            for name, _, signal in asked
+        ]
+        assert all(rankings == found[0] for rankings in found), names
+
+
+def test_the_run_reports_every_arm_and_keeps_every_question(
+    embedder: BgeSmall, model_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IDETIC_MODEL_DIR", str(model_path))
     monkeypatch.setattr(common, "OUT", tmp_path)
-    sets = {"locomo": [said()]}
-    found = await measure(opened, sets, {NEW: measured()[NEW]})
-    told = scored(sets, found)
-    keep(sets, found, told)
-    means = tell(sets, told, {"unit": "turn"})
-    arms = {BM25, "grep: shared words", NEW, f"{NEW}, semantic alone", f"{NEW}, lexical alone"}
-    assert set(means["locomo"]) == arms
-    assert means["locomo"][NEW]["R@10"] == 100
+    monkeypatch.setattr(quality, "CachedEmbedder", lambda: CachedEmbedder(embedder, tmp_path))
+    monkeypatch.setitem(SETS, "locomo", lambda: [said()])
+    assert quality.main(Selection(["locomo"], [NEW, NEW_RRF], range(1, 2))) == 0
+    singles = [alone(NEW, signal) for signal in SINGLE]
+    arms = {BM25, "grep: shared words", NEW, NEW_RRF, *singles}
+    arms |= {alone(NEW_RRF, signal) for signal in SINGLE}
     written = json.loads((tmp_path / "quality.json").read_text(encoding="utf-8"))
+    assert {row["arm"]: row["R@10"] for row in written["rows"]}[NEW] == 100
     assert {row["arm"] for row in written["rows"]} == arms
+    once = [f"locomo: {NEW}, {s} alone = {NEW_RRF}, {s} alone" for s in SINGLE]
+    assert written["meta"]["one measurement"] == once
     kinds = {row["category"] for row in written["meta"]["categories"]}
     assert kinds == {"all", "single-hop", "temporal"}
     lines = (tmp_path / "quality_questions.jsonl").read_text(encoding="utf-8").splitlines()

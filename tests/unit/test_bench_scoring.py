@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from bench.arms import units
 from bench.baselines import BASELINES, BM25
 from bench.floors import DEFAULT, RRF, alone, below, floors_of, judged
+from bench.processes import progress
 from bench.quality import Selection
 from bench.rankings import OVERLAP, pieces
 from bench.scoring import UPDATE, interval, intervals, mean, scores, update_first
@@ -97,6 +99,31 @@ def test_a_single_signal_is_the_same_agent_with_other_weights() -> None:
     weights = single(spec, "semantic")["retrieval"]["signals"]
     assert {name for name, weight in weights.items() if weight} == {"semantic"}
     assert single(spec, "semantic")["backend"] == spec["backend"]
+
+
+def test_each_agent_is_a_unit_and_what_ranks_alike_is_asked_once() -> None:
+    brief = [Conversation("c", (Message("x", 1),), (asked(0), asked(0)))]
+    long = [Conversation("d", (Message("x" * 5_000, 1),), (asked(0),))]
+    made = units({"brief": brief, "long": long}, measured())
+    assert [unit.questions for unit in made] == sorted((u.questions for u in made), reverse=True)
+    # World and operator agents cut what `spec new` keeps whole.
+    assert {
+        (unit.set, unit.arms[0].spec["agent"]): [len(arm.names) for arm in unit.arms]
+        for unit in made
+        if unit.arms[0].spec["agent"] in (NEW, "world_agent", "operator_agent")
+    } == {
+        ("brief", NEW): [1, 4, 4, 1],
+        ("brief", "operator_agent"): [1],
+        ("brief", "world_agent"): [1],
+        ("long", NEW): [1, 2, 2, 1],
+        ("long", "operator_agent"): [1, 2, 2],
+        ("long", "world_agent"): [1],
+    }
+
+
+def test_a_run_says_how_far_it_is() -> None:
+    assert progress(0, 300, 9.0) == "9 s: 0 of 300 questions"
+    assert progress(100, 300, 600.0) == "600 s: 100 of 300 questions, 20 min left"
 
 
 def test_long_messages_are_cut_and_nothing_of_them_is_lost() -> None:
