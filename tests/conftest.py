@@ -26,7 +26,7 @@ from tests.support import scratch
 from tests.support.given_server import GivenServer, is_given
 from tests.support.long_files import LongestFirst
 from tests.support.not_applicable import NotApplicable
-from tests.support.servers import EmbeddedTestServer, TestServer
+from tests.support.servers import EmbeddedTestServer, TestServer, quick_server
 from tests.support.templates import apply_agent, fill
 from tests.support.together import Dealing
 
@@ -76,7 +76,7 @@ def embedded_server() -> Iterator[EmbeddedServer]:
     # Not tmp_path: pytest makes that 0700, and as root the server runs as another user.
     home = Path(tempfile.mkdtemp(prefix="idetic-tests-"))
     home.chmod(0o755)
-    lease = EmbeddedServer.acquire(home)
+    lease = quick_server(home)
     try:
         yield lease
     finally:

@@ -1,8 +1,8 @@
 """Where a run's temporary files lie: in memory, where there is room for them.
 
 The suite makes thousands of databases. A copy of one took 60 ms in memory and 900 ms on the disk
-of a small machine, so without this most of a run is waiting for that disk. What is tested is the
-same: the server syncs its files either way. Whoever sets TMPDIR decides otherwise.
+of a small machine, so without this most of a run is waiting for that disk. Whoever sets TMPDIR
+decides otherwise.
 """
 
 from __future__ import annotations

@@ -18,6 +18,20 @@ from tests.support.scratch import MEMORY
 # What a fixture does to a new database, by its name, before others are copied from it.
 Prepare = Callable[[str], None]
 
+# What keeps data through a power cut, and a password from being guessed: a run's own server needs
+# neither, and tests of either start servers of their own. A database was copied in 17 ms of a core
+# and not 27, dropped in 5 and not 8; a connection took 1 ms of this process and not 7.
+_QUICK = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+    "shared_buffers": "128MB",
+    "scram_iterations": "1",
+}
+
 
 class Kind(StrEnum):
     """What a given server is. One can be several: a pooler in front of a Citus coordinator."""
@@ -127,6 +141,17 @@ class TestServer(ABC):
             self._administer(statement)
         except (pg.DuplicateObject, pg.UniqueViolation):
             return
+
+
+def quick_server(home: Path) -> EmbeddedServer:
+    """An embedded server for databases that nobody keeps."""
+    change = sql.SQL("ALTER SYSTEM SET {} = {}")
+    with EmbeddedServer.acquire(home) as made, psycopg.connect(made.dsn(), autocommit=True) as at:
+        for name, value in _QUICK.items():
+            at.execute(change.format(sql.Identifier(name), sql.Literal(value)))
+    # The next start sets a new password, by the new settings.
+    (home / "credentials.json").unlink()
+    return EmbeddedServer.acquire(home)
 
 
 class EmbeddedTestServer(TestServer):
