@@ -275,12 +275,18 @@ class Database:
 
     @asynccontextmanager
     async def _borrowed(self) -> AsyncIterator[Connection]:
-        """A connection of the pool for one block, whose driver errors leave as ours."""
+        """A connection of the pool for one block, whose driver errors leave as ours.
+
+        Whoever borrows it ends its transaction; the pool's own block would do so once more.
+        """
         if self.closed:
             raise DatabaseClosed
         with translated():
-            async with self._pool.connection() as connection:
+            connection = await self._pool.getconn()
+            try:
                 yield connection
+            finally:
+                await self._pool.putconn(connection)
 
     async def _roll_back(self, connection: Connection) -> None:
         """End a transaction that its statements did not."""

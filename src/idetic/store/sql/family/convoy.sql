@@ -170,7 +170,7 @@ CREATE OR REPLACE FUNCTION {family}_convoy_v1(p_tenant {tenant_type}, p_at times
 RETURNS TABLE (r_call integer, r_position bigint, r_at timestamptz, r_receipt uuid,
                r_decision idetic.decision, r_reason text, r_memory uuid, r_detail jsonb)
 -- if plain:
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 -- end
 -- if citus:
 LANGUAGE plpgsql AS $$

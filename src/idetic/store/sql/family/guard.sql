@@ -133,13 +133,15 @@ $$;
 -- object: trigger {name}_memory.{noun}_shadow_guard
 -- The mover's rows are looked at when all of them are there: what was archived long ago may restate
 -- a rule of today. Nobody can act as that role but its own functions.
+-- Few words: every statement that inserts reads the condition anew, from text, and a `name` is 64
+-- numbers there. That was a twentieth of a note.
 CREATE OR REPLACE TRIGGER {noun}_shadow_guard
     BEFORE INSERT OR UPDATE OF body_text, envelope, provenance, claim_subject, claim_attribute,
         claim_value ON {family}_memory
-    FOR EACH ROW WHEN ((char_length(NEW.body_text) >= 100
-            OR octet_length(NEW.envelope::text) >= 100 OR octet_length(NEW.provenance::text) >= 100
-            OR octet_length(concat(NEW.claim_subject, NEW.claim_attribute, NEW.claim_value)) >= 100)
-        AND current_user <> 'idetic_mover')
+    FOR EACH ROW WHEN (greatest(char_length(NEW.body_text), octet_length(NEW.envelope::text),
+            octet_length(NEW.provenance::text),
+            octet_length(concat(NEW.claim_subject, NEW.claim_attribute, NEW.claim_value))) >= 100
+        AND current_user::text <> 'idetic_mover')
     EXECUTE FUNCTION {family}_{noun}_guard_v1();
 
 -- object: function {name}_{noun}_told_v1
@@ -173,23 +175,23 @@ $$;
 -- object: trigger {name}_memory_ledger.{noun}_reason_guard
 -- From 40 characters on: what the house says by itself is shorter, and so is nearly every reason.
 CREATE OR REPLACE TRIGGER {noun}_reason_guard BEFORE INSERT ON {family}_memory_ledger
-    FOR EACH ROW WHEN (char_length(NEW.reason) >= 40 AND current_user <> 'idetic_mover')
+    FOR EACH ROW WHEN (char_length(NEW.reason) >= 40 AND current_user::text <> 'idetic_mover')
     EXECUTE FUNCTION {family}_{noun}_told_v1('reason', 'reason');
 
 -- object: trigger {name}_memory_actions.{noun}_kind_guard
 CREATE OR REPLACE TRIGGER {noun}_kind_guard BEFORE INSERT ON {family}_memory_actions
-    FOR EACH ROW WHEN (char_length(NEW.action_kind) >= 40 AND current_user <> 'idetic_mover')
+    FOR EACH ROW WHEN (char_length(NEW.action_kind) >= 40 AND current_user::text <> 'idetic_mover')
     EXECUTE FUNCTION {family}_{noun}_told_v1('action_kind', 'kind of action');
 
 -- for each noted:
 -- object: trigger {table_name}.{noun}_notes_guard
 CREATE OR REPLACE TRIGGER {noun}_notes_guard BEFORE INSERT OR UPDATE OF {newest} ON {table}
     FOR EACH ROW WHEN (char_length(NEW.{newest}) >= 40
-        AND current_user <> 'idetic_mover')
+        AND current_user::text <> 'idetic_mover')
     EXECUTE FUNCTION {family}_{noun}_told_v1('{newest}', 'note');
 -- if provided:
 CREATE OR REPLACE TRIGGER {noun}_provenance_guard BEFORE INSERT ON {table}
-    FOR EACH ROW WHEN (octet_length(NEW.provenance::text) >= 40 AND current_user <> 'idetic_mover')
+    FOR EACH ROW WHEN (octet_length(NEW.provenance::text) >= 40 AND current_user::text <> 'idetic_mover')
     EXECUTE FUNCTION {family}_{noun}_told_v1('provenance', 'provenance');
 -- end
 -- end
@@ -254,13 +256,11 @@ BEGIN
     IF NOT idetic.is_bound_v1(p_tenant::text) THEN
         RETURN NULL;
     END IF;
-    PERFORM FROM {family}_{noun}_prints c WHERE c.{tenant} = p_tenant LIMIT 1;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
     SELECT array_agg(x.n::integer) INTO suspicious
     FROM jsonb_array_elements(p_items) WITH ORDINALITY AS x(item, n)
-    WHERE EXISTS (SELECT FROM {family}_{noun}_prints c WHERE c.{tenant} = p_tenant
+    -- Of a tenant without canonical rows no note is looked at.
+    WHERE EXISTS (SELECT FROM {family}_{noun}_prints c WHERE c.{tenant} = p_tenant)
+      AND EXISTS (SELECT FROM {family}_{noun}_prints c WHERE c.{tenant} = p_tenant
         AND c.print = ANY ({family}_prints_v1({family}_readings_v1({family}_texts_v1(
             x.item ->> 'body', x.item -> 'envelope', x.item -> 'provenance')), {scope_of_item})));
     RETURN suspicious;
