@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from inspect import CO_COROUTINE
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,18 +25,16 @@ from tests.conftest import TestDatabase
 from tests.support import shell
 from tests.support.databases import copy_of
 from tests.support.docs import DOCS, ROOT, Block, blocks, pages, typed_lines
-from tests.support.following import FILES, OUTPUTS, TYPED, check_output, follow
+from tests.support.following import FILES, OUTPUTS, TYPED, check_output, follow, statements
 from tests.support.mcp_house import NO_HOME
 from tests.support.servers import EmbeddedTestServer, TestServer
 from tests.support.shell import served
 from tests.support.strangers import new_place
 
 README = ROOT / "README.md"
-TUTORIAL = DOCS / "tutorial" / "first-memory.md"
 CHAT = DOCS / "tutorial" / "chat-agent.md"
 START = DOCS / "tutorial" / "getting-started.md"
 PER_USER = DOCS / "how-to" / "memory-per-user.md"
-PERSONA = DOCS / "tutorial" / "persona-agent.md"
 BACKUP = DOCS / "how-to" / "back-up-and-restore.md"
 CONSOLE = DOCS / "how-to" / "console.md"
 SERVE = DOCS / "how-to" / "serve.md"
@@ -330,6 +329,9 @@ CONTROLS = {
     "settings that nothing reads": "```yaml\nagent: clerk\n```\n",
     "a language that nothing runs": "```ruby\nputs 1\n```\n",
     "code that raises": "```python\nassert 1 == 2\n```\n",
+    "a loop that a prompt does not end": "```python\nfor n in [1]:\n    print(n)\nprint(2)\n```\n",
+    "an empty line within a block": "```python\nif True:\n    a = 1\n\n    b = 2\n```\n",
+    "a block that does not end": "```python\nprint(\n```\n",
     "a server that says otherwise": "```console\n$ idetic serve --rate many\nIdetic serves.\n```\n",
 }
 
@@ -360,9 +362,8 @@ def test_control_a_block_that_nothing_uses_is_seen(text: str, tmp_path: Path) ->
     assert len(left_over(page)) == 1
 
 
-@pytest.mark.parametrize("page", [README, TUTORIAL, PERSONA], ids=named)
-def test_every_python_block_can_be_pasted_at_a_prompt(page: Path) -> None:
-    """At a prompt an empty line ends a block, so there is none inside one."""
-    for block in blocks(page):
-        if block.language == "python":
-            assert not re.search(r"\n\n[ \t)\]}]", block.text), str(block)
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_a_page_that_awaits_names_the_prompt_that_can(page: Path) -> None:
+    python = [block for block in blocks(page) if block.language == "python"]
+    if any(code.co_flags & CO_COROUTINE for block in python for code in statements(block)):
+        assert "python -m asyncio" in page.read_text("utf-8")

@@ -2,7 +2,8 @@
 
 Blocks are told apart by their language:
 
-- ``python``: run, with `await` allowed at the top; all blocks of a page share one namespace.
+- ``python``: typed line by line at a prompt that knows `await`, as `python -m asyncio` does; all
+  blocks of a page share one namespace, and together they have to be a script, too.
 - ``sh``: run by bash, which stops at the first failure; what a block exports, all that follow have.
 - ``console``: each line `$ …` is typed, and must succeed; the lines below it are its output.
 - ``sql``: run on the database that `IDETIC_ADMIN_DSN` names, or else `IDETIC_DSN`.
@@ -17,15 +18,17 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import codeop
 import dataclasses
 import inspect
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from types import FunctionType
+from textwrap import indent
+from types import CodeType, FunctionType
 from typing import Any
 from unittest import mock
 
@@ -47,6 +50,7 @@ def follow(page: Path, own: Mapping[str, str] | None = None) -> int:
     """
     own = own or {}
     assert [name for name in own if name not in page.read_text("utf-8")] == []
+    check_script(page)
     # The reader's environment is this process's: what a page exports, its Python sees too.
     with mock.patch.dict(os.environ), asyncio.Runner() as runner:
         reader = _Reader(runner, own)
@@ -96,17 +100,40 @@ class _Reader:
         return None
 
     def _python(self, block: Block) -> str:
-        # Empty lines in front, so that a traceback names the page's own line.
-        source = "\n" * (block.line - 1) + block.text
-        # Nothing is inherited: a reader's prompt has none of this file's imports from the future.
-        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        code = compile(source, str(block.page), "exec", flags=flags, dont_inherit=True)
         out = io.StringIO()
-        with redirect_stdout(out):
-            result = FunctionType(code, self._names)()
-            if inspect.iscoroutine(result):
-                self._runner.run(result)
+        # A prompt also shows what an expression gives, which pages leave out.
+        with redirect_stdout(out), mock.patch("sys.displayhook"):
+            for code in statements(block):
+                result = FunctionType(code, self._names)()
+                if inspect.iscoroutine(result):
+                    self._runner.run(result)
         return out.getvalue()
+
+
+def statements(block: Block) -> Iterator[CodeType]:
+    """The statements of a block as a prompt takes them: an empty line ends a compound one."""
+    compiler = codeop.CommandCompiler()
+    compiler.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    typed: list[str] = []
+    for line in [*block.text.splitlines(), ""]:
+        typed.append(line)
+        try:
+            code = compiler("\n".join(typed), str(block))
+        except SyntaxError as error:
+            raise AssertionError(f"{block}: a prompt does not take {typed}") from error
+        if code:
+            yield code
+            typed.clear()
+    assert not typed, f"{block}: a prompt waits for the end of {typed}"
+
+
+def check_script(page: Path) -> None:
+    """The Python of a page, one block below the other, is the body of an `async def`."""
+    body = "pass\n" + "\n".join(each.text for each in blocks(page) if each.language == "python")
+    try:
+        compile(f"async def main():\n{indent(body, '    ')}", str(page), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise AssertionError(f"{page}: its Python is no script") from error
 
 
 def type_lines(block: Block) -> None:
