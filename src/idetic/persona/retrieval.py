@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any, overload
 from uuid import UUID
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from idetic.errors import InputError
 from idetic.model import Tier
@@ -27,6 +27,8 @@ from idetic.recall.hits import NotUsed, SignalScore
 from idetic.spec.primitives import FuzzyHeuristics, Signal
 from idetic.store.recall_query import Filters
 from idetic.verbs.arguments import check_moment, check_uuid
+
+_ROUNDED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,16 @@ class Scored:
     recency: float
     boost: float
     score: float
+
+
+def resembling(query: str, summaries: Sequence[str], threshold: float) -> list[int]:
+    """Which summaries may be as similar to a query as the threshold asks; `rank` decides.
+
+    All in one call, which rounds.
+    """
+    texts = list(map(normalised, summaries))
+    ratios = process.cdist([normalised(query)], texts, scorer=fuzz.token_set_ratio)[0]
+    return [n for n, ratio in enumerate(ratios.tolist()) if ratio > threshold - _ROUNDED]
 
 
 def rank(

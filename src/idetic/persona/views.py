@@ -20,7 +20,7 @@ from idetic.persona.events import Event, LtmEntry, Persona, Progress, StmEntry
 from idetic.persona.identity import Identity
 from idetic.persona.notes import OperationalNote
 from idetic.persona.persona_stores import Coverage, PersonaStores
-from idetic.persona.retrieval import LtmHit, RagAnswer, RagFilters, Scored, merged, rank
+from idetic.persona.retrieval import LtmHit, RagAnswer, RagFilters, Scored, merged, rank, resembling
 from idetic.spec.primitives import FuzzyHeuristics
 from idetic.verbs.arguments import Between, check_moment, check_text, check_uuid
 
@@ -146,12 +146,25 @@ class PersonaView:
         """
         chosen = heuristics or self._identity.heuristics(self.persona)
         check_text(text, QUERY_MAX, "text")
-        return rank(text, await self.window(chosen.window), chosen, self._stores.common.clock.now())
+        loops = await self.alike(text, chosen, chosen.window)
+        return rank(text, loops, chosen, self._stores.common.clock.now())
+
+    async def alike(
+        self, text: str, heuristics: FuzzyHeuristics, window: int | None = None
+    ) -> list[StmEntry]:
+        """The loops of the window that resemble a text: events are read of these alone."""
+        chosen = window or self._identity.heuristics(self.persona).window
+        rows = await self._stores.store.rows("summaries", limit=_LIMIT.check(chosen, "limit"))
+        near = resembling(text, [summary for _, summary in rows], heuristics.threshold)
+        return await self._window(len(rows), [rows[n][0] for n in near]) if near else []
 
     async def window(self, limit: int | None = None) -> list[StmEntry]:
         """The last loops, newest first; as many as the identity's window, unless said."""
-        chosen = _LIMIT.check(limit or self._identity.heuristics(self.persona).window, "limit")
-        rows = await self._stores.store.rows("window", limit=chosen)
+        chosen = limit or self._identity.heuristics(self.persona).window
+        return await self._window(_LIMIT.check(chosen, "limit"))
+
+    async def _window(self, limit: int, loops: Sequence[UUID] | None = None) -> list[StmEntry]:
+        rows = await self._stores.store.rows("window", limit=limit, loops=loops)
         return [StmEntry(*row, agent_id=self.agent_id, persona=self.persona) for row in rows]
 
     async def coverage(self) -> Coverage:
@@ -262,8 +275,9 @@ class SubconsciousMemoryView:
         One set of heuristics scores both, so that scores compare; each window is its persona's.
         """
         check_text(text, QUERY_MAX, "text")
-        loops = [loop for view in self._views.values() for loop in await view.window()]
         chosen = heuristics or self._identity.subconscious
+        found = [await view.alike(text, chosen) for view in self._views.values()]
+        loops = [loop for each in found for loop in each]
         return rank(text, loops, chosen, self._clock.now())
 
     async def window(

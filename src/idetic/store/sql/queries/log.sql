@@ -123,11 +123,19 @@ SELECT m.memory_id, m.valid_at, m.body_text, ARRAY(
 FROM {family}_memory m
 WHERE {scope m} AND m.loop_id = %(loop_id)s AND m.archived_at IS NULL AND m.deleted_at IS NULL
 
+-- query: summaries
+-- What the last loops were about, newest first.
+SELECT m.loop_id, m.body_text FROM {family}_memory m
+WHERE {scope m} AND m.loop_id IS NOT NULL AND m.archived_at IS NULL AND m.deleted_at IS NULL
+ORDER BY m.valid_at DESC, m.loop_id DESC LIMIT %(limit)s
+
 -- query: window
--- The rolling window: the last loops, newest first, each with its events' entries in their order.
+-- The rolling window: the last loops, newest first, each with its events' entries in their order; of
+-- some loops, where they are named.
 WITH w AS MATERIALIZED (
     SELECT m.loop_id, m.valid_at, m.body_text FROM {family}_memory m
     WHERE {scope m} AND m.loop_id IS NOT NULL AND m.archived_at IS NULL AND m.deleted_at IS NULL
+      AND (%(loops)s::uuid[] IS NULL OR m.loop_id = ANY (%(loops)s::uuid[]))
     ORDER BY m.valid_at DESC, m.loop_id DESC LIMIT %(limit)s
 ), said AS MATERIALIZED (
     SELECT l.loop_id, l.event_id, l.position, l.kind::text, l.visibility::text FROM {family}_log l
