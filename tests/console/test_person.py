@@ -70,7 +70,7 @@ async def test_the_page_says_what_is_known_and_what_it_rests_on(
     assert "Ada" in shown
     assert ROME not in await visitor.text(), "what no longer holds is not known"
     assert TEA in await visitor.text()
-    assert "Nothing was forgotten on request." in await visitor.text()
+    assert "Nobody has asked to forget anything." in await visitor.text()
     await visitor.page.click(f"{line(LISBON)} a >> nth=0")
     await visitor.page.wait_for_url(f"**/entries/{shop.lisbon}*")
     await visitor.go("/person")
@@ -174,14 +174,18 @@ async def test_a_conversation_is_read_again_with_what_it_recalled_and_wrote(
 ) -> None:
     visitor = await visit(await shop.key(console.house.db, "Ada"))
     await visitor.go("/person")
-    await visitor.page.click("text=Read it again")
+    await (
+        visitor.page.locator("section", has_text="The conversations behind it")
+        .last.locator("a")
+        .first.click()
+    )
     await visitor.page.wait_for_url(f"**/conversations/{shop.conversation}")
     await visitor.ready()
     turn = await visitor.page.inner_text(".turn")
     assert SAID in turn
-    written = turn.partition("Written because of it")[2]
+    written = turn.partition("Written because of this turn")[2]
     assert LISBON in written
-    assert LISBON in turn.partition("Recalled after it")[2].partition("Written")[0]
+    assert LISBON in turn.partition("Recalled after this turn")[2].partition("Written")[0]
     pages = {
         "conversation": f"/conversations/{shop.conversation}",
         "why": f"/entries/{shop.lisbon}",

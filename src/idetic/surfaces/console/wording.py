@@ -21,6 +21,51 @@ KIND_OF_STATE = {
 }
 
 
+# What recall calls its signals, in the glossary's words.
+_SIGNALS = {"semantic": "meaning", "lexical": "words"}
+# Why the guard refused a note, for whoever reads a list of refusals.
+_REASONS = {
+    "shadow": "copies canonical content",
+    "record": "copies a record",
+    "retries": "tried too often to copy the same content",
+}
+# What a word of the glossary means, shown where a pointer rests on it; a test compares them.
+_MEANINGS = {
+    "disposition": "a decision about an entry that time presses on: promote, recorroborate, exempt "
+    "or archive",
+    "pressure": "how overdue an entry is, from 0 to 1",
+    "candidate": "a persistent statement that waits for support. It is kept and shown, and not "
+    "recalled",
+    "contradiction": "an entry that speaks against canonical content, and what became of that",
+    "proposal": "a rule candidate or a revision signal that left memory, and what its receiver "
+    "decided",
+    "corroboration": "a source that supports an entry, or one that failed to",
+    "tier": "how long an entry lives: interaction, session or persistent",
+    "typology": "what kind of memory an entry is: episodic, semantic or procedural",
+    "session": "one stretch of an agent's work. What its interactions leave is compounded into it",
+    "interaction": "one chat thread or pass within a session: the shortest life",
+    "lineage": "the entries that an entry was made of",
+    "envelope": "what an entry is about, as keys that the spec declares",
+    "deviation": "an answer that differs from the default of its typology, with a justification",
+}
+
+
+def meaning(said: object) -> str | None:
+    """Return what a word of the glossary means; None for every other text."""
+    word = str(said).lower()
+    return _MEANINGS.get(word) or _MEANINGS.get(word.removesuffix("s"))
+
+
+def signal_of(name: object) -> str:
+    """Name a signal of recall as the glossary does."""
+    return _SIGNALS.get(words(name), words(name))
+
+
+def refusal_of(reason: object) -> str:
+    """Say why the guard refused a note."""
+    return _REASONS.get(words(reason), words(reason))
+
+
 def words(value: object) -> str:
     """Write one of our names as words: `surfaced_to_operator` is "surfaced to operator"."""
     return str(value.value if isinstance(value, Enum) else value).replace("_", " ")
@@ -71,7 +116,9 @@ def titled(entry: Entry) -> str:
 
 
 def one_line(value: object) -> str:
-    """Write a value of data on one line: a text as it is, all else as JSON."""
+    """Write a value of data on one line: a text as it is, a list of texts too, all else as JSON."""
+    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
