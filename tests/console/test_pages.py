@@ -17,7 +17,7 @@ from idetic.spec.retention import RetentionState
 from idetic.store.queue import JobState
 from tests.conftest import RULE_TEXT
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import unreadable
+from tests.support.console_looks import PHONE, faults_of, unreadable
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
 from tests.support.console_visit import Visitor
 
@@ -33,6 +33,7 @@ PATHS = {
     "spec": "/spec",
     "missing": "/entries/{action}",
     "nowhere": "/nowhere",
+    "bad address": "/explore?tier=roof",
 }
 
 
@@ -276,6 +277,17 @@ async def test_the_slider_goes_back_in_time(console: Console, visit: Visit) -> N
     assert await visitor.page.inner_text("output") == "1 day ago"
 
 
+async def test_filters_are_folded_on_a_phone(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key(), viewport=PHONE)
+    await visitor.go("/explore?q=wires")
+    field = visitor.page.locator("[name=as_of]")
+    assert not await field.is_visible()
+    assert await visitor.page.locator(".line").first.is_visible()
+    await visitor.page.click("summary:has-text('Filters and the past')")
+    assert await field.is_visible()
+    assert await faults_of(visitor, "explorer filters") == []
+
+
 async def test_twenty_hits_fit_two_screens(console: Console, visit: Visit) -> None:
     house = console.house
     org, domain = uuid4(), uuid4()
@@ -339,8 +351,7 @@ async def test_the_spec_page_compares_two_versions(console: Console, visit: Visi
     said = await visitor.text()
     assert "retrieval.signals.lexical" in said
     assert "Rules here change every <b>month</b>, so facts age faster." in said
-    await visitor.shot("spec compared")
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "spec compared") == []
     await visitor.page.select_option("[name=new]", "1")
     await visitor.page.click("main >> text=Compare")
     await visitor.ready()
@@ -398,7 +409,7 @@ async def test_an_empty_memory_says_what_to_do(console: Console, visit: Visit) -
     )
     visitor = await visit(made.key)
     assert "What the agent observes appears here." in await visitor.text()
-    await visitor.shot("overview empty")
+    assert await faults_of(visitor, "overview empty") == []
     for path in ("/explore", "/explore?q=anything"):
         await visitor.go(path)
         assert await visitor.page.locator(".empty").count() == 1

@@ -13,7 +13,7 @@ from idetic.model import Capability, Entry, EntryState
 from tests.conftest import World, make_world
 from tests.console.conftest import Console, Visit
 from tests.support.clock import SettableClock
-from tests.support.console_looks import unreadable
+from tests.support.console_looks import faults_of, unreadable
 from tests.support.console_visit import Visitor
 
 pytestmark = pytest.mark.anyio
@@ -267,8 +267,7 @@ async def test_several_are_decided_at_once_with_the_keyboard_and_undone(
     await visitor.page.keyboard.press("r")
     await visitor.page.keyboard.type("nobody misses them")
     assert "nobody misses" in await visitor.page.input_value(".bulk input[name=reason]")
-    await visitor.shot("queues several")
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "queues several") == []
     await decide(visitor, ".bulk", "Archive", "nobody misses them")
     await counts(visitor, "Disposition", 0)
     assert await visitor.page.locator(".item:visible").count() == 0

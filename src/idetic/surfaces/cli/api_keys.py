@@ -43,14 +43,12 @@ For = Annotated[
 ]
 KeyId = Annotated[
     str,
-    typer.Argument(
-        metavar="KEY_ID", show_default=False, help="The id of the key, not the key itself."
-    ),
+    typer.Argument(metavar="KEY_ID", show_default=False, help="The key's id, not the key itself."),
 ]
 ExpiresAt = Annotated[
     str | None,
     typer.Option(
-        metavar="TIME", show_default=False, help="When the key ends: ISO 8601 with a time zone."
+        metavar="TIME", show_default=False, help="When it ends: ISO 8601 with a time zone."
     ),
 ]
 
@@ -67,10 +65,7 @@ def create(
     as_: For,
     capability: Annotated[
         list[Capability] | None,
-        typer.Option(
-            show_default=False,
-            help="Grant only this capability of those in the spec; repeat for more.",
-        ),
+        typer.Option(show_default=False, help="Grant only this capability; repeat for more."),
     ] = None,
     expires_at: ExpiresAt = None,
     dsn: Dsn = None,
@@ -123,7 +118,7 @@ def list_(
 def rotate(
     key_id: KeyId,
     grace_hours: Annotated[
-        int, typer.Option(min=0, max=2160, help="How many hours the old key stays valid.")
+        int, typer.Option(min=0, max=2160, help="Hours that the old key stays valid.")
     ] = 24,
     expires_at: ExpiresAt = None,
     dsn: Dsn = None,

@@ -20,9 +20,7 @@ def bench(
     task: Annotated[
         str | None,
         typer.Argument(
-            metavar="TASK",
-            show_default=False,
-            help="The benchmark to run; without it, all are listed.",
+            metavar="TASK", show_default=False, help="Its name; without one, all are listed."
         ),
     ] = None,
     json: Json = False,

@@ -52,7 +52,7 @@ _SCOPE_OPTIONS = ("agent", "anchor", "as_", "user")
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")
     ] = 8765,
     demo: Annotated[
         bool, typer.Option("--demo", help="Load a demo world, and print links to log in.")
@@ -61,7 +61,7 @@ def serve(
         bool, typer.Option(help="Whether to do background work in this process too.")
     ] = True,
     console: Annotated[
-        bool, typer.Option(help="Whether to serve the console, if its packages are installed.")
+        bool, typer.Option(help="Whether to serve the console, if it is installed.")
     ] = True,
     rate: Annotated[
         float, typer.Option(min=0.1, help="Requests per second that each key may make.")
@@ -232,31 +232,22 @@ def logged(*names: str, quiet: bool, level: str | None = None) -> Iterator[None]
 def mcp(  # noqa: PLR0913, PLR0917 - one for each option
     context: typer.Context,
     http: Annotated[
-        bool, typer.Option("--http", help="Serve over streamable HTTP instead of stdin and stdout.")
+        bool, typer.Option("--http", help="Serve streamable HTTP, not stdin and stdout.")
     ] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int,
-        typer.Option(
-            min=0, max=65535, help="With --http: the port to listen on; 0 takes a free one."
-        ),
+        int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")
     ] = 8765,
     key_file: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="A file with an API key; the variable IDETIC_KEY can hold one instead.",
+            metavar="FILE", show_default=False, help="A file with an API key; or set IDETIC_KEY."
         ),
     ] = None,
-    max_tokens: Annotated[
-        int, typer.Option(help="The most tokens that an answer may have.")
-    ] = 5_000,
+    max_tokens: Annotated[int, typer.Option(help="The most tokens of an answer.")] = 5_000,
     user: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", show_default=False, help="Whose memory to serve; by default yours."
-        ),
+        typer.Option(metavar="NAME", show_default=False, help="Whose memory; by default yours."),
     ] = None,
     agent: MaybeAgent = None,
     anchor: MaybeAnchor = None,

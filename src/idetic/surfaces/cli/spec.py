@@ -310,10 +310,7 @@ def new(
     given: Annotated[
         list[str] | None,
         typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            show_default=False,
-            help="One answer as KEY=VALUE; repeat for more.",
+            "--set", metavar="KEY=VALUE", show_default=False, help="One answer; repeat for more."
         ),
     ] = None,
     json: Json = False,

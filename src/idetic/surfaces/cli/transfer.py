@@ -49,18 +49,9 @@ def export(
     agent: AgentName,
     anchor: Anchor,
     as_: As,
-    vectors: Annotated[
-        bool,
-        typer.Option(
-            "--vectors",
-            help="Export the embeddings too; without them, run `idetic embed` after the import.",
-        ),
-    ] = False,
+    vectors: Annotated[bool, typer.Option("--vectors", help="Export the embeddings too.")] = False,
     for_user: Annotated[
-        bool,
-        typer.Option(
-            "--for-user", help="Write a document for the user to read; it cannot be imported."
-        ),
+        bool, typer.Option("--for-user", help="Write a document to read, not to import.")
     ] = False,
     form: Annotated[
         str | None, typer.Option(metavar="FORM", help="With --for-user: json or markdown.")
@@ -119,14 +110,11 @@ def import_(
         bool, typer.Option("--leave-vectors", help="Do not import the file's embeddings.")
     ] = False,
     embed: Annotated[
-        bool, typer.Option("--embed", help="After the import, embed entries that have no vector.")
+        bool, typer.Option("--embed", help="Then embed entries without a vector.")
     ] = False,
     head: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A head that you kept; the import then notices a history that was cut off.",
-        ),
+        typer.Option(metavar="FILE", help="A kept head; a history that was cut off is noticed."),
     ] = None,
     dsn: Dsn = None,
     json: Json = False,
@@ -165,9 +153,7 @@ def adopt(
     as_: As,
     from_: Annotated[
         str,
-        typer.Option(
-            "--from", metavar="STORE", help="The product that wrote the file: mem0 or langgraph."
-        ),
+        typer.Option("--from", metavar="STORE", help="Which store wrote it: mem0 or langgraph."),
     ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be imported.")

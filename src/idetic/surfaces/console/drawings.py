@@ -20,7 +20,7 @@ _LEAST_PERCENT = 1.5
 # A box of a graph, and the gaps between boxes, in pixels.
 _WIDE, _HIGH = 230, 76
 # What fits into a box: so many letters on a line, and two lines.
-_LETTERS = 33
+_LETTERS = 28
 _ACROSS, _DOWN = 70, 16
 
 

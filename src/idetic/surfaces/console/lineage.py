@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from uuid import UUID
 
 from idetic.audit.explanation import ActionExplanation, ExplainedEntry
@@ -26,6 +27,18 @@ async def entry_lineage(memory: Memory, entry: Entry) -> Graph:
         follower = await memory.get(entry.superseded_by)
         graph.nodes[follower.id] = _node(follower.id, 1, "superseded by", follower)
         graph.edges.append((entry.id, follower.id))
+    return _layered(graph)
+
+
+def _layered(graph: Graph) -> Graph:
+    """Place each source left of all that it went into, and draw its nearest steps alone."""
+    columns = {node_id: node.column for node_id, node in graph.nodes.items()}
+    # Each round moves sources by one step; a chain is never longer than there are boxes.
+    for _ in columns:
+        for source, target in graph.edges:
+            columns[source] = min(columns[source], columns[target] - 1)
+    graph.nodes = {each: replace(node, column=columns[each]) for each, node in graph.nodes.items()}
+    graph.edges = [(s, t) for s, t in graph.edges if columns[t] - columns[s] == 1]
     return graph
 
 

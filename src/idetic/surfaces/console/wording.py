@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
+from pathlib import Path
 from typing import Any
 
 from idetic.model import Entry, EntryState, standing
@@ -30,30 +31,15 @@ _REASONS = {
     "retries": "tried too often to copy the same content",
 }
 # What a word of the glossary means, shown where a pointer rests on it; a test compares them.
-_MEANINGS = {
-    "disposition": "a decision about an entry that time presses on: promote, recorroborate, exempt "
-    "or archive",
-    "pressure": "how overdue an entry is, from 0 to 1",
-    "candidate": "a persistent statement that waits for support. It is kept and shown, and not "
-    "recalled",
-    "contradiction": "an entry that speaks against canonical content, and what became of that",
-    "proposal": "a rule candidate or a revision signal that left memory, and what its receiver "
-    "decided",
-    "corroboration": "a source that supports an entry, or one that failed to",
-    "tier": "how long an entry lives: interaction, session or persistent",
-    "typology": "what kind of memory an entry is: episodic, semantic or procedural",
-    "session": "one stretch of an agent's work. What its interactions leave is compounded into it",
-    "interaction": "one chat thread or pass within a session: the shortest life",
-    "lineage": "the entries that an entry was made of",
-    "envelope": "what an entry is about, as keys that the spec declares",
-    "deviation": "an answer that differs from the default of its typology, with a justification",
-}
+MEANINGS: dict[str, str] = json.loads(
+    (Path(__file__).parent / "templates" / "meanings.json").read_text("utf-8")
+)
 
 
 def meaning(said: object) -> str | None:
     """Return what a word of the glossary means; None for every other text."""
     word = str(said).lower()
-    return _MEANINGS.get(word) or _MEANINGS.get(word.removesuffix("s"))
+    return MEANINGS.get(word) or MEANINGS.get(word.removesuffix("s"))
 
 
 def signal_of(name: object) -> str:
