@@ -355,7 +355,7 @@ async def test_the_spec_page_compares_two_versions(console: Console, visit: Visi
     await visitor.page.select_option("[name=new]", "1")
     await visitor.page.click("main >> text=Compare")
     await visitor.ready()
-    assert "These versions say the same." in await visitor.text()
+    assert "These two versions declare the same." in await visitor.text()
 
 
 async def test_the_keyboard_is_enough(console: Console, visit: Visit) -> None:

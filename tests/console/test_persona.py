@@ -81,7 +81,7 @@ async def test_an_operator_sees_both_and_dreams(stage: Stage, visit: Visit) -> N
     assert "events without a long-term entry: 1" in said
     await visitor.shot("persona before")
     await visitor.page.click("button:text-is('Dream')")
-    await visitor.page.wait_for_selector("p[role=status]:has-text('Dreamt: derived 1,')")
+    await visitor.page.wait_for_selector("p[role=status]:has-text('The dream derived 1,')")
     await visitor.page.wait_for_selector(
         "text=events without a long-term entry: 1", state="detached"
     )

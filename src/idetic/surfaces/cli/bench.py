@@ -41,7 +41,7 @@ def bench(
         return 0
     if task not in tasks:
         raise InputError(
-            f"There is no benchmark called {task[:50]!r}.", remedy=f"There are: {', '.join(tasks)}."
+            f"There is no benchmark called {task[:50]!r}.", remedy=f"They are: {', '.join(tasks)}."
         )
     done = subprocess.run(  # noqa: S603 - a module of this checkout, by a name from its own list
         [sys.executable, "-m", f"bench.{task}"],

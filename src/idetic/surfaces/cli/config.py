@@ -193,7 +193,7 @@ def _wrong(path: Path, what: str) -> InputError:
 
     return InputError(
         f"The settings file {str(path)!r} {what}.",
-        remedy=f"It may hold: {', '.join((*SETTINGS, *keys()))}; anchor is a table, and `a.b` the "
+        remedy=f"It may have: {', '.join((*SETTINGS, *keys()))}; anchor is a table, and `a.b` the "
         "key b of a table a. See `idetic config show`.",
     )
 

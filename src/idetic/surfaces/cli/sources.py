@@ -167,7 +167,7 @@ def moment_of(text: str, option: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise InputError(
-            f"{option} {text!r} is not a moment.", remedy="As in 2026-01-31T12:00:00Z."
+            f"{option} {text!r} is not a moment.", remedy="Write it as 2026-01-31T12:00:00Z."
         ) from None
 
 
@@ -225,7 +225,7 @@ def pairs(words: Iterable[str], option: str) -> dict[str, str]:
         key, equals, value = each.partition("=")
         if not key or not equals:
             raise InputError(
-                f"{option} {each!r} is not KEY=VALUE.", remedy=f"As {option} key=value."
+                f"{option} {each!r} is not KEY=VALUE.", remedy=f"Write it as {option} key=value."
             )
         if key in values:
             raise InputError(f"{option} {key} is given twice.", remedy="Keep one of them.")

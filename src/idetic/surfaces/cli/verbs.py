@@ -183,7 +183,7 @@ def command_of(name: str) -> TyperCommand:
     app.command(name, epilog=examples(*_examples(verb, inputs)))(run)
     made = get_command(app)
     if not isinstance(made, TyperCommand):
-        raise TypeError(f"{name} is no command.")
+        raise TypeError(f"{name} is not a command.")
     return made
 
 
@@ -333,7 +333,7 @@ def _ref(text: str, label: str) -> Ref:
     named = _REF.match(text)
     if named is None:
         raise InputError(
-            f"{label} {text[:60]!r} is not NOUN:ID.", remedy="As in rule:UUID, or rule:UUID@3."
+            f"{label} {text[:60]!r} is not NOUN:ID.", remedy="Write rule:UUID or rule:UUID@3."
         )
     noun, ref_id, version = named.groups()
     # More digits than a version can have are refused by the library, like any other number.

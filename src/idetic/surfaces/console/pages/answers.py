@@ -81,7 +81,7 @@ def _place(memory: Memory, asked: str, places: Mapping[str, str]) -> Memory | Se
         return memory
     if asked not in places:
         raise InputError(
-            "That session is not open, or is not one of this memory.",
+            "That session is not open, or belongs to another memory.",
             remedy="Choose an open session from the list.",
         )
     session_id, *interaction = map(UUID, asked.split("/"))

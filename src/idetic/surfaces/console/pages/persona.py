@@ -93,7 +93,7 @@ class _DreamButton:
             self._said.set_text("")
         counts = f"{done.derived:,}, embedded {done.embedded:,}, summarised {done.summarised:,}"
         rest = "Nothing is missing." if done.equal else "Some entries are still missing."
-        self._said.set_text(f"Dreamt: derived {counts}. {rest}")
+        self._said.set_text(f"The dream derived {counts}. {rest}")
         await self._changed()
 
     def _progress(self, what: str, done: int, total: int) -> None:
