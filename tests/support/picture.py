@@ -18,8 +18,7 @@ from tests.support.strangers import new_place
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 PLACE = ("Nordhafen Bank", "Instant payments", "operator:ada")
-# Below the bar, which stays.
-_TO_THE_TOP = "it => scrollBy(0, it.getBoundingClientRect().top - 90)"
+_TO_THE_TOP = "it => scrollBy(0, it.closest('section').getBoundingClientRect().top - 24)"
 ASKED = "/console/explore?q=Why+do+names+match+only+closely%3F"
 
 
@@ -46,6 +45,7 @@ async def _take(address: str, key: str) -> None:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = await browser.new_page(viewport={"width": 1200, "height": 820})
+        page.set_default_timeout(120_000)
         await page.goto(f"{address}/console")
         await page.fill("input[name=key]", key)
         await page.keyboard.press("Enter")
