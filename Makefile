@@ -33,7 +33,7 @@ help:
 	@echo "make faults          the long form of what kills processes and servers"
 	@echo "make canaries        fifty tenants, a hundred thousand operations, no canary seen"
 	@echo "make moving          export, import, export of ten thousand entries: equal to the byte"
-	@echo "make picture         the console's picture in the README, taken anew"
+	@echo "make picture         the console's pictures in the docs, taken anew"
 	@echo "make reference       the Python reference from docstrings, the HTTP tables from declarations"
 	@echo "make drawings        the pictures of tables and rooms in the documentation, drawn anew"
 	@echo "make freeze          what this release froze, compared; ANEW=1 freezes it once more"
@@ -174,7 +174,7 @@ canaries: setup
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The picture of the README, of the demo world.
+# The pictures of search, person and why view, of the demo world.
 picture: setup model browser
 	$(BIN)/python -m tests.support.picture
 

@@ -9,14 +9,8 @@ machine falls on both. Latency is what one caller waits for one answer.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import uuid4
 
@@ -24,7 +18,7 @@ import anyio
 import httpx
 
 from bench.common import report
-from bench.place import bench_server, percentile
+from bench.place import bench_server, percentile, served
 from idetic import Idetic, Observation, Principal
 from idetic.context import Worlds
 from idetic.library.handles import Memory, Session
@@ -44,7 +38,7 @@ async def main(rounds: int, calls: int, held: int) -> None:
             async with memory.session() as session:
                 await session.observe_many([Observation(f"{n}: {NOTE}") for n in range(held)])
                 await memory.embed()
-                with _served(server.home) as address:
+                with served(server.home) as address:
                     for clients in CLIENTS:
                         rows += await _compared(session, address, key, clients, rounds, calls)
     report(
@@ -67,23 +61,6 @@ async def _tenant(db: Idetic) -> tuple[Memory, str]:
     anchor = {"org_id": org, "domain_id": domain}
     made = await db.keys.create(agent="world_agent", principal=principal, anchor=anchor)
     return agent.bind(principal=principal, **anchor), made.key
-
-
-@contextmanager
-def _served(home: Path) -> Iterator[str]:
-    command = ["serve", "--json", "--port", "0", "--no-worker", "--rate", "1000000"]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "idetic", *command],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "IDETIC_HOME": str(home)},
-    )
-    assert running.stdout
-    try:
-        yield json.loads(running.stdout.readline())["address"]
-    finally:
-        running.terminate()
-        running.communicate(timeout=60)
 
 
 async def _compared(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +26,24 @@ def bench_server() -> Iterator[EmbeddedServer]:
     finally:
         server.release()
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """The address of `idetic serve` over a home, in a process of its own."""
+    command = ["serve", "--json", "--port", "0", "--no-worker", "--rate", "1000000"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "idetic", *command],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "IDETIC_HOME": str(home)},
+    )
+    assert running.stdout
+    try:
+        yield json.loads(running.stdout.readline())["address"]
+    finally:
+        running.terminate()
+        running.communicate(timeout=60)
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -123,8 +123,8 @@ class SourceRefused(Refused, code="source", http_status=422):
     """The given source does not support the entry."""
 
     remedy = (
-        "Name a current entry of this anchor that says so, or observe it first. Without a source, "
-        "an agent's conclusion is kept and does not count; an operator's word does."
+        "Name a current entry of this anchor that says the same, or observe it first. Without a "
+        "source, only an operator's word counts."
     )
 
 
@@ -138,13 +138,13 @@ class RetriesSpent(ShadowRefused, code="shadow_retries", http_status=429):
     """Too many notes of this scope restated the same canonical row."""
 
     remedy = (
-        "Reference the canonical row and leave its words; this session takes no further note "
-        "that comes near them."
+        "Refer to the canonical row instead of repeating it. This session refuses every further "
+        "note that repeats it."
     )
 
 
 class RecordRefused(Refused, code="record", http_status=422):
-    """The note is a record written out, not a conclusion about one."""
+    """The note copies a record instead of stating a conclusion about it."""
 
     remedy = "Reference the record, and write only what you concluded about it."
 
@@ -168,11 +168,11 @@ class AnchorTaken(Refused, code="anchor_taken", http_status=409):
 
 
 class MemoryMoved(Refused, code="memory_moved", http_status=409):
-    """This memory is moved to another family by `idetic spec migrate`."""
+    """`idetic spec migrate` is moving this memory to other tables."""
 
     remedy = (
-        "Reading works here. Write again once the migration is done: open the agent by its name, "
-        "and start programs anew that hold the older spec. Nothing was written."
+        "You can read it meanwhile. Write again when the migration is done: open the agent by its "
+        "name, and restart programs that hold the older spec. Nothing was written."
     )
 
 
@@ -237,8 +237,8 @@ class UpgradeStopped(DatabaseError, code="upgrade_stopped"):
     """A migration of this upgrade stopped."""
 
     remedy = (
-        "Nothing of it stands, and all before it does. Mend what it names, then run `idetic "
-        "upgrade` again: it goes on here. Or go back to the backup and the older release."
+        "This migration was rolled back; those before it are done. Correct what it names, then run "
+        "`idetic upgrade` again, which goes on here. Or restore the backup and the older release."
     )
 
 
@@ -271,7 +271,7 @@ class ClockRefused(DatabaseError, code="clock"):
 
     remedy = (
         "Set the clocks of this machine and of the server right (NTP), then try again; nothing was "
-        "written. A clock that tells another time on purpose says so: `simulated = True`."
+        "written. If a clock shows another time on purpose, set `simulated = True` on it."
     )
 
 

@@ -17,7 +17,7 @@ QUESTION = "When do wires to the partner bank leave, and how are findings report
 async def test_the_block_is_what_the_agent_would_be_given(console: Console, visit: Visit) -> None:
     visitor = await visit(await console.house.key())
     await visitor.go("/context")
-    assert "Nothing was asked yet." in await visitor.text()
+    assert "No question was asked yet." in await visitor.text()
     await visitor.page.fill("#query", QUESTION)
     await visitor.page.click("button:text-is('Preview')")
     await visitor.ready()
@@ -69,7 +69,7 @@ async def test_a_small_budget_says_what_gave_way_and_why(console: Console, visit
     await visitor.go(f"/context?q={QUESTION}&budget=250")
     said = await visitor.text()
     assert "Left out" in said
-    assert "the ceiling of the whole block is reached" in said
+    assert "the budget of the whole text is used up" in said
     assert f"{known.tokens:,} of 250" in said
     await visitor.shot("context evicted")
     rows = await visitor.page.locator("table:has(caption:text('gave way')) tbody tr").count()
@@ -93,4 +93,4 @@ async def test_bad_budgets_are_told(console: Console, visit: Visit) -> None:
         assert await visitor.page.locator(".notice.bad").count() == 1, wrong
         assert await visitor.page.input_value("#query") == "wires", "the question is still there"
     await visitor.go("/context?q=wires&budget=5")
-    assert "No entry is in the block." in await visitor.text()
+    assert "No entry is in this text." in await visitor.text()

@@ -51,7 +51,7 @@ async def test_from_the_first_observation_to_the_acceptance_and_back(
 ) -> None:
     visitor = await visit(key_of(demo, domain, "operator"), demo)
     await visitor.go("/queues?queue=proposals")
-    await follow(visitor, "text=Show what was decided", "**settled=1")
+    await follow(visitor, "text=Show decided proposals", "**settled=1")
     card = f".item:has(.badge:text-is('{kind}')):has(.badge:text-is('accepted'))"
     told = await visitor.page.inner_text(f"{card} >> nth=0")
     assert why in told

@@ -12,6 +12,7 @@ from websockets.exceptions import InvalidStatus
 
 from idetic import Principal
 from tests.console.conftest import Console, Visit
+from tests.support.console_looks import faults_of
 
 pytestmark = pytest.mark.anyio
 COOKIE = "idetic_console"
@@ -45,7 +46,7 @@ async def test_a_key_that_does_not_hold_is_told_with_what_to_do(wrong: str, visi
     assert "Copy the whole key" in said
     assert wrong not in await visitor.page.content()
     assert await visitor.context.cookies() == []
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "login refused") == []
 
 
 async def test_after_the_login_one_is_where_one_wanted_to_be(

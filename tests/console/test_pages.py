@@ -17,7 +17,7 @@ from idetic.spec.retention import RetentionState
 from idetic.store.queue import JobState
 from tests.conftest import RULE_TEXT
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import unreadable
+from tests.support.console_looks import PHONE, faults_of, unreadable
 from tests.support.console_seed import CANDIDATE, FACT, MARKUP, PREFERENCE
 from tests.support.console_visit import Visitor
 
@@ -33,6 +33,7 @@ PATHS = {
     "spec": "/spec",
     "missing": "/entries/{action}",
     "nowhere": "/nowhere",
+    "bad address": "/explore?tier=roof",
 }
 
 
@@ -63,12 +64,12 @@ async def test_the_overview_counts_and_each_number_leads_to_its_list(
         assert answer in said
     assert FACT in said, "what is remembered is a sentence"
     assert "1 against a rule" in said.replace("\n", " ")
-    assert "shadow: 1" in said
+    assert "copies canonical content: 1" in said
     assert "roles and row-level security stand" in said
     await visitor.page.click(".needs a:has-text('against a rule')")
     await visitor.page.wait_for_url("**/queues?queue=contradictions")
     await visitor.go("/overview")
-    await visitor.page.click("text=All of it, newest first")
+    await visitor.page.click("text=All entries, newest first")
     await visitor.ready()
     assert await visitor.page.locator(".line").count() == seen.entries
     await visitor.go("/overview?days=7")
@@ -99,7 +100,7 @@ async def test_a_chart_has_an_axis_and_each_part_leads_to_its_list(
     await column.press("Enter")
     await visitor.page.wait_for_url("**/explore?since=*")
     await visitor.ready()
-    assert f"Written on {day}, also what no longer holds" in await visitor.text()
+    assert f"Written on {day}, with entries that are no longer valid" in await visitor.text()
     of_day = sum(int(part.split()[0]) for part in said.split(", "))
     assert await visitor.page.locator(".line").count() == min(of_day, 20)
     await visitor.go("/overview?days=7")
@@ -124,7 +125,7 @@ async def test_a_chart_has_an_axis_and_each_part_leads_to_its_list(
         await leads.click()
         await visitor.ready()
         assert await visitor.page.locator("tbody tr").count() == 1
-    assert "Refused shadow from" in await visitor.text()
+    assert "Refused notes from" in await visitor.text()
     assert RULE_TEXT[:60] in await visitor.text(), "beside the rule that the note came near to"
 
 
@@ -164,11 +165,11 @@ async def test_a_search_says_why_each_entry_was_found(console: Console, visit: V
     await first.locator("summary").click()
     bars = await first.locator(".bar").all_inner_texts()
     assert [bar.split("\n")[0] for bar in bars] == ["decay", "lexical", "envelope", "semantic"]
-    assert "rank 1" in next(bar for bar in bars if bar.startswith("lexical"))
+    assert "rank 1" in next(bar for bar in bars if bar.startswith("words"))
     assert "did not find it" in next(bar for bar in bars if bar.startswith("envelope"))
     recalled = await console.house.world.operator.recall("when do wires leave", limit=20)
     assert f"Score {recalled.hits[0].score:.4f}" in await first.inner_text()
-    await visitor.page.click("summary:has-text('This search was made without')")
+    await visitor.page.click("summary:has-text('This search could not use')")
     assert "the question came without an envelope" in await visitor.text()
 
 
@@ -226,7 +227,7 @@ async def test_an_entry_tells_its_whole_story(console: Console, visit: Visit) ->
         "three threads, two sessions' copies, itself"
     )
     chain = await visitor.page.inner_text(".chain")
-    steps = ("Who said what", "What was made of it", "In which prompts", "Which actions it carried")
+    steps = ("Who said what", "What memory made", "In which prompts", "Which actions rest on it")
     assert sorted(map(chain.index, steps)) == [chain.index(step) for step in steps]
     assert chain.count(FACT) == 3, "the words of each thread, as they were said"
     assert "every gate passed" in chain
@@ -272,8 +273,19 @@ async def test_the_slider_goes_back_in_time(console: Console, visit: Visit) -> N
     await slider.press("ArrowRight")
     await visitor.page.wait_for_url("**as_of=2*")
     await visitor.ready()
-    assert "There is nothing here." in await visitor.text(), "yesterday nothing was known"
+    assert "No entry is in this list." in await visitor.text(), "yesterday nothing was known"
     assert await visitor.page.inner_text("output") == "1 day ago"
+
+
+async def test_filters_are_folded_on_a_phone(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key(), viewport=PHONE)
+    await visitor.go("/explore?q=wires")
+    field = visitor.page.locator("[name=as_of]")
+    assert not await field.is_visible()
+    assert await visitor.page.locator(".line").first.is_visible()
+    await visitor.page.click("summary:has-text('Filters and the past')")
+    assert await field.is_visible()
+    assert await faults_of(visitor, "explorer filters") == []
 
 
 async def test_twenty_hits_fit_two_screens(console: Console, visit: Visit) -> None:
@@ -339,12 +351,11 @@ async def test_the_spec_page_compares_two_versions(console: Console, visit: Visi
     said = await visitor.text()
     assert "retrieval.signals.lexical" in said
     assert "Rules here change every <b>month</b>, so facts age faster." in said
-    await visitor.shot("spec compared")
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "spec compared") == []
     await visitor.page.select_option("[name=new]", "1")
     await visitor.page.click("main >> text=Compare")
     await visitor.ready()
-    assert "These versions say the same." in await visitor.text()
+    assert "These two versions declare the same." in await visitor.text()
 
 
 async def test_the_keyboard_is_enough(console: Console, visit: Visit) -> None:
@@ -398,7 +409,7 @@ async def test_an_empty_memory_says_what_to_do(console: Console, visit: Visit) -
     )
     visitor = await visit(made.key)
     assert "What the agent observes appears here." in await visitor.text()
-    await visitor.shot("overview empty")
+    assert await faults_of(visitor, "overview empty") == []
     for path in ("/explore", "/explore?q=anything"):
         await visitor.go(path)
         assert await visitor.page.locator(".empty").count() == 1
@@ -409,15 +420,15 @@ async def test_an_empty_memory_says_what_to_do(console: Console, visit: Visit) -
     ("path", "said", "remedy"),
     [
         ("/entries/nonsense", "This is not the id of an entry.", "Find the entry in the Explorer."),
-        ("/explore?tier=roof", "cannot be", "Begin again from the Explorer"),
-        ("/explore?trust=lots", "cannot be", "Begin again from the Explorer"),
+        ("/explore?tier=roof", "does not exist", "Open the Explorer"),
+        ("/explore?trust=lots", "does not exist", "Open the Explorer"),
         ("/explore?q=" + "x" * 10_001, "the bound is 10,000", "Write what you concluded"),
         ("/explore?q=a%00b", "query holds a NUL", "Remove it and write again."),
-        ("/explore?as_of=9999-99-99", "cannot be", "Begin again"),
+        ("/explore?as_of=9999-99-99", "does not exist", "Open the Explorer"),
         ("/spec?old=7&new=x", "", ""),
         ("/overview?days=-1", "", ""),
-        ("/explore?since=yesterday", "a day that is none", "Write days as"),
-        ("/jobs?state=lost", "in no such state", "waiting, running, failed"),
+        ("/explore?since=yesterday", "a day that does not exist", "Write a day as"),
+        ("/jobs?state=lost", "no such state", "waiting, running, failed"),
         ("/jobs?task=No%20Such", "not the name of a task", ""),
     ],
     ids=[
@@ -440,4 +451,4 @@ async def test_what_was_long_ago_can_be_asked_for(console: Console, visit: Visit
     visitor = await visit(await console.house.key())
     now: datetime = console.house.db.clock.now()
     await visitor.go(f"/explore?as_of={now - timedelta(days=2):%Y-%m-%dT%H:%M}")
-    assert "There is nothing here." in await visitor.text()
+    assert "No entry is in this list." in await visitor.text()

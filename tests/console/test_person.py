@@ -10,7 +10,7 @@ from anyio import Path
 from idetic import Principal
 from idetic.errors import AnchorRefused
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import unreadable
+from tests.support.console_looks import faults_of, unreadable
 from tests.support.console_people import LISBON, PEANUTS, ROME, SAID, TEA, People, people
 from tests.support.console_visit import Visitor
 
@@ -70,11 +70,12 @@ async def test_the_page_says_what_is_known_and_what_it_rests_on(
     assert "Ada" in shown
     assert ROME not in await visitor.text(), "what no longer holds is not known"
     assert TEA in await visitor.text()
-    assert "Nothing was forgotten on request." in await visitor.text()
+    assert "Nobody has asked to forget anything." in await visitor.text()
     await visitor.page.click(f"{line(LISBON)} a >> nth=0")
     await visitor.page.wait_for_url(f"**/entries/{shop.lisbon}*")
     await visitor.go("/person")
-    assert await unreadable(visitor, {"person": "/person"}) == {}
+    pages = {"person": "/person", "overview assistant": "/overview"}
+    assert await unreadable(visitor, pages) == {}
 
 
 async def test_a_fact_is_edited_contradicted_and_taken_back(
@@ -83,8 +84,7 @@ async def test_a_fact_is_edited_contradicted_and_taken_back(
     visitor = await visit(await shop.key(console.house.db, "Ada"))
     await visitor.go("/person")
     await correct(visitor, TEA)
-    await visitor.shot("person correcting")
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "person correcting") == []
     await visitor.page.fill(f"{line(TEA)} input[name=text]", "Ada wants answers in two sentences.")
     await visitor.page.fill(f"{line(TEA)} input[name=value]", "two sentences")
     await visitor.page.click(f"{line(TEA)} button:text-is('Save the change')")
@@ -169,19 +169,39 @@ async def test_a_chosen_anchor_is_never_one_that_the_key_does_not_cover(
     assert LISBON in await visitor.text()
 
 
+async def test_what_no_prompt_would_get_is_grey_and_folded_away(
+    console: Console, visit: Visit, shop: People
+) -> None:
+    visitor = await visit(await shop.key(console.house.db, "Ada"))
+    await visitor.go("/explore?q=Which+ferry+reaches+the+northern+lighthouse+in+winter%3F")
+    assert await visitor.page.locator(".line:not(.unrelated .line)").count() == 0
+    line = visitor.page.locator(".unrelated .line-said").first
+    assert not await line.is_visible()
+    await visitor.page.click(".unrelated summary >> nth=0")
+    colour = "(it) => getComputedStyle(it).color"
+    grey = await line.evaluate(colour)
+    assert await faults_of(visitor, "unrelated") == []
+    await visitor.go("/explore?q=Where+does+Ada+live%3F")
+    assert await visitor.page.locator(".line-said").first.evaluate(colour) != grey
+
+
 async def test_a_conversation_is_read_again_with_what_it_recalled_and_wrote(
     console: Console, visit: Visit, shop: People
 ) -> None:
     visitor = await visit(await shop.key(console.house.db, "Ada"))
     await visitor.go("/person")
-    await visitor.page.click("text=Read it again")
+    await (
+        visitor.page.locator("section", has_text="The conversations behind it")
+        .last.locator("a")
+        .first.click()
+    )
     await visitor.page.wait_for_url(f"**/conversations/{shop.conversation}")
     await visitor.ready()
     turn = await visitor.page.inner_text(".turn")
     assert SAID in turn
-    written = turn.partition("Written because of it")[2]
+    written = turn.partition("Written because of this turn")[2]
     assert LISBON in written
-    assert LISBON in turn.partition("Recalled after it")[2].partition("Written")[0]
+    assert LISBON in turn.partition("Recalled after this turn")[2].partition("Written")[0]
     pages = {
         "conversation": f"/conversations/{shop.conversation}",
         "why": f"/entries/{shop.lisbon}",

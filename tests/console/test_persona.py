@@ -81,7 +81,7 @@ async def test_an_operator_sees_both_and_dreams(stage: Stage, visit: Visit) -> N
     assert "events without a long-term entry: 1" in said
     await visitor.shot("persona before")
     await visitor.page.click("button:text-is('Dream')")
-    await visitor.page.wait_for_selector("p[role=status]:has-text('Dreamt: derived 1,')")
+    await visitor.page.wait_for_selector("p[role=status]:has-text('The dream derived 1,')")
     await visitor.page.wait_for_selector(
         "text=events without a long-term entry: 1", state="detached"
     )
@@ -94,7 +94,11 @@ async def test_an_operator_sees_both_and_dreams(stage: Stage, visit: Visit) -> N
 
 async def test_both_pages_are_readable(stage: Stage, visit: Visit) -> None:
     (loop, *_) = await stage.memory.actor.window()
-    pages = {"persona": "/persona", "persona loop": f"/persona?loop={loop.loop_id}"}
+    pages = {
+        "persona overview": "/overview",
+        "persona": "/persona",
+        "persona loop": f"/persona?loop={loop.loop_id}",
+    }
     assert await unreadable(await visit(await stage.key(Principal.operator("ada"))), pages) == {}
     assert await unreadable(await visit(await stage.actor()), {"actor": "/loops"}) == {}
 

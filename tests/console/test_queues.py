@@ -13,7 +13,7 @@ from idetic.model import Capability, Entry, EntryState
 from tests.conftest import World, make_world
 from tests.console.conftest import Console, Visit
 from tests.support.clock import SettableClock
-from tests.support.console_looks import unreadable
+from tests.support.console_looks import faults_of, unreadable
 from tests.support.console_visit import Visitor
 
 pytestmark = pytest.mark.anyio
@@ -192,27 +192,27 @@ async def test_contradictions_are_settled_beside_what_they_contradict(
     assert "The rule knows no payroll." in said
     assert "A wire transfer above ten thousand" in said
     await visitor.shot("queues contradictions")
-    await decide(visitor, card, "Surface", "for the next meeting")
+    await decide(visitor, card, "Hand to an operator", "for the next meeting")
     await visitor.page.wait_for_selector(f"{card} .done:has-text('Surfaced')")
     await decide(visitor, card, "Undo", None)
     await visitor.page.wait_for_selector(f"{card} input[name=reason]")
     assert await operator.contradictions() == [waiting]
-    await decide(visitor, card, "Surface", "for the next meeting")
+    await decide(visitor, card, "Hand to an operator", "for the next meeting")
     await visitor.page.wait_for_selector(f"{card} .done:has-text('Surfaced')")
     await visitor.go("/queues?queue=contradictions")
     assert await visitor.page.locator(f"{card} button").all_inner_texts() == [
-        *("Dismiss", "Make it a revision signal", "Take it back"),
+        *("Dismiss", "Make it a revision signal", "Take the decision back"),
     ]
     await decide(visitor, card, "Dismiss", "the rule is silent about it")
     await visitor.page.wait_for_selector(f"{card} .done:has-text('Dismissed.')")
     await counts(visitor, "Contradictions", 0)
     dismissed = await operator.contradictions(status=[ContradictionStatus.DISMISSED])
     assert [each.id for each in dismissed] == [waiting.id]
-    await visitor.page.click("text=Show what was settled")
+    await visitor.page.click("text=Show settled contradictions")
     await visitor.ready()
     assert "the rule is silent about it" in await visitor.text()
     await visitor.shot("queues contradictions settled")
-    await decide(visitor, card, "Take it back", "it is not silent")
+    await decide(visitor, card, "Take the decision back", "it is not silent")
     await visitor.page.wait_for_selector(f"{card} .done:has-text('Taken back.')")
     (again,) = await operator.contradictions()
     assert (again.status, again.resolution_notes) == (
@@ -267,8 +267,7 @@ async def test_several_are_decided_at_once_with_the_keyboard_and_undone(
     await visitor.page.keyboard.press("r")
     await visitor.page.keyboard.type("nobody misses them")
     assert "nobody misses" in await visitor.page.input_value(".bulk input[name=reason]")
-    await visitor.shot("queues several")
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "queues several") == []
     await decide(visitor, ".bulk", "Archive", "nobody misses them")
     await counts(visitor, "Disposition", 0)
     assert await visitor.page.locator(".item:visible").count() == 0
@@ -291,7 +290,7 @@ async def test_every_queue_decides_several_at_once_with_the_keyboard(
         await operator.propose([habit.entry_id], reason="seen elsewhere")  # type: ignore[list-item]
     visitor = await visit(await console.house.key(world=untouched))
     for queue, title, label, undone in (
-        ("contradictions", "Contradictions", "Surface", True),
+        ("contradictions", "Contradictions", "Hand to an operator", True),
         ("candidates", "Candidates", "Archive", True),
         ("proposals", "Proposals", "Decline", False),
     ):

@@ -14,7 +14,7 @@ from idetic import Principal
 from idetic.model import Capability
 from idetic.spec.loader import parse
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import unreadable
+from tests.support.console_looks import faults_of, unreadable
 from tests.support.console_visit import Visitor
 from tests.support.databases import every_row_count
 
@@ -60,8 +60,7 @@ async def test_problems_stand_beside_their_lines_as_somebody_types(
     assert round((beside["y"] - top) / height) in (line - 1, line), "beside its own line"
     await problem.locator("summary").click()
     assert "titel" in await problem.locator(".unfolded").inner_text()
-    await visitor.shot("workshop problems")
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "workshop problems") == []
     await visitor.page.click("button:text-is('Show the plan')")
     await visitor.page.wait_for_selector(".notice.bad:has-text('problem')")
     assert await unreadable(visitor, {"workshop": "/workshop"}) == {}
@@ -78,8 +77,7 @@ async def test_the_plan_says_what_would_change_and_the_text_is_saved(
     differs = visitor.page.locator("section", has_text="What would differ from version").last
     assert "Another title" in await differs.inner_text()
     await visitor.page.wait_for_selector("h2:has-text('What applying it would change')")
-    await visitor.shot("workshop plan")
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "workshop plan") == []
     async with visitor.page.expect_download() as saving:
         await visitor.page.click("button:text-is('Save as a file')")
     saved = parse(await Path(await (await saving.value).path()).read_text())
@@ -100,8 +98,7 @@ async def test_a_trial_answers_and_leaves_nothing(console: Console, visit: Visit
     asked = told.partition("Asked before the close")[2]
     assert SAID in asked
     assert "What the close decided" in told
-    await visitor.shot("workshop trial")
-    assert await visitor.violations() == []
+    assert await faults_of(visitor, "workshop trial") == []
     assert every_row_count(console.house.database.admin_dsn) == before
 
 

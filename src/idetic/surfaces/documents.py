@@ -218,7 +218,7 @@ def _cut(text: str, bound: int) -> list[str]:
         raise InputError(
             f"The value is {len(text):,} characters of JSON; "
             f"{bound + (MAX_PARTS - 1) * step:,} can be kept.",
-            remedy="Keep it elsewhere, and here only where it is; nothing was written.",
+            remedy="Keep the value elsewhere, and only its address here; nothing was written.",
         )
     return [text[:bound], *(_GOES_ON + text[at - _AGAIN : at + step] for at in starts)]
 

@@ -38,16 +38,18 @@ For = Annotated[
     typer.Option(
         "--as",
         metavar="KIND:NAME",
-        help="Whom it stands for: agent, operator, customer, auditor or maintenance, and a name.",
+        help="The key's principal: agent, operator, customer, auditor or maintenance, and a name.",
     ),
 ]
 KeyId = Annotated[
     str,
-    typer.Argument(metavar="KEY_ID", show_default=False, help="The key's id, never the key."),
+    typer.Argument(metavar="KEY_ID", show_default=False, help="The key's id, not the key itself."),
 ]
 ExpiresAt = Annotated[
     str | None,
-    typer.Option(metavar="TIME", show_default=False, help="ISO 8601 with a time zone."),
+    typer.Option(
+        metavar="TIME", show_default=False, help="When it ends: ISO 8601 with a time zone."
+    ),
 ]
 
 
@@ -63,7 +65,7 @@ def create(
     as_: For,
     capability: Annotated[
         list[Capability] | None,
-        typer.Option(show_default=False, help="Only this, of what the spec grants; repeat."),
+        typer.Option(show_default=False, help="Grant only this capability; repeat for more."),
     ] = None,
     expires_at: ExpiresAt = None,
     dsn: Dsn = None,
@@ -91,12 +93,12 @@ def create(
 def list_(
     agent: Annotated[
         str | None,
-        typer.Option(metavar="NAME", show_default=False, help="Only this agent's."),
+        typer.Option(metavar="NAME", show_default=False, help="Show only keys of this agent."),
     ] = None,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """List keys, oldest first: what each stands for and whether it holds. Never the keys."""
+    """List keys, oldest first: the scope of each and whether it is valid; never the key itself."""
 
     async def work(db: Idetic) -> tuple[list[ApiKey], datetime]:
         return await db.keys.list(agent), db.clock.now()
@@ -116,13 +118,13 @@ def list_(
 def rotate(
     key_id: KeyId,
     grace_hours: Annotated[
-        int, typer.Option(min=0, max=2160, help="How long the old key still holds.")
+        int, typer.Option(min=0, max=2160, help="Hours that the old key stays valid.")
     ] = 24,
     expires_at: ExpiresAt = None,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Replace a key by one that stands for the same. The new one is printed once, on stdout."""
+    """Replace a key by a new one for the same scope. It is printed once, on stdout."""
     wanted = check_uuid(key_id, "KEY_ID")
     until = moment_of(expires_at, "--expires-at") if expires_at else None
     grace = timedelta(hours=grace_hours)

@@ -203,5 +203,5 @@ def _input_ended() -> IdeticError:
     """The error for input that ended before every question was answered."""
     return failures.UsageRefused(
         "The input ended before every question was answered.",
-        remedy="Give the answers as options instead; see --help. Nothing was written.",
+        remedy="Nothing was written. Give the answers as options; --help lists them.",
     )

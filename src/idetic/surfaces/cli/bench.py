@@ -18,14 +18,17 @@ BENCH = examples("idetic bench", "idetic bench write")
 
 def bench(
     task: Annotated[
-        str | None, typer.Argument(metavar="TASK", show_default=False, help="Which one.")
+        str | None,
+        typer.Argument(
+            metavar="TASK", show_default=False, help="Its name; without one, all are listed."
+        ),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Run one benchmark, or list them. Only in a checkout: they compare with other packages.
+    """Run one benchmark, or list all. It needs a checkout of the source.
 
-    A benchmark says itself what it measured, on stdout; with --json on stderr, and only its exit
-    code is the answer.
+    A benchmark prints its result on stdout. With --json it prints on stderr, and the answer is its
+    exit code.
     """
     import subprocess
     import sys
@@ -38,7 +41,7 @@ def bench(
         return 0
     if task not in tasks:
         raise InputError(
-            f"There is no benchmark called {task[:50]!r}.", remedy=f"There are: {', '.join(tasks)}."
+            f"There is no benchmark called {task[:50]!r}.", remedy=f"They are: {', '.join(tasks)}."
         )
     done = subprocess.run(  # noqa: S603 - a module of this checkout, by a name from its own list
         [sys.executable, "-m", f"bench.{task}"],

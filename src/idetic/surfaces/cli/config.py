@@ -193,7 +193,7 @@ def _wrong(path: Path, what: str) -> InputError:
 
     return InputError(
         f"The settings file {str(path)!r} {what}.",
-        remedy=f"It may hold: {', '.join((*SETTINGS, *keys()))}; anchor is a table, and `a.b` the "
+        remedy=f"It may have: {', '.join((*SETTINGS, *keys()))}; anchor is a table, and `a.b` the "
         "key b of a table a. See `idetic config show`.",
     )
 
@@ -204,7 +204,7 @@ def masked(dsn: str) -> str:
 
 
 app = group(
-    "Settings: where they come from.",
+    "Show settings and where each one comes from.",
     "idetic config show",
     "IDETIC_AS=operator:ada idetic config show",
 )
@@ -225,9 +225,9 @@ def show_config(
     given: Set = None,
     json: Json = False,
 ) -> None:
-    """Show each setting and its source: a file, then the environment, then options, the strongest.
+    """Show each setting and its source. Options outweigh the environment, which outweighs a file.
 
-    A password in a DSN is not shown, nor is a key.
+    Passwords and keys are not shown.
     """
     path, admin = load().path, admin_dsn()
     scoping = {

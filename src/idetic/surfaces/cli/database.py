@@ -43,7 +43,7 @@ _BEFORE_UPGRADE = {
 }
 
 db = group(
-    "The embedded PostgreSQL server: start, stop, look.", "idetic db status", "idetic db start"
+    "Start, stop and inspect the embedded PostgreSQL server.", "idetic db status", "idetic db start"
 )
 
 
@@ -58,7 +58,7 @@ def start(json: Json = False) -> None:
 
 @db.command("stop", epilog=examples("idetic db stop", "idetic db stop --json"))
 def stop(json: Json = False) -> None:
-    """Stop the embedded server, whoever uses it. Committed work is kept."""
+    """Stop the embedded server, even if others use it. Committed work is kept."""
     from idetic.store import embedded
 
     stopped = embedded.stop()
@@ -68,7 +68,7 @@ def stop(json: Json = False) -> None:
 
 @db.command("status", epilog=examples("idetic db status", "idetic db status --json"))
 def status(json: Json = False) -> None:
-    """Show the embedded server: home, process, socket, version, memory. Touches nothing."""
+    """Show the embedded server: home, process, socket, version, memory. It changes nothing."""
     from idetic.store import embedded
 
     server, memory = embedded.status(), embedded.memory()
@@ -100,8 +100,8 @@ def _memory(server: ServerMemory | None) -> str:
 def doctor(given: Set = None, dsn: Dsn = None, json: Json = False) -> int:
     """Check settings, database, security, specs, models, reasoner, jobs and disk.
 
-    A reasoner that is set is asked one question. Exit code 1 if something is bad, such as a
-    database that does not open; a warning is not.
+    If a reasoner is set, it is asked one question. The exit code is 1 if a check is bad, such as a
+    database that does not open. Warnings do not change it.
     """
     import anyio
 
@@ -140,16 +140,17 @@ def _settled_settings(given: list[str] | None) -> tuple[SettledSettings, InputEr
 
 def upgrade(
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only say what would be done; changes nothing.")
+        bool, typer.Option("--plan", help="Only show what would be done; change nothing.")
     ] = False,
     yes: Yes = False,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Bring a database to this release: the core, then the tables of every agent; or set one up.
+    """Upgrade a database to this release, or set up a new one.
 
-    Back up first: migrations are not undone. What was done stays if it is interrupted, and another
-    call goes on there. Without a terminal nobody can be asked, and it needs --yes.
+    Back up first: nobody can undo a migration. The core is upgraded first, then the tables of every
+    agent. If the upgrade is interrupted, call it again, and it goes on. Without a terminal it needs
+    --yes.
     """
     from idetic.context import shipped_contexts
     from idetic.store.upgrade import check_upgrade, plan_upgrade
@@ -270,21 +271,21 @@ def distribute(
     agent: Annotated[
         str,
         typer.Argument(
-            metavar="AGENT", show_default=False, help="An agent that the database holds."
+            metavar="AGENT", show_default=False, help="The name of an agent in the database."
         ),
     ],
     plan: Annotated[
         bool,
-        typer.Option("--plan", help="Only say what would be done, as SQL; on any server."),
+        typer.Option("--plan", help="Only print the SQL that would run; this works on any server."),
     ] = False,
     yes: Yes = False,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Spread an agent's tables over a Citus cluster by tenant, so that each tenant lies together.
+    """Spread an agent's tables over a Citus cluster by tenant, keeping each tenant together.
 
-    Tables must be empty. What is distributed already stays, so it can be called again; without a
-    terminal nobody can be asked, and it needs --yes.
+    The tables must be empty. If it is interrupted, call it again, and it goes on. Without a
+    terminal it needs --yes.
     """
 
     async def work(db: Idetic) -> tuple[Distribution, bool]:

@@ -74,7 +74,7 @@ def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
     begun, stage = time.monotonic(), Stage(quiet=json)
     place = "the database that the DSN names" if dsn else f"the embedded server in {status().home}"
     stage.say("Governed memory for AI agents.", "bold")
-    stage.say(f"This happens in {place}, in tenants of its own.")
+    stage.say(f"The story is told in {place}, in tenants of its own.")
 
     async def work(db: Idetic) -> tuple[World, Performance]:
         """Load the world, say what became of the load, and play the tour."""
@@ -93,8 +93,8 @@ def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
 def demo_world(dsn: Dsn = None, json: Json = False) -> None:
     """Load the demo world, if it is not there: two organisations and a month of their memory.
 
-    It is the same each time and ends the day before it is loaded. A load that was interrupted is
-    begun anew.
+    The world is the same each time, and its last day is the day before it is loaded. A load that
+    was interrupted starts again from the beginning.
     """
     begun = time.monotonic()
     world = with_database(dsn, lambda db: loaded_world(db, quiet=json))
@@ -125,7 +125,7 @@ def demo_world(dsn: Dsn = None, json: Json = False) -> None:
 def demo_month(dsn: Dsn = None, json: Json = False) -> None:
     """Play a month of an agent's life: thirty sessions, and what memory made of them.
 
-    The clock is the story's, so it takes seconds; the outcome is the same each time.
+    The story has a clock of its own, so the month takes seconds. The outcome is the same each time.
     """
     from idetic.world.player import MONTH_BEGINS, perform
 
@@ -182,10 +182,10 @@ class Stage:
 
 
 async def loaded_world(db: Idetic, *, quiet: bool) -> World:
-    """The world of a database, with a bar on stderr for whoever watches."""
+    """The world of a database; how far its load is stands on stderr."""
     from idetic.world import load_world
 
-    with output.bar("Loading the demo world", quiet=quiet) as report:
+    with output.bar("Loading the demo world", quiet=quiet, lines=True) as report:
 
         def progress(what: str, done: int, of: int) -> None:
             if report is not None:

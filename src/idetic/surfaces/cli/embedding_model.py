@@ -23,15 +23,15 @@ app = group(
     "idetic model status",
 )
 
-_HELP = "int8 or fp16 for that form of the embedding model, or reranker."
+_HELP = "The model: int8 or fp16 for a form of the embedding model, or reranker."
 Which = Annotated[str | None, typer.Argument(metavar="MODEL", show_default=False, help=_HELP)]
 
 
 @app.command("install", epilog=examples("idetic model install", "idetic model install reranker"))
 def install(which: Which = None, json: Json = False) -> None:
-    """Bring a pinned model here. Says which source was used, and why.
+    """Install a pinned model, and say which source was used and why.
 
-    Without a name it is the embedding model: nothing changes where it is installed in any form.
+    Without a name, the embedding model is installed, unless one of its forms is there.
     """
     from idetic.embed import install as bring
     from idetic.embed import status as found
@@ -42,7 +42,7 @@ def install(which: Which = None, json: Json = False) -> None:
 
 @app.command("status", epilog=examples("idetic model status", "idetic model status --json"))
 def status(json: Json = False) -> None:
-    """Show which models are here, where from, and whether their hashes are right."""
+    """Show which models are installed, from which source, and whether their hashes are right."""
     from idetic.embed import files
     from idetic.embed import status as found
 

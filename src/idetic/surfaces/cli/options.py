@@ -27,8 +27,8 @@ _AGENT = typer.Option(
     "--agent",
     envvar="IDETIC_AGENT",
     metavar="NAME",
-    help="The agent's name; NAME/subconscious for the Subconscious of an agent with personas, "
-    "NAME@VERSION for what `spec migrate` left behind.",
+    help="The agent's name. NAME/subconscious names the Subconscious of an agent with personas, "
+    "NAME@VERSION the older memory that `spec migrate` left.",
 )
 _ANCHOR = typer.Option(
     "--anchor",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+# How often long work tells how far it is where there is no terminal.
+_LINE_SECONDS = 5.0
 Show = Callable[["Console"], None]
 Report = Callable[..., None]
 
@@ -140,22 +143,36 @@ def indented(part: Any, by: int) -> Any:
     return Padding(part, (0, 0, 0, by))
 
 
+def announce(line: str, *, quiet: bool) -> None:
+    """Say on stderr what begins now and takes a while; nothing beside JSON."""
+    if not quiet:
+        console(stderr=True).print(literal(line), soft_wrap=True)
+
+
 @contextmanager
-def bar(what: str, *, quiet: bool) -> Iterator[Report | None]:
+def bar(what: str, *, quiet: bool, lines: bool = False) -> Iterator[Report | None]:
     """A bar on stderr for long work; hidden beside JSON and without a terminal.
 
-    Call what is given with how much is done, of how much, and what is being done.
+    Call what is given with how much is done, of how much, and what is being done. With `lines`,
+    whoever has no terminal reads a line at once, and another one every few seconds.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     shown = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = quiet or not shown.is_terminal
+    lines = lines and hidden and not quiet
+    announce(f"{what} ...", quiet=not lines)
+    told = time.monotonic()
     with Progress(*columns, console=shown, transient=True, disable=hidden) as progress:
         task = progress.add_task(what, total=None)
 
         def report(done: int, of: int, what: str = what) -> None:
+            nonlocal told
             progress.update(task, description=what, completed=done, total=of)
+            if lines and time.monotonic() - told > _LINE_SECONDS:
+                told = time.monotonic()
+                announce(f"{what}: {done:,} of {of:,}", quiet=False)
 
         yield None if quiet else report
 

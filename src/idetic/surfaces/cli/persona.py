@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DREAM = examples(
     "idetic dream help-desk.yaml --tenant acme", "idetic dream help-desk.yaml --tenant acme --json"
 )
-Tenant = Annotated[str, typer.Option(metavar="NAME", help="Whose agents they are.")]
+Tenant = Annotated[str, typer.Option(metavar="NAME", help="The tenant that the agents belong to.")]
 
 app = group(
     "Agents with persona memory: check their identity files, import their events.",
@@ -76,11 +76,11 @@ def import_events(
         typer.Option(
             metavar="ID",
             show_default=False,
-            help="Take this agent's events alone; lines without `agent_id` are this agent's.",
+            help="Import only this agent's events; a line without `agent_id` counts as one.",
         ),
     ] = None,
     spec: Annotated[
-        str, typer.Option(metavar="SPEC", help="The agents' spec: any with a log.")
+        str, typer.Option(metavar="SPEC", help="The spec of the agents; it must declare a log.")
     ] = "persona_agent",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing; say what would be written.")
@@ -90,9 +90,9 @@ def import_events(
 ) -> None:
     """Import events into logs, with their ids, moments and loops.
 
-    Each line of the file is one event as JSON. Can be stopped and run again: nothing comes twice.
-    Progress is on stderr. Ends with 1 if a line is not in the log, and says which and why. Dream
-    afterwards, for vectors.
+    Each line of the file is one event as JSON. Stopped, it can be run again: no event
+    is imported twice. Progress is on stderr. The exit code is 1 if a line could not be imported;
+    the command says which and why. Run `idetic dream` afterwards, for vectors.
     """
 
     async def run(db: Idetic) -> ImportReport:
@@ -141,11 +141,12 @@ def _show_imported(console: Console, report: ImportReport) -> None:
     epilog=examples("idetic persona close-catalog", "idetic persona close-catalog --json"),
 )
 def close_catalog(dsn: Dsn = None, json: Json = False) -> None:
-    """Close what tells any role how large a table is, so that no persona can infer another's.
+    """Close the views that show every role how large other tables are.
 
-    PostgreSQL lets every role ask for sizes, row counts, locks and sessions. This takes it from
-    PUBLIC, in this database, and gives it to pg_monitor. It needs a superuser's login
-    (IDETIC_ADMIN_DSN); the embedded server's is closed already. Twice is once.
+    PostgreSQL lets every role ask for sizes, row counts, locks and sessions, so one persona could
+    infer what another one keeps. This command allows it only to pg_monitor, in this database. It
+    needs a superuser's login (IDETIC_ADMIN_DSN), and can be repeated. The embedded server's views
+    are closed already.
     """
     closed = with_database(dsn, lambda db: db.close_catalog())
     outcome = f"Closed to PUBLIC: {len(closed)}." if closed else "All of it was closed already."
@@ -162,8 +163,8 @@ def dream(
 ) -> None:
     """Backfill an agent's long-term and short-term memory from its log, for both personas.
 
-    Can be stopped and run again: it takes up what is missing. Progress is on stderr. Ends with 1
-    if something is still not covered, and says what.
+    Stopped, it can be run again: it then derives what is still missing. Progress is on stderr. The
+    exit code is 1 if something is still missing; the command says what.
     """
     from idetic.persona.identity import Identity
 

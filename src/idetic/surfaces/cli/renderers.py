@@ -45,7 +45,7 @@ def answer(
         _show(verb, console, value, place)
         for name, cursor in following.items():
             if cursor is not None:
-                console.print(f"There may be more: --{name.removeprefix('next_')} {cursor}")
+                console.print(f"There may be more: add --{name.removeprefix('next_')} {cursor}")
 
     output.answer({**arguments, **_data(verb, value), **following}, as_json, show)
 
@@ -225,7 +225,7 @@ def _show_recall(console: Console, recall: Recall, _: Place) -> None:
     none = f"Nothing in {recall.considered} entries answers that."
     console.print(output.Listing([_hit(hit) for hit in recall.hits]) if recall.hits else none)
     if recall.known is not None:
-        console.print(f"Known: {recall.known:.2f}, that memory knows something about this at all.")
+        console.print(f"Chance: {recall.known:.2f} that memory knows something about this.")
     for each in recall.not_used:
         console.print(output.literal(f"Not used: {each.what}: {each.why}. {each.remedy}", "dim"))
 

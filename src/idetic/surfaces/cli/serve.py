@@ -50,8 +50,10 @@ _SCOPE_OPTIONS = ("agent", "anchor", "as_", "user")
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8765,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 8765,
     demo: Annotated[
         bool, typer.Option("--demo", help="Load a demo world, and print links to log in.")
     ] = False,
@@ -59,7 +61,7 @@ def serve(
         bool, typer.Option(help="Whether to do background work in this process too.")
     ] = True,
     console: Annotated[
-        bool, typer.Option(help="Whether to serve the console, if its packages are there.")
+        bool, typer.Option(help="Whether to serve the console, if it is installed.")
     ] = True,
     rate: Annotated[
         float, typer.Option(min=0.1, help="Requests per second that each key may make.")
@@ -68,11 +70,11 @@ def serve(
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Serve the HTTP API and the console until Ctrl-C or SIGTERM; what is under way is answered.
+    """Serve the HTTP API and the console until Ctrl-C or SIGTERM; running requests are finished.
 
-    Callers need an API key: `idetic keys create` makes one. With --demo, the demo world is
-    loaded, and links are printed that log in to it, each once and on this machine. With --json,
-    keys are printed instead, which end with the server.
+    Callers need an API key: `idetic keys create` makes one. With --demo, the server
+    loads the demo world and prints links that log in to it. Each link works once, on this machine.
+    With --json it prints keys instead, which end with the server.
     """
 
     async def work(db: Idetic) -> None:
@@ -93,6 +95,8 @@ def serve(
             )
 
     settings = _settings(given)
+    # A first start makes the embedded server, which takes half a minute on a busy machine.
+    output.announce("Opening the database ...", quiet=json)
     with logged("idetic.http", "idetic.jobs", quiet=json, level=settings.log):
         with_database(dsn, work, settings)
     if not json:
@@ -172,17 +176,19 @@ def _listed(keys: list[DemoKey], way_in: Callable[[str], str]) -> Iterator[str]:
 
 
 def worker(
-    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then exit.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="Do the jobs that are due now, then exit.")
+    ] = False,
     concurrency: Annotated[int, typer.Option(help="How many jobs at once; at most 64.")] = 2,
     given: Set = None,
     dsn: Dsn = None,
     json: Json = False,
 ) -> int:
-    """Do background work: embed what is pending, and whatever else waits in the queue.
+    """Do background work: embed entries, and do the other jobs that wait in the queue.
 
-    Runs until Ctrl-C or SIGTERM; what is running then ends, or goes back to the queue. Any number
-    of workers can share one database. Says what was done at the end; with --once, the exit code
-    is 1 if a job failed for good.
+    The worker runs until Ctrl-C or SIGTERM. A job that runs then is finished, or goes back to the
+    queue. Any number of workers can share one database. At the end the worker says what it did.
+    With --once, the exit code is 1 if a job failed for good.
     """
     from idetic.jobs.worker import Worker, stopping_on_signals
 
@@ -226,20 +232,22 @@ def logged(*names: str, quiet: bool, level: str | None = None) -> Iterator[None]
 def mcp(  # noqa: PLR0913, PLR0917 - one for each option
     context: typer.Context,
     http: Annotated[
-        bool, typer.Option("--http", help="Streamable HTTP instead of stdin and stdout.")
+        bool, typer.Option("--http", help="Serve streamable HTTP, not stdin and stdout.")
     ] = False,
-    host: Annotated[str, typer.Option(help="With --http: where to listen.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="With --http; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")
     ] = 8765,
     key_file: Annotated[
         str | None,
-        typer.Option(metavar="FILE", show_default=False, help="An API key; or in IDETIC_KEY."),
+        typer.Option(
+            metavar="FILE", show_default=False, help="A file with an API key; or set IDETIC_KEY."
+        ),
     ] = None,
-    max_tokens: Annotated[int, typer.Option(help="How long an answer may be.")] = 5_000,
+    max_tokens: Annotated[int, typer.Option(help="The most tokens of an answer.")] = 5_000,
     user: Annotated[
         str | None,
-        typer.Option(metavar="NAME", show_default=False, help="Whose assistant; else your own."),
+        typer.Option(metavar="NAME", show_default=False, help="Whose memory; by default yours."),
     ] = None,
     agent: MaybeAgent = None,
     anchor: MaybeAnchor = None,
@@ -250,9 +258,9 @@ def mcp(  # noqa: PLR0913, PLR0917 - one for each option
 ) -> None:
     """Serve memory to a model, over the Model Context Protocol.
 
-    Without options: what an assistant remembers of you, in the embedded database, over stdin and
-    stdout. There the scope can also be an API key's, or --agent, --anchor and --as for a database
-    of your own. Over HTTP each request shows its key: `Authorization: Bearer idk_…`.
+    Without options, the server gives what an assistant remembers of you, from the embedded
+    database, over stdin and stdout. For another memory, give an API key, or --agent, --anchor and
+    --as. Over HTTP each request carries its own key: `Authorization: Bearer idk_…`.
     """
     _prepare_mcp(max_tokens)
     settings = _settings(given)

@@ -124,7 +124,7 @@ async def stored_agent(db: Idetic, name: str) -> Agent:
     if not stored:
         names = ", ".join(sorted({each.agent for each in versions})) or "none yet"
         raise SpecNotFound(
-            f"This database holds no agent called {name!r}.",
+            f"This database has no agent called {name!r}.",
             remedy=f"It holds: {names}. `idetic spec apply` adds one.",
         )
     spec = load(stored[-1].spec)
@@ -167,7 +167,7 @@ def moment_of(text: str, option: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise InputError(
-            f"{option} {text!r} is not a moment.", remedy="As in 2026-01-31T12:00:00Z."
+            f"{option} {text!r} is not a moment.", remedy="Write it as 2026-01-31T12:00:00Z."
         ) from None
 
 
@@ -197,7 +197,7 @@ def _stored(source: str, versions: list[SpecVersion]) -> Any:
             return each.spec
     stored = ", ".join(str(each.version) for each in versions if each.agent == agent)
     raise SpecNotFound(
-        f"This database holds no version {number} of {agent}.",
+        f"This database has no version {number} of {agent}.",
         remedy=f"It holds: {stored}." if stored else "`idetic spec list` shows what it holds.",
     )
 
@@ -211,7 +211,7 @@ def agreed(question: str, *, asking: bool, changes: str | None, look: str) -> bo
         if changes is None:
             return True
         raise InputError(
-            f"{changes}, and there is no terminal to ask at.",
+            f"{changes}, and there is no terminal to ask.",
             remedy=f"{look}, then give --yes; nothing was changed.",
         )
     output.console(stderr=True).print(output.literal(f"{question} [y/N] "), end="")
@@ -225,7 +225,7 @@ def pairs(words: Iterable[str], option: str) -> dict[str, str]:
         key, equals, value = each.partition("=")
         if not key or not equals:
             raise InputError(
-                f"{option} {each!r} is not KEY=VALUE.", remedy=f"As {option} key=value."
+                f"{option} {each!r} is not KEY=VALUE.", remedy=f"Write it as {option} key=value."
             )
         if key in values:
             raise InputError(f"{option} {key} is given twice.", remedy="Keep one of them.")

@@ -36,13 +36,15 @@ _STYLES = {
 _NAMES_SHOWN = 4
 
 app = group(
-    "Specs: check, show, plan and apply what an agent's memory is.",
+    "Check, show, plan and apply specs, which declare an agent's memory.",
     "idetic spec list",
     "idetic spec render my_agent.yaml",
 )
 Out = Annotated[
     str | None,
-    typer.Option("--out", metavar="FILE", show_default=False, help="Write there, not to stdout."),
+    typer.Option(
+        "--out", metavar="FILE", show_default=False, help="The file to write; by default stdout."
+    ),
 ]
 
 
@@ -52,14 +54,16 @@ Out = Annotated[
 def check(
     specs: Annotated[
         list[str],
-        typer.Argument(metavar="SPEC...", show_default=False, help="Shipped names or YAML files."),
+        typer.Argument(
+            metavar="SPEC...", show_default=False, help="Names of shipped specs, or YAML files."
+        ),
     ],
     json: Json = False,
 ) -> int:
-    """Check specs and list every problem with its place and remedy. Exit code 5 if any.
+    """Check specs and list every problem with its place and remedy. The exit code is 5 if any.
 
-    A valid spec may have warnings, about what nobody may do or no read can reach, and notes. They
-    change no exit code.
+    A valid spec can have warnings and notes, for example about entries that no read can reach.
+    They do not change the exit code.
     """
     from idetic.spec.cautions import notes_of, warnings_of
     from idetic.spec.loader import load
@@ -179,8 +183,7 @@ def plan(spec: SpecSource, dsn: Dsn = None, json: Json = False) -> None:
 def apply(spec: SpecSource, yes: Yes = False, dsn: Dsn = None, json: Json = False) -> None:
     """Show the plan, ask, apply it, and store the spec's version.
 
-    Without a terminal nobody can be asked: a change to a version that the database already
-    holds then needs --yes.
+    Without a terminal, --yes is needed for a change to an agent that the database already holds.
     """
     from idetic.store.registry import check_open, check_upgraded
 
@@ -233,7 +236,7 @@ def _check(plan: Plan) -> None:
         refused = "; ".join(f"{_some(names)}: {why}" for why, names in reasons.items())
         raise PlanRefused(
             f"The plan has steps that cannot be taken. {refused}.",
-            remedy="Nothing was changed. Mend the spec or the tables it names.",
+            remedy="Nothing was changed. Correct the spec or the tables that it names.",
         )
 
 
@@ -300,17 +303,21 @@ def new(
     out: Out = None,
     answers: Annotated[
         str | None,
-        typer.Option(metavar="FILE", show_default=False, help="Answers as YAML, key by key."),
+        typer.Option(
+            metavar="FILE", show_default=False, help="A YAML file with answers, key by key."
+        ),
     ] = None,
     given: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", show_default=False, help="One answer; repeat."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", show_default=False, help="One answer; repeat for more."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write a new spec: one question per decision, in the documents' order.
+    """Write a new spec; the command asks one question per decision.
 
-    With --answers or --set nothing is asked, and what they leave out takes its default. An
+    With --answers or --set it asks nothing, and a question without an answer takes its default. The
     agent's name and its anchor keys are enough.
     """
     from idetic.spec.interview import build

@@ -47,11 +47,11 @@ def migrate(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="CSV: a line for each anchor, with its old keys and the values of the new ones.",
+            help="A CSV file with a line for each anchor: its old keys, and values of new ones.",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
+        bool, typer.Option("--dry-run", help="Only show what would be done.")
     ] = False,
     abandon: Annotated[
         bool, typer.Option("--abandon", help="Give up an unfinished migration.")
@@ -60,10 +60,10 @@ def migrate(
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Move an agent's memory into the family of a changed spec, and switch to it.
+    """Move an agent's memory into the tables of a changed spec, and switch to them.
 
-    For a change that `spec apply` refuses: anchor keys, versions tables. Until it is done, memory
-    can only be read. Stopped at any point, it goes on when it is called again.
+    Use it for a change that `spec apply` refuses, such as other anchor keys. Until the migration is
+    done, memory can only be read. If it is stopped, call it again, and it goes on.
     """
     (wanted,) = read_specs([spec], dsn)
     values = anchor_of(wanted, default or (), "--default")

@@ -41,16 +41,17 @@ _SHOWN = 20
 
 def export(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="A new file; - is stdout.")
+        str,
+        typer.Argument(
+            metavar="FILE", show_default=False, help="The new file to write; - is stdout."
+        ),
     ],
     agent: AgentName,
     anchor: Anchor,
     as_: As,
-    vectors: Annotated[
-        bool, typer.Option("--vectors", help="With the embeddings; without, embed anew there.")
-    ] = False,
+    vectors: Annotated[bool, typer.Option("--vectors", help="Export the embeddings too.")] = False,
     for_user: Annotated[
-        bool, typer.Option("--for-user", help="A document that the user can read, not to import.")
+        bool, typer.Option("--for-user", help="Write a document to read, not to import.")
     ] = False,
     form: Annotated[
         str | None, typer.Option(metavar="FORM", help="With --for-user: json or markdown.")
@@ -60,7 +61,8 @@ def export(
 ) -> None:
     """Write the whole memory of one anchor, with its history, to a file.
 
-    The file is as confidential as the memory. Erasing somebody later does not reach it.
+    The file is as confidential as the memory. An erasure later does not
+    change the file.
     """
     if file == "-" and json:
         raise UsageRefused("--json and an export to stdout cannot share stdout.")
@@ -105,20 +107,21 @@ def import_(
         bool, typer.Option("--apply", help="Apply the file's spec first, if the agent is new here.")
     ] = False,
     leave_vectors: Annotated[
-        bool, typer.Option("--leave-vectors", help="Do not take the file's embeddings.")
+        bool, typer.Option("--leave-vectors", help="Do not import the file's embeddings.")
     ] = False,
     embed: Annotated[
-        bool, typer.Option("--embed", help="Then embed what has no vector yet.")
+        bool, typer.Option("--embed", help="Then embed entries without a vector.")
     ] = False,
     head: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A head kept earlier: a cut tail shows.")
+        str | None,
+        typer.Option(metavar="FILE", help="A kept head; a history that was cut off is noticed."),
     ] = None,
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
     """Import an exported anchor into a database that has no memory for it yet.
 
-    Everything is verified before anything stays.
+    The import verifies the whole file before it keeps anything.
     """
     from idetic.surfaces.cli.verbs import read_head
 
@@ -149,10 +152,11 @@ def adopt(
     anchor: Anchor,
     as_: As,
     from_: Annotated[
-        str, typer.Option("--from", metavar="STORE", help="Whose file it is: mem0 or langgraph.")
+        str,
+        typer.Option("--from", metavar="STORE", help="Which store wrote it: mem0 or langgraph."),
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be taken.")
+        bool, typer.Option("--dry-run", help="Only show what would be imported.")
     ] = False,
     dsn: Dsn = None,
     json: Json = False,

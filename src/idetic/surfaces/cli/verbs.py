@@ -55,7 +55,7 @@ _TYPED = {
     "head": "A head that you kept earlier: shows whether links were removed since.",
 }
 # What a command has beside its verb's own arguments: a parameter's name, type and option.
-_PAST = "Entries that were current at this time; ISO 8601 with a time zone."
+_PAST = "Entries that were current at this time; When it ends: ISO 8601 with a time zone."
 _SAVE = "Write the chain's head to this file if the chain is intact."
 _ALL = "Delete everything of this anchor; asks first."
 _YES = ("yes", bool, typer.Option("--yes", help="Confirm: this cannot be undone."))
@@ -183,7 +183,7 @@ def command_of(name: str) -> TyperCommand:
     app.command(name, epilog=examples(*_examples(verb, inputs)))(run)
     made = get_command(app)
     if not isinstance(made, TyperCommand):
-        raise TypeError(f"{name} is no command.")
+        raise TypeError(f"{name} is not a command.")
     return made
 
 
@@ -287,14 +287,17 @@ def _check_nobody(typed: Mapping[str, Any]) -> None:
     """Refuse names and a key beside --all: it takes everything, named or not."""
     if typed.get("subject") or typed.get("idempotency_key"):
         raise UsageRefused(
-            "--all takes neither subjects nor a key.", remedy="Leave them out. Nothing was erased."
+            "--all cannot be combined with subjects or a key.",
+            remedy="Leave those out. Nothing was erased.",
         )
 
 
 def _in_the_past(typed: str, values: Mapping[str, Any]) -> tuple[Verb[..., Any], dict[str, Any]]:
     """`idetic list --as-of`, which is a verb of its own and takes fewer filters."""
     if values.keys() & {"tier", "typology", "where"}:
-        raise InputError("--as-of takes neither --tier nor --typology.", remedy="Leave those out.")
+        raise InputError(
+            "--as-of cannot be combined with --tier or --typology.", remedy="Leave those out."
+        )
     moment = Memory.as_of.parameters["moment"]
     when = moment_of(typed, "--as-of")
     checked = moment.check(when, "--as-of") if moment.check else when
@@ -330,7 +333,7 @@ def _ref(text: str, label: str) -> Ref:
     named = _REF.match(text)
     if named is None:
         raise InputError(
-            f"{label} {text[:60]!r} is not NOUN:ID.", remedy="As in rule:UUID, or rule:UUID@3."
+            f"{label} {text[:60]!r} is not NOUN:ID.", remedy="Write rule:UUID or rule:UUID@3."
         )
     noun, ref_id, version = named.groups()
     # More digits than a version can have are refused by the library, like any other number.

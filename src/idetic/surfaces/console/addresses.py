@@ -54,7 +54,7 @@ class Days:
     @classmethod
     def read(cls, since: str, until: str) -> Days:
         """Read the two days of an address."""
-        wrong = ("This address names a day that is none.", "Write days as 2026-11-16.")
+        wrong = ("This address names a day that does not exist.", "Write a day as 2026-11-16.")
         return cls(*(parsed(day, _day, *wrong) if day else None for day in (since, until)))
 
     def __bool__(self) -> bool:

@@ -26,11 +26,12 @@ from idetic.surfaces.console.page_context import PageContext
 
 _TICKED = "(event) => emit(event.target.checked)"
 _KEYS = (
-    "Keys: J goes to the next card and K to the one before, X ticks it, R goes to the reason, "
-    "U undoes what was decided."
+    "Keys: J goes to the next entry and K to the one before, X ticks it, R goes to the reason, "
+    "U undoes the last decision."
 )
-# How many cards a queue shows at first, and how many more each time.
-LISTED = 20
+# How many cards a queue shows at first, and how many more each time. A card takes three reads and
+# a form: with twenty, contradictions took three times as long to paint as the two of the demo.
+LISTED = 10
 # A position of the ledger names a quarantine, an id everything else.
 ItemId = UUID | int
 
@@ -94,8 +95,9 @@ class BulkForm:
     def box(self, item: QueueItem, card: TextElement) -> None:
         """Show the box of one item, in the card that tells of it."""
         self._cards[item.id] = card
-        with el.text("label", cls="field check"):
+        with el.text("label", cls="field check choose"):
             box = el.text("input", type="checkbox", aria_label=f"Tick: {item.about}")
+            el.text("span", "Tick")
             box.on("change", partial(self._tick, item.id, box), js_handler=_TICKED)
 
     def _tick(self, item_id: ItemId, box: TextElement, event: events.GenericEventArguments) -> None:
@@ -109,7 +111,7 @@ class BulkForm:
     def _tell(self) -> None:
         """Say how many items are ticked."""
         count = len(self._ticked)
-        self._count.set_text("Tick entries below." if not count else f"{count} ticked.")
+        self._count.set_text(f"{count} ticked." if count else "Tick the entries to decide about.")
 
     async def _decide(self, label: str, event: events.GenericEventArguments) -> None:
         """Decide about all that are ticked, and hide their cards."""
@@ -117,10 +119,10 @@ class BulkForm:
         cannot = [one for one in chosen if one not in possible]
         if not chosen or cannot:
             raise InputError(
-                f"{len(cannot)} of the ticked entries cannot have this: {label.lower()}."
+                f"“{label}” is not possible for {len(cannot)} of the ticked entries."
                 if cannot
                 else "No entry is ticked.",
-                remedy="Untick them, and press the button again." if cannot else "Tick some below.",
+                remedy="Untick those that have no such button." if cannot else "Tick at least one.",
             )
         el.clear_notices()
         self._done.clear()

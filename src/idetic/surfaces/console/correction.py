@@ -53,13 +53,13 @@ class Correction:
         context, entry, found = self._context, self._entry, []
         if entry.candidate and context.may(Capability.PROMOTE):
             confirm = partial(_dispose, entry.id, Outcome.PROMOTE)
-            found.append(Choice("Confirm", confirm, "Confirmed: it is a fact now.", "primary"))
+            found.append(Choice("Confirm", confirm, "The entry is a fact now.", "primary"))
         elif context.spec.references.corroborations and context.may(Capability.CORROBORATE):
             confirm = partial(_dispose, entry.id, Outcome.RECORROBORATE)
             found.append(Choice("Confirm", confirm, "Confirmed.", "primary"))
         if entry.refs and context.may(Capability.CONTRADICT):
             against = partial(_contradict, entry)
-            done = "It is in the queue of contradictions now."
+            done = "The contradiction is in its queue now."
             found.append(Choice("Contradict", against, done))
         if context.may(Capability.ARCHIVE):
             wrong = partial(_archive, entry.id)
@@ -84,7 +84,7 @@ class Correction:
         with el.socket_form(autocomplete="off"):
             told = {"name": "text", "value": self._entry.body_text, "required": True}
             part("field", "The sentence", {**told, "maxlength": 2000}, wide=True)
-            label = f"What it says about {claim.subject}: {claim.attribute}"
+            label = f"Value of “{claim.attribute}” of {claim.subject}"
             part("field", label, {"name": "value", "value": claim.value, "required": True})
             el.socket_button("Save the change", self._edit, "primary")
 
@@ -98,7 +98,7 @@ class Correction:
         el.clear_notices()
         await _state(memory, entry, given["text"].strip(), claim)
         with self._place:
-            el.tell("Changed.", "The former sentence is history now, and no longer recalled.")
+            el.tell("Changed.", "The former sentence is kept as history. It is not recalled.")
             await self._changed()
 
 
@@ -111,7 +111,7 @@ async def _state(memory: Memory, entry: Entry, text: str, claim: Claim) -> Recei
 
 def forget_choice(entry_id: UUID) -> Choice:
     """Return the choice that empties an entry for good."""
-    done = "It is forgotten for good."
+    done = "The entry is forgotten for good."
     return Choice("Forget", partial(_forget, entry_id), done, "danger", typed=FORGET)
 
 

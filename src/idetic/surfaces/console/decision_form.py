@@ -75,7 +75,7 @@ class DecisionForm:
         """Carry a choice out, and show its receipt in place of the form."""
         if choice.typed and event.args.get("typed", "").strip() != choice.typed:
             raise InputError(
-                "Nothing was changed: the word that confirms this is missing.",
+                "Nothing was changed, because the word that confirms it is missing.",
                 remedy=f"Type “{choice.typed}” into the field beside the button.",
             )
         with self._working():
@@ -101,7 +101,7 @@ class DecisionForm:
         with self._place:
             self._place.clear()
             self._draw()
-            el.tell("Undone.", "Everything is as it was before; the ledger keeps both steps.")
+            el.tell("Undone.", "The entry is as it was before. The ledger keeps both steps.")
             await self._changed()
 
     @contextmanager
@@ -136,6 +136,6 @@ def reason_field(label: str) -> None:
         "required": True,
         "maxlength": _LONGEST_REASON,
         "aria-label": label,
-        "placeholder": "why? the ledger keeps it",
+        "placeholder": "Why? The ledger keeps this reason.",
     }
     part("field", "Reason", attributes, wide=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cached_property
+from textwrap import wrap
 from uuid import UUID
 
 from idetic.model import Entry
@@ -17,7 +18,9 @@ _COLOURS = ("c1", "c2", "c3", "c4", "c5", "c6")
 # Below this an entry of a moment ago would have no width to be seen by.
 _LEAST_PERCENT = 1.5
 # A box of a graph, and the gaps between boxes, in pixels.
-_WIDE, _HIGH = 230, 58
+_WIDE, _HIGH = 230, 76
+# What fits into a box: so many letters on a line, and two lines.
+_LETTERS = 28
 _ACROSS, _DOWN = 70, 16
 
 
@@ -156,6 +159,11 @@ class Node:
     about: str
     said: str
     address: str | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        """The text as two lines, cut where they are full."""
+        return wrap(self.said, _LETTERS, max_lines=2, placeholder=" …")
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from uuid import UUID
 
 from idetic.audit.explanation import ActionExplanation, ExplainedEntry
@@ -11,7 +12,7 @@ from idetic.library.handles import Memory
 from idetic.model import Entry
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import Graph, Node
-from idetic.surfaces.console.wording import minute, tail, titled, words
+from idetic.surfaces.console.wording import minute, tail, words
 
 # As much as an eye can follow; the list of an action and its export have all of it.
 MOST_DRAWN = 40
@@ -20,12 +21,24 @@ _DEEPEST = 3
 
 async def entry_lineage(memory: Memory, entry: Entry) -> Graph:
     """Draw the sources of an entry, level by level, and the entry that superseded it."""
-    graph = Graph(entry.id, {entry.id: Node(0, "this entry", titled(entry))})
+    graph = Graph(entry.id, {entry.id: Node(0, "this entry", entry.body_text)})
     await _add_sources(memory, graph, entry.id, 1)
     if entry.superseded_by is not None:
         follower = await memory.get(entry.superseded_by)
         graph.nodes[follower.id] = _node(follower.id, 1, "superseded by", follower)
         graph.edges.append((entry.id, follower.id))
+    return _layered(graph)
+
+
+def _layered(graph: Graph) -> Graph:
+    """Place each source left of all that it went into, and draw its nearest steps alone."""
+    columns = {node_id: node.column for node_id, node in graph.nodes.items()}
+    # Each round moves sources by one step; a chain is never longer than there are boxes.
+    for _ in columns:
+        for source, target in graph.edges:
+            columns[source] = min(columns[source], columns[target] - 1)
+    graph.nodes = {each: replace(node, column=columns[each]) for each, node in graph.nodes.items()}
+    graph.edges = [(s, t) for s, t in graph.edges if columns[t] - columns[s] == 1]
     return graph
 
 
@@ -51,7 +64,7 @@ async def _add_sources(memory: Memory, graph: Graph, target: UUID, depth: int) -
 
 def _node(entry_id: UUID, column: int, about: str, entry: Entry | None) -> Node:
     """Make the box of an entry; one that is gone has a page with its history all the same."""
-    said = titled(entry) if entry else f"text not kept {tail(entry_id)}"
+    said = entry.body_text if entry else f"text not kept {tail(entry_id)}"
     return Node(column, about, said, at(f"/entries/{entry_id}"))
 
 

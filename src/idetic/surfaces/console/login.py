@@ -89,7 +89,7 @@ class Logins:
         found, now = self._known.get(token or ""), time.monotonic()
         if token is None or found is None or now - found.seen > _IDLE_SECONDS:
             self.end(token)
-            raise KeyRefused("You are not logged in any more.", remedy="Log in again.")
+            raise KeyRefused("Your login has ended.", remedy="Log in again.")
         self._known[token] = replace(found, seen=now)
         self._known.move_to_end(token)
         return self._known[token]

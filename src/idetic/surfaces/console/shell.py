@@ -110,7 +110,7 @@ async def _no_page(context: PageContext) -> Response | None:
     """Answer 404: there is no such page, or none that this login may know of."""
     with _frame(context, "No such page"):
         ui.context.client.status_code = HTTPStatus.NOT_FOUND
-        part("empty", "There is no such page.", "Choose one from the menu.")
+        part("empty", "There is no such page.", "Choose a page from the menu.")
     return None
 
 
@@ -123,7 +123,7 @@ async def _first_page(context: PageContext) -> Response | None:
         part(
             "empty",
             "This key has no page here.",
-            "It may still write through the API. Log in with a key that may read.",
+            "This key may only write, through the API. Log in with a key that may read.",
         )
     return None
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
+from pathlib import Path
 from typing import Any
 
 from idetic.model import Entry, EntryState, standing
@@ -19,6 +20,36 @@ KIND_OF_STATE = {
     EntryState.INVALIDATED: "warn",
     EntryState.DELETED: "bad",
 }
+
+
+# What recall calls its signals, in the glossary's words.
+_SIGNALS = {"semantic": "meaning", "lexical": "words"}
+# Why the guard refused a note, for whoever reads a list of refusals.
+_REASONS = {
+    "shadow": "copies canonical content",
+    "record": "copies a record",
+    "retries": "tried too often to copy the same content",
+}
+# What a word of the glossary means, shown where a pointer rests on it; a test compares them.
+MEANINGS: dict[str, str] = json.loads(
+    (Path(__file__).parent / "templates" / "meanings.json").read_text("utf-8")
+)
+
+
+def meaning(said: object) -> str | None:
+    """Return what a word of the glossary means; None for every other text."""
+    word = str(said).lower()
+    return MEANINGS.get(word) or MEANINGS.get(word.removesuffix("s"))
+
+
+def signal_of(name: object) -> str:
+    """Name a signal of recall as the glossary does."""
+    return _SIGNALS.get(words(name), words(name))
+
+
+def refusal_of(reason: object) -> str:
+    """Say why the guard refused a note."""
+    return _REASONS.get(words(reason), words(reason))
 
 
 def words(value: object) -> str:
@@ -71,7 +102,9 @@ def titled(entry: Entry) -> str:
 
 
 def one_line(value: object) -> str:
-    """Write a value of data on one line: a text as it is, all else as JSON."""
+    """Write a value of data on one line: a text as it is, a list of texts too, all else as JSON."""
+    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

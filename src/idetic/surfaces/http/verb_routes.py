@@ -40,7 +40,7 @@ def place_of(
     """Where a request takes place; whether that is still open is for the write to find out."""
     if session_id is None:
         if interaction_id is not None:
-            raise InputError("An interaction_id goes with its session_id.")
+            raise InputError("An interaction_id needs its session_id.")
         return memory
     session = memory.session(session_id).resume()
     return session if interaction_id is None else session.interaction(interaction_id).resume()

@@ -196,7 +196,7 @@ def start_of(cursor: str | None) -> int:
         return 0
     if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 7 or int(cursor) > _LAST:
         raise InputError(
-            "This cursor is not valid.", remedy="Give the one that the last answer named, or none."
+            "This cursor is not valid.", remedy="Use the cursor of the last answer, or none."
         )
     return int(cursor)
 

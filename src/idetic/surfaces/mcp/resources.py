@@ -94,7 +94,8 @@ def _parsed(uri: str) -> tuple[str, int]:
     unknown = set(query) - {"from"}
     if unknown or parts.fragment or len(uri) > _LONGEST:
         raise InputError(
-            "This is not the address of a resource.", remedy=f"As in {SPEC} or {SPEC}?from=20."
+            "This is not the address of a resource.",
+            remedy=f"Write it as {SPEC} or {SPEC}?from=20.",
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path}", start_of(query.get("from"))
 

@@ -76,7 +76,7 @@ class OfferedTool:
             for one in self.parameters:
                 # A filter that lets nothing through is a mistake, and would answer as "nothing".
                 if sent[one.wire_name] == [] and one.default not in ((), []):
-                    raise InputError(f"{one.wire_name} is empty.", remedy="Leave it out for all.")
+                    raise InputError(f"{one.wire_name} is empty.", remedy="Leave it out, for all.")
             return arguments_of(self.parameters, sent)
         named = "; ".join(f"{_place(one['loc'])}: {one['msg']}" for one in wrong[:_SHOWN])
         more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""

@@ -93,7 +93,10 @@ PAGES: tuple[ConsolePage, ...] = (
     ConsolePage("/proposals/{proposal_id}", "Proposal", "outbox", proposals.build, listed=False),
     ConsolePage("/jobs", "Background work", "work_history", overview.build_jobs, listed=False),
     ConsolePage("/refusals", "Refusals", "block", overview.build_refusals, listed=False),
-    ConsolePage("/context", "Context", "article", answers.build_context),
+    ConsolePage(
+        *("/context", "Context", "article", answers.build_context),
+        heading="What a prompt gets from memory",
+    ),
     ConsolePage("/audit", "Audit", "verified", audit.build, Capability.AUDIT),
     ConsolePage(
         "/audit/{action_id}", "Action", "bolt", audit.build_action, Capability.AUDIT, listed=False

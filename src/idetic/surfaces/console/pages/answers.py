@@ -21,8 +21,8 @@ _MOST = 50
 # More open sessions than anybody chooses from.
 _OPEN_SESSIONS = 200
 _WHY = {
-    Eviction.BLOCK_BUDGET: "its tier's share of the budget is used up",
-    Eviction.CEILING: "the ceiling of the whole block is reached",
+    Eviction.BLOCK_BUDGET: "the budget of its tier is used up",
+    Eviction.CEILING: "the budget of the whole text is used up",
     Eviction.NOT_RECALLED: "this question does not recall it",
 }
 _WRONG_NUMBER = (
@@ -81,7 +81,7 @@ def _place(memory: Memory, asked: str, places: Mapping[str, str]) -> Memory | Se
         return memory
     if asked not in places:
         raise InputError(
-            "That session is not open, or is not one of this memory.",
+            "That session is not open, or belongs to another memory.",
             remedy="Choose an open session from the list.",
         )
     session_id, *interaction = map(UUID, asked.split("/"))
@@ -102,8 +102,8 @@ async def build_ask(context: PageContext) -> None:
     with el.card():
         el.text(
             "p",
-            "Answers quote what is remembered, with the strength of its source. "
-            "What is not remembered is not answered.",
+            "An answer quotes entries of this memory, each with the strength of its source. "
+            "Where no entry answers, memory says that it does not know.",
             "quiet",
         )
         with el.text("form", cls="asking") as form:

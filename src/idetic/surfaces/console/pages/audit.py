@@ -21,13 +21,13 @@ _LISTED = 25
 
 async def build(context: PageContext) -> None:
     """Build the page: the verification, and the actions, newest first."""
-    wrong = ("This address names no action.", "Begin again from the menu.")
+    wrong = ("This address names no action.", "Open Audit from the menu.")
     before = context.parsed("before", UUID, *wrong)
     with el.card("The ledger"):
         el.text(
             "p",
-            "Verify recomputes the hash of every ledger link outside the database, and compares "
-            "every entry with what the ledger says about it.",
+            "Verify computes the hash of every ledger link again, outside the database, and "
+            "compares every entry with what the ledger says about it.",
             "quiet",
         )
         _verification(context)
@@ -41,7 +41,7 @@ def _verification(context: PageContext) -> None:
 
     async def verify(event: events.GenericEventArguments) -> None:
         """Verify the ledger, against a head if one was given, and show what was found."""
-        wrong = ("This head is no JSON.", "Paste the whole file that was saved here.")
+        wrong = ("This head is not JSON.", "Paste the whole file that “Save this head” saved.")
         given = event.args["head"].strip()
         head = ChainHead.from_data(parsed(given, json.loads, *wrong)) if given else None
         memory = await context.memory()

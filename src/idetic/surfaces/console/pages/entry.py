@@ -62,9 +62,8 @@ async def build(context: PageContext) -> None:
     )
     if context.may(Capability.ERASE) and entry.deleted_at is None:
         with el.card("Forget", cls="item"):
-            el.text(
-                "p", "This empties the entry and what was made of it. There is no undo.", "quiet"
-            )
+            said = "This removes the text of the entry and of everything made of it."
+            el.text("p", f"{said} Nobody can undo it.", "quiet")
             DecisionForm(context, [forget_choice(entry_id)], "this entry", unchanged)
 
 

@@ -16,7 +16,8 @@ from pydantic import BaseModel, BeforeValidator
 
 from idetic.library.handles import Memory
 from idetic.model import Entry, Origin, Tier, Typology, plain, standing
-from idetic.recall.hits import Hit, Recall
+from idetic.recall.floors import above_floors
+from idetic.recall.hits import Hit
 from idetic.spec.retention import RetentionState
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import Days, parsed, utc
@@ -73,8 +74,8 @@ class Search(BaseModel, frozen=True):
 async def build(context: PageContext) -> None:
     """Build the page: a question with its filters, and what was found."""
     given = {name: value for name in Search.model_fields if (value := context.asked(name))}
-    wrong = "This address asks for something that cannot be."
-    again = "Begin again from the Explorer in the menu."
+    wrong = "This address has a filter with a value that does not exist."
+    again = "Open the Explorer from the menu, and choose its filters there."
     search = parsed(given | {"days": context.days()}, Search.model_validate, wrong, again)
     memory = await context.memory()
     if search.q:
@@ -158,12 +159,13 @@ async def _recalled(memory: Memory, search: Search) -> dict[str, Any]:
         include_archived=search.archived,
         include_candidates=search.candidates,
     )
-    remedy = "Clear a filter, or search also what no longer holds and what nobody has confirmed."
-    related = [hit for hit in found.hits if _related(found, hit)]
+    remedy = "Clear a filter, or add entries that are no longer valid or not confirmed."
+    told, _ = above_floors(found)
+    related = list(told.hits) if told else []
     return {
         "title": "Found",
         "recall": found,
-        "nothing": None if found.hits else ("Nothing was found.", remedy),
+        "nothing": None if found.hits else ("No entry was found.", remedy),
         "hits": related,
         "unrelated": [hit for hit in found.hits if hit not in related],
         "shown": [],
@@ -172,18 +174,12 @@ async def _recalled(memory: Memory, search: Search) -> dict[str, Any]:
     }
 
 
-def _related(found: Recall, hit: Hit) -> bool:
-    """Whether a prompt would get this hit: it and its question stand above the spec's floors."""
-    known = found.known is None or found.known >= found.floors.question
-    return known and (hit.relevance is None or hit.relevance >= found.floors.hit)
-
-
 async def _newest(context: PageContext, memory: Memory, search: Search) -> dict[str, Any]:
     """Return a list, newest first: without words there is nothing to rank."""
     now = context.now()
     title, found = await _listed(memory, search, now)
     remedy = "Clear a filter." if search.narrowed else "What the agent observes appears here."
-    nothing = ("There is nothing here.", "The list ends here." if search.before else remedy)
+    nothing = ("No entry is in this list.", "The list ends here." if search.before else remedy)
     shown = [each for each in found if search.fits(each)]
     full = len(found) == _LISTED
     return {
@@ -204,7 +200,7 @@ async def _listed(memory: Memory, search: Search, now: datetime) -> tuple[str, S
     cell: dict[str, Any] = {"tier": search.tier, "typology": search.typology}
     if search.days:
         since, until = search.days.moments(now)
-        title = f"Written {search.days}, also what no longer holds"
+        title = f"Written {search.days}, with entries that are no longer valid"
         return title, await memory.written(since, until, **cell, **place)
     if search.vectorless:
         return "Waiting for a vector", await memory.unembedded(**place)
@@ -212,6 +208,6 @@ async def _listed(memory: Memory, search: Search, now: datetime) -> tuple[str, S
         title = f"Retention: {search.state.value.lower()}"
         return title, await memory.kept(search.state, **place)
     if search.as_of is not None:
-        title = f"As it stood at {search.as_of:%Y-%m-%d %H:%M} UTC"
+        title = f"As memory was at {search.as_of:%Y-%m-%d %H:%M} UTC"
         return title, await memory.as_of(search.as_of, **place)
     return "Newest", await memory.list(**cell, **place)

@@ -18,7 +18,7 @@ from idetic.surfaces.console.drawings import DailyChart, DayTally
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.pages.queues import lengths
-from idetic.surfaces.console.wording import as_text, options, tail, words
+from idetic.surfaces.console.wording import as_text, options, refusal_of, tail, words
 
 _SPANS = (7, 30, 90)
 _LATEST = 10
@@ -93,11 +93,11 @@ async def _log(context: PageContext, memory: Memory) -> dict[str, Any]:
 
 # What waits in each queue, and what is decided there.
 _NEEDS = {
-    "disposition": ("due for a decision", "Keep them, confirm them or take them out."),
-    "contradictions": ("against a rule", "Say which of the two holds."),
-    "candidates": ("not confirmed yet", "Confirm them, or wait for more sources."),
-    "quarantine": ("in quarantine", "Release them, or leave them out of recall."),
-    "proposals": ("proposed as a rule, or to change one", "Accept or decline them."),
+    "disposition": ("due for a decision", "Confirm, exempt or archive these entries."),
+    "contradictions": ("against a rule", "Say whether the entry or the rule is right."),
+    "candidates": ("not confirmed yet", "Promote these candidates, or wait for more sources."),
+    "quarantine": ("in quarantine", "Release these sources, or leave them out of recall."),
+    "proposals": ("proposed as a rule, or to change one", "Accept or decline these proposals."),
 }
 
 
@@ -120,7 +120,8 @@ def _written(seen: Overview) -> Iterator[DayTally]:
 def _refused(seen: Overview) -> Iterator[DayTally]:
     """Yield what the guard refused on each day, by its reason."""
     for each in seen.refused:
-        yield DayTally(each.day.date(), words(each.reason), each.count, {"reason": each.reason})
+        name = refusal_of(each.reason)
+        yield DayTally(each.day.date(), name, each.count, {"reason": each.reason})
 
 
 async def _texts(memory: Memory) -> dict[str, str]:
@@ -134,7 +135,8 @@ async def build_refusals(context: PageContext) -> None:
     since, until = days.moments(context.now())
     memory = await context.memory()
     found = await memory.refusals(since=since, until=until, limit=_REFUSALS)
-    title = ("Refused", words(reason), str(days) if days else "")
+    why = f"({refusal_of(reason)})" if reason else ""
+    title = ("Refused notes", str(days) if days else "", why)
     show(
         "refusals.html",
         title=" ".join(filter(None, title)),
@@ -147,8 +149,8 @@ async def build_refusals(context: PageContext) -> None:
 async def build_jobs(context: PageContext) -> None:
     """Build the list of jobs that wait, run or failed, and why; of one task or state if asked."""
     task, after = context.asked("task"), context.asked("after")
-    known = f"It is {', '.join(JobState)}."
-    state = context.parsed("state", JobState, "A job is in no such state.", known)
+    known = f"Choose one of {', '.join(JobState)}."
+    state = context.parsed("state", JobState, "There is no such state of a job.", known)
     place = int(after) if after.isdecimal() else None
     memory = await context.memory()
     found = await memory.jobs(task=task or None, state=state, limit=_JOBS, after=place)

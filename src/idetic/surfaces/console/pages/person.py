@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -41,8 +42,8 @@ async def build(context: PageContext) -> None:
         choice = Choice("Erase everything", _erase, done, "danger", typed=context.whose)
         with el.text("details", cls="card"):
             el.text("summary", f"Forget everything about {context.whose}")
-            said = "This empties everything that this memory ever held about"
-            el.text("p", f"{said} {context.whose}. There is no undo; you get a receipt.", "quiet")
+            said = f"This removes the text of everything that memory holds about {context.whose}. "
+            el.text("p", f"{said}Nobody can undo it. You get a receipt.", "quiet")
             DecisionForm(context, [choice], context.whose, unchanged)
 
 
@@ -99,16 +100,28 @@ async def _reasons(memory: Memory, entries: Sequence[Entry]) -> dict[UUID, Reaso
     return found
 
 
-def _conversations(reasons: Iterable[Reason]) -> dict[UUID, tuple[datetime, int]]:
-    """Return the conversations behind entries: when each was, and how many entries rest on it."""
-    found: dict[UUID, tuple[datetime, int]] = {}
+@dataclass(slots=True)
+class _Conversation:
+    """A conversation behind entries: when it was, what was said first, how many entries it has."""
+
+    id: UUID
+    at: datetime
+    said: str
+    entries: int = 0
+
+
+def _conversations(reasons: Iterable[Reason]) -> list[_Conversation]:
+    """Return the conversations behind entries, the newest first."""
+    found: dict[UUID, _Conversation] = {}
     for reason in reasons:
-        said = {one.conversation: one.said_at for one in reason.sayings}
-        for conversation, moment in said.items():
-            if conversation is not None:
-                first, count = found.get(conversation, (moment, 0))
-                found[conversation] = (min(first, moment), count + 1)
-    return dict(sorted(found.items(), key=lambda one: one[1][0], reverse=True))
+        for one in {one.conversation: one for one in reason.sayings}.values():
+            if (name := one.conversation) is not None:
+                said = one.text or reason.entry.body_text
+                known = found.setdefault(name, _Conversation(name, one.said_at, said))
+                known.entries += 1
+                if one.said_at < known.at:
+                    known.at, known.said = one.said_at, said
+    return sorted(found.values(), key=lambda one: one.at, reverse=True)
 
 
 async def _erase(memory: Memory, reason: str) -> ErasedAnchor:

@@ -24,7 +24,7 @@ async def build(context: PageContext) -> None:
     access = await persona_access(context.db, await context.memory())
     whole = access.whole
     if whole is None:
-        raise CapabilityRefused("This key is the Actor's.", remedy="It has a page of its own.")
+        raise CapabilityRefused("This key is the Actor's.", remedy="Open Loops from the menu.")
     if (loop_id := _loop_id(context)) is not None:
         show("loop.html", found=await whole.subconscious.loop(loop_id), path="/persona")
         return
@@ -73,7 +73,7 @@ class _DreamButton:
         self._changed = changed
         with el.row():
             self._button = el.button("Dream", self._run, "primary")
-            said = "derives what is missing, gives it vectors, and summarises loops"
+            said = "A dream derives missing entries, gives them vectors, and summarises loops."
             el.text("span", said, "quiet small")
         self._said = el.text("p", "", "quiet", role="status")
 
@@ -83,7 +83,7 @@ class _DreamButton:
         access = await persona_access(context.db, await context.memory())
         # Checked anew: what the key may do can have changed since the button was shown.
         if access.whole is None or not access.may_dream:
-            raise CapabilityRefused("This key may not dream.", remedy="It takes `maintain`.")
+            raise CapabilityRefused("This key may not dream.", remedy="Use one with `maintain`.")
         el.clear_notices()
         self._said.set_text("Dreaming…")
         try:
@@ -92,8 +92,8 @@ class _DreamButton:
         finally:
             self._said.set_text("")
         counts = f"{done.derived:,}, embedded {done.embedded:,}, summarised {done.summarised:,}"
-        rest = "Everything is covered." if done.equal else "Something is still missing; see above."
-        self._said.set_text(f"Dreamt: derived {counts}. {rest}")
+        rest = "Nothing is missing." if done.equal else "Some entries are still missing."
+        self._said.set_text(f"The dream derived {counts}. {rest}")
         await self._changed()
 
     def _progress(self, what: str, done: int, total: int) -> None:

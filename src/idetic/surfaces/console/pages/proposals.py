@@ -36,9 +36,9 @@ async def show_queue(context: PageContext, changed: Changed) -> None:
     if not found:
         part(
             "empty",
-            "Nothing was decided yet." if decided else "No proposal waits.",
-            "What many entries have in common is proposed as a rule; a contradiction that becomes "
-            "a revision signal is here too.",
+            "No proposal was decided yet." if decided else "No proposal waits for a decision.",
+            "Memory proposes a rule when many entries have something in common. A contradiction "
+            "that was made a revision signal comes here too.",
         )
     show_items(context, [_item(context, one) for one in found[:shown]], changed)
     show_more(context, len(found) > shown)

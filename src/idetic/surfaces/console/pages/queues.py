@@ -30,12 +30,16 @@ from idetic.verbs.arguments import MAX_PAGE
 _OUTCOMES = {
     Outcome.PROMOTE: (Capability.PROMOTE, "Promote", "Promoted.", "primary"),
     Outcome.RECORROBORATE: (Capability.CORROBORATE, "Confirm", "Confirmed.", ""),
-    Outcome.EXEMPT: (Capability.EXEMPT, "Exempt", "Exempt from decay.", ""),
+    Outcome.EXEMPT: (Capability.EXEMPT, "Exempt", "Exempt: it no longer grows old.", ""),
     Outcome.ARCHIVE: (Capability.ARCHIVE, "Archive", "Archived.", "danger"),
 }
 _RESOLUTIONS = {
-    ContradictionStatus.SURFACED: ("Surface", "Surfaced to an operator.", ""),
-    ContradictionStatus.PROMOTED: ("Make it a revision signal", "A revision signal.", "primary"),
+    ContradictionStatus.SURFACED: ("Hand to an operator", "Surfaced to an operator.", ""),
+    ContradictionStatus.PROMOTED: (
+        "Make it a revision signal",
+        "A revision signal now.",
+        "primary",
+    ),
     ContradictionStatus.DISMISSED: ("Dismiss", "Dismissed.", "danger"),
 }
 _SETTLED = tuple(status for status, after in TRANSITIONS.items() if not after)
@@ -104,9 +108,9 @@ async def _disposition(context: PageContext, changed: Changed) -> None:
     if not found:
         part(
             "empty",
-            "Nothing is due.",
-            "An entry comes here when its validity ends, when it has grown old, or when it is a "
-            "candidate that found no support.",
+            "No entry waits for a decision.",
+            "An entry comes here when its validity ends, when it has grown old, or when it "
+            "stayed a candidate for too long.",
         )
     _decidable(context, found[:shown], "due.html", changed)
     show_more(context, len(found) > shown)
@@ -134,7 +138,7 @@ async def _candidates(context: PageContext, changed: Changed) -> None:
     if not found:
         part(
             "empty",
-            "No candidate waits." if after is None else "The list ends here.",
+            "No candidate waits for support." if after is None else "The list ends here.",
             "A claim from a session is a candidate until enough independent sources say the same.",
         )
     _decidable(context, found, "candidate.html", changed)
@@ -187,14 +191,14 @@ async def _contradictions(context: PageContext, changed: Changed) -> None:
     if not found:
         part(
             "empty",
-            "Nothing was settled yet." if settled else "No contradiction waits.",
-            "An agent reports here when memory says something else than a rule.",
+            "No contradiction was settled yet." if settled else "No contradiction waits.",
+            "A contradiction comes here when an agent reports that an entry and a rule disagree.",
         )
     items = [await _contradicted(context, memory, one) for one in found[:shown]]
     show_items(context, items, changed)
     show_more(context, len(found) > shown)
     with el.row():
-        said = "Show what waits" if settled else "Show what was settled"
+        said = "Show contradictions that wait" if settled else "Show settled contradictions"
         other = None if settled else "1"
         part("link", said, at("/queues", queue="contradictions", settled=other))
 
@@ -236,7 +240,7 @@ def _resolutions(
     present = (f"contradiction_{one.status}", one.resolved_at)
     links = [link for link in story if (link.transition, link.at) == present]
     if links and context.may(Capability.UNDO):
-        choices.append(Choice("Take it back", undo, "Taken back."))
+        choices.append(Choice("Take the decision back", undo, "Taken back."))
     return choices
 
 
@@ -264,7 +268,7 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
                 part(
                     "empty",
                     "No source is quarantined.",
-                    "If a tool was poisoned or a key leaked, take its entries out of recall above.",
+                    "If a tool was poisoned or a key leaked, use the form above.",
                 )
             show_items(context, [item(one) for one in found[:shown]], changed)
             show_more(context, len(found) > shown)
@@ -277,11 +281,11 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
         await changed()
 
     if may:
-        with el.card("Take a source out"):
+        with el.card("Quarantine a source"):
             el.text(
                 "p",
-                "Everything that the source said leaves recall, with everything made of it. What "
-                "it had replaced is recalled again. A release undoes all of this.",
+                "Recall then leaves out everything that the source said and everything made of it. "
+                "Entries that it had replaced are recalled again. A release undoes all of this.",
                 "quiet",
             )
             with el.socket_form(autocomplete="off") as form:
@@ -299,11 +303,11 @@ async def _take(memory: Memory, given: Mapping[str, str]) -> bool:
         reason=given["reason"],
         origin=Origin(given["origin"]) if given["origin"] else None,
         created_by=given["created_by"].strip() or None,
-        session_id=parsed(session, UUID, wrong, "Copy the whole of it.") if session else None,
+        session_id=parsed(session, UUID, wrong, "Copy the whole id.") if session else None,
         since=utc(given["since"]) if given["since"] else None,
     )
     if not taken.entries:
-        el.tell("No entry comes from this source.", "Nothing was changed.", "warn")
+        el.tell("No entry comes from this source.", "Nothing was changed; check the form.", "warn")
         return False
     out = "1 entry is" if len(taken.entries) == 1 else f"{len(taken.entries)} entries are"
     back = f"{len(taken.restored)} came back. " if taken.restored else ""

@@ -154,7 +154,7 @@ class _Workshop:
         self._answer.clear()
         checked = await self._checked(event)
         if checked.spec is None:
-            raise InputError(_summary(checked), remedy="Mend them first: they stand beside it.")
+            raise InputError(_summary(checked), remedy="Correct the problems beside the text.")
         return checked.spec
 
     async def _plan(self, event: events.GenericEventArguments) -> None:
@@ -184,7 +184,7 @@ class _Workshop:
                     )
                     found = await _tried(memory, given)
         except TimeoutError:
-            raise Busy("The trial took too long, and all of it was taken back.") from None
+            raise Busy("The trial took too long and was rolled back.") from None
         finally:
             self._answer.clear()
         with self._answer:
@@ -224,7 +224,7 @@ async def _tried(memory: Memory, given: Mapping[str, str]) -> Trial:
     sentences = [line.strip() for line in given["sentences"].splitlines() if line.strip()]
     if not 0 < len(sentences) <= _MOST_SENTENCES:
         raise InputError(f"A trial takes 1 to {_MOST_SENTENCES} sentences, each on a line.")
-    wrong = ("The envelope is no JSON object.", 'Write it as {"topic": "payments"}.')
+    wrong = ("The envelope is not a JSON object.", 'Write it as {"topic": "payments"}.')
     envelope = parsed(given["envelope"].strip() or "{}", json.loads, *wrong)
     if not isinstance(envelope, dict):
         raise InputError(wrong[0], remedy=wrong[1])
