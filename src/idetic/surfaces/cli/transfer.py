@@ -61,8 +61,7 @@ def export(
 ) -> None:
     """Write the whole memory of one anchor, with its history, to a file.
 
-    The file is as confidential as the memory. An erasure later does not
-    change the file.
+    The file is as confidential as the memory. A later erasure does not change it.
     """
     if file == "-" and json:
         raise UsageRefused("--json and an export to stdout cannot share stdout.")

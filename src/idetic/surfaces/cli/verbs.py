@@ -55,7 +55,7 @@ _TYPED = {
     "head": "A head that you kept earlier: shows whether links were removed since.",
 }
 # What a command has beside its verb's own arguments: a parameter's name, type and option.
-_PAST = "Entries that were current at this time; When it ends: ISO 8601 with a time zone."
+_PAST = "Entries that were current at this time: ISO 8601 with a time zone."
 _SAVE = "Write the chain's head to this file if the chain is intact."
 _ALL = "Delete everything of this anchor; asks first."
 _YES = ("yes", bool, typer.Option("--yes", help="Confirm: this cannot be undone."))
