@@ -18,6 +18,7 @@ from idetic.jobs.handlers import HANDLERS, unindexed_words
 from idetic.library.handles import Memory
 from idetic.recall.hits import Recall
 from idetic.spec.interview import build
+from idetic.spec.primitives import Signal
 from idetic.store import nomination, nomination_statements, word_index
 from idetic.store.driver import Rows
 from idetic.store.recall_query import RecallQuery
@@ -399,3 +400,13 @@ def test_segments_are_planned_so_that_every_link_is_covered_once() -> None:
     stale = [Segment(0, 300, stale=True), Segment(300, 400)]
     assert planned(stale, 450) == [stale[0], Segment(300, 450)]
     assert planned([full[0], Segment(300, 400, stale=True)], 450) == [Segment(300, 450)]
+
+
+async def test_a_session_that_goes_on_in_the_next_segment_is_one_place(db: Idetic) -> None:
+    """What stands near a hit gains by it, wherever the segments were cut: here after 300 links."""
+    texts = notes(500)
+    memory = await filled(db, texts, each=250)
+    for text in texts[255:295:5]:
+        new, old = await both(memory, " ".join(text.split()[:5]))
+        gained = [[hit.signals[Signal.NEARBY].value for hit in each] for each in (new, old)]
+        assert gained[0] == pytest.approx(gained[1], rel=0.05), text

@@ -134,7 +134,7 @@ def scores(spec: MemorySpec, weights: dict[Signal, float]) -> list[float]:
     """What nine neighbours of three tiers score by every signal, each with other values."""
     count = 9
     ids = np.arange(count * 16, dtype=np.uint8).reshape(-1, 16)
-    members = Members(ids, np.ones(count, np.int64), traits(count))
+    members = Members(ids, np.ones(count, np.int64), np.ones(count, np.int64), traits(count))
     window = spec.retrieval.neighbours
     words = WordScores(members, window.before, window.after, np.ones(count, bool))
     words.add_all({"wire": Postings(np.array([2]), np.array([1.0]))})

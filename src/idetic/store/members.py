@@ -27,8 +27,8 @@ from idetic.store.traits import Array, Traits
 if TYPE_CHECKING:
     from idetic.store.vector_sample import VectorSample
 
-# How many bytes one process keeps: about 260,000 entries with their vectors.
-KEPT = 256_000_000
+# How many bytes one process keeps: about 400,000 entries with their vectors.
+KEPT = 384_000_000
 _BYTES, _VECTOR = 110, 860
 # For so many seconds a walk that met too few is not tried again.
 _SPARSE = 300.0
@@ -46,11 +46,15 @@ class Windows:
 
 
 class Members:
-    """Some entries in order: ids, the number of their place, and what else is known of each."""
+    """Some entries in order: ids, the number of their place, and what else is known of each.
 
-    def __init__(self, ids: Array, places: Array, traits: Traits):
+    A place that several segments know has a number in each, and everywhere the same `home`.
+    """
+
+    def __init__(self, ids: Array, places: Array, homes: Array, traits: Traits):
         self.ids = ids
         self.places = places
+        self.homes = homes
         self._traits: Traits | None = traits
         # What it was joined of, where that is kept: sorting and adding up a block takes less.
         self.parts: tuple[Members, ...] = ()
@@ -63,19 +67,21 @@ class Members:
         members: bytes | None,
         times: bytes | None = None,
         speakers: str | None = None,
+        places: bytes | None = None,
     ) -> Members:
         """The entries of a segment or a block, as the database sends them."""
         packed = np.frombuffer(members or b"", ">i4").astype(np.int32)
         known = np.frombuffer(ids or b"", np.uint8).reshape(-1, 16)
-        return cls(known, np.cumsum(packed & 1), Traits.read(packed, times, speakers))
+        numbers = np.cumsum(packed & 1)
+        homes = keys_of(np.frombuffer(places or b"", np.uint8).reshape(-1, 16))
+        return cls(known, numbers, homes[numbers - 1], Traits.read(packed, times, speakers))
 
     @classmethod
     def joined(cls, parts: Sequence[Members]) -> Members:
         """Several one after the other; no place of one goes on in the next."""
         if len(parts) == 1:
             return parts[0]
-        ids, places = _in_a_row(parts)
-        return cls(ids, places, Traits.joined([part.traits for part in parts]))
+        return cls(*_in_a_row(parts), Traits.joined([part.traits for part in parts]))
 
     def followed(self, block: Members) -> Members:
         """These and a few others after them; what was found out about these is not lost."""
@@ -136,7 +142,8 @@ class Members:
 
     def only(self, wanted: Array) -> Members:
         """Those that a mask names, in the same order."""
-        return Members(self.ids[wanted], self.places[wanted], self.traits.take(wanted))
+        columns = (self.ids[wanted], self.places[wanted], self.homes[wanted])
+        return Members(*columns, self.traits.take(wanted))
 
     def find_packed(self, ids: bytes | None) -> Array:
         """Where each of some ids stands that come one after the other."""
@@ -183,11 +190,12 @@ class Members:
         return order, keys[order]
 
 
-def _in_a_row(parts: Sequence[Members]) -> tuple[Array, Array]:
-    """The ids and places of several, one after the other."""
+def _in_a_row(parts: Sequence[Members]) -> tuple[Array, Array, Array]:
+    """The ids, places and homes of several, one after the other."""
     ends = np.cumsum([0, *(int(p.places[-1]) if len(p) else 0 for p in parts[:-1])])
     places = [part.places + end for part, end in zip(parts, ends, strict=True)]
-    return np.concatenate([part.ids for part in parts]), np.concatenate(places)
+    ids, homes = [part.ids for part in parts], [part.homes for part in parts]
+    return np.concatenate(ids), np.concatenate(places), np.concatenate(homes)
 
 
 def _column(parts: Sequence[Array]) -> Array:

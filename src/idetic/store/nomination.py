@@ -92,7 +92,7 @@ class Nomination:
             values,
             self.words.covered[at],
             shares,
-            members.places[at],
+            members.homes[at],
             at,
             traits.asks,
             brevity,

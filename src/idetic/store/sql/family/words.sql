@@ -13,11 +13,13 @@ CREATE TABLE {family}_memory_segments (
     -- How many entries, by cell too.
     entries integer NOT NULL,
     cells jsonb NOT NULL,
-    -- The entries in order: their ids, four bytes each of `member`, their times, and who said them.
+    -- The entries in order: their ids, four bytes each of `member`, their times, and who said them;
+    -- and the places, one for each that begins.
     ids bytea NOT NULL,
     members bytea NOT NULL,
     times bytea NOT NULL,
     speakers text NOT NULL,
+    places bytea NOT NULL,
     -- Some of their ids by chance: they say how near an entry is by chance.
     sample uuid[] NOT NULL,
     CONSTRAINT {name}_segments_pkey PRIMARY KEY ({tenant}, anchor_id, segment_id),
@@ -55,14 +57,14 @@ CREATE INDEX {name}_valid_idx ON {family}_memory ({tenant}, anchor_id, valid_at)
 CREATE OR REPLACE FUNCTION {family}_members_v1(p_tenant {tenant_type}, p_anchor uuid,
     p_after bigint, p_through bigint)
 RETURNS TABLE (ord bigint, memory_id uuid, cell text, member integer, times bytea, speaker text,
-    lexemes tsvector)
+    place uuid, lexemes tsvector)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
     SELECT row_number() OVER ordered - 1, m.memory_id, m.tier::text || '_' || m.typology::text,
            {packed} + (lag(m.place) OVER ordered IS DISTINCT FROM m.place)::integer, {times}, {speaker},
-           m.lexemes
+           m.place, m.lexemes
     FROM (
         SELECT m.*, {place_of_m} AS place FROM {family}_memory m
         WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND {recalled} AND m.memory_id = ANY (ARRAY(
@@ -152,7 +154,7 @@ DECLARE
 BEGIN
     PERFORM {family}_unindex_v1(p_tenant, p_anchor, NULL, p_after, p_through);
     INSERT INTO {family}_memory_segments ({tenant}, anchor_id, segment_id, after, through, position,
-        entries, cells, ids, members, times, speakers, sample)
+        entries, cells, ids, members, times, speakers, places, sample)
     SELECT p_tenant, p_anchor, made, p_after, p_through, p_position, count(*),
         (SELECT coalesce(jsonb_object_agg(c.cell, c.entries), '{}') FROM (
             SELECT n.cell, count(*) AS entries
@@ -161,6 +163,7 @@ BEGIN
         coalesce(string_agg(int4send(m.member), '' ORDER BY m.ord), ''),
         coalesce(string_agg(m.times, '' ORDER BY m.ord), ''),
         coalesce(string_agg(m.speaker, chr(31) ORDER BY m.ord), ''),
+        coalesce(string_agg(uuid_send(m.place), '' ORDER BY m.ord) FILTER (WHERE m.member & 1 = 1), ''),
         coalesce((array_agg(m.memory_id ORDER BY md5(m.memory_id::text)))[1:640], '{}')
     FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) m;
     INSERT INTO {family}_memory_words ({tenant}, anchor_id, segment_id, lexeme, postings)

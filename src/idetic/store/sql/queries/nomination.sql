@@ -29,7 +29,8 @@ CROSS JOIN LATERAL (
 SELECT s.segment_id, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids END,
        CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.members END,
        CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.times END,
-       CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.speakers END
+       CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.speakers END,
+       CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.places END
 FROM {family}_memory_segments s WHERE {scope s} ORDER BY s.through
 
 -- query: words
@@ -54,11 +55,12 @@ WITH {tail} read AS MATERIALIZED (
 SELECT NULL AS lexeme, string_agg(uuid_send(r.memory_id), '' ORDER BY r.ord) AS ids,
        string_agg(int4send(r.member), '' ORDER BY r.ord) AS members, {told} AS told,
        {gone} AS gone, string_agg(r.times, '' ORDER BY r.ord) AS times,
-       string_agg(r.speaker, chr(31) ORDER BY r.ord) AS speakers
+       string_agg(r.speaker, chr(31) ORDER BY r.ord) AS speakers,
+       string_agg(uuid_send(r.place), '' ORDER BY r.ord) FILTER (WHERE r.member & 1 = 1) AS places
 FROM read r
 UNION ALL
 SELECT w.lexeme, string_agg(int4send((w.ord * 256 + least(cardinality(w.positions), 255))::integer), ''),
-       NULL, 0, NULL, NULL, NULL
+       NULL, 0, NULL, NULL, NULL, NULL
 FROM (SELECT r.ord, (unnest(r.words)).* FROM read r WHERE length(r.words) > 0) w
 GROUP BY w.lexeme
 
