@@ -163,7 +163,8 @@ $(PEERS_READY): $(READY) bench/peers.txt bench/hindsight.txt
 
 # The long form of what kills processes and servers; the short form is part of `make test`.
 faults: setup model
-	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property tests/surfaces/test_http_*.py
+	IDETIC_FAULTS=1 IDETIC_KILLS=25 $(BIN)/python -m pytest tests/faults tests/property tests/surfaces/test_http_*.py \
+		tests/integration/test_conflicts.py tests/integration/test_profiles.py
 
 # Fifty tenants, a hundred thousand operations; a shorter form is part of `make test`.
 canaries: setup

@@ -111,6 +111,7 @@ def test_the_installed_wheel_runs_the_demo(installed: Environment) -> None:
     assert Path(where) == installed.packages / "idetic" / "__init__.py"
     assert idetic.__version__ in installed.run("idetic", "--version")
     said = installed.run("idetic", "demo")
+    assert "The demo world is loaded." in said
     assert [f"\n{number}. " in said for number in range(1, 10)] == [True] * 9
     assert "the embedded server in" in said
 

@@ -18,6 +18,7 @@ from tests.conftest import TestDatabase
 from tests.support.chain import narrow_key
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 KEYS: dict[str, tuple[Any, ...]] = {
     "one uuid": (UUID(int=0),),
@@ -100,7 +101,9 @@ async def test_memory_stands_under_it(
         rows = connection.execute(
             """SELECT a.house, a.number, a.person, a.anchor_id, m.anchor_id
                FROM worlds.kinds_agent_memory_anchors a JOIN worlds.kinds_agent_memory m
-                   ON m.house = a.house AND m.anchor_id = a.anchor_id"""
+                   ON m.house = a.house AND m.anchor_id = a.anchor_id
+               WHERE a.person = %s""",
+            (keys["person"],),
         ).fetchall()
     narrow = anchor_id([*keys.values()])
     assert rows == [(house, number, keys["person"], narrow, narrow)]

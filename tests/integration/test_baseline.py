@@ -212,24 +212,30 @@ def test_an_older_database_is_refused_by_a_later_release_until_it_is_upgraded(
     assert later.run(baseline, *look).code == 0, "control"
 
 
-@pytest.mark.parametrize(
-    ("fault", "code"),
-    [
-        ("SELECT 1 / 0;", "upgrade_stopped"),
-        ("SELECT pg_terminate_backend(pg_backend_pid());", "database_unavailable"),
-    ],
-    ids=["an error", "a lost connection"],
-)
-def test_an_upgrade_that_stops_goes_on_where_it_was(
-    baseline: TestDatabase, later: LaterRelease, fault: str, code: str
-) -> None:
+def stopped_by(baseline: TestDatabase, later: LaterRelease, fault: str) -> str:
+    """What an upgrade says that a fault in its last migration stops; the fault is gone after it."""
     whole = (later.sql / "family_migrations" / LAST).read_text("utf-8")
     later.write(f"family_migrations/{LAST}", whole + fault)
     stopped = later.run(baseline, "upgrade", "--yes", "--json")
-    assert (stopped.code, stopped.error()["code"]) == (6, code)
+    assert stopped.code == 6
     assert of_core(baseline) == CORE
     assert of_families(baseline) == [(AGENTS[0], FAMILY)], "all before it stands, and nothing of it"
+    later.write(f"family_migrations/{LAST}", whole)
+    return str(stopped.error()["code"])
 
+
+def goes_on(baseline: TestDatabase, later: LaterRelease) -> None:
+    """It does what is left, and nothing once more."""
+    done = later.run(baseline, "upgrade", "--yes", "--json").json()["done"]
+    assert done[0] == f"{AGENTS[0]}: {LAST}"
+    assert not any(CORE in line or "set up" in line for line in done)
+    assert len(of_families(baseline)) == 2 * len(AGENTS)
+
+
+def test_an_upgrade_that_stops_goes_on_where_it_was(
+    baseline: TestDatabase, later: LaterRelease
+) -> None:
+    assert stopped_by(baseline, later, "SELECT 1 / 0;") == "upgrade_stopped"
     # No agent opens: one has the first of two migrations, the others none.
     for agent in AGENTS:
         refused = later.run(baseline, "spec", "apply", agent, "--yes", "--json")
@@ -239,14 +245,17 @@ def test_an_upgrade_that_stops_goes_on_where_it_was(
     assert looked.error()["code"] == "upgrade_needed"
     checked = later.run(baseline, "doctor", "--json").json()["checks"]
     assert {c["name"]: c["verdict"] for c in checked}["versions"] == "bad"
-
-    later.write(f"family_migrations/{LAST}", whole)
-    done = later.run(baseline, "upgrade", "--yes", "--json").json()["done"]
-    assert done[0] == f"{AGENTS[0]}: {LAST}"
-    assert not any(CORE in line or "set up" in line for line in done)
-    assert len(of_families(baseline)) == 2 * len(AGENTS)
+    goes_on(baseline, later)
     assert later.run(baseline, "upgrade", "--json").json()["empty"]
     assert later.run(baseline, "verify", *SCOPE, "--as", "auditor:eve").code == 0
+
+
+def test_one_that_loses_its_connection_goes_on_too(
+    baseline: TestDatabase, later: LaterRelease
+) -> None:
+    lost = stopped_by(baseline, later, "SELECT pg_terminate_backend(pg_backend_pid());")
+    assert lost == "database_unavailable"
+    goes_on(baseline, later)
 
 
 def test_a_later_release_may_change_a_frozen_table_that_its_migration_alters(

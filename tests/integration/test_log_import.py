@@ -47,20 +47,22 @@ async def imported(db: Idetic, path: Path, **options: Any) -> ImportReport:
     return report
 
 
-async def test_two_thousand_events_of_two_agents_come_as_they_were(db: Idetic, path: Path) -> None:
-    made = lines(2_000)
+async def test_twelve_hundred_events_of_two_agents_come_as_they_were(
+    db: Idetic, path: Path
+) -> None:
+    made = lines(1_200)
     size = len(save(path, made).read_bytes())
     seen: list[tuple[str, int, int]] = []
     report = await imported(db, path, progress=lambda *told: seen.append(told))
-    assert (report.read, report.written, report.there) == (2_000, 2_000, 0)
-    assert (report.loops, report.complete, report.problems) == (500, True, [])
-    assert sum(report.personas.values()) == 2_000
+    assert (report.read, report.written, report.there) == (1_200, 1_200, 0)
+    assert (report.loops, report.complete, report.problems) == (300, True, [])
+    assert sum(report.personas.values()) == 1_200
     assert ("bytes", size, size) in seen
     for agent in ("till", "desk"):
         memory = await remembering(db, agent)
         for persona in Persona:
             wanted = [row for row in made if (row["agent_id"], row["persona"]) == (agent, persona)]
-            events = await memory.subconscious.tail(persona=persona, limit=2_000)
+            events = await memory.subconscious.tail(persona=persona, limit=1_200)
             kept = [
                 (str(e.id), e.ts.isoformat(), str(e.loop_id), e.kind, e.content) for e in events
             ]

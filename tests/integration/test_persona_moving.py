@@ -17,9 +17,11 @@ from idetic.persona.views import PersonaView
 from idetic.spec.loader import load
 from idetic.transfer import import_checks
 from tests.conftest import TestDatabase
+from tests.support.databases import copy_of
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.moving import rows_of
 from tests.support.persona import TENANT, pool_of, remembering, task, thought
+from tests.support.servers import TestServer
 
 pytestmark = pytest.mark.anyio
 TEMPLATE = "persona_template"
@@ -34,12 +36,11 @@ async def here(database: TestDatabase) -> AsyncIterator[Idetic]:
 
 
 @pytest.fixture
-async def there(empty_database: TestDatabase) -> AsyncIterator[Idetic]:
-    opened = Idetic.open(
-        empty_database.dsn, admin_dsn=empty_database.admin_dsn, embedder=FakeEmbedder()
-    )
-    async with opened as db:
-        yield db
+async def there(server: TestServer, persona_template: str) -> AsyncIterator[Idetic]:
+    with copy_of(server, persona_template) as other:
+        opened = Idetic.open(other.dsn, admin_dsn=other.admin_dsn, embedder=FakeEmbedder())
+        async with opened as db:
+            yield db
 
 
 async def governed(db: Idetic, persona: Persona) -> Memory:

@@ -18,6 +18,7 @@ from tests.support.clock import SettableClock
 from tests.support.scoped import bind
 from tests.support.triggers import change_triggers
 
+SHARED = True
 NEAR = "A wire transfer above ten thousand must be checked by two operators, and I find this right."
 
 
@@ -204,6 +205,7 @@ LANGUAGE sql AS 'SELECT NULL::integer[]'
 """
 
 
+@pytest.mark.alone
 async def test_control_without_the_closer_look_only_the_trigger_is_left(
     database: TestDatabase, library: Library
 ) -> None:
@@ -216,6 +218,7 @@ async def test_control_without_the_closer_look_only_the_trigger_is_left(
         assert await attempts(session, [rule, rule.upper()]) == ["shadow"] * 2
 
 
+@pytest.mark.alone
 async def test_control_without_the_count_a_reworded_copy_passes(
     database: TestDatabase, library: Library
 ) -> None:
@@ -231,6 +234,7 @@ async def test_control_without_the_count_a_reworded_copy_passes(
         assert await attempts(session, [NEAR]) == ["ADD"]
 
 
+@pytest.mark.alone
 async def test_rules_that_were_there_before_are_printed_when_the_spec_is_applied(
     database: TestDatabase, db: Idetic, library: Library
 ) -> None:
@@ -389,6 +393,7 @@ _UNGUARDED = {
 _INSTEAD = ("false", "NEW.world_id, said)", "IF false THEN")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("row", _UNGUARDED)
 async def test_a_raw_row_is_guarded_whatever_it_says_of_itself(
     database: TestDatabase, world: World, row: str

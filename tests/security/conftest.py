@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -15,6 +15,7 @@ from idetic import Idetic
 from idetic.spec.loader import load, shipped
 from idetic.store.family import families
 from tests.conftest import TestDatabase
+from tests.support import aside
 from tests.support.catalog import tables_of
 from tests.support.databases import copy_of
 from tests.support.forgetful import forget
@@ -56,14 +57,10 @@ async def settle(server: TestServer, database: TestDatabase) -> Tenants:
     return tenants
 
 
-# For one file at a time: while an async fixture lives, no test without a loop can run one.
-# `anyio_backend` is asked for by name because tests without `async` use these fixtures too.
-@pytest.fixture(scope="module")
-async def prepared(
-    server: TestServer, template: str, anyio_backend: str
-) -> AsyncIterator[Prepared]:
+@pytest.fixture(scope="session")
+def prepared(server: TestServer, template: str) -> Iterator[Prepared]:
     with copy_of(server, template) as database:
-        tenants = await settle(server, database) if server.copies else {}
+        tenants = aside.run(settle, server, database) if server.copies else {}
         name = str(conninfo_to_dict(database.dsn)["dbname"])
         yield Prepared(server, template, name, tenants)
 
@@ -82,6 +79,8 @@ async def opened(database: TestDatabase, tenants: Tenants) -> AsyncIterator[Popu
         yield Populated(database, db, here)
 
 
+# For one file at a time: while an async fixture lives, no test without a loop can run one.
+# `anyio_backend` is asked for by name because tests without `async` use these fixtures too.
 @pytest.fixture(scope="module")
 async def guarded(prepared: Prepared, anyio_backend: str) -> AsyncIterator[Populated]:
     """As shipped."""

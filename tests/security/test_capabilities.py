@@ -24,6 +24,7 @@ from idetic.verbs.declaration import Verb
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
+SHARED = True
 
 # What a verb is given for what it asks for; the rest have defaults.
 GIVEN: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -74,7 +75,9 @@ class Visitor:
         return await self.page.inner_text("body")
 
     async def shot(self, name: str) -> None:
-        """Keep a picture of the whole page."""
+        """Keep a picture of the whole page, for whoever sets IDETIC_SHOTS to look at it."""
+        if "IDETIC_SHOTS" not in os.environ:
+            return
         SHOTS.mkdir(parents=True, exist_ok=True)
         where = SHOTS / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.png"
         await self.page.screenshot(path=where, full_page=True)

@@ -22,6 +22,7 @@ from idetic.reason import Caps, Endpoint, Meter, OpenAICompatible, Prices
 from idetic.store.scope import anchor_id
 from tests.conftest import TestDatabase, World
 from tests.support.clock import SettableClock
+from tests.support.databases import view_of
 from tests.support.llm_server import Behaviour, LlmServer
 from tests.support.voices import another
 
@@ -95,18 +96,16 @@ class House:
         self, reasoner: ReasonerFactory | None = None, embed: bool = True
     ) -> AsyncIterator[Memory]:
         """Whoever keeps house: with the model, and perhaps with a reasoner."""
-        opened = Idetic.open(
-            self.database.dsn, admin_dsn=self.database.admin_dsn, clock=self.clock,
-            embedder=self.near, reasoner=reasoner,
+        # Through the connections that are open: others would plan every statement anew.
+        here = view_of(self.db, self.clock, self.near)
+        here.reasoner = reasoner
+        memory = (await here.agent(self.world.agent.spec)).bind(
+            org_id=self.world.org_id, domain_id=self.world.domain_id,
+            principal=Principal.maintenance("keeper"),
         )  # fmt: skip
-        async with opened as db:
-            memory = (await db.agent(self.world.agent.spec)).bind(
-                org_id=self.world.org_id, domain_id=self.world.domain_id,
-                principal=Principal.maintenance("keeper"),
-            )  # fmt: skip
-            if embed:
-                await memory.embed()
-            yield memory
+        if embed:
+            await memory.embed()
+        yield memory
 
     async def consolidate(
         self, reasoner: ReasonerFactory | None = None, embed: bool = True

@@ -12,6 +12,7 @@ from xdist.scheduler import LoadFileScheduling
 
 TOGETHER = (
     "tests/acceptance/test_docs_run.py",
+    "tests/surfaces/test_cli_demo.py",
     "tests/surfaces/test_cli_serve.py",
     "tests/console/",
 )
