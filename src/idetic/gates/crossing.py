@@ -1,8 +1,17 @@
-"""Much text at once crosses a gate beside the event loop, so that nobody else waits for it."""
+"""Much text at once crosses a gate beside the event loop, so that nobody else waits for it.
+
+The interpreter still runs one thread at a time, so the thread beside the loop gives way to requests
+that are under way: between two texts it sleeps until they are answered, or has slept its share.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -19,6 +28,48 @@ MOST = 4_000_000
 # One at a time: the interpreter runs one thread, and two that compute would starve the loop.
 _ONE = 1
 _limiter: RunVar[CapacityLimiter] = RunVar("idetic_crossing")
+# How many times as long as it worked a crossing may sleep for others: their requests without end
+# make it five times as long, and no longer.
+SHARE = 4.0
+_NAP = 0.001
+# What is under way and short: one object each, since adding and removing one needs no lock.
+_hasty: set[object] = set()
+_own: ContextVar[object] = ContextVar("idetic_haste")
+_beside = threading.local()
+
+
+@dataclass(slots=True)
+class _Crossing:
+    """One crossing beside the event loop: since when, and how long it slept for others."""
+
+    begun: float = field(default_factory=time.monotonic)
+    slept: float = 0.0
+
+    def may_sleep(self) -> bool:
+        """Whether its share is not used up."""
+        return self.slept < SHARE * (time.monotonic() - self.begun - self.slept)
+
+
+@contextmanager
+def in_haste() -> Iterator[None]:
+    """A short request: while it lasts, what crosses beside the event loop gives way."""
+    own = object()
+    token = _own.set(own)
+    _hasty.add(own)
+    try:
+        yield
+    finally:
+        _hasty.discard(own)
+        _own.reset(token)
+
+
+def give_way() -> None:
+    """Between two texts: sleep while short requests are under way; on the event loop, go on."""
+    crossing: _Crossing | None = getattr(_beside, "crossing", None)
+    while crossing is not None and _hasty and crossing.may_sleep():
+        before = time.monotonic()
+        time.sleep(_NAP)
+        crossing.slept += time.monotonic() - before
 
 
 async def cross(characters: int, work: Callable[[], Made]) -> Made:
@@ -30,7 +81,18 @@ async def cross(characters: int, work: Callable[[], Made]) -> Made:
     except LookupError:
         limiter = CapacityLimiter(_ONE)
         _limiter.set(limiter)
-    return await to_thread.run_sync(work, limiter=limiter)
+
+    def worked() -> Made:
+        """The work, in its thread."""
+        _beside.crossing = _Crossing()
+        try:
+            return work()
+        finally:
+            _beside.crossing = None
+
+    # Who waits for the thread is not in its way.
+    _hasty.discard(_own.get(None))
+    return await to_thread.run_sync(worked, limiter=limiter)
 
 
 def check_amount(characters: int, what: str) -> int:

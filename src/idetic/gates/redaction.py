@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple, Protocol
 
+from idetic.gates.crossing import give_way
 from idetic.gates.first_look import signs
 
 SECRET = "secret"  # noqa: S105 - the name of a kind
@@ -155,6 +156,7 @@ def _detect(piece: str, recognisers: Recognisers, before: str) -> list[Detection
     text = before + as_read.text
     detections: list[Detection] = []
     for recognise in recognisers.called_for(signs(text)):
+        give_way()
         detections += recognise(text)
     if before and detections:
         start = len(before)

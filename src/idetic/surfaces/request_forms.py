@@ -134,12 +134,10 @@ def arguments_of(parameters: Iterable[Parameter], sent: Mapping[str, Any]) -> di
 def value_of(hint: Any, sent: Any) -> Any:
     """An argument as the verb takes it: the model of a noun becomes the noun."""
     if isinstance(sent, BaseModel):
-        noun = next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
+        noun: Any = next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
         hints = _hints(noun)
         return noun(
-            **{  # type: ignore[operator]
-                name: value_of(hints[name], getattr(sent, name)) for name in type(sent).model_fields
-            }
+            **{name: value_of(hints[name], getattr(sent, name)) for name in type(sent).model_fields}
         )
     if isinstance(sent, list):
         made = [value_of(next(iter(get_args(hint)), Any), each) for each in sent]

@@ -13,13 +13,14 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from idetic.errors import IdeticError, KeyRefused
+from idetic.gates.crossing import in_haste
 from idetic.library.idetic import Idetic
 from idetic.surfaces.http import problems
 from idetic.surfaces.http.request_errors import BodyTooLarge, BodyTooSlow, RateLimited
@@ -162,7 +163,8 @@ class Authentication:
         """Read the body, within its bounds, and pass the request on.
 
         Large ones of one tenant are worked on one after the other, up to their commit: each keeps a
-        thread and a server process busy, and several at once would leave others neither.
+        thread and a server process busy, and several at once would leave others neither. The thread
+        gives way to what is small.
         """
         try:
             with anyio.fail_after(self._limits.body_seconds):
@@ -178,9 +180,13 @@ class Authentication:
         send.read = True
         if body is None:
             return
-        large = tenant is not None and len(body) > LARGE
-        async with self._large_turns.taken(str(tenant)) if large else nullcontext():
-            await self._app(scope, _replaying(body, receive), send)
+        again = _replaying(body, receive)
+        if tenant is not None and len(body) > LARGE:
+            async with self._large_turns.taken(tenant):
+                await self._app(scope, again, send)
+        else:
+            with in_haste():
+                await self._app(scope, again, send)
 
 
 class _Answered:

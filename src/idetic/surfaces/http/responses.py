@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Annotated, Any
 
@@ -64,6 +64,8 @@ STREAMED: dict[int | str, dict[str, Any]] = {
         "content": {EVENTS: {"schema": {"type": "string"}}},
     }
 }
+# How many rows are written at once.
+ROWS = 50
 Progress = Callable[[int, int], None]
 Work = Callable[[Progress | None], Awaitable[Any]]
 Event = tuple[str, Any]
@@ -86,6 +88,22 @@ def routes(tag: str) -> APIRouter:
 def answer(value: Any) -> Response:
     """A value as an answer. Written here and not by the framework, which would copy it first."""
     return Response(wire.as_json(value), media_type="application/json")
+
+
+async def answer_rows(rows: Sequence[Any], name: str | None = None, **beside: Any) -> Response:
+    """Rows as an answer: a list, or with a name that key of an object with others beside it.
+
+    Some at a time, and others' requests between: 300 receipts at once kept the loop for 12 ms.
+    """
+    pieces = []
+    for first in range(0, len(rows), ROWS):
+        if first:
+            await asyncio.sleep(0)
+        pieces.append(wire.as_json(rows[first : first + ROWS])[1:-1])
+    written = b"[%s]" % b",".join(pieces)
+    if name is not None:
+        written = b"{%s:%s,%s" % (wire.as_json(name), written, wire.as_json(beside)[1:])
+    return Response(written, media_type="application/json")
 
 
 class PiecedResponse(StreamingResponse):

@@ -11,14 +11,17 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
 from idetic.errors import InputError
+from idetic.gates.crossing import cross
 from idetic.library.handles import Interaction, Memory, Session
 from idetic.surfaces.http.responses import (
     STREAMED,
     Bound,
     IdempotencyKey,
     answer,
+    answer_rows,
     in_pieces,
     progressing,
     routes,
@@ -31,6 +34,8 @@ from idetic.verbs.declaration import KEY, PROGRESS, VERBS, HttpRoute, Parameter,
 _HOLE = re.compile(r"{(\w+)}")
 _SESSION = "/sessions/{session_id}"
 _INTERACTION = _SESSION + "/interactions/{interaction_id}"
+# Making a noun of its model takes as long as the gates take for so many characters.
+_MODEL = 40
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
@@ -161,7 +166,7 @@ class _RequestForm:
         if body is not None:
             given |= {name: getattr(body, name) for name in type(body).model_fields}
         place = place_of(memory, *(given.pop(n, None) for n in self._place_names()))
-        values = self._values(given)
+        values = await cross(_MODEL * _models(given), lambda: self._values(given))
         if key is not None:
             values[KEY] = key
         perform = place.bound(self._verb)
@@ -169,7 +174,7 @@ class _RequestForm:
             return await in_pieces(perform(**values), self._route.media_type)
         if request is not None:
             return await progressing(request, lambda tell: perform(**values, progress=tell))
-        return self._written(await perform(**values), values)
+        return await self._written(await perform(**values), values)
 
     def _place_names(self) -> tuple[str, ...]:
         """The arguments that say where a verb is called; none for a verb that has no place."""
@@ -184,17 +189,23 @@ class _RequestForm:
                 given[one.wire_name] = _object(one.wire_name, value)
         return arguments_of(self._sent, given)
 
-    def _written(self, found: Any, values: Mapping[str, Any]) -> Response:
+    async def _written(self, found: Any, values: Mapping[str, Any]) -> Response:
         """What a verb returned as an answer: empty, a value, or a page and the next cursor."""
         if found is None:
             return Response(status_code=204)
         page = self._route.page
         if page is None:
-            return answer(found)
+            return await answer_rows(found) if isinstance(found, list) else answer(found)
         limit = values.get("limit", self._verb.parameters["limit"].default)
         # A full page may be the last one; only asking for the next can tell.
         following = page.key(found[-1]) if len(found) == limit else None
-        return answer({page.items: found, "next_cursor": following})
+        return await answer_rows(found, page.items, next_cursor=following)
+
+
+def _models(given: Mapping[str, Any]) -> int:
+    """How many nouns the lists of a body hold: each is made of its model."""
+    lists = (one for one in given.values() if isinstance(one, list))
+    return sum(len(one) for one in lists if one and isinstance(one[0], BaseModel))
 
 
 def _is_mapping(hint: Any) -> bool:
