@@ -35,6 +35,8 @@ class CachedEmbedder:
         # One file for each model: the fingerprint names it.
         self.path = folder / f"{self.profile.name}-{fingerprint(self._embedder)[:16]}.sqlite"
         self._kept = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+        # Processes that read do not wait for one that writes.
+        self._kept.execute("PRAGMA journal_mode=WAL")
         self._kept.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
         self._lock = threading.Lock()
 
