@@ -68,6 +68,7 @@ class _Reader:
         self._own = own
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._printed: str | None = None
+        self._awaits = False
 
     def do(self, block: Block) -> None:
         text = block.text
@@ -100,14 +101,25 @@ class _Reader:
         return None
 
     def _python(self, block: Block) -> str:
+        codes = list(statements(block))
+        # From the first `await` on it is the prompt that knows it, and runs all within its loop.
+        self._awaits |= any(code.co_flags & inspect.CO_COROUTINE for code in codes)
         out = io.StringIO()
         # A prompt also shows what an expression gives, which pages leave out.
         with redirect_stdout(out), mock.patch("sys.displayhook"):
-            for code in statements(block):
-                result = FunctionType(code, self._names)()
-                if inspect.iscoroutine(result):
-                    self._runner.run(result)
+            for code in codes:
+                function = FunctionType(code, self._names)
+                if self._awaits:
+                    self._runner.run(_within_loop(function))
+                else:
+                    function()
         return out.getvalue()
+
+
+async def _within_loop(function: FunctionType) -> None:
+    result = function()
+    if inspect.iscoroutine(result):
+        await result
 
 
 def statements(block: Block) -> Iterator[CodeType]:
