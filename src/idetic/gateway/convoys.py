@@ -86,7 +86,7 @@ async def _travelled(
 ) -> None:
     """Send one convoy, and give each of the crowd its answer or its error."""
     try:
-        answers = await _carried([asked for asked, _ in crowd], travel) if crowd else []
+        answers = await carried([asked for asked, _ in crowd], travel) if crowd else []
     except asyncio.CancelledError:
         for _, future in crowd:
             future.cancel()
@@ -100,7 +100,7 @@ async def _travelled(
             future.set_result(answer)
 
 
-async def _carried(
+async def carried(
     crowd: Sequence[Asked], travel: Travel[Asked, Answer]
 ) -> list[Answer | Exception]:
     """The answers of a crowd.
@@ -117,5 +117,5 @@ async def _carried(
             # Each its own: a traceback grows where an error is raised.
             return [copy(error) for _ in crowd]
     half = len(crowd) // 2
-    first = await _carried(crowd[:half], travel)
-    return first + await _carried(crowd[half:], travel)
+    first = await carried(crowd[:half], travel)
+    return first + await carried(crowd[half:], travel)
