@@ -32,7 +32,7 @@ MOST_CALLS = 6
 # The aim is 25 (decision 0033). This is where it stands, and it only goes down.
 MOST_FILES = 44
 # Messages to the server: 19 and 32 before decision 0039.
-MOST_MESSAGES = {"close": 16, "erase": 16}
+MOST_MESSAGES = {"close": 15, "erase": 12}
 NOTE = "The night desk answers slowly."
 
 

@@ -33,6 +33,11 @@ class AskedAgain(Exception):
         self.reason = reason
 
 
+def is_apart(answer: object) -> bool:
+    """Whether an answer says that its call has to have a statement of its own."""
+    return isinstance(answer, AskedAgain) and answer.reason == APART
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How a call is admitted.

@@ -1,8 +1,9 @@
 """Convoys: calls that arrive while another one is under way travel together as the next.
 
 Whoever finds nobody under way goes at once and alone, so an idle store makes nobody wait. The
-others wait for it, not for a clock: a convoy is as large as the crowd is, up to a bound, and
-leaves in the order of arrival.
+others wait for it, not for a clock, and leave in the order of arrival: of a crowd three quarters.
+So a convoy is ready when one comes back, and is under way while those who came back make their next
+call. If all left together, the server would wait for the callers, and they for the server.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ Travel = Callable[[Sequence[Asked]], Awaitable[Sequence[Answer | Exception]]]
 EVERYBODYS = (Busy, DatabaseClosed, DatabaseUnavailable)
 # More together gain little, and hold their places longer.
 MOST = 64
+# So few leave together: a convoy costs the server about as much as they do.
+LEAST = 4
 
 
 class Convoys(Generic[Asked, Answer]):
     """Calls under way, by lane: calls of one lane may share a convoy, those of two never do."""
 
-    def __init__(self, most: int = MOST):
+    def __init__(self, most: int = MOST, least: int = LEAST):
         self._most = most
+        self._least = least
         # A lane is here as long as something of it is under way.
         self._lanes: dict[Hashable, deque[tuple[Asked, asyncio.Future[Answer]]]] = {}
         self._drivers: set[asyncio.Task[None]] = set()
@@ -67,7 +71,8 @@ class Convoys(Generic[Asked, Answer]):
         waiting = self._lanes[lane]
         try:
             while waiting:
-                count = min(len(waiting), self._most)
+                most = max(self._least, len(waiting) * 3 // 4)
+                count = min(len(waiting), self._most, most)
                 crowd = (waiting.popleft() for _ in range(count))
                 await _travelled([one for one in crowd if not one[1].done()], travel)
         finally:
@@ -81,7 +86,7 @@ async def _travelled(
 ) -> None:
     """Send one convoy, and give each of the crowd its answer or its error."""
     try:
-        answers = await _carried([asked for asked, _ in crowd], travel) if crowd else []
+        answers = await carried([asked for asked, _ in crowd], travel) if crowd else []
     except asyncio.CancelledError:
         for _, future in crowd:
             future.cancel()
@@ -95,7 +100,7 @@ async def _travelled(
             future.set_result(answer)
 
 
-async def _carried(
+async def carried(
     crowd: Sequence[Asked], travel: Travel[Asked, Answer]
 ) -> list[Answer | Exception]:
     """The answers of a crowd.
@@ -112,5 +117,5 @@ async def _carried(
             # Each its own: a traceback grows where an error is raised.
             return [copy(error) for _ in crowd]
     half = len(crowd) // 2
-    first = await _carried(crowd[:half], travel)
-    return first + await _carried(crowd[half:], travel)
+    first = await carried(crowd[:half], travel)
+    return first + await carried(crowd[half:], travel)

@@ -28,9 +28,10 @@ from idetic.gateway.admission import (
     AskedAgain,
     Terms,
     calls_of,
+    is_apart,
     receipt_of,
 )
-from idetic.gateway.convoys import Convoys
+from idetic.gateway.convoys import Convoys, carried
 from idetic.gateway.own_keys import own_key
 from idetic.gateway.write_items import ItemMaker, WriteCell, WriteItem
 from idetic.gateway.write_policy import check_written_here, sampled, write_cell
@@ -197,7 +198,11 @@ class Gateway:
         return Admission.of(scope, place, items, version=self.version, at=now, terms=terms)
 
     async def _travel(self, crowd: Sequence[Admission]) -> list[list[Receipt] | Exception]:
-        """Send admissions of one tenant in one round trip and one transaction."""
+        """Send admissions of one tenant in one round trip and one transaction.
+
+        Those that cannot share a statement go again at once, each with its own: whoever came after
+        them is not to be written before them.
+        """
         calls = calls_of(crowd)
         found = await self.database.run_together([(one.scope, [self._sent(one)]) for one in calls])
         answered = {
@@ -205,6 +210,11 @@ class Gateway:
             for call, (rows,) in zip(calls, found, strict=True)
             for part, answer in zip(call.parts, call.answers(rows), strict=True)
         }
+        apart = [one for one in crowd if is_apart(answered[id(one)])]
+        if apart:
+            again = [replace(one, terms=one.terms.after(APART)) for one in apart]
+            told = zip(apart, await carried(again, self._travel), strict=True)
+            answered |= {id(one): answer for one, answer in told}
         return [answered[id(one)] for one in crowd]
 
     def _sent(self, call: AdmissionCall) -> BoundStatement:
@@ -227,7 +237,7 @@ class Gateway:
                 call = AdmissionCall([[one]])
                 sent = self._sent(call)
                 (answer,) = call.answers(await run(sent.statement, sent.values))
-                if isinstance(answer, AskedAgain) and answer.reason == APART:
+                if is_apart(answer):
                     return await admitted(replace(one, terms=one.terms.after(APART)))
                 return _own([answer])
 

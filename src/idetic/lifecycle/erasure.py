@@ -22,7 +22,7 @@ from idetic.model import Capability, Decision, Entry, Receipt, Scope
 from idetic.store import erasure_rows
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.audit_rows import links_telling_reads, reads_left
-from idetic.store.erasure_rows import ErasureTargets
+from idetic.store.erasure_rows import ErasureTargets, Suspects
 from idetic.store.steps import LinkStep, Step, TurnStep
 from idetic.store.threads import erase_threads
 from idetic.verbs.arguments import SHORT, Wire, check_text
@@ -95,8 +95,9 @@ async def erase(
     async with binding.hold() as tx:
         if known := await binding.replayed(tx, idempotency_key, call):
             return erased_of(known)
-        targets = await _targets(tx, mentions)
-        columns, links = await _kept_columns(tx, mentions), await _naming_links(tx, mentions)
+        suspects = await erasure_rows.suspects(tx, mentions.runs)
+        targets = await _targets(tx, suspects, mentions)
+        columns, links = _kept_columns(suspects, mentions), _naming_links(suspects, mentions)
         receipt = uuid7()
         removed = await emptied(binding, tx, targets, reason, receipt)
         # Somebody may have given a name as the reason, of these entries or of any other link.
@@ -121,28 +122,26 @@ async def erase(
         return erased_of(await binding.settle_once(tx, [last], idempotency_key, call))
 
 
-async def _targets(tx: AnchorTransaction, mentions: Mentions) -> ErasureTargets:
+async def _targets(tx: AnchorTransaction, suspects: Suspects, mentions: Mentions) -> ErasureTargets:
     """All that names the subject, looked at exactly; and what was made of it."""
-    direct = await _naming(tx, "mentioned", mentions)
-    events = await _naming(tx, "logged", mentions)
+    direct = _naming(suspects, "mentioned", mentions)
+    events = _naming(suspects, "logged", mentions)
     pairs = await erasure_rows.mirrored(tx, events, direct)
     events = sorted({*events, *(event for event, _ in pairs)})
     direct = sorted({*direct, *(entry for _, entry in pairs)})
     entries = sorted({*direct, *await erasure_rows.derived(tx, direct)})
-    found = await erasure_rows.notes(tx, mentions.runs)
-    notes = [note for note in found if mentions.within(note.text)]
+    notes = [note for note in suspects.notes if mentions.within(note.text)]
     digests = await erasure_rows.digests(tx, entries, [note.row_id for note in notes])
-    keys = await _naming(tx, "keyed", mentions)
+    keys = _naming(suspects, "keyed", mentions)
     # Those about entries that go, go with them.
     beside = [note for note in notes if note.entry_id not in set(entries)]
-    told = await _naming(tx, "operational", mentions)
+    told = _naming(suspects, "operational", mentions)
     return ErasureTargets(entries, beside, digests, keys, events, told)
 
 
-async def _naming(tx: AnchorTransaction, what: str, mentions: Mentions) -> list[Any]:
+def _naming(suspects: Suspects, kind: str, mentions: Mentions) -> list[Any]:
     """The rows of one kind that name the subject, each by what identifies it."""
-    rows = await erasure_rows.naming(tx, what, mentions.runs)
-    return [one for one, *texts in rows if mentions.within(*texts)]
+    return [one for one, *texts in suspects.rows.get(kind, ()) if mentions.within(*texts)]
 
 
 async def emptied(
@@ -175,10 +174,10 @@ def _erased_link(tx: AnchorTransaction, entry: Entry, reason: str, receipt: UUID
     return TurnStep("erased", reason, changes, entry=entry, decision=gone, receipt=receipt)
 
 
-async def _kept_columns(tx: AnchorTransaction, mentions: Mentions) -> list[Kept]:
+def _kept_columns(suspects: Suspects, mentions: Mentions) -> list[Kept]:
     """Columns that name the subject and stay: who acted, and labels."""
     found: dict[tuple[str, str], int] = {}
-    for table, column, value, count in await erasure_rows.kept_columns(tx, mentions.runs):
+    for table, column, value, count in suspects.columns:
         if mentions.within(value):
             found[table, column] = found.get((table, column), 0) + count
     return [
@@ -187,10 +186,10 @@ async def _kept_columns(tx: AnchorTransaction, mentions: Mentions) -> list[Kept]
     ]
 
 
-async def _naming_links(tx: AnchorTransaction, mentions: Mentions) -> dict[str, list[int]]:
+def _naming_links(suspects: Suspects, mentions: Mentions) -> dict[str, list[int]]:
     """The links of the chain that name the subject, by the column that does."""
     links: dict[str, list[int]] = {}
-    for position, *parts in await erasure_rows.naming(tx, "told", mentions.runs):
+    for position, *parts in suspects.rows["told"]:
         for column, part in zip(("reason", "actor", "detail"), parts, strict=True):
             if mentions.within(part):
                 links.setdefault(column, []).append(position)

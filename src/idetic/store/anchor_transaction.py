@@ -324,7 +324,7 @@ class AnchorTransaction:
         The Subconscious has its dreams for that: a job of its own in the queue could be told.
         """
         if self.family.persona is not Persona.SUBCONSCIOUS:
-            await self.run.each([enqueue_statement(self.scope, task, **ids) for task in tasks])
+            self.run.later([enqueue_statement(self.scope, task, **ids) for task in tasks])
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,15 @@ class Transaction:
         added = scoping.entering(settings, None, citus=self._database.citus)
         self._entering = (*self._entering, *added)
 
+    def later(self, bound: Sequence[BoundStatement]) -> None:
+        """Statements whose rows nobody asks for; they travel with what comes next."""
+        self._begun = True
+        self._entering = (*self._entering, *bound)
+
     async def end(self) -> None:
         """Commit, if anything has begun."""
         if self._begun:
-            await send(self._connection, [_COMMIT], None)
+            await send(self._connection, [*self._entering, _COMMIT], None)
 
 
 class Database:

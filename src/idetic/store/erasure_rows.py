@@ -61,57 +61,72 @@ class ErasureTargets:
         return any(map(len, parts))
 
 
-async def naming(tx: AnchorTransaction, query: str, runs: Sequence[str]) -> Rows:
-    """Rows of one kind that may name the subject: what identifies each, and its texts.
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """Rows that may name a subject, by kind: what identifies each, and its texts.
 
     The kinds are entries (`mentioned`), links (`told`), idempotency keys (`keyed`), events
-    (`logged`) and the other persona's notes (`operational`), where the family has them.
+    (`logged`) and the other persona's notes (`operational`), where the family has them; besides,
+    notes about whichever entry, and columns that stay: (table, column, value, count).
     """
+
+    rows: Mapping[str, Rows]
+    notes: Sequence[EntryNote]
+    columns: Rows
+
+
+async def suspects(tx: AnchorTransaction, runs: Sequence[str]) -> Suspects:
+    """Whatever may name the subject, from all tables, in one round trip."""
     absent = {"logged": tx.family.log_table, "operational": tx.family.notes_table}
-    if absent.get(query, "") is None:
-        return []
-    column = _NAMING[query]
-    text = column if "." in column else _text(column)
-    call = _suspects(tx, query, text, runs)
-    return await tx.run(call.statement, call.values)
+    kinds = [kind for kind in _NAMING if absent.get(kind, "") is not None]
+    noted, named = _noted(tx, runs), _named(tx, runs)
+    kind_calls = [_suspects(tx, kind, _named_text(kind), runs) for kind in kinds]
+    calls = [*kind_calls, *(call for _, call in (*noted, *named))]
+    found = iter(await tx.run.each(calls))
+    rows = {kind: next(found) for kind in kinds}
+    notes = [EntryNote(table, *row) for (table, _) in noted for row in next(found)]
+    columns = [(*names, *row) for names, _ in named for row in next(found)]
+    return Suspects(rows, notes, columns)
+
+
+def _noted(tx: AnchorTransaction, runs: Sequence[str]) -> list[tuple[str, BoundStatement]]:
+    """What asks for notes about entries, with the noun of each table."""
+    calls = []
+    for table, many in note_columns(tx.family).items():
+        for column in many:
+            parts = {**_table(tx, table), "column": column, "row_id": row_id(tx.family, table)}
+            call = _suspects(tx, "noted", f"m.{column}", runs, parts)
+            calls.append((noun(tx.family, table), call))
+    return calls
+
+
+def _named(
+    tx: AnchorTransaction, runs: Sequence[str]
+) -> list[tuple[tuple[str, ...], BoundStatement]]:
+    """What asks for columns that stay, with the table of each and its name.
+
+    Of contextual provenance each name is told as a column.
+    """
+    calls: list[tuple[tuple[str, ...], BoundStatement]] = []
+    for table, column in _actors(tx.family):
+        parts = {**_table(tx, table), "column": column}
+        call = _suspects(tx, "named", f"m.{column}", runs, parts)
+        calls.append(((noun(tx.family, table), column), call))
+    for table in _provided(tx.family):
+        call = _suspects(tx, "provided", "p.value", runs, _table(tx, table))
+        calls.append(((noun(tx.family, table),), call))
+    return calls
+
+
+def _named_text(kind: str) -> str:
+    """The text in which a kind may name the subject: a column, or several that are joined."""
+    column = _NAMING[kind]
+    return column if "." in column else _text(column)
 
 
 async def derived(tx: AnchorTransaction, ids: Sequence[UUID]) -> list[UUID]:
     """What was made of some entries, however many steps away."""
     return await tx.ids(_FILE, "derived", ids=list(ids)) if ids else []
-
-
-async def notes(tx: AnchorTransaction, runs: Sequence[str]) -> list[EntryNote]:
-    """Notes that may name the subject, about whichever entry: one round trip for all tables."""
-    each = [(table, one) for table, many in note_columns(tx.family).items() for one in many]
-    calls = []
-    for table, column in each:
-        parts = {**_table(tx, table), "column": column, "row_id": row_id(tx.family, table)}
-        calls.append(_suspects(tx, "noted", f"m.{column}", runs, parts))
-    found = await tx.run.each(calls) if calls else []
-    return [
-        EntryNote(noun(tx.family, table), *row)
-        for (table, _), rows in zip(each, found, strict=True)
-        for row in rows
-    ]
-
-
-async def kept_columns(tx: AnchorTransaction, runs: Sequence[str]) -> Rows:
-    """Columns that may name the subject and stay: (table, column, value, count).
-
-    Of contextual provenance each name is told as a column. One round trip for all of them.
-    """
-    told: list[tuple[str, ...]] = []
-    calls: list[BoundStatement] = []
-    for table, column in _actors(tx.family):
-        parts = {**_table(tx, table), "column": column}
-        told.append((noun(tx.family, table), column))
-        calls.append(_suspects(tx, "named", f"m.{column}", runs, parts))
-    for table in _provided(tx.family):
-        told.append((noun(tx.family, table),))
-        calls.append(_suspects(tx, "provided", "p.value", runs, _table(tx, table)))
-    found = await tx.run.each(calls)
-    return [(*names, *row) for names, rows in zip(told, found, strict=True) for row in rows]
 
 
 async def mirrored(tx: AnchorTransaction, events: Sequence[UUID], entries: Sequence[UUID]) -> Rows:

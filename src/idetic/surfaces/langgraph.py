@@ -76,7 +76,7 @@ class IdeticStore(BaseStore):
         self._bridge = Bridge(memory)
         self._shelf = Shelf(self._bridge.memory)
         self._sweeper = Sweeper(self._bridge, self._sweep)
-        self._convoys: Convoys[Sequence[Op], list[Result]] = Convoys(AT_ONCE)
+        self._convoys: Convoys[Sequence[Op], list[Result]] = Convoys(AT_ONCE, AT_ONCE)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
