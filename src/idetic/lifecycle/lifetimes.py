@@ -87,7 +87,8 @@ def _afterwards(spec: MemorySpec, seen: Observation) -> str:
     if ground := _ground(seen, policy.candidates):
         return f"; {ground}, what it says {waits}"
     if CandidateGround.RECURRENCE in policy.candidates:
-        return f"; only if another source says the same, it {waits}"
+        days = _days(policy.candidate_days)
+        return f"; what it says waits as a candidate, after {days} only if it is said again"
     return ""
 
 

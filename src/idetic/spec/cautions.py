@@ -131,7 +131,7 @@ def _dropped(spec: MemorySpec) -> Iterator[Finding]:
 
 
 def _plain_notes(spec: MemorySpec) -> Iterator[Finding]:
-    """That most observations go, where only some of them become candidates."""
+    """That most observations go, where only some of them become candidates that stay."""
     grounds = leaving_policy(spec).candidates
     if not has_candidates(spec) or spec.backend.log is not None or not _goes(spec, Tier.SESSION):
         return
@@ -145,9 +145,16 @@ def _plain_notes(spec: MemorySpec) -> Iterator[Finding]:
         )
     elif CandidateGround.ANY not in grounds:
         cell = cell_of(Tier.SESSION, Typology.EPISODIC)
+        why = f"{dropped} it has a ground to be kept: {', '.join(grounds)}."
+        if CandidateGround.RECURRENCE in grounds:
+            days = leaving_policy(spec).candidate_days
+            why = (
+                "What you observe in a session without a ground to be kept "
+                f"({', '.join(grounds)}) goes unless it is said again within {days:g} days."
+            )
         yield Finding(
             ("promotion",),
-            f"{dropped} it has a ground to be kept: {', '.join(grounds)}.",
+            why,
             f"To keep everything as a candidate, set `candidates: [any]` for the cell `{cell}` "
             "under `promotion.deviations`, with the reason.",
         )

@@ -143,7 +143,11 @@ class PromotionPath(StrEnum):
 
 
 class CandidateGround(StrEnum):
-    """What makes an observation worth keeping as a candidate when its session ends."""
+    """What makes an observation worth keeping as a candidate when its session ends.
+
+    `recurrence`: that it is said again. What nobody has said again yet waits for it; a statement
+    with no other ground goes when `candidate_days` are over.
+    """
 
     CLAIM = "claim"
     REFERENCE = "reference"

@@ -48,6 +48,14 @@ async def expired(
     return await tx.ids(_FILE, "expired", _keeping(tx), **given)
 
 
+async def unrepeated(
+    tx: AnchorTransaction, ground: str, before: datetime, limit: int
+) -> list[UUID]:
+    """Candidates on a ground, from before a moment, that nothing keeps and nothing happened to."""
+    given = {"ground": ground, "before": before, "limit": limit}
+    return await tx.ids(_FILE, "unrepeated", _keeping(tx), **given)
+
+
 async def retention_states(tx: AnchorTransaction) -> dict[RetentionState, dict[Tier, int]]:
     """How many entries are in each retention state, by tier; every state is told."""
     counts: dict[RetentionState, dict[Tier, int]] = {state: {} for state in RetentionState}
