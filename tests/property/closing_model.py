@@ -180,10 +180,12 @@ class ClosingTenant(Maturing):
         same = [n for n in self.persistent() if claim and n.claim == claim]
         return min(same, key=lambda n: n.candidate, default=None)
 
-    def _propose(self, who: Principal, heard: Heard) -> Noted:
-        """A candidate: for its claim, for its reference, or until it is said again."""
+    def _propose(self, who: Principal, heard: Heard) -> Noted | None:
+        """A candidate, if there is a ground: a claim, a reference, or that it was said twice."""
         leader = heard.leader
         referring = any(member.referring for member in heard.members)
+        if not (leader.claim or referring or len(heard.voices) > 1):
+            return None
         pattern = leader.claim is not None and leader.claim.attribute == "prefers"
         noted = Noted(
             leader.text, Tier.PERSISTENT, Typology.PROCEDURAL if pattern else Typology.SEMANTIC,

@@ -219,6 +219,10 @@ def test_a_tier_on_demand_is_not_there_unless_recalled() -> None:
     made = context([entry(1), entry(2)], recalled(entry(2)), spec=spec)
     assert numbers(made) == [2]
     assert left_out(made) == {1: Eviction.NOT_RECALLED}
+    # The persistent tier is the one that is so by the spec's own choice.
+    assert SPEC.injection.persistent.presence is Presence.ON_DEMAND
+    known = [entry(1, Tier.PERSISTENT), entry(2, Tier.PERSISTENT)]
+    assert numbers(context(known, recalled(known[1]))) == [2]
 
 
 def test_a_persistent_tier_may_be_always_present() -> None:
@@ -295,11 +299,14 @@ def test_coverage_is_unknown_where_nothing_was_searched() -> None:
 def test_to_say_so_costs_no_entry_and_no_ceiling() -> None:
     hits = recalled(*(entry(n, Tier.PERSISTENT) for n in (2, 5)))
     whole = context(recall=hits, counter=Lengths()).tokens
-    for budget in range(whole - 60, whole):
+    said = set()
+    for budget in range(whole - 40, whole):
         made = context(recall=hits, counter=Lengths(), budget=budget)
         assert made.tokens <= budget
-        assert made.coverage is not None
-        assert made.coverage.told == len(made.included) == 1
+        assert made.coverage == ContextCoverage(9, 2, 1, 0)
+        assert numbers(made) == [2]
+        said.add("Note: of 2 entries found, 1 fit here." in made.text)
+    assert said == {True, False}, "it is said where there is room, and only there"
 
 
 # --- "I don't know" and what was missing --------------------------------------------------

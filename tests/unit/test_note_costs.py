@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -132,8 +131,8 @@ def test_a_sentence_of_any_age_costs_a_model_at_most_45_tokens_with_its_label(
     around = f"{HEADER}# persistent\n"
     before = len(encoding.encode(around))
     for number, text in enumerate(ORDINARY):
-        made = entry(text, number, created_at=datetime(AT.year - age, 12, 28, tzinfo=UTC))
-        made = replace(made, **KINDS[kind])
+        said = datetime(AT.year - age, 12, 28, tzinfo=UTC)
+        made = entry(text, number, **KINDS[kind], created_at=said)
         told = render(made, year=AT.year)
         assert text in told, "the words stay as they are"
         assert len(encoding.encode(around + told)) - before <= TOKENS, text

@@ -43,10 +43,6 @@ from idetic.store.steps import (
     TurnStep,
 )
 
-# The ground of a candidate that one source states and nothing else keeps: it waits for another.
-ALONE = "alone"
-
-
 @dataclass(slots=True)
 class PromotionPass:
     """Decides about statements and entries, one after the other, and collects the steps.
@@ -377,19 +373,19 @@ def _saying(heard: SessionStatement, about: Sequence[SupportedEntry]) -> Support
     return same[0] if same else None
 
 
-def _ground(heard: SessionStatement, grounds: Sequence[CandidateGround]) -> str | None:
-    """Why a statement is kept although nobody has confirmed it; None where nothing keeps it.
-
-    What could only recur is kept too, for a time: else nobody would see that it does.
-    """
+def _ground(
+    heard: SessionStatement, grounds: Sequence[CandidateGround]
+) -> CandidateGround | None:
+    """Why a statement is kept although nobody has confirmed it; None where nothing keeps it."""
     holds = {
         CandidateGround.CLAIM: heard.claim is not None,
         CandidateGround.REFERENCE: any(member.entry.refs for member in heard.members),
         CandidateGround.RECURRENCE: len(heard.sources) > 1,
         CandidateGround.ANY: True,
+        # The last, because it keeps for a time only: else nobody would see a repetition.
+        CandidateGround.REPETITION: True,
     }
-    found = next((each.value for each, so in holds.items() if so and each in grounds), None)
-    return ALONE if found is None and CandidateGround.RECURRENCE in grounds else found
+    return next((ground for ground, so in holds.items() if so and ground in grounds), None)
 
 
 def target(spec: MemorySpec, claim: Claim | None) -> Typology | None:

@@ -11,7 +11,6 @@ from uuid import UUID
 from idetic.engine import Binding, in_batches
 from idetic.errors import TransitionRefused
 from idetic.lifecycle.close_scope import lease_starts
-from idetic.lifecycle.promotion import ALONE
 from idetic.lifecycle.promotion_inputs import policy_of
 from idetic.model import Capability, Decision, Entry, Receipt, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
@@ -87,7 +86,7 @@ async def tombstone(
 async def dispose_tombstones(binding: Binding) -> Disposed:
     """Tombstone what outlived its time, and empty tombstones past their grace period.
 
-    That is an entry past its TTL, and a candidate that one source stated and nobody said again.
+    That is an entry past its TTL, and a candidate whose only ground was that it may be repeated.
     Evidence goes with the last entry that rested on it.
     """
     expired = await in_batches(binding, _unrepeated, BATCH)
@@ -137,9 +136,9 @@ async def _expired(typology: Typology, tx: AnchorTransaction) -> list[Step]:
 
 
 async def _unrepeated(tx: AnchorTransaction) -> list[Step]:
-    """Steps that bury candidates which waited for a second source, and nobody said them again."""
+    """Steps that bury candidates which waited to be said again, and were not."""
     days = policy_of(tx.spec).candidate_days
-    ids = await retention_rows.unrepeated(tx, ALONE, tx.at - timedelta(days=days), BATCH)
+    ids = await retention_rows.unrepeated(tx, tx.at - timedelta(days=days), BATCH)
     reason = f"nobody said it again within {days:g} days"
     return [_buried(tx, one.entry, reason, "not_repeated") for one in await tx.stored(ids)]
 

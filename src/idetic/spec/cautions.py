@@ -145,13 +145,12 @@ def _plain_notes(spec: MemorySpec) -> Iterator[Finding]:
         )
     elif CandidateGround.ANY not in grounds:
         cell = cell_of(Tier.SESSION, Typology.EPISODIC)
-        why = f"{dropped} it has a ground to be kept: {', '.join(grounds)}."
-        if CandidateGround.RECURRENCE in grounds:
+        lasting = ", ".join(one for one in grounds if one is not CandidateGround.REPETITION)
+        why = f"{dropped} it has a ground to be kept: {lasting}."
+        if CandidateGround.REPETITION in grounds:
             days = leaving_policy(spec).candidate_days
-            why = (
-                "What you observe in a session without a ground to be kept "
-                f"({', '.join(grounds)}) goes unless it is said again within {days:g} days."
-            )
+            why = f"What you observe in a session goes after {days:g} days, unless it is said again"
+            why += f" or has another ground to be kept: {lasting}."
         yield Finding(
             ("promotion",),
             why,

@@ -9,6 +9,7 @@ from uuid import UUID
 from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import RetainedEntity, RetentionState, entities
+from idetic.spec.typology import CandidateGround
 from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction, lifecycle_part
 from idetic.store.database import Connection
@@ -48,11 +49,9 @@ async def expired(
     return await tx.ids(_FILE, "expired", _keeping(tx), **given)
 
 
-async def unrepeated(
-    tx: AnchorTransaction, ground: str, before: datetime, limit: int
-) -> list[UUID]:
-    """Candidates on a ground, from before a moment, that nothing keeps and nothing happened to."""
-    given = {"ground": ground, "before": before, "limit": limit}
+async def unrepeated(tx: AnchorTransaction, before: datetime, limit: int) -> list[UUID]:
+    """Candidates from before a moment that waited for a repetition alone, and nothing keeps."""
+    given = {"ground": CandidateGround.REPETITION.value, "before": before, "limit": limit}
     return await tx.ids(_FILE, "unrepeated", _keeping(tx), **given)
 
 

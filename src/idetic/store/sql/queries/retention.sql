@@ -24,8 +24,8 @@ WHERE {scope m} AND m.tier = 'persistent' AND m.typology = %(typology)s AND m.de
 ORDER BY m.memory_id LIMIT %(limit)s
 
 -- query: unrepeated
--- Candidates that were proposed on a ground before a moment, and to which nothing has happened since
--- but that they fell due.
+-- Candidates that were proposed on that ground, and to which nothing has happened since but that they
+-- fell due.
 SELECT m.memory_id FROM {family}_memory m
 JOIN {family}_memory_ledger p ON {scope p} AND p.memory_id = m.memory_id
     AND p.transition = 'proposed' AND p.detail ->> 'ground' = %(ground)s
