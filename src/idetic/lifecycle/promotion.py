@@ -43,6 +43,7 @@ from idetic.store.steps import (
     TurnStep,
 )
 
+
 @dataclass(slots=True)
 class PromotionPass:
     """Decides about statements and entries, one after the other, and collects the steps.
@@ -373,9 +374,7 @@ def _saying(heard: SessionStatement, about: Sequence[SupportedEntry]) -> Support
     return same[0] if same else None
 
 
-def _ground(
-    heard: SessionStatement, grounds: Sequence[CandidateGround]
-) -> CandidateGround | None:
+def _ground(heard: SessionStatement, grounds: Sequence[CandidateGround]) -> CandidateGround | None:
     """Why a statement is kept although nobody has confirmed it; None where nothing keeps it."""
     holds = {
         CandidateGround.CLAIM: heard.claim is not None,

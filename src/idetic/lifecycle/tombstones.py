@@ -139,8 +139,8 @@ async def _unrepeated(tx: AnchorTransaction) -> list[Step]:
     """Steps that bury candidates which waited to be said again, and were not."""
     days = policy_of(tx.spec).candidate_days
     ids = await retention_rows.unrepeated(tx, tx.at - timedelta(days=days), BATCH)
-    reason = f"nobody said it again within {days:g} days"
-    return [_buried(tx, one.entry, reason, "not_repeated") for one in await tx.stored(ids)]
+    why = f"nobody said it again within {days:g} days"
+    return [_buried(tx, one.entry, why, "not_repeated") for one in await tx.stored(ids)]
 
 
 async def _stripped(typology: Typology, tx: AnchorTransaction) -> list[Step]:

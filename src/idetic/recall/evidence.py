@@ -9,7 +9,7 @@ reader cannot see is spelled out, so that no body can pass for the text around i
     d2a1c0 fact operator 03-01 > ada: Wires leave until 17:00.
 
 A label is the house's own words: id, kind, origin and day of an entry, and how strong its source
-is. A sentence of up to 100 characters, of any age, costs at most 45 tokens with its label: the hedge
+is. To a model, a sentence of up to 100 characters costs at most 45 tokens with its label: the hedge
 of most entries and their year are said once, above them, and what only a few readers need is left
 to `why`, by the id.
 """

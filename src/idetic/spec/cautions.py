@@ -145,15 +145,12 @@ def _plain_notes(spec: MemorySpec) -> Iterator[Finding]:
         )
     elif CandidateGround.ANY not in grounds:
         cell = cell_of(Tier.SESSION, Typology.EPISODIC)
-        lasting = ", ".join(one for one in grounds if one is not CandidateGround.REPETITION)
-        why = f"{dropped} it has a ground to be kept: {lasting}."
         if CandidateGround.REPETITION in grounds:
             days = leaving_policy(spec).candidate_days
-            why = f"What you observe in a session goes after {days:g} days, unless it is said again"
-            why += f" or has another ground to be kept: {lasting}."
+            dropped = f"What you observe in a session goes after {days:g} days, unless"
         yield Finding(
             ("promotion",),
-            why,
+            f"{dropped} it has a ground to be kept: {', '.join(grounds)}.",
             f"To keep everything as a candidate, set `candidates: [any]` for the cell `{cell}` "
             "under `promotion.deviations`, with the reason.",
         )

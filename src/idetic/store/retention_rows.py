@@ -9,7 +9,6 @@ from uuid import UUID
 from idetic.model import Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import RetainedEntity, RetentionState, entities
-from idetic.spec.typology import CandidateGround
 from idetic.store import templates
 from idetic.store.anchor_transaction import AnchorTransaction, lifecycle_part
 from idetic.store.database import Connection
@@ -50,9 +49,8 @@ async def expired(
 
 
 async def unrepeated(tx: AnchorTransaction, before: datetime, limit: int) -> list[UUID]:
-    """Candidates from before a moment that waited for a repetition alone, and nothing keeps."""
-    given = {"ground": CandidateGround.REPETITION.value, "before": before, "limit": limit}
-    return await tx.ids(_FILE, "unrepeated", _keeping(tx), **given)
+    """Candidates from before a moment that only waited to be said again, and nothing keeps."""
+    return await tx.ids(_FILE, "unrepeated", _keeping(tx), before=before, limit=limit)
 
 
 async def retention_states(tx: AnchorTransaction) -> dict[RetentionState, dict[Tier, int]]:
