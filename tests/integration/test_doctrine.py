@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from idetic import Claim, Outcome, Tier, Typology, errors
+from idetic import Claim, Decision, Idetic, Outcome, Principal, Tier, Typology, errors
 from idetic.evidence import ContradictionStatus, SourceType
 from idetic.spec.loader import load, shipped
 from idetic.spec.primitives import FusionMethod, Signal
@@ -91,6 +91,8 @@ async def test_every_shipped_agent_has_the_universal_tiers() -> None:
         spec = load(name)
         assert all(spec.injection.at(tier).budget >= 0 for tier in Tier), name
         assert spec.typology.at(Tier.PERSISTENT), name
+        assert spec.tiers.declared == tuple(Tier), name
+        assert [*spec.tiers.names] == [*Tier], "no names of their own"
     assert [*Tier] == ["interaction", "session", "persistent"]
 
 
@@ -127,6 +129,31 @@ async def test_the_world_agent_fuses_three_signals_by_rank_and_says_what_it_adde
         for signal, told in hit.signals.items():
             if told.contribution and told.rank is not None:
                 assert told.contribution == pytest.approx(weights[signal] / (60 + told.rank))
+
+
+async def test_a_weighted_score_adds_up_weights_times_values(database: TestDatabase) -> None:
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+        agent = await db.agent({"agent": "clerk", "anchor.keys": "office"}, apply=True)
+        assert agent.spec.retrieval.fusion.method is FusionMethod.WEIGHTED
+        memory = agent.bind(office="north", principal=Principal.operator("ada"))
+        for text in ("Wires leave until noon.", "Cards are shipped on Mondays."):
+            await memory.prefer(text)
+        recall = await memory.recall("Until when do wires leave?")
+    assert len(recall.hits) == 2
+    for hit in recall:
+        wanted = {s: recall.weights[s] * (t.value or 0.0) for s, t in hit.signals.items()}
+        assert {s: t.contribution for s, t in hit.signals.items()} == pytest.approx(wanted)
+        assert hit.score == pytest.approx(sum(wanted.values()))
+
+
+async def test_the_documents_three_kinds_of_action_are_linked_and_no_other(world: World) -> None:
+    kept = (await world.operator.prefer("Two people look at it.")).entry_id
+    assert kept is not None
+    for kind in ("rule_promotion", "change_set_acceptance", "published_decision"):
+        receipt = await world.operator.link_action(uuid4(), kind, [kept])
+        assert receipt.decision is Decision.ADD
+    with pytest.raises(errors.InputError, match="not an action kind"):
+        await world.operator.link_action(uuid4(), "coffee_break", [kept])
 
 
 async def test_procedural_memory_is_promoted_to_nothing(world: World) -> None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from idetic import Idetic, Observation, Principal, Scope
+from idetic import Idetic, Observation, Principal, Scope, errors
+from idetic.spec.loader import load
 from tests.conftest import TestDatabase, World, make_world
 from tests.support import aside
 from tests.support.citus import roles_kept, stand_in
@@ -191,3 +192,14 @@ async def test_what_we_do_passes(world: World) -> None:
     await operator.archive(kept.entry_id, reason="It is settled.")
     assert (await auditor.verify()).intact
     assert await auditor.history(kept.entry_id)
+
+
+async def test_a_spec_is_not_migrated_on_a_cluster(cluster: Lived) -> None:
+    data = load("world_agent").as_data()
+    data["backend"]["family"] = "world_agent_two"
+    database = cluster.database
+    async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
+        with pytest.raises(errors.PlanRefused, match="on a Citus cluster") as caught:
+            await db.migrate(data)
+        assert "Declare another agent" in caught.value.remedy
+        assert len(await db.spec_versions("world_agent")) == 1, "nothing was changed"

@@ -11,7 +11,7 @@ import pytest
 
 from idetic.errors import InputError
 from idetic.model import Entry, Origin, Ref, Tier, Typology
-from idetic.recall.context import Context, Eviction, assemble
+from idetic.recall.context import Context, ContextCoverage, Eviction, assemble
 from idetic.recall.evidence import FOOTER, HEADER
 from idetic.recall.hits import Hit, NotUsed, Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
@@ -219,6 +219,10 @@ def test_a_tier_on_demand_is_not_there_unless_recalled() -> None:
     made = context([entry(1), entry(2)], recalled(entry(2)), spec=spec)
     assert numbers(made) == [2]
     assert left_out(made) == {1: Eviction.NOT_RECALLED}
+    # The persistent tier is the one that is so by the spec's own choice.
+    assert SPEC.injection.persistent.presence is Presence.ON_DEMAND
+    known = [entry(1, Tier.PERSISTENT), entry(2, Tier.PERSISTENT)]
+    assert numbers(context(known, recalled(known[1]))) == [2]
 
 
 def test_a_persistent_tier_may_be_always_present() -> None:
@@ -269,6 +273,40 @@ def test_a_counter_to_which_the_whole_is_more_than_its_parts_is_obeyed() -> None
     made = context([entry(n) for n in range(20)], counter=Square(), budget=2000)
     assert 0 < made.tokens <= 2000
     assert numbers(made) == list(range(20 - len(made.included), 20))
+
+
+# --- coverage -----------------------------------------------------------------------------
+
+
+def test_a_text_that_tells_a_part_of_what_was_found_says_so() -> None:
+    size = context([entry(1)]).included[0].tokens
+    persistent = (size * 2 + 20, 50, Presence.ON_DEMAND)
+    hits = recalled(*(entry(n, Tier.PERSISTENT) for n in (2, 5, 1, 4)))
+    made = context([entry(9)], hits, spec=spec_with(4000, persistent=persistent))
+    assert made.coverage == ContextCoverage(considered=9, found=4, told=2, pending=0)
+    assert made.text.splitlines()[-2:] == ["Note: of 4 entries found, 2 fit here.", FOOTER]
+    # Control: the whole is told, and nothing is said about it.
+    whole = context([entry(9)], hits)
+    assert whole.coverage == ContextCoverage(considered=9, found=4, told=4, pending=0)
+    assert "Note" not in whole.text
+
+
+def test_coverage_is_unknown_where_nothing_was_searched() -> None:
+    assert context([entry(1)]).coverage is None
+    assert context(recall=recalled()).coverage == ContextCoverage(9, 0, 0, 0)
+
+
+def test_to_say_so_costs_no_entry_and_no_ceiling() -> None:
+    hits = recalled(*(entry(n, Tier.PERSISTENT) for n in (2, 5)))
+    whole = context(recall=hits, counter=Lengths()).tokens
+    said = set()
+    for budget in range(whole - 40, whole):
+        made = context(recall=hits, counter=Lengths(), budget=budget)
+        assert made.tokens <= budget
+        assert made.coverage == ContextCoverage(9, 2, 1, 0)
+        assert numbers(made) == [2]
+        said.add("Note: of 2 entries found, 1 fit here." in made.text)
+    assert said == {True, False}, "it is said where there is room, and only there"
 
 
 # --- "I don't know" and what was missing --------------------------------------------------

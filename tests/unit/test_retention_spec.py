@@ -170,7 +170,7 @@ def test_a_page_shows_every_policy_and_why_one_differs() -> None:
     row = "| `persistent_semantic` | - | **7** | `STRIP_PAYLOAD` | `validity_window` | 90 |"
     assert f"{row} **override** |" in page
     assert f"- **Retention** of `persistent_semantic`. Because: {WHY}" in page
-    assert "Deviations from the typology defaults: 1" in page
+    assert "Deviations from the typology defaults: 2" in page, "of promotion, and this one"
 
 
 def test_a_family_registers_what_it_has() -> None:

@@ -99,7 +99,12 @@ def test_shipped_and_generated_specs_have_no_warnings(name: str) -> None:
 def test_a_note_tells_of_what_most_observations_come_to() -> None:
     (note,) = notes_of(validate(LEAST))
     assert note.level is ProblemLevel.NOTE
-    assert "unless it has a ground to be kept: claim, reference, recurrence" in note.message
+    assert note.message == (
+        "What you observe in a session goes after 30 days, unless it has a ground to be kept: "
+        "claim, reference, recurrence, repetition."
+    )
+    (plain,) = notes_of(load("world_agent"))
+    assert "unless it has a ground to be kept: claim, reference, recurrence." in plain.message
     kept = _deviating("promotion", "episodic_transient", candidates=["any"])
     assert notes_of(validate(kept)) == ()
     assert notes_of(load("framework_agent")) == (), "episodes stay there"

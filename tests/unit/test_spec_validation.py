@@ -93,6 +93,10 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
     ("no audit", drop("audit"), AUDIT, "audit", "action_kinds"),
     ("no title", drop("title"), WHOLE, "title", "title: My Agent"),
     ("empty anchor", put("anchor", None), ANCHOR, "anchor", "org_id"),
+    (
+        *("a third tier that ends", put("tiers.campaign", {"holds": "Many shifts."})),
+        *(TIERS, "tiers.campaign", "Let `session` hold it"),
+    ),
     ("no tier event", drop("tiers.session.event"), TIERS, "tiers.session.event", "session_end"),
     # Keys and values that nothing knows.
     ("unknown top key", put("ankor", {}), WHOLE, "ankor", "Did you mean `anchor`?"),

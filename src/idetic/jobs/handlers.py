@@ -74,10 +74,10 @@ async def promote(db: Idetic, agent: str, anchor: Anchor) -> Result:
 
 
 async def disposition(db: Idetic, agent: str, anchor: Anchor) -> Result:
-    """Say in the history of what fell due that it waits, and let tombstones past grace go."""
+    """Let go what is past its time, and say in the history of what fell due that it waits."""
     async with _marked(db, agent, anchor, "disposition") as memory:
-        due = await memory.mark_due()
         disposed = await memory.dispose_tombstones()
+        due = await memory.mark_due()
         return {"due": due, "disposed": len(disposed.disposed)}
 
 

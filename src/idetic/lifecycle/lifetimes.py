@@ -86,6 +86,9 @@ def _afterwards(spec: MemorySpec, seen: Observation) -> str:
     waits = f"stays as a candidate, due for a decision in {_days(policy.candidate_days)}"
     if ground := _ground(seen, policy.candidates):
         return f"; {ground}, what it says {waits}"
+    if CandidateGround.REPETITION in policy.candidates:
+        days = _days(policy.candidate_days)
+        return f"; what it says waits as a candidate, after {days} only if it is said again"
     if CandidateGround.RECURRENCE in policy.candidates:
         return f"; only if another source says the same, it {waits}"
     return ""

@@ -280,7 +280,9 @@ class PromotionPass:
         policy = policy_of(self.spec)
         if typology is None or policy.path is PromotionPath.NONE:
             return None
-        if typology is not Typology.EPISODIC and not _has_ground(heard, policy.candidates):
+        unconfirmed = typology is not Typology.EPISODIC
+        ground = _ground(heard, policy.candidates)
+        if unconfirmed and ground is None:
             return None
         clean = self._cleaned(heard)
         if clean is None:
@@ -288,15 +290,15 @@ class PromotionPass:
         text, envelope = clean
         leader, gate = heard.leader, deduplication("nothing persistent says this yet")
         step = AddStep(
-            "proposed" if typology is not Typology.EPISODIC else "compounded",
+            "proposed" if unconfirmed else "compounded",
             "left by its session",
-            detail={"gates": [gate.as_data()]},
+            detail={"gates": [gate.as_data()]} | ({"ground": ground} if unconfirmed else {}),
             tier=Tier.PERSISTENT,
             typology=typology,
             text=text,
             envelope=envelope,
             lineage=heard.lineage,
-            candidate=typology is not Typology.EPISODIC,
+            candidate=unconfirmed,
             copy_of=leader.id if text == leader.body_text and not heard.drawn else None,
             **vars(Inherited.of(heard.members, heard.lineage)),
         )
@@ -372,15 +374,17 @@ def _saying(heard: SessionStatement, about: Sequence[SupportedEntry]) -> Support
     return same[0] if same else None
 
 
-def _has_ground(heard: SessionStatement, grounds: Sequence[CandidateGround]) -> bool:
-    """Whether a statement has a ground to be kept although nobody has confirmed it."""
+def _ground(heard: SessionStatement, grounds: Sequence[CandidateGround]) -> CandidateGround | None:
+    """Why a statement is kept although nobody has confirmed it; None where nothing keeps it."""
     holds = {
-        CandidateGround.ANY: True,
         CandidateGround.CLAIM: heard.claim is not None,
         CandidateGround.REFERENCE: any(member.entry.refs for member in heard.members),
         CandidateGround.RECURRENCE: len(heard.sources) > 1,
+        CandidateGround.ANY: True,
+        # The last, because it keeps for a time only: else nobody would see a repetition.
+        CandidateGround.REPETITION: True,
     }
-    return any(holds[ground] for ground in grounds)
+    return next((ground for ground, so in holds.items() if so and ground in grounds), None)
 
 
 def target(spec: MemorySpec, claim: Claim | None) -> Typology | None:

@@ -11,6 +11,7 @@ from uuid import UUID
 from idetic.engine import Binding, in_batches
 from idetic.errors import TransitionRefused
 from idetic.lifecycle.close_scope import lease_starts
+from idetic.lifecycle.promotion_inputs import policy_of
 from idetic.model import Capability, Decision, Entry, Receipt, Tier, Typology
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.retention import MEMORY, Disposal, RetentionPolicy, RetentionState
@@ -25,7 +26,7 @@ LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Disposed:
-    """What a disposal run did: what outlived its TTL, and which tombstones lost their payload.
+    """What a disposal run did: what outlived its time, and which tombstones lost their payload.
 
     `evidence` is what went because nothing rests on it any more.
     """
@@ -83,11 +84,12 @@ async def tombstone(
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/tombstones/dispose", "upkeep"))
 async def dispose_tombstones(binding: Binding) -> Disposed:
-    """Tombstone entries past their TTL, and empty tombstones past their grace period.
+    """Tombstone what outlived its time, and empty tombstones past their grace period.
 
+    That is an entry past its TTL, and a candidate whose only ground was that it may be repeated.
     Evidence goes with the last entry that rested on it.
     """
-    expired: list[Receipt] = []
+    expired = await in_batches(binding, _unrepeated, BATCH)
     disposed: list[Receipt] = []
     for typology in MEMORY:
         expired += await in_batches(binding, partial(_expired, typology), BATCH)
@@ -131,6 +133,14 @@ async def _expired(typology: Typology, tx: AnchorTransaction) -> list[Step]:
     ids = await retention_rows.expired(tx, typology, tx.at - timedelta(days=ttl), BATCH)
     reason = f"its retention of {ttl} days is over"
     return [_buried(tx, one.entry, reason, "active_ttl") for one in await tx.stored(ids)]
+
+
+async def _unrepeated(tx: AnchorTransaction) -> list[Step]:
+    """Steps that bury candidates which waited to be said again, and were not."""
+    days = policy_of(tx.spec).candidate_days
+    ids = await retention_rows.unrepeated(tx, tx.at - timedelta(days=days), BATCH)
+    why = f"nobody said it again within {days:g} days"
+    return [_buried(tx, one.entry, why, "not_repeated") for one in await tx.stored(ids)]
 
 
 async def _stripped(typology: Typology, tx: AnchorTransaction) -> list[Step]:

@@ -22,6 +22,7 @@ from idetic.recall.evidence import (
     compose,
     ending,
     heading,
+    partly,
     preamble,
     render,
     since,
@@ -69,10 +70,25 @@ class Evicted:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextCoverage:
+    """How much of what memory knows about the question the text tells.
+
+    Of the entries that were `considered`, `found` bear on the question, and `told` of those are in
+    the text. Recall could not search `pending` of them by meaning: they have no vector yet.
+    """
+
+    considered: int
+    found: int
+    told: int
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """A block for the prompt, and an account of what is in it and what is not.
 
-    `unknown` says why memory has no answer; the text then says so too, if there is room.
+    `unknown` says why memory has no answer; the text then says so too, if there is room, and also
+    where it tells only a part. `coverage` is None where memory was not searched.
     """
 
     text: str
@@ -82,6 +98,7 @@ class Context:
     evicted: tuple[Evicted, ...]
     unknown: str | None = None
     not_used: tuple[NotUsed, ...] = ()
+    coverage: ContextCoverage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +156,12 @@ def assemble(
         evicted.append((kept.pop(), Eviction.CEILING))
     if not kept and unknown is None:
         unknown = f"nothing that memory holds fits into {ceiling} tokens"
-    text = unanswered(unknown or "", closing, counter, ceiling)
+    text, coverage = unanswered(unknown or "", closing, counter, ceiling), _coverage(recall, kept)
     if kept:
         text = _text(spec, head, kept, closing)
+        part = partly(coverage.found, coverage.told) if coverage else ""
+        whole = _text(spec, head, kept, [*closing, part])
+        text = whole if part and counter.count(whole) <= ceiling else text
     return Context(
         text=text,
         tokens=counter.count(text) if text else 0,
@@ -152,7 +172,17 @@ def assemble(
         evicted=tuple(Evicted(c.entry.id, c.entry.tier, c.tokens, why) for c, why in evicted),
         unknown=unknown,
         not_used=not_used,
+        coverage=coverage,
     )
+
+
+def _coverage(recall: Recall | None, kept: Iterable[_Candidate]) -> ContextCoverage | None:
+    """How much of what was recalled is told; None where nothing was searched."""
+    if recall is None:
+        return None
+    found = {hit.entry.id for hit in recall}
+    told = sum(c.entry.id in found for c in kept)
+    return ContextCoverage(recall.considered, len(found), told, recall.pending)
 
 
 def _year(transient: Transient, recall: Recall | None) -> int | None:

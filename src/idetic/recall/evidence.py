@@ -9,8 +9,9 @@ reader cannot see is spelled out, so that no body can pass for the text around i
     d2a1c0 fact operator 03-01 > ada: Wires leave until 17:00.
 
 A label is the house's own words: id, kind, origin and day of an entry, and how strong its source
-is. A sentence with its label costs at most 45 tokens: the hedge of most entries and their year are
-said once, above them, and what only a few readers need is left to `why`, by the id.
+is. To a model, a sentence of up to 100 characters costs at most 45 tokens with its label: the hedge
+of most entries and their year are said once, above them, and what only a few readers need is left
+to `why`, by the id.
 """
 
 from __future__ import annotations
@@ -122,6 +123,12 @@ def closing_lines(
     if missed and counter.count(f"{note}\n") * 10 <= ceiling:
         lines.append(note)
     return lines
+
+
+def partly(found: int, told: int) -> str:
+    """The line that admits that only a part of what was found is told; empty where all of it is."""
+    many = "entry" if found == 1 else "entries"
+    return "" if told == found else f"Note: of {found} {many} found, {told} fit here."
 
 
 def unanswered(unknown: str, closing: Sequence[str], counter: TokenCounter, ceiling: int) -> str:

@@ -131,7 +131,7 @@ def _dropped(spec: MemorySpec) -> Iterator[Finding]:
 
 
 def _plain_notes(spec: MemorySpec) -> Iterator[Finding]:
-    """That most observations go, where only some of them become candidates."""
+    """That most observations go, where only some of them become candidates that stay."""
     grounds = leaving_policy(spec).candidates
     if not has_candidates(spec) or spec.backend.log is not None or not _goes(spec, Tier.SESSION):
         return
@@ -145,6 +145,9 @@ def _plain_notes(spec: MemorySpec) -> Iterator[Finding]:
         )
     elif CandidateGround.ANY not in grounds:
         cell = cell_of(Tier.SESSION, Typology.EPISODIC)
+        if CandidateGround.REPETITION in grounds:
+            days = leaving_policy(spec).candidate_days
+            dropped = f"What you observe in a session goes after {days:g} days, unless"
         yield Finding(
             ("promotion",),
             f"{dropped} it has a ground to be kept: {', '.join(grounds)}.",

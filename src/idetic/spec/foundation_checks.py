@@ -108,6 +108,12 @@ def tier_model(spec: SpecNode) -> Iterator[Finding]:
                 "The anchor has one key, which is the tenant: there is no other anchor to go to.",
                 "Write `boundary: lifecycle_event`, or give the anchor a second key.",
             )
+    for key, other in tiers.fields():
+        if key not in {*Tier, _BROADER}:
+            yield other.finding(
+                "At most two tiers end: a place in memory has a session and an interaction.",
+                "Let `session` hold it, with a longer lease, or declare it as `broader`.",
+            )
     yield from _escalation(spec)
 
 

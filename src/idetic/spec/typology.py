@@ -143,12 +143,17 @@ class PromotionPath(StrEnum):
 
 
 class CandidateGround(StrEnum):
-    """What makes an observation worth keeping as a candidate when its session ends."""
+    """What makes an observation worth keeping as a candidate when its session ends.
+
+    `recurrence`: several sources of the session said it. `repetition`: somebody may say it again in
+    a later one; a candidate with no other ground goes if nobody has within `candidate_days`.
+    """
 
     CLAIM = "claim"
     REFERENCE = "reference"
     RECURRENCE = "recurrence"
     ANY = "any"
+    REPETITION = "repetition"
 
 
 class Independence(StrEnum):
@@ -184,6 +189,7 @@ class PromotionPolicy(SpecPart):
         CandidateGround.CLAIM,
         CandidateGround.REFERENCE,
         CandidateGround.RECURRENCE,
+        CandidateGround.REPETITION,
     )
     candidate_days: Days = 30
 

@@ -48,6 +48,11 @@ async def expired(
     return await tx.ids(_FILE, "expired", _keeping(tx), **given)
 
 
+async def unrepeated(tx: AnchorTransaction, before: datetime, limit: int) -> list[UUID]:
+    """Candidates from before a moment that only waited to be said again, and nothing keeps."""
+    return await tx.ids(_FILE, "unrepeated", _keeping(tx), before=before, limit=limit)
+
+
 async def retention_states(tx: AnchorTransaction) -> dict[RetentionState, dict[Tier, int]]:
     """How many entries are in each retention state, by tier; every state is told."""
     counts: dict[RetentionState, dict[Tier, int]] = {state: {} for state in RetentionState}

@@ -23,6 +23,17 @@ WHERE {scope m} AND m.tier = 'persistent' AND m.typology = %(typology)s AND m.de
   AND m.exempt_at IS NULL AND m.created_at <= %(before)s AND NOT {acted} AND NOT {disputed}
 ORDER BY m.memory_id LIMIT %(limit)s
 
+-- query: unrepeated
+-- Candidates that only waited to be said again: nothing has happened to them but that they fell due.
+SELECT m.memory_id FROM {family}_memory m
+JOIN {family}_memory_ledger p ON {scope p} AND p.memory_id = m.memory_id
+    AND p.transition = 'proposed' AND p.detail ->> 'ground' = 'repetition'
+WHERE {scope m} AND m.tier = 'persistent' AND m.candidate AND {live m}
+  AND m.exempt_at IS NULL AND m.created_at <= %(before)s AND NOT {acted} AND NOT {disputed}
+  AND NOT EXISTS (SELECT FROM {family}_memory_ledger l WHERE {scope l} AND l.memory_id = m.memory_id
+                  AND l.at > p.at AND l.transition <> 'disposition_due')
+ORDER BY m.memory_id LIMIT %(limit)s
+
 -- query: disposable
 -- Tombstones whose grace is over and whose payload is still there, oldest first.
 SELECT m.memory_id FROM {family}_memory m
