@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -501,6 +501,28 @@ def test_without_useradd_root_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(account, "_ADMIN_PATH", "/nonexistent")
     with pytest.raises(EmbeddedServerError, match=r"no `useradd`.*as an ordinary user"):
         account._create_user()
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["", "control"])
+def test_processes_that_start_together_make_one_user(
+    together: bool, top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[pwd.struct_passwd] = []
+    nobody = pwd.getpwnam("nobody")
+
+    def slowly() -> pwd.struct_passwd:
+        time.sleep(0.2)
+        made.append(nobody)
+        return nobody
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(account, "_find_user", lambda: made[0] if made else None)
+    monkeypatch.setattr(account, "_create_user", slowly)
+    if together:
+        monkeypatch.setattr(account, "_alone", nullcontext)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda n: account.Account.of(Home(top / str(n))), range(3)))
+    assert len(made) == (3 if together else 1)
 
 
 def test_an_ordinary_user_needs_no_privilege(top: Path) -> None:

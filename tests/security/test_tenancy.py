@@ -27,7 +27,7 @@ from idetic.model import Capability, PrincipalKind
 from idetic.spec.loader import load
 from idetic.spec.retention import RetentionState
 from idetic.store import scope as scoping
-from idetic.store.erasure_rows import naming
+from idetic.store.erasure_rows import suspects
 from idetic.store.family import Family
 from idetic.store.quarantine_rows import QuarantineSource, sourced
 from tests.conftest import RULE_TEXT
@@ -186,7 +186,7 @@ async def _head(mine: Tenant, theirs: Tenant) -> Found:
 async def _erasure_search(mine: Tenant, _: Tenant) -> Found:
     """What `erase` would look at."""
     async with mine.agent.engine.anchors.hold(mine.scope) as tx:
-        found = [row[0] for row in await naming(tx, "mentioned", ["happened", "here"])]
+        found = [row[0] for row in (await suspects(tx, ["happened", "here"])).rows["mentioned"]]
         return _others(mine, (one.id for one in await tx.stored(found)))
 
 

@@ -5,6 +5,7 @@ The account is the current user, or an unprivileged one when that is root.
 
 from __future__ import annotations
 
+import fcntl
 import grp
 import os
 import pwd
@@ -12,7 +13,8 @@ import shutil
 import stat
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,6 +25,8 @@ from .home import Home
 
 SYSTEM_USER = "idetic"
 _OPTIONS = ("--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin")
+# The directory that lists the users: a lock on it needs no file of its own.
+_ACCOUNTS = "/etc"
 _ADMIN_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"
 # Not os.environ: PGDATA, PGOPTIONS, LC_ALL and friends all change what PostgreSQL does.
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
@@ -66,7 +70,10 @@ class Account:
                     remedy=f"Run `chown -R {SYSTEM_USER}: {home.data}` and try again.",
                 )
             return cls(owner.st_uid, owner.st_gid)
-        user = _find_user() or _create_user()
+        user = _find_user()
+        if user is None:
+            with _alone():
+                user = _find_user() or _create_user()
         return cls(user.pw_uid, user.pw_gid)
 
     def own(self, path: Path) -> None:
@@ -136,6 +143,21 @@ def _find_user() -> pwd.struct_passwd | None:
         return pwd.getpwnam(SYSTEM_USER)
     except KeyError:
         return None
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Only one process at a time makes the user.
+
+    `useradd` asks whether the user is there before it takes its own lock: of three that were
+    started together, the second gave the user of the first another id.
+    """
+    directory = os.open(_ACCOUNTS, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
 
 
 def _create_user() -> pwd.struct_passwd:
