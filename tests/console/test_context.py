@@ -72,7 +72,7 @@ async def test_a_small_budget_says_what_gave_way_and_why(console: Console, visit
     assert "the budget of the whole text is used up" in said
     assert f"{known.tokens:,} of 250" in said
     await visitor.shot("context evicted")
-    rows = await visitor.page.locator("table:has(caption:text('gave way')) tbody tr").count()
+    rows = await visitor.page.locator("table:has(caption:text('left out')) tbody tr").count()
     assert rows == len(known.evicted)
 
 
@@ -83,7 +83,7 @@ async def test_what_is_previewed_is_recorded_as_read(console: Console, visit: Vi
     await visitor.go(f"/context?q={QUESTION}")
     assert PREFERENCE in await visitor.page.inner_text("pre.block")
     (latest, *_) = readers = await auditor.readers(console.seeded.preference)
-    assert (len(readers), latest.by) == (before + 1, "operator:ada")
+    assert (len(readers), latest.by) == (before + 1, "operator:ada (preview)")
 
 
 async def test_bad_budgets_are_told(console: Console, visit: Visit) -> None:

@@ -164,7 +164,7 @@ async def test_a_search_says_why_each_entry_was_found(console: Console, visit: V
     assert not await first.locator(".bar").first.is_visible(), "the signals are folded away"
     await first.locator("summary").click()
     bars = await first.locator(".bar").all_inner_texts()
-    assert [bar.split("\n")[0] for bar in bars] == ["decay", "lexical", "envelope", "semantic"]
+    assert [bar.split("\n")[0] for bar in bars] == ["decay", "words", "envelope", "meaning"]
     assert "rank 1" in next(bar for bar in bars if bar.startswith("words"))
     assert "did not find it" in next(bar for bar in bars if bar.startswith("envelope"))
     recalled = await console.house.world.operator.recall("when do wires leave", limit=20)
@@ -335,7 +335,7 @@ async def test_the_spec_page_compares_two_versions(console: Console, visit: Visi
     await visitor.go("/spec")
     said = await visitor.text()
     assert "This is the only version so far." in said
-    assert "Every behaviour is the default of its typology." in said
+    assert "A remark of one thread that claims nothing" in said, "its one deviation, and why"
     assert "12 Injection semantics" in said
     data = load("world_agent").as_data()
     data["retrieval"]["signals"]["lexical"] = 3.0
