@@ -109,14 +109,14 @@ async def demo(db: Idetic) -> Memory:
 
 async def large(db: Idetic, entries: int) -> Memory:
     """A memory of so many entries, written through the gateway a month ago."""
-    begun, anchor = time.perf_counter(), {"org_id": uuid4(), "domain_id": uuid4()}
+    begun = time.perf_counter()
+    org, domain = uuid4(), uuid4()
+    anchor = {"org_id": org, "domain_id": domain}
     clock = StoryClock(db.clock.now() - timedelta(days=DAYS_AGO))
     clock.turn_to(1)
     worlds, agent = Worlds(db), await db.under(clock).agent("world_agent")
-    world = await worlds.register(*anchor.values(), "Large")
-    rule = await worlds.put_rule(
-        anchor["org_id"], world, "The second check of a wire is made before noon."
-    )
+    world = await worlds.register(org, domain, "Large")
+    rule = await worlds.put_rule(org, world, "The second check of a wire is made before noon.")
     writer = agent.bind(principal=Principal.agent("bench"), **anchor)
     texts = corpus(entries, 1, 1).texts
     preferred, proposed = entries // PREFERRED, entries // PROPOSED

@@ -16,8 +16,8 @@ import anyio
 import httpx
 
 from bench.common import report
-from bench.http import NOTE, QUESTION, _served, _tenant
-from bench.place import bench_server, percentile
+from bench.http import NOTE, QUESTION, _tenant
+from bench.place import bench_server, percentile, served
 from idetic import Idetic, Observation
 
 BOUND = 3.0
@@ -40,7 +40,7 @@ async def main(calls: int, notes: int, length: int) -> None:
             _, attacker = await _tenant(db)
             async with memory.session() as session:
                 await session.observe_many([Observation(f"{n}: {NOTE}") for n in range(500)])
-            with _served(server.home) as address:
+            with served(server.home) as address:
                 async with _client(address, key) as other, _client(address, attacker) as one:
                     await _recalls(other, 10)
                     quiet = await _recalls(other, calls)

@@ -100,7 +100,7 @@ async def test_what_others_repeat_without_a_claim_becomes_a_fact_and_what_nobody
         assert (await upkeep.dispose_tombstones()).expired == (), "somebody wanted it"
         await operator.tombstone(lone.entry.id, reason="it does not")
         clock.advance(days=31)
-        assert await upkeep.dispose_tombstones()
+        assert (await upkeep.dispose_tombstones()).disposed
         with pytest.raises(errors.EntryNotFound):
             await operator.get(once)
         assert (await operator.get(claimed)).body_text == "Ada swims."
