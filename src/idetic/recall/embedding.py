@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from anyio import Lock, to_thread
@@ -20,6 +19,7 @@ from idetic.errors import IdeticError, InputError, Refused
 from idetic.ids import Clock
 from idetic.model import Scope, Tier, Typology
 from idetic.pieces import pieces
+from idetic.recall.callers import Callers
 from idetic.recall.question_vectors import QuestionVectors, Vector
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.embeddings import Embeddings, Pending, Piece
@@ -51,7 +51,8 @@ class Model:
         self._embedder = embedder
         self._missing: IdeticError | None = None
         self._lock = Lock()
-        self._hanging: threading.Thread | None = None
+        self._callers = Callers()
+        self._hanging: Future[Any] | None = None
         self.questions = QuestionVectors(self._embed_questions)
 
     async def get(self) -> Embedder | None:
@@ -101,27 +102,14 @@ class Model:
     async def _in_time(self, call: Callable[[], T], patience: float) -> T:
         """Call in a thread, for as long as patience lasts. A thread cannot be stopped: while one
         still hangs, no second one is sent after it, and none keeps the program from ending."""
-        if self._hanging is not None and self._hanging.is_alive():
+        if self._hanging is not None and not self._hanging.done():
             raise EmbedderHangs("The embedding model still hangs in an earlier call.")
-        done: Future[T] = Future()
-        done.set_running_or_notify_cancel()
-
-        def work() -> None:
-            """Hand what the call gives or raises to whoever waits for it."""
-            try:
-                done.set_result(call())
-            except Exception as raised:  # noqa: BLE001 - an embedder is anybody's code
-                done.set_exception(raised)
-            except BaseException as raised:  # noqa: BLE001 - it must not end or cancel who waits
-                done.set_exception(EmbeddingFailed(f"It raised {type(raised).__name__}."))
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
+        done = self._callers.call(call)
         try:
             async with asyncio.timeout(patience):
                 return await asyncio.wrap_future(done)
         except TimeoutError:
-            self._hanging = thread
+            self._hanging = done
             raise EmbedderHangs from None
 
 
