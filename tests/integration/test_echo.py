@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from idetic import Claim, Decision, Entry, Idetic, Observation, Origin, Principal, Receipt, Tier
-from idetic.library import handles
+from idetic.library import handles, questions
 from idetic.library.handles import Session
 from idetic.lifecycle.echoes import Echoes
 from idetic.spec.loader import load
@@ -278,6 +278,7 @@ async def test_whatever_was_read_counts_as_shown(
 
     with monkeypatch.context() as patch:
         patch.setattr(handles, "record_shown", nothing)
+        patch.setattr(questions, "receipt_of", lambda _: None)
         async with scene.world.memory.session() as session:
             assert await READS[read](scene.world, session, scene.fact.id)
             again = await session.observe(TEXT)

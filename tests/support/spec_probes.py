@@ -137,7 +137,7 @@ def scores(spec: MemorySpec, weights: dict[Signal, float]) -> list[float]:
     members = Members(ids, np.ones(count, np.int64), np.ones(count, np.int64), traits(count))
     window = spec.retrieval.neighbours
     words = WordScores(members, window.before, window.after, np.ones(count, bool))
-    words.add_all({"wire": Postings(np.array([2]), np.array([1.0]))})
+    words.add_all({"wire": words.reach(Postings(np.array([2]), np.array([1.0])))})
     values = {signal: np.linspace(n / 20, 1, count) for n, signal in enumerate(Signal, 1)}
     del values[Signal.NEARBY]
     values[Signal.DECAY] = members.traits.freshness(spec, AT)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from idetic.engine import Binding
 from idetic.gateway.content import question_envelope
+from idetic.library.showing import receipt_of
 from idetic.lifecycle.core_memory import entries_of_core
 from idetic.lifecycle.escalation import broader_scope
 from idetic.model import Capability, Entry, Origin, Principal, Tier, Typology
@@ -16,7 +18,7 @@ from idetic.recall.context import Context, assemble
 from idetic.recall.hits import Recall
 from idetic.recall.tokens import ConservativeCounter, TokenCounter
 from idetic.spec.memory_spec import MemorySpec
-from idetic.store.recall_query import Filters
+from idetic.store.recall_query import Filters, ReadReceipt
 from idetic.verbs.arguments import IN_PROCESS, MAX_HITS, MAX_QUERY, Between, check_text
 from idetic.verbs.authorization import allows, readable_spec
 from idetic.verbs.declaration import McpTool, get, post, verb
@@ -69,7 +71,7 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
         question_envelope(binding.spec, where),
     )
     about = question_envelope(binding.spec, envelope)
-    return await _recalled(binding, query, limit, about, filters)
+    return await _recalled(binding, query, limit, about, filters, receipt_of(binding))
 
 
 @verb(
@@ -129,16 +131,20 @@ async def context(
 
 
 async def _recalled(
-    binding: Binding, query: str, limit: int, about: Mapping[str, Any], filters: Filters
+    binding: Binding,
+    query: str,
+    limit: int,
+    about: Mapping[str, Any],
+    filters: Filters,
+    receipt: ReadReceipt | None = None,
 ) -> Recall:
     """What this anchor knows; and with a broader tier, what that one knows, by its weight."""
-    ask = binding.engine.recall.recall
-    own = await ask(binding.scope, query, limit=limit, envelope=about, filters=filters)
+    ask = partial(binding.engine.recall.recall, limit=limit, envelope=about, filters=filters)
     above = broader_scope(binding)
     whole = None not in binding.scope.anchor.values()
     if above is None or not whole or Tier.PERSISTENT not in filters.tiers:
-        return own
-    more = await ask(above, query, limit=limit, envelope=about, filters=filters)
+        return await ask(binding.scope, query, receipt=receipt)
+    own, more = await ask(binding.scope, query), await ask(above, query)
     return joined(binding.spec, own, more, limit)
 
 

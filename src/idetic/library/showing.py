@@ -1,7 +1,8 @@
 """Read receipts of verbs: the entries in an answer were shown to the principal that asked.
 
 One place for all of them, behind every surface and adapter: the door through which verbs are
-performed. `context` says itself what of it had room; of every other answer it is the entries in it.
+performed. `context` says itself what of it had room, and a recall records what it finds; of every
+other answer it is the entries in it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from idetic.engine import Binding
 from idetic.model import Capability, Entry
 from idetic.recall.context import Context
 from idetic.recall.hits import Recall
+from idetic.store.recall_query import ReadReceipt
 from idetic.verbs.authorization import allows
 from idetic.verbs.declaration import Verb
 
@@ -36,13 +38,24 @@ async def record_shown(binding: Binding, verb: Verb[..., Any], answer: object) -
     await engine.embeddings.read(binding.scope, binding.place, entries, now, always=False)
 
 
+def receipt_of(binding: Binding) -> ReadReceipt | None:
+    """What records as read what a recall finds, in the recall's own message.
+
+    None for whoever can echo nothing. A message of its own took a seventh of a recall.
+    """
+    if not _may_echo(binding):
+        return None
+    embeddings, now = binding.engine.embeddings, binding.engine.clock.now()
+    return lambda ids: embeddings.receipt(binding.scope, binding.place, ids, now, always=False)
+
+
 def shown_in(answer: object, depth: int = _DEPTH) -> Iterator[UUID]:
     """The ids of the entries within an answer."""
     if isinstance(answer, Context) or not depth:
         return
     if isinstance(answer, Recall):
         # Looked through like any other, it took a millisecond.
-        yield from (hit.entry.id for hit in answer.hits)
+        yield from (() if answer.receipted else (hit.entry.id for hit in answer.hits))
     elif isinstance(answer, Entry):
         yield answer.id
     elif isinstance(answer, Mapping):

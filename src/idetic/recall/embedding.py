@@ -19,7 +19,7 @@ from idetic.errors import IdeticError, InputError, Refused
 from idetic.ids import Clock
 from idetic.model import Scope, Tier, Typology
 from idetic.pieces import pieces
-from idetic.recall.callers import Callers
+from idetic.recall.call_threads import CallThreads
 from idetic.recall.question_vectors import QuestionVectors, Vector
 from idetic.spec.memory_spec import MemorySpec
 from idetic.store.embeddings import Embeddings, Pending, Piece
@@ -51,7 +51,7 @@ class Model:
         self._embedder = embedder
         self._missing: IdeticError | None = None
         self._lock = Lock()
-        self._callers = Callers()
+        self._threads = CallThreads()
         self._hanging: Future[Any] | None = None
         self.questions = QuestionVectors(self._embed_questions)
 
@@ -104,7 +104,7 @@ class Model:
         still hangs, no second one is sent after it, and none keeps the program from ending."""
         if self._hanging is not None and not self._hanging.done():
             raise EmbedderHangs("The embedding model still hangs in an earlier call.")
-        done = self._callers.call(call)
+        done = self._threads.call(call)
         try:
             async with asyncio.timeout(patience):
                 return await asyncio.wrap_future(done)

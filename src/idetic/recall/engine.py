@@ -32,7 +32,7 @@ from idetic.recall.updates import newest_first
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import RerankerKind, Signal
 from idetic.store.embeddings import Embeddings
-from idetic.store.recall_query import Filters, RecallAnswer, RecallQuery, Recalls
+from idetic.store.recall_query import Filters, ReadReceipt, RecallAnswer, RecallQuery, Recalls
 from idetic.telemetry import recording, span
 
 _LOOK = "Look at the embedder."
@@ -66,16 +66,28 @@ class RecallEngine:
         limit: int,
         envelope: Mapping[str, Any],
         filters: Filters,
+        receipt: ReadReceipt | None = None,
     ) -> Recall:
-        """The best entries for a question, each with every signal's word on it."""
+        """The best entries for a question, each with every signal's word on it.
+
+        With a `receipt`, what is found is recorded as read, in the message that reads it; unless a
+        reranker still chooses among it.
+        """
+        receipt = None if self.reranker else receipt
         with span("recall", scope=scope, query=query, limit=limit) as told:
-            found = await self._recall(scope, query, limit, envelope, filters)
+            found = await self._recall(scope, query, limit, envelope, filters, receipt)
             if recording():
                 told.tell(**_told(found))
             return found
 
     async def _recall(
-        self, scope: Scope, text: str, limit: int, envelope: Mapping[str, Any], filters: Filters
+        self,
+        scope: Scope,
+        text: str,
+        limit: int,
+        envelope: Mapping[str, Any],
+        filters: Filters,
+        receipt: ReadReceipt | None,
     ) -> Recall:
         """Embed the question if meaning counts, ask the database once, and explain the answer."""
         now, asked = self.clock.now(), unframed(text)
@@ -98,7 +110,7 @@ class RecallEngine:
             filters=filters,
             windows=windows,
         )
-        answer = await self.recalls.ask(scope, query)
+        answer = await self.recalls.ask(scope, query, receipt)
         hits, unranked = await self._ordered(scope, query, judged(answer.hits, answer.grounds))
         return Recall(
             query=text,
@@ -115,6 +127,7 @@ class RecallEngine:
             known=known(answer.grounds),
             grounds=answer.grounds,
             floors=(self.floors or FloorOverride()).over(self.spec.retrieval.floors),
+            receipted=receipt is not None,
         )
 
     async def _ordered(

@@ -60,6 +60,8 @@ class Recall:
     grounds: QuestionGrounds | None = None
     # Below which prompts and answers leave something out; the hits here are all of them.
     floors: AppliedFloors = NO_FLOORS
+    # Whether it was recorded already that these were read.
+    receipted: bool = False
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

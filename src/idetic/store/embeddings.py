@@ -28,7 +28,7 @@ _PREVIEW = " (preview)"
 # A crash of the server may lose the reads of its last moment, and with them nothing that rests on
 # them: what is committed later, an action or a note, flushes them first. Waiting for the disk took
 # a third of a recall.
-_UNAWAITED = {"synchronous_commit": "off"}
+UNAWAITED = {"synchronous_commit": "off"}
 _NO_PARTS: Mapping[str, str] = {}
 
 
@@ -170,27 +170,38 @@ class Embeddings:
         always: bool = True,
         preview: bool = False,
     ) -> None:
-        """Record that entries were put before the scope's principal, at a place.
+        """Record that entries were put before the scope's principal, at a place."""
+        if found := list(ids):
+            receipt = self.receipt(scope, place, found, at, always=always, preview=preview)
+            await self.database.run_all(scope, [receipt], settings=UNAWAITED)
+
+    def receipt(
+        self,
+        scope: Scope,
+        place: Place,
+        ids: Sequence[UUID],
+        at: datetime,
+        *,
+        always: bool = True,
+        preview: bool = False,
+    ) -> BoundStatement:
+        """What records that entries were put before the scope's principal, at a place.
 
         Outside any session it counts for each that the principal has open, a `preview` for none;
         unless it is `always` recorded, only if there is one.
         """
-        found = list(ids)
-        if not found:
-            return
         values: dict[str, Any] = {
             **scoping.bound(scope),
             "read": uuid7(),
-            "ids": _array(found),
+            "ids": _array(ids),
             "always": always,
             "session_id": None if preview else place.session_id,
             "interaction_id": None if preview else place.interaction_id,
             "at": at,
             "by": _by(scope.principal) + (_PREVIEW if preview else ""),
         }
-        # Every recall ends with it: each connection prepares it once.
-        call = self.family.statement(_FILE, "read", scope, prepared=True)
-        await self.database.run(scope, call, values, settings=_UNAWAITED)
+        # Nearly every recall ends with it: each connection prepares it once.
+        return BoundStatement(self.family.statement(_FILE, "read", scope, prepared=True), values)
 
     def _inserts(
         self, scope: Scope, query: str, rows: Sequence[Values], same: Values

@@ -7,7 +7,7 @@ first byte, which loses half a thousandth; candidates by both, which lose a hund
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic
@@ -29,6 +29,8 @@ _STEPS, _FINER = 127.0, 254.0
 # So many vectors are read beside one question. To read 10,000 of them took 80 ms.
 READ_AT_ONCE = 8_000
 _FEW_LACKING = 500
+# So many rows, and signs of so many, stay in a processor's cache from one step to the next.
+_NEAR_AT_HAND, _SIGNS_AT_HAND = 512, 16_384
 # For so many seconds a member without a vector is not asked for again, where many have none.
 _PAUSE = 10.0
 
@@ -91,31 +93,62 @@ class KeptVectors:
     def nearest(self, question: Sequence[float], wanted: Array) -> tuple[Array, Array]:
         """Entries that are near a question, of those that a mask wants, and about how far each is.
 
-        Of few all; an entry of several pieces is told of as often.
+        Of few all; each entry once, by the nearest of its pieces.
         """
         rows = np.arange(len(self)) if wanted.all() else np.flatnonzero(wanted[self.at])
         if len(rows) > COMPARED:
             rows = rows[self._agreeing(question, rows)]
-        return self.at[rows], self._about(question, rows)
+        return self._once(rows, self._about(question, rows))
 
     def near(self, question: Sequence[float], members: Array) -> tuple[Array, Array]:
-        """How far some members are from a question, each of their pieces."""
+        """How far some members are from a question, each once."""
         rows = self._rows(members)
         steps = self.numbers[rows] + self.finer[rows] / np.float32(_FINER)
-        return self.at[rows], self._distances(question, rows, steps)
+        return self._once(rows, self._distances(question, rows, steps))
 
     def by_chance(self, question: Sequence[float]) -> Array:
         """How far entries are that were drawn without a look at the question."""
-        drawn = np.unique(self.at[:: max(1, len(self) // SAMPLED)])
-        rows = self._rows(drawn)
-        found = np.full(len(drawn), np.inf)
-        where = np.searchsorted(drawn, self.at[rows])
-        np.minimum.at(found, where, self._about(question, rows))
+        rows, steps = self._drawn
+        return self._once(rows, self._distances(question, rows, steps))[1]
+
+    @cached_property
+    def _drawn(self) -> tuple[Array, Array]:
+        """The rows of entries that were drawn by chance, and their numbers."""
+        rows = self._rows(np.unique(self.at[:: max(1, len(self) // SAMPLED)]))
+        return rows, self.numbers[rows].astype(np.float32)
+
+    @cached_property
+    def entries(self) -> int:
+        """How many entries they are of."""
+        return len(np.unique(self.at))
+
+    def have(self, members: Array) -> Array:
+        """Which of some members have a vector here."""
+        ordered = self._by_member[1]
+        if not len(ordered):
+            return np.zeros(len(members), bool)
+        near = np.minimum(np.searchsorted(ordered, members), len(ordered) - 1)
+        found: Array = ordered[near] == members
         return found
+
+    def _once(self, rows: Array, distances: Array) -> tuple[Array, Array]:
+        """Each entry once, by the nearest of its pieces."""
+        at = self.at[rows]
+        if self.entries == len(self):
+            return at, distances
+        order = np.lexsort((distances, at))
+        first = np.ones(len(order), bool)
+        first[1:] = at[order[1:]] != at[order[:-1]]
+        kept = order[first]
+        return at[kept], distances[kept]
 
     def _about(self, question: Sequence[float], rows: Array) -> Array:
         """The distances by the first byte alone."""
-        return self._distances(question, rows, self.numbers[rows].astype(np.float32))
+        found = np.empty(len(rows), np.float32)
+        for some in _in_parts(len(rows), _NEAR_AT_HAND):
+            steps = self.numbers[rows[some]].astype(np.float32)
+            found[some] = self._distances(question, rows[some], steps)
+        return found
 
     def _distances(self, question: Sequence[float], rows: Array, steps: Array) -> Array:
         """The negative inner products, with the question at half precision, as the database has it.
@@ -131,8 +164,9 @@ class KeptVectors:
         asked = _signs((np.array(question, np.float32) - self.centre)[None])[:, 0]
         signs = self.signs if len(rows) == len(self) else self.signs[:, rows]
         apart = np.zeros(len(rows), np.uint16)
-        for part, word in zip(signs, asked, strict=True):
-            apart += np.bitwise_count(part ^ word)
+        for some in _in_parts(len(rows), _SIGNS_AT_HAND):
+            for part, word in zip(signs, asked, strict=True):
+                apart[some] += np.bitwise_count(part[some] ^ word)
         within = np.cumsum(np.bincount(apart))
         most = max(COMPARED, len(rows) // _ONE_IN)
         return np.flatnonzero(apart <= np.searchsorted(within, most))
@@ -205,6 +239,11 @@ class AnchorVectors:
         new = found.placed(np.where(self.known[found.at], -1, found.at))
         self.vectors = new if self.vectors is None else self.vectors.joined(new)
         self.known[new.at] = True
+
+
+def _in_parts(count: int, size: int) -> Iterator[slice]:
+    """A count in parts of a size."""
+    return (slice(first, first + size) for first in range(0, count, size))
 
 
 def _signs(numbers: Array) -> Array:

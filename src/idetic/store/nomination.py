@@ -19,15 +19,16 @@ from idetic.spec.primitives import Signal
 from idetic.store.driver import Rows
 from idetic.store.family import CELLS, cell_number
 from idetic.store.fusion import Candidates
+from idetic.store.kept_anchors import KeptAnchor
 from idetic.store.kept_vectors import COMPARED, KeptVectors
-from idetic.store.members import KeptAnchor, Members, id_array
-from idetic.store.nomination_statements import SAMPLED, NotIndexed, SparseWalk
+from idetic.store.members import Members, id_array
+from idetic.store.nomination_statements import SAMPLED, NotIndexed, Reading, SparseWalk
 from idetic.store.recall_grounds import QuestionGrounds
 from idetic.store.recall_query import RecallQuery
 from idetic.store.recall_statement import MOST_TAIL, POOL
 from idetic.store.traits import Array, Traits
 from idetic.store.vector_sample import VectorSample
-from idetic.store.word_scores import Postings, WordScores
+from idetic.store.word_scores import Postings, Reach, WordScores
 
 # What is nearest is at least so much nearer than what is near by chance; more among a handful of
 # entries, which say little about chance.
@@ -60,7 +61,7 @@ class Nomination:
     def unmeasured(self) -> str:
         """The candidates whose distance is missing, as a statement reads them; none is empty."""
         missing = ~np.isfinite(self.distances[self.at]) & (not self.measured)
-        return id_array(self.members.ids[self.at[missing]]) if missing.any() else ""
+        return id_array(self.members.at(self.at[missing]).ids) if missing.any() else ""
 
     def measure(self, rows: Rows) -> None:
         """Take over the distances of what was missing: of an entry in pieces, the nearest one's."""
@@ -68,8 +69,9 @@ class Nomination:
 
     def candidates(self, spec: MemorySpec, query: RecallQuery) -> Candidates:
         """The candidates with the values of every signal."""
-        at, members, brevity = self.at, self.members, self.words.brevity
-        traits, distances = members.traits_at(at), self.distances[at]
+        at, brevity = self.at, self.words.brevity
+        members, distances = self.members.at(at), self.distances[at]
+        traits = members.traits
         shares = self.words.scores[at] / (self.words.scores[at].max(initial=0.0) or 1.0)
         # By its square: what shares a common word or two with the question says little by that. A
         # vector knows most of what a long entry says: there words count less.
@@ -86,13 +88,13 @@ class Nomination:
             Signal.LEXICAL: by_words,
         }
         return Candidates(
-            members.ids[at],
+            members.ids,
             [_TIERS[cell] for cell in traits.cells.tolist()],
             distances,
             values,
             self.words.covered[at],
             shares,
-            members.homes[at],
+            members.homes,
             at,
             traits.asks,
             brevity,
@@ -117,28 +119,22 @@ def nominate(
     query: RecallQuery,
     found: Mapping[str, Rows],
     kept: KeptAnchor | None,
-    *,
-    held: bool = False,
+    reading: Reading,
 ) -> Nomination:
     """What the statements of a reading found, as one nomination.
 
-    `kept` is the word index that they were asked beside; without it they read everything. Its
-    vectors are compared here if they are `held`.
+    `kept` is the word index that they were asked beside; without it they read everything.
     """
     block, told, gone = _block(found["block"])
-    firsts: dict[UUID, int] = {}
-    indexed = None
     if kept is not None:
         if told > MOST_TAIL:
             raise NotIndexed
         if _is_sparse(query, found, kept):
             raise SparseWalk
-        starts = np.cumsum([0, *map(len, kept.segments.values())]).tolist()
-        firsts = dict(zip(kept.segments, starts, strict=False))
-        indexed = kept.whole
-    ground = _Ground(query, found, _members(query, indexed, block, gone, found))
-    ground.count_words(spec, _postings(found, firsts, len(indexed) if indexed else 0))
-    ground.compare(kept, held=held)
+    indexed = None if kept is None else kept.whole
+    asked = _members(query, indexed, block, gone, found)
+    ground = _Ground(query, found, asked, _words(spec, asked, found, kept, reading))
+    ground.compare(kept, held=reading.held)
     return ground.nomination()
 
 
@@ -150,11 +146,12 @@ def _timely(traits: Traits, query: RecallQuery, brevity: float) -> Array:
     return fits if query.windows else fits * brevity
 
 
-def _measure(members: Members, rows: Rows, distances: Array) -> None:
-    """Take over distances by their entries, of one in several pieces its nearest."""
+def _measure(members: Members, rows: Rows, distances: Array) -> Array:
+    """Take over distances by their entries, of one in several pieces its nearest; of which."""
     ((ids, packed),) = rows
     at, near = members.find_packed(ids), np.frombuffer(packed or b"", ">f8")
     np.minimum.at(distances, at[at >= 0], near[at >= 0])
+    return np.unique(at[at >= 0])
 
 
 def _is_sparse(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) -> bool:
@@ -226,63 +223,85 @@ def _members(
     counted = np.concatenate([np.ones(len(indexed), bool), indexed.find(block.ids) < 0])
     if wanted.all():
         return _Asked(whole, wanted, counted)
-    return _Asked(whole.only(wanted), wanted, counted[wanted])
+    return _Asked(whole.at(wanted), wanted, counted[wanted])
 
 
-def _postings(
-    found: Mapping[str, Rows], firsts: Mapping[UUID, int], indexed: int
-) -> dict[str, Postings]:
-    """The postings of every word of the question, by places among all that was read."""
-    blocks: dict[str, list[tuple[int, bytes]]] = {}
-    for lexeme, segment_id, postings in found.get("words", []):
-        blocks.setdefault(lexeme, []).append((firsts[segment_id], postings))
-    for lexeme, postings, *_ in found["block"]:
-        if lexeme is not None:
-            blocks.setdefault(lexeme, []).append((indexed, postings))
-    return {lexeme: Postings.read(held) for lexeme, held in blocks.items()}
+def _words(
+    spec: MemorySpec,
+    asked: _Asked,
+    found: Mapping[str, Rows],
+    kept: KeptAnchor | None,
+    reading: Reading,
+) -> WordScores:
+    """Every member's score by the words of the question."""
+    window = spec.retrieval.neighbours
+    scores = WordScores(asked.members, window.before, window.after, asked.counted)
+    late = {lexeme: [(0, row)] for lexeme, row, *_ in found["block"] if lexeme is not None}
+    if kept is None or "words" not in found:
+        return scores.add_all({word: scores.reach(Postings.read(late[word])) for word in late})
+    terms = found["facts"][0][0]
+    words = kept.words.take(terms, reading.words, found["words"], kept.firsts)
+    first = len(kept.whole)
+    behind = {term: Postings.read(late.get(term, ())) for term in terms}
+    if not asked.wanted.all():
+        joined = {term: words[term].postings.followed(behind[term], first) for term in terms}
+        return scores.add_all(
+            {term: scores.reach(each.only(asked.wanted)) for term, each in joined.items()}
+        )
+    early = {term: words[term].reach(kept.whole, window.before, window.after) for term in terms}
+    if len(asked.members) == first:
+        return scores.add_all({term: [reach] for term, reach in early.items()})
+    block = asked.members.parts[-1].windows(window.before, window.after)
+    counted = asked.counted[first:]
+    return scores.add_all(
+        {
+            term: [reach, Reach.of(behind[term], block).after(first, counted)]
+            for term, reach in early.items()
+        }
+    )
 
 
 @dataclass(slots=True)
 class _Ground:
-    """The members of a question with their scores and distances, from which candidates come."""
+    """The members of a question with their scores and distances, from which candidates come.
+
+    `met` are the places whose distance is known.
+    """
 
     query: RecallQuery
     found: Mapping[str, Rows]
     asked: _Asked
-    words: WordScores = field(init=False)
+    words: WordScores
     distances: Array = field(init=False)
+    met: Array = field(init=False)
     vectors: KeptVectors | None = None
     nearest: float | None = None
     median: float | None = None
     apart: float = _APART
     measured: bool = False
-
-    def count_words(self, spec: MemorySpec, postings: Mapping[str, Postings]) -> None:
-        """Score every member by the question's words, where they count."""
-        window = spec.retrieval.neighbours
-        wanted = self.asked.wanted
-        if not wanted.all():
-            postings = {word: found.only(wanted) for word, found in postings.items()}
-        scores = WordScores(self.asked.members, window.before, window.after, self.asked.counted)
-        self.words = scores.add_all(postings)
+    # How many have a vector that this process does not keep.
+    late: int = 0
 
     def compare(self, kept: KeptAnchor | None, *, held: bool) -> None:
         """Take over the distances, and how near an entry of this anchor is by chance."""
-        members = self.asked.members
+        members, counted = self.asked.members, self.asked.counted
         self.distances = np.full(len(members), np.inf)
-        for name, rows in self.found.items():
-            if name.startswith(("compared", "rest", "walked")):
-                _measure(members, rows, self.distances)
+        told = [
+            _measure(members, rows, self.distances)
+            for name, rows in self.found.items()
+            if name.startswith(("compared", "rest", "walked"))
+        ]
+        self.met = np.unique(np.concatenate(told)) if told else np.empty(0, np.int64)
         # What was walked knows the nearest alone; else every entry was compared.
         self.measured = not any(name.startswith("walked") for name in self.found)
         by_chance = self._by_chance(kept, held=held) if kept is not None else None
-        self.distances[~self.asked.counted] = np.inf
-        known = self.distances[np.isfinite(self.distances)]
-        if not len(known):
+        self.met = self.met[counted[self.met]]
+        if not len(self.met):
             return
-        near = known if by_chance is None else by_chance
+        near = self.distances[self.met] if by_chance is None else by_chance
         self.apart = _FEW_APART if len(near) < _FEW else _APART
-        self.median = float(np.median(near)) if len(near) else float(known.min())
+        some = near if len(near) else self.distances[self.met].min(keepdims=True)
+        self.median = float(np.median(some))
 
     def _by_chance(self, kept: KeptAnchor, *, held: bool) -> Array | None:
         """How near some entries are by chance; None where all are compared.
@@ -299,12 +318,16 @@ class _Ground:
         if self.vectors is None:
             return None
         at, distances = self.vectors.nearest(asked, self.asked.counted)
-        np.minimum.at(self.distances, at, distances)
+        self.distances[at] = np.minimum(self.distances[at], distances)
+        self.late = int(
+            np.count_nonzero(self.asked.counted[self.met] & ~self.vectors.have(self.met))
+        )
+        self.met = np.unique(np.concatenate([self.met, at])) if len(self.met) else at
         return self.vectors.by_chance(asked) if len(self.vectors) > COMPARED else None
 
     def nomination(self) -> Nomination:
         """The candidates, and what the anchor says about the question as a whole."""
-        considered = int(self.asked.counted.sum())
+        considered = int(np.count_nonzero(self.asked.counted))
         at = self._candidates()
         self._complete(at)
         ((terms, named, profile),) = self.found["facts"]
@@ -336,17 +359,13 @@ class _Ground:
         """Compare the candidates closely, those of other signals for the first time."""
         if self.vectors is not None:
             where, distances = self.vectors.near(self.query.vector or (), at)
-            self.distances[where] = np.inf
-            np.minimum.at(self.distances, where, distances)
+            self.distances[where] = distances
         known = self.distances[at][np.isfinite(self.distances[at])]
         self.nearest = float(known.min()) if len(known) else None
 
     def _embedded(self) -> int:
         """How many entries have a vector."""
-        known = np.isfinite(self.distances)
-        if self.vectors is not None:
-            known[self.vectors.at] = True
-        return int(np.count_nonzero(known & self.asked.counted))
+        return len(self.met) if self.vectors is None else self.vectors.entries + self.late
 
     def _matched(self) -> Array | None:
         """How much of the question's envelope each member has."""
@@ -363,15 +382,15 @@ class _Ground:
         weights, counted = self.query.weights, self.asked.counted
         chosen = []
         if weights.get(Signal.SEMANTIC):
-            chosen.append(_lowest(self.distances, np.isfinite(self.distances)))
+            chosen.append(_lowest(self.distances, self.met))
         if weights.get(Signal.LEXICAL):
-            chosen.append(_lowest(-self.words.scores, self.words.scores > 0))
+            chosen.append(_lowest(-self.words.scores, self.words.best(POOL)))
         if weights.get(Signal.DECAY):
             chosen.append(self.asked.members.newest(POOL))
         if weights.get(Signal.TIME):
             chosen.append(self._dated())
         if (matched := self._matched()) is not None:
-            chosen.append(_lowest(-matched, matched > 0))
+            chosen.append(_lowest(-matched, np.flatnonzero(matched)))
         if not chosen:
             return np.empty(0, np.int64)
         found: Array = np.unique(np.concatenate(chosen))
@@ -396,10 +415,7 @@ def _vectors_among(vectors: KeptVectors | None, asked: _Asked) -> KeptVectors | 
     return vectors.placed(places[vectors.at])
 
 
-def _lowest(values: Array, among: Array) -> Array:
-    """Where the lowest values stand, as many as a pool, and all that equal the last of them."""
-    at: Array = np.flatnonzero(among)
-    if len(at) > POOL:
-        bound = np.partition(values[at], POOL - 1)[POOL - 1]
-        at = at[values[at] <= bound]
-    return at
+def _lowest(values: Array, at: Array) -> Array:
+    """Where the lowest of some values stand, as many as a pool, and all that equal the last."""
+    some = values[at]
+    return at[some <= np.partition(some, POOL - 1)[POOL - 1]] if len(at) > POOL else at

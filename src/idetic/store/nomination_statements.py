@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from idetic.store.recall_statement import RecallStatement
 from idetic.store.templates import Statement, statement
 
 if TYPE_CHECKING:
+    from idetic.store.kept_words import KeptWord
     from idetic.store.traits import Array
 
 _FILE = "queries/nomination.sql"
@@ -40,7 +41,8 @@ class Reading:
 
     By `segments` of the word index, and where there are none by all entries. The `walked` cells
     are those whose vectors come from their index; `largest` is how many entries the largest has.
-    Where vectors are `held`, this process has them. Those of the `unread` are read beside.
+    Where vectors are `held`, this process has them. Those of the `unread` are read beside. Of the
+    `words` the postings are here already.
     """
 
     segments: int = 0
@@ -48,6 +50,7 @@ class Reading:
     largest: int = 0
     held: bool = False
     unread: Array | None = field(default=None, compare=False)
+    words: Mapping[str, KeptWord] = field(default_factory=dict, compare=False)
 
     @property
     def indexed(self) -> bool:
@@ -108,7 +111,7 @@ class NominationStatements:
         weights, query = self.recall.query.weights, self.recall.query
         found = {"facts": self._made("facts"), "block": self._block(reading)}
         if reading.indexed:
-            found["segments"] = self.segments()
+            found["standing"] = self._made("standing")
             if query.narrowed:
                 found["allowed"] = self._made("allowed")
             if weights.get(Signal.LEXICAL):

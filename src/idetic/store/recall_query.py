@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from idetic.store import scope as scoping
 from idetic.store import word_index
 from idetic.store.database import Database
 from idetic.store.driver import Rows
+from idetic.store.embeddings import UNAWAITED
 from idetic.store.entries import Entries
 from idetic.store.entry_sql import texts
 from idetic.store.family import Family
@@ -32,9 +33,11 @@ from idetic.store.templates import BoundStatement, Statement, Values
 
 if TYPE_CHECKING:
     from idetic.store.fusion import Candidates
-    from idetic.store.members import KeptAnchor, KeptSegments
+    from idetic.store.kept_anchors import KeptAnchor, KeptSegments
     from idetic.store.nomination import Nomination
 
+# What records that some entries were put before somebody.
+ReadReceipt = Callable[[Sequence[UUID]], BoundStatement]
 DIMENSIONS = 384
 # Of how many anchors it is remembered that they have no index.
 _REMEMBERED = 10_000
@@ -217,8 +220,10 @@ class Recalls:
     _kept: KeptSegments | None = None
     _unindexed: set[UUID] = field(default_factory=set)
 
-    async def ask(self, scope: Scope, query: RecallQuery) -> RecallAnswer:
-        """Question in, explained hits out."""
+    async def ask(
+        self, scope: Scope, query: RecallQuery, receipt: ReadReceipt | None = None
+    ) -> RecallAnswer:
+        """Question in, explained hits out; a `receipt` records that these were read."""
         values = query.values(scope)
         nomination = await self._nominated(scope, query, values)
         if len(missing := nomination.unmeasured()):
@@ -229,7 +234,7 @@ class Recalls:
             )
             nomination.measure(rows)
         scored = nomination.candidates(self.family.spec, query)
-        hits = await self._hits(scope, query, values, scored) if len(scored.tiers) else []
+        hits = await self._hits(scope, query, values, scored, receipt) if len(scored.tiers) else []
         return RecallAnswer(
             hits,
             nomination.considered,
@@ -240,15 +245,23 @@ class Recalls:
         )
 
     async def _hits(
-        self, scope: Scope, query: RecallQuery, values: Values, scored: Candidates
+        self,
+        scope: Scope,
+        query: RecallQuery,
+        values: Values,
+        scored: Candidates,
+        receipt: ReadReceipt | None,
     ) -> list[Hit]:
         """The best of the candidates as hits, in their order."""
         scores = scored.fuse(self.family.spec.retrieval, query.weights)
         best = scored.best(scores, query.limit)
         top = [UUID(bytes=scored.ids[at].tobytes()) for at in best]
         settings = settings_of(self.database)
-        whole = self._forms(scope, query).whole
-        rows = await self.database.run(scope, whole, {**values, "top": top}, settings=settings)
+        calls = [BoundStatement(self._forms(scope, query).whole, {**values, "top": top})]
+        if receipt is not None and top:
+            calls.append(receipt(top))
+            settings = {**settings, **UNAWAITED}
+        ((rows, *_),) = await self.database.run_together([(scope, calls)], settings=settings)
         found = {row[0]: row[1:] for row in rows}
         return [
             self._hit(scope, scored, at, float(scores[at]), words, found[memory_id])
@@ -271,36 +284,31 @@ class Recalls:
 
     async def _nominated(self, scope: Scope, query: RecallQuery, values: Values) -> Nomination:
         """What the anchor nominates: through its word index, or by every entry."""
-        # Both load numpy: importing idetic stays light.
-        from idetic.store.members import KeptSegments  # noqa: PLC0415
+        # It loads numpy: importing idetic stays light.
         from idetic.store.nomination import nominate  # noqa: PLC0415
 
-        self._kept = self._kept or KeptSegments()
         anchor = values["anchor_id"]
-        kept = await self._index(scope, query, values, self._kept)
+        kept = await self._index(scope, query, values)
         while kept is not None:
             found, reading = await self._read(scope, query, values, kept)
-            now = self._kept.keep(anchor, found["segments"], kept)
-            if now is not kept:
+            if found["standing"][0][0] != kept.packed:
                 # Made anew since: who is in small cells has to be asked of what is there now.
-                kept = now
+                kept = await self._segments(scope, query, values, kept)
                 continue
             try:
-                return nominate(self.family.spec, query, found, kept, held=reading.held)
+                return nominate(self.family.spec, query, found, kept, reading)
             except SparseWalk:
-                kept = self._kept.mark_sparse(anchor, kept)
+                kept = self._keeper().mark_sparse(anchor, kept)
             except NotIndexed:
                 break
-        found, _ = await self._read(scope, query, values, None)
-        nomination = nominate(self.family.spec, query, found, None)
+        found, reading = await self._read(scope, query, values, None)
+        nomination = nominate(self.family.spec, query, found, None, reading)
         # What has grown may have an index by now: it is asked for once more.
         if nomination.considered >= word_index.INDEXED_FROM:
             self._unindexed.discard(anchor)
         return nomination
 
-    async def _index(
-        self, scope: Scope, query: RecallQuery, values: Values, kept: KeptSegments
-    ) -> KeptAnchor | None:
+    async def _index(self, scope: Scope, query: RecallQuery, values: Values) -> KeptAnchor | None:
         """The word index of an anchor, read if it is not kept.
 
         None where there is none, and for a question that no index knows all entries of.
@@ -310,16 +318,33 @@ class Recalls:
         known = query.current and query.filters.include_candidates is shown
         if anchor is None or not known or anchor in self._unindexed:
             return None
-        if (found := kept.of(anchor)) is not None:
-            return found
-        segments = self._statements(scope, query).segments()
-        rows = await self.database.run(scope, segments, {**values, "kept": "{}"})
-        if (found := kept.keep(anchor, rows, None)) is None:
+        found = self._keeper().of(anchor) or await self._segments(scope, query, values)
+        if found is None:
             # What is remembered has an end.
             if len(self._unindexed) >= _REMEMBERED:
                 self._unindexed.clear()
             self._unindexed.add(anchor)
         return found
+
+    async def _segments(
+        self, scope: Scope, query: RecallQuery, values: Values, before: KeptAnchor | None = None
+    ) -> KeptAnchor | None:
+        """Read the segments of an anchor that are not kept; None where it has none."""
+        segments = self._statements(scope, query).segments()
+        known = [] if before is None else list(before.segments)
+        rows = await self.database.run(scope, segments, {**values, "kept": known})
+        found = self._keeper().keep(values["anchor_id"], rows, before)
+        self._keeper().make_room()
+        return found
+
+    def _keeper(self) -> KeptSegments:
+        """What this process keeps of anchors."""
+        if self._kept is None:
+            # It loads numpy: importing idetic stays light.
+            from idetic.store.kept_anchors import KeptSegments  # noqa: PLC0415
+
+            self._kept = KeptSegments()
+        return self._kept
 
     async def _read(
         self, scope: Scope, query: RecallQuery, values: Values, kept: KeptAnchor | None
@@ -330,7 +355,7 @@ class Recalls:
         """
         reading = Reading()
         if kept is not None:
-            reading = kept.reading_of(query.profile_id)
+            reading = kept.reading_of(query.text, query.profile_id)
             values = {**values, **kept.values(reading)}
         key = (*query.form(scope), *reading.form)
         statements = self._nominating.get(key)
@@ -345,6 +370,7 @@ class Recalls:
         found = dict(zip(statements, rows, strict=True))
         if "vectors" in found and kept is not None and query.profile_id is not None:
             kept.take(query.profile_id, reading, found["vectors"][0])
+            self._keeper().make_room()
         return found, reading
 
     def _statements(self, scope: Scope, query: RecallQuery) -> NominationStatements:

@@ -24,6 +24,10 @@ CROSS JOIN LATERAL (
     WHERE {scope l} AND l.memory_id = m.memory_id AND l.at <= %(moment)s::timestamptz AND l.state_to IS NOT NULL
     ORDER BY l.position DESC LIMIT 1) AS past
 
+-- query: standing
+-- Which segments the word index has now.
+SELECT string_agg(uuid_send(s.segment_id), '' ORDER BY s.through) FROM {family}_memory_segments s WHERE {scope s}
+
 -- query: segments
 -- What the word index covers; what this process has kept of a segment does not travel again.
 SELECT s.segment_id, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids END,
@@ -34,9 +38,11 @@ SELECT s.segment_id, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids
 FROM {family}_memory_segments s WHERE {scope s} ORDER BY s.through
 
 -- query: words
--- The postings of the question's words. Equality is leakproof: the index is used under RLS.
+-- The postings of the question's words that this process does not keep. Equality is leakproof: the
+-- index is used under RLS.
 SELECT w.lexeme, w.segment_id, w.postings FROM {family}_memory_words w
-WHERE {scope w} AND w.lexeme = ANY ({terms}::text[])
+WHERE {scope w} AND w.lexeme = ANY (ARRAY(
+    SELECT t.lexeme FROM unnest({terms}::text[]) AS t (lexeme) WHERE t.lexeme <> ALL (%(kept_words)s::text[])))
   AND w.segment_id = ANY (ARRAY(SELECT s.segment_id FROM {family}_memory_segments s WHERE {scope s}))
 
 -- query: block

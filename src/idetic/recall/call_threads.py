@@ -15,32 +15,32 @@ T = TypeVar("T")
 _IDLE = 10.0
 
 
-class Callers:
+class CallThreads:
     """Calls each in a thread of its own, and keeps those threads for a while.
 
     None of them keeps the program from ending.
     """
 
     def __init__(self) -> None:
-        self._idle: list[Caller] = []
+        self._idle: list[CallThread] = []
 
     def call(self, work: Callable[[], T]) -> Future[T]:
         """Begin a call; the future has what it gives or raises."""
         done: Future[T] = Future()
         done.set_running_or_notify_cancel()
         try:
-            caller = self._idle.pop()
+            thread = self._idle.pop()
         except IndexError:
-            caller = Caller(self._idle)
-            caller.start()
-        caller.take(lambda: _settle(done, work))
+            thread = CallThread(self._idle)
+            thread.start()
+        thread.take(lambda: _settle(done, work))
         return done
 
 
-class Caller(threading.Thread):
+class CallThread(threading.Thread):
     """One thread, which does a call or is idle among the others."""
 
-    def __init__(self, idle: list[Caller]):
+    def __init__(self, idle: list[CallThread]):
         super().__init__(daemon=True)
         self._idle = idle
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
