@@ -77,9 +77,10 @@ class _Messages:
         """One statement with its values. A text that this connection has prepared stays here."""
         statement, pgconn = bound.statement, self._pgconn
         values, types = self._dumped(statement.bound(bound.values))
+        form = int(statement.packed)
         if self._known is None or not statement.prepared:
             text = statement.encoded
-            self._append(lambda: pgconn.send_query_params(text, values, types))
+            self._append(lambda: pgconn.send_query_params(text, values, types, None, form))
             return
         name = statement.name(tuple(types))
         measure(Metric.CACHE_LOOKUPS, cache=_CACHE, hit=name in self._known)
@@ -89,7 +90,7 @@ class _Messages:
             self._named[len(self.sends)] = name
             self.sends.append(lambda: pgconn.send_prepare(name, text, types))
         self._named[len(self.sends)] = name
-        self._append(lambda: pgconn.send_query_prepared(name, values))
+        self._append(lambda: pgconn.send_query_prepared(name, values, None, form))
 
     def _append(self, message: Callable[[], None]) -> None:
         """Queue a message whose result is a statement's own, and remember its place among all."""

@@ -164,7 +164,7 @@ class NominationStatements:
         return found
 
     def _made(self, name: str, **more: str) -> Statement:
-        return statement(self._part(name, **more), prepared=True)
+        return statement(self._part(name, **more), prepared=True, packed=True)
 
     def _part(self, name: str, **more: str) -> str:
         return self.recall.part(templates.query(_FILE, name), **more)

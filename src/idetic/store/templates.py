@@ -126,11 +126,13 @@ class Statement:
     """A text with `$1`, `$2` … and the names of the values that go there.
 
     `prepared` is for what runs again and again with the same plan: each connection parses it once.
+    The rows of a `packed` one travel as they are, bytes without a detour through text.
     """
 
     text: str
     names: tuple[str, ...] = ()
     prepared: bool = False
+    packed: bool = False
 
     @cached_property
     def encoded(self) -> bytes:
@@ -173,7 +175,7 @@ def filled(text: str, fillers: Fillers) -> str:
     return _HOLE.sub(named, text)
 
 
-def statement(text: str, *, prepared: bool = False) -> Statement:
+def statement(text: str, *, prepared: bool = False, packed: bool = False) -> Statement:
     """A text whose names are in place as a statement; a value named twice is sent once."""
     order: dict[str, int] = {}
 
@@ -181,7 +183,7 @@ def statement(text: str, *, prepared: bool = False) -> Statement:
         """The place of a value in the text, the same for every mention of it."""
         return f"${order.setdefault(hole[1], len(order) + 1)}"
 
-    return Statement(_VALUE.sub(numbered, text), tuple(order), prepared)
+    return Statement(_VALUE.sub(numbered, text), tuple(order), prepared, packed)
 
 
 @lru_cache(maxsize=512)
