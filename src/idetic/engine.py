@@ -6,8 +6,8 @@ one scope and place; the verbs are functions over it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -77,6 +77,15 @@ class Binding:
     def hold(self) -> AbstractAsyncContextManager[AnchorTransaction]:
         """The anchor, locked until the block ends: to decide and write."""
         return self.engine.anchors.hold(self.scope)
+
+    @asynccontextmanager
+    async def erasing(self) -> AsyncIterator[AnchorTransaction]:
+        """The anchor, locked, to erase of it; then this process keeps nothing that it read."""
+        try:
+            async with self.hold() as tx:
+                yield tx
+        finally:
+            self.engine.recall.recalls.forget(self.scope)
 
     def look(self) -> AbstractAsyncContextManager[AnchorTransaction]:
         """The anchor without its lock: to know."""

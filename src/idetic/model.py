@@ -94,6 +94,10 @@ class EntryState(StrEnum):
     DELETED = "deleted"
 
 
+# Stands behind the name of whoever looked at what another would be shown, in the record of reads.
+PREVIEW = " (preview)"
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Who acts. Bound once into a scope; origin and trust follow from it."""
@@ -113,6 +117,11 @@ class Principal:
             )
         if "\x00" in self.name or any("\ud800" <= c <= "\udfff" for c in self.name):
             raise InputError("A principal's name may not hold NUL or lone surrogates.")
+        if self.name.rstrip().endswith(PREVIEW.strip()):
+            raise InputError(
+                f"A principal's name may not end with {PREVIEW.strip()!r}.",
+                remedy="What is recorded under such a name is a preview of somebody else's.",
+            )
 
     @classmethod
     def agent(cls, name: str) -> Self:

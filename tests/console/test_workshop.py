@@ -102,6 +102,15 @@ async def test_a_trial_answers_and_leaves_nothing(console: Console, visit: Visit
     assert every_row_count(console.house.database.admin_dsn) == before
 
 
+async def test_a_trial_reads_no_more_than_the_login(console: Console, visit: Visit) -> None:
+    visitor = await visit(await console.house.key())
+    await visitor.go("/workshop")
+    await written(visitor, r"(?m)^ +scope: world_id\n", "")
+    await fill_in_trial(visitor, SAID)
+    await visitor.page.click("button:text-is('Try it')")
+    await visitor.page.wait_for_selector(".notice.bad:has-text('cannot change the canonical noun')")
+
+
 async def test_a_trial_that_nobody_waits_for_leaves_nothing(console: Console, visit: Visit) -> None:
     database = console.house.database
     visitor = await visit(await console.house.key())

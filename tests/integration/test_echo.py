@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from idetic import Claim, Decision, Entry, Idetic, Observation, Origin, Principal, Receipt, Tier
+from idetic.errors import InputError
 from idetic.library import handles, questions
 from idetic.library.handles import Session
 from idetic.lifecycle.echoes import Echoes
@@ -94,6 +95,26 @@ async def test_a_preview_is_the_block_of_the_session_and_leaves_it_as_it_is(scen
         real = await turn.context(QUESTION)
         assert real.text == block.text, "to the letter"
         assert echoes(await turn.observe(TEXT, claim=CLAIM), scene.fact.id)
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["its own", "control"])
+async def test_an_agents_own_preview_counts_as_shown_to_it(scene: Scene, *, same: bool) -> None:
+    """Else it would read everything unseen, and say it as its own."""
+    memory, operator = scene.world.memory, scene.world.operator
+    async with memory.session() as session:
+        reader = session if same else operator.session(session.id).resume()
+        block = await reader.context(QUESTION, preview=True)
+        assert scene.fact.id in [one.entry_id for one in block.included]
+        said = await session.observe(TEXT, claim=CLAIM)
+        assert echoes(said, scene.fact.id) is same
+        assert (said.decision is Decision.ADD) is not same
+
+
+def test_nobody_is_called_as_a_preview_is_recorded() -> None:
+    for name in ("ada (preview)", "ada (preview) "):
+        with pytest.raises(InputError, match="may not end"):
+            Principal.operator(name)
+    assert Principal.operator("ada (preview) of the desk").name
 
 
 REPEATED = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -17,15 +17,25 @@ import anyio
 import httpx
 import pytest
 import uvicorn
+from pydantic import ConfigDict, ValidationError, create_model
 
 from idetic import Idetic, Observation, Principal
 from idetic.errors import Busy, InputError
 from idetic.gates import crossing
 from idetic.model import Tier, Typology
 from idetic.surfaces.http.app import create_app
-from idetic.surfaces.http.authentication import LARGE, Authentication, Limits, Turns
+from idetic.surfaces.http.authentication import (
+    LARGE,
+    Authentication,
+    Limits,
+    Turns,
+    check_values,
+)
 from idetic.surfaces.http.connections import ConnectionBounds, bounded
+from idetic.surfaces.http.request_errors import BodyTooLarge
 from idetic.surfaces.listening import Server, address, listen
+from idetic.surfaces.request_forms import body_model
+from idetic.verbs.declaration import VERBS
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
@@ -329,3 +339,55 @@ async def test_the_gates_read_a_batch_beside_the_event_loop(
     monkeypatch.setattr(crossing, "INLINE", 10**9)
     held = await ticks_during(prepared)
     assert free < held / 3
+
+
+# --- bodies of many values ------------------------------------------------------------------------
+
+EMPTIES = b'{"observations":[' + b"{}," * 100_000 + b"{}]}"
+# As large, and all of it in one text.
+COMMAS = b'{"text":"' + b"[{,:," * 60_000 + b'"}'
+
+
+async def answered(db: Idetic, world: World, body: bytes, limits: Limits) -> tuple[int, str]:
+    """The status and code of an answer to a body."""
+    http = httpx.AsyncClient(timeout=60)
+    async with http, served(db, world, limits) as place:
+        head = {"Authorization": f"Bearer {place.key}", "Content-Type": "application/json"}
+        answer = await http.post(f"{place.url}/v1/preferences", content=body, headers=head)
+    return answer.status_code, answer.json()["code"]
+
+
+async def test_a_body_of_many_values_is_refused_unread(db: Idetic, world: World) -> None:
+    assert await answered(db, world, EMPTIES, Limits()) == (413, "body_too_large")
+    control = Limits(body_values=1_000_000)
+    assert await answered(db, world, EMPTIES, control) == (422, "bad_input")
+    # What stands in a text is no value.
+    assert await answered(db, world, COMMAS, Limits()) == (422, "text_refused")
+
+
+async def test_to_count_the_values_of_a_body_takes_no_longer_than_the_bound() -> None:
+    most, took = Limits().body_values, {}
+    for unit in (b"{},", b'"",', b'""', b"[", b"1,", b'{"a":', b'"\\"'):
+        for size in (1_000_000, 4_000_000):
+            body = (b'{"a":[' + unit * (size // len(unit)))[:size]
+            begun = time.process_time()
+            with pytest.raises(BodyTooLarge) if unit[-1:] != b'"' else nullcontext():
+                check_values(body, most)
+            took[unit, size] = time.process_time() - begun
+    # Reading 4 MB of them took 23 to 230 ms.
+    assert max(took.values()) < 0.5, took
+
+
+def test_what_is_wrong_with_a_body_is_told_in_few_words() -> None:
+    """A list up to its first wrong item, an object of too many members by their number."""
+    verb = VERBS["observe_many"]
+    body = body_model("Sent", [one for one in verb.parameters.values() if one.travels])
+    many = {f"k{number}": 1 for number in range(10_000)}
+    for told in ([{}] * 10_000, [{"text": "a", **many}], [{"text": "a", "provenance": many}]):
+        with pytest.raises(ValidationError) as refused:
+            body.model_validate({"observations": told})
+        assert refused.value.error_count() == 1
+    plain = create_model("Plain", __config__=ConfigDict(extra="forbid"), text=str)
+    with pytest.raises(ValidationError) as refused:
+        plain.model_validate({"text": "a", **many})
+    assert refused.value.error_count() == 10_000, "control: pydantic tells each"

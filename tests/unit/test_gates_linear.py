@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from idetic.gates import identifiers
 from idetic.gates.credentials import SECRETS
 from idetic.gates.gate import Gates
 from idetic.gates.identifiers import IDENTIFIERS, named
@@ -215,3 +216,47 @@ def test_expressions_are_made_once() -> None:
         gate.apply(said, ["Acme"])
         re.compile("a control of this test")
     assert made == ["a control of this test"]
+
+
+# --- patterns that a spec declares ----------------------------------------------------------------
+
+GREEDY = "[\\w.\\-]{0,32}"
+
+
+def seconds_of(pattern: re.Pattern[str], text: str) -> float:
+    best = float("inf")
+    for _ in range(3):
+        begun = time.process_time()
+        assert pattern.search(text) is None
+        best = min(best, time.process_time() - begun)
+    return best
+
+
+@pytest.mark.parametrize("sign", ["*a", "#1", "#?", "*#", "?*"])
+def test_a_declared_pattern_never_takes_long(sign: str) -> None:
+    """As many signs as fit into a pattern, and a word that they nearly describe."""
+    pattern = identifiers._globs((sign * 29 + "z",))
+    assert pattern is not None
+    for word in ("a" * LONG, "1" * LONG, "a1" * (LONG // 2)):
+        assert seconds_of(pattern, word + "!") < 1.0
+
+
+def test_control_a_pattern_that_goes_back_over_every_star_does() -> None:
+    took = [seconds_of(re.compile(rf"\b(?:{(GREEDY + 'a') * n}z)\b"), "a" * 200) for n in (2, 4)]
+    assert took[1] > 20 * took[0], took
+
+
+@pytest.mark.parametrize(
+    ("glob", "text", "found"),
+    [
+        ("acme-*", "on acme-eu-1.prod today", "acme-eu-1.prod"),
+        ("*-prod-*-#", "see x-prod-y-prod-z-12 now", "x-prod-y-prod-z-12"),
+        ("dep_#", "in dep_42, not dep_", "dep_42"),
+        ("**-##", "the box a-7 fell", "a-7"),
+        ("h?st", "on host or hst", "host"),
+    ],
+)
+def test_a_declared_pattern_finds_what_it_describes(glob: str, text: str, found: str) -> None:
+    pattern = identifiers._globs((glob,))
+    assert pattern is not None
+    assert [match[0] for match in pattern.finditer(text)] == [found]

@@ -176,8 +176,9 @@ def _names(identifiers: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![^\W_])(?:{longest_first})(?![^\W_])", re.IGNORECASE)
 
 
-# What the signs of a declared pattern stand for, each with a bound.
-_SIGNS = {"*": r"[\w.\-]{0,32}", "#": r"[0-9]{1,18}", "?": "[A-Za-z0-9]", " ": r"[ _\-]"}
+# What the signs of a declared pattern stand for, each with a bound; a number is taken whole.
+_SIGNS = {"#": r"[0-9]{1,18}+", "?": "[A-Za-z0-9]", " ": r"[ _\-]"}
+_ANYTHING = r"[\w.\-]{0,32}"
 
 
 def shaped(globs: Iterable[str]) -> tuple[Recogniser, ...]:
@@ -191,6 +192,19 @@ def _globs(globs: tuple[str, ...]) -> re.Pattern[str] | None:
     """One expression for all patterns, found as whole words."""
     if not globs:
         return None
-    forms = ("".join(_SIGNS.get(sign, re.escape(sign)) for sign in glob) for glob in globs)
-    either = "|".join(sorted(forms, key=len, reverse=True))
+    either = "|".join(sorted(map(_expression, globs), key=len, reverse=True))
     return re.compile(rf"(?<![^\W_])(?:{either})(?![^\W_])", re.IGNORECASE)
+
+
+def _expression(glob: str) -> str:
+    """One pattern as an expression that goes back over its last `*` alone.
+
+    What follows another `*` is taken where it stands first, and kept. Going back over each made a
+    pattern with five of them take 0.3 s for a word of 200 letters, and 32 times that with six.
+    """
+    plain = re.sub(r"(\*|#)\1+", r"\1", glob)
+    first, *parts = (
+        "".join(_SIGNS.get(sign, re.escape(sign)) for sign in part) for part in plain.split("*")
+    )
+    kept = "".join(f"(?>{_ANYTHING}?{part})" for part in parts[:-1])
+    return first + kept + "".join(_ANYTHING + part for part in parts[-1:])

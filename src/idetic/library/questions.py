@@ -107,8 +107,9 @@ async def context(
     memory as recalled.
     What was put before the agent is recorded as read; what did not fit is in `evicted`.
     With `preview` it is recorded as read by whoever asks and not as shown to the session, for
-    which then nothing has happened: no echo comes of it, and its lease runs on. `counter` counts
-    tokens in process; over HTTP the server counts them, cautiously.
+    which then nothing has happened: no echo comes of it, and its lease runs on. An agent's own
+    preview counts as shown to it. `counter` counts tokens in process; over HTTP the server counts
+    them, cautiously.
     """
     check_text(query, MAX_QUERY, "query")
     engine, scope = binding.engine, binding.scope

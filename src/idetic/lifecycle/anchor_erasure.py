@@ -52,7 +52,7 @@ async def erase_anchor(
     call = {"verb": "erase_anchor", "reason": reason}
     receipt, done = uuid7(), 0
     while True:
-        async with binding.hold() as tx:
+        async with binding.erasing() as tx:
             if known := await binding.replayed(tx, idempotency_key, call):
                 return _erased_anchor(known)
             left = await erasure_rows.remaining(tx, PART)

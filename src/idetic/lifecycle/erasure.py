@@ -92,7 +92,7 @@ async def erase(
         )
     names = _digest(mentions, binding.scope, idempotency_key)
     call = {"verb": "erase", "reason": reason, "subject": names}
-    async with binding.hold() as tx:
+    async with binding.erasing() as tx:
         if known := await binding.replayed(tx, idempotency_key, call):
             return erased_of(known)
         suspects = await erasure_rows.suspects(tx, mentions.runs)

@@ -44,7 +44,7 @@ async def forget(
     """Delete the content of one entry, and all that was made from it, for good."""
     reason = binding.gated_reason(reason)
     call = {"verb": "forget", "entry": str(entry_id), "reason": reason, "sources": sources}
-    async with binding.hold() as tx:
+    async with binding.erasing() as tx:
         if known := await binding.replayed(tx, idempotency_key, call):
             return erased_of(known)
         await tx.entry(entry_id)

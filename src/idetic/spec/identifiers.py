@@ -1,7 +1,8 @@
 """What a spec declares as identifiers of its deployments: names, patterns, and where names stand.
 
 A pattern is a glob and no regular expression, so that nobody can write one that takes a text's
-square: `*` is up to 32 letters, digits, points and hyphens, `#` a number, `?` one letter or digit.
+square: `*` is up to 32 letters, digits, points and hyphens, `#` a whole number, `?` one letter or
+digit.
 """
 
 from __future__ import annotations

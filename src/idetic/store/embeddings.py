@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from idetic.ids import Clock, uuid7
-from idetic.model import Place, Principal, Scope, Tier, Typology
+from idetic.model import PREVIEW, Place, Principal, PrincipalKind, Scope, Tier, Typology
 from idetic.store import scope as scoping
 from idetic.store import templates
 from idetic.store.database import Database, Transaction
@@ -23,8 +23,6 @@ _FILE = "embeddings"
 _PATH = "queries/embeddings.sql"
 # How many rows one INSERT brings: each number of rows is a statement of its own, and is kept.
 _ROWS = 64
-# A reader of its own, whose sessions were shown nothing.
-_PREVIEW = " (preview)"
 # A crash of the server may lose the reads of its last moment, and with them nothing that rests on
 # them: what is committed later, an action or a note, flushes them first. Waiting for the disk took
 # a third of a recall.
@@ -188,8 +186,9 @@ class Embeddings:
         """What records that entries were put before the scope's principal, at a place.
 
         Outside any session it counts for each that the principal has open, a `preview` for none;
-        unless it is `always` recorded, only if there is one.
+        unless it is `always` recorded, only if there is one. What an agent previews it was shown.
         """
+        agent = scope.principal.kind is PrincipalKind.AGENT
         values: dict[str, Any] = {
             **scoping.bound(scope),
             "read": uuid7(),
@@ -198,7 +197,7 @@ class Embeddings:
             "session_id": None if preview else place.session_id,
             "interaction_id": None if preview else place.interaction_id,
             "at": at,
-            "by": _by(scope.principal) + (_PREVIEW if preview else ""),
+            "by": _by(scope.principal) + (PREVIEW if preview and not agent else ""),
         }
         # Nearly every recall ends with it: each connection prepares it once.
         return BoundStatement(self.family.statement(_FILE, "read", scope, prepared=True), values)

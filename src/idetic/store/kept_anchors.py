@@ -150,6 +150,10 @@ class KeptSegments:
         while len(self._anchors) > 1 and self._size() > KEPT:
             self._anchors.popitem(last=False)
 
+    def forget(self, anchor: UUID) -> None:
+        """Keep nothing of an anchor."""
+        self._anchors.pop(anchor, None)
+
     def mark_sparse(self, anchor: UUID, kept: KeptAnchor) -> KeptAnchor:
         """Read this anchor's vectors one by one for a while: more of them may be made."""
         found = self._anchors[anchor] = replace(kept, sparse=monotonic() + _SPARSE)

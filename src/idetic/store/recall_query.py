@@ -269,6 +269,11 @@ class Recalls:
             if memory_id in found
         ]
 
+    def forget(self, scope: Scope) -> None:
+        """Keep nothing of an anchor: what was erased is not left in this process."""
+        if self._kept is not None:
+            self._kept.forget(scoping.anchor_of(scope))
+
     async def before(
         self, scope: Scope, query: RecallQuery, entries: Sequence[UUID]
     ) -> Mapping[UUID, str]:

@@ -6,6 +6,7 @@ The checker, the plan and the differences are the library's; the page shows what
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -174,6 +175,7 @@ class _Workshop:
     async def _try(self, event: events.GenericEventArguments) -> None:
         """Apply the spec in a sandbox, say the sentences, close, ask, and take it all back."""
         spec, given = await self._valid(event), event.args
+        check_reach(spec, load(self._newest.spec))
         with self._answer:
             part("notice", "Trying it…", "It takes a few seconds.", "warn")
         try:
@@ -189,6 +191,24 @@ class _Workshop:
             self._answer.clear()
         with self._answer:
             show("trial.html", trial=found, question=given["question"].strip())
+
+
+def check_reach(spec: MemorySpec, newest: MemorySpec) -> None:
+    """Refuse to try a spec that reads more than the newest version does.
+
+    A login has one anchor, and applying a spec takes the administration login: without a scope, the
+    guard told an operator of one domain what the rules of another say.
+    """
+    here, there = spec.anchor, newest.anchor
+    others = [
+        one.noun for one in spec.references.canonical if one not in newest.references.canonical
+    ]
+    if others or (here.keys, here.root) != (there.keys, there.root):
+        what = f"the canonical noun {others[0]}" if others else "the anchor"
+        raise InputError(
+            f"A trial here cannot change {what}: that decides whose content it reads.",
+            remedy="Leave it as it is, or try the spec with `db.sandbox(spec)` as administrator.",
+        )
 
 
 def _summary(checked: CheckedSpec) -> str:
@@ -211,10 +231,11 @@ def text_of(stored: SpecVersion) -> str:
 
 def _anchor(agent: Agent, context: PageContext) -> dict[str, Any]:
     """Return an anchor for the trial: this page's values, and new ones for other keys."""
-    made = {KeyType.UUID: uuid7(), KeyType.BIGINT: 1}
+    # A login for several anchors leaves keys open: nobody has these.
+    made = {KeyType.UUID: uuid7(), KeyType.BIGINT: secrets.randbits(62)}
     here = context.scope.anchor
     return {
-        key.name: here.get(key.name) or made.get(key.type, "sandbox")
+        key.name: here.get(key.name) or made.get(key.type, f"sandbox {uuid7()}")
         for key in agent.spec.anchor.keys
     }
 

@@ -1,0 +1,113 @@
+"""What a process keeps of an anchor: nobody else's questions see it, and an erasure drops it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from idetic import Idetic, Observation, Principal, Subject
+from idetic.library.handles import Memory
+from idetic.store.members import KeptAnchor, KeptSegments
+from idetic.store.recall_query import Recalls
+from idetic.store.scope import anchor_of
+from tests.conftest import TestDatabase, World, make_world
+from tests.support.fake_embedder import FakeEmbedder
+
+pytestmark = pytest.mark.anyio
+
+MANY = 320
+NAMED = "Zora Quell signs for the desk."
+ZORA = Subject("Zora Quell")
+
+
+@asynccontextmanager
+async def process(database: TestDatabase) -> AsyncIterator[Idetic]:
+    """Idetic as one process has it: what is kept belongs to this."""
+    options: dict[str, Any] = {"admin_dsn": database.admin_dsn, "embedder": FakeEmbedder()}
+    async with Idetic.open(database.dsn, **options) as db:
+        yield db
+
+
+async def filled(db: Idetic) -> World:
+    """A world with so much in it that it has a word index."""
+    world = await make_world(db, await db.agent("world_agent"))
+    session = await world.memory.session().open()
+    notes = [NAMED, *(f"Note {number} of the desk." for number in range(MANY))]
+    await session.observe_many([Observation(note) for note in notes])
+    keeper = world.bind(Principal.maintenance("keeper"))
+    await keeper.embed()
+    await keeper.index_words()
+    return world
+
+
+def recalls_of(memory: Memory) -> Recalls:
+    return memory.agent.engine.recall.recalls
+
+
+async def asked(memory: Memory) -> int:
+    """Two questions: vectors are read beside the second. How many entries were considered."""
+    await memory.recall("who signs for the desk?")
+    return (await memory.recall("who signs for the desk?")).considered
+
+
+def kept_of(memory: Memory) -> KeptAnchor | None:
+    kept = recalls_of(memory)._kept
+    return None if kept is None else kept._anchors.get(anchor_of(memory.scope))
+
+
+def keeps(memory: Memory, entry: bytes) -> bool:
+    """Whether an entry is among what the process keeps, itself or by its vector."""
+    if (kept := kept_of(memory)) is None:
+        return False
+    ids = [kept.whole.ids, *(each.vectors.ids for each in kept.vectors.values() if each.vectors)]
+    return any(entry in found.tobytes() for found in ids)
+
+
+@pytest.mark.parametrize("forgets", [True, False], ids=["as it is", "control"])
+async def test_what_was_erased_is_not_left_in_the_process(
+    database: TestDatabase, monkeypatch: pytest.MonkeyPatch, *, forgets: bool
+) -> None:
+    """In another process it is until that one is asked about the anchor again, as the page says."""
+    async with process(database) as here, process(database) as there:
+        world = await filled(here)
+        anchor = {"org_id": world.org_id, "domain_id": world.domain_id}
+        elsewhere = (await there.agent("world_agent")).bind(
+            principal=Principal.operator("ada"), **anchor
+        )
+        (entry,) = [e for e in await world.operator.list(limit=1000) if e.body_text == NAMED]
+        for memory in (world.operator, elsewhere):
+            await asked(memory)
+            assert keeps(memory, entry.id.bytes), "it was kept, or its absence would say nothing"
+        if not forgets:
+            monkeypatch.setattr(Recalls, "forget", lambda *_: None)
+        assert (await world.operator.erase(ZORA, reason="request 17")).entries == (entry.id,)
+        assert keeps(world.operator, entry.id.bytes) is not forgets
+        assert keeps(elsewhere, entry.id.bytes)
+        await asked(elsewhere)
+        assert not keeps(elsewhere, entry.id.bytes)
+
+
+@pytest.mark.parametrize("believed", [False, True], ids=["as it is", "control"])
+async def test_what_is_kept_under_the_wrong_anchor_is_nobodys(
+    database: TestDatabase, monkeypatch: pytest.MonkeyPatch, *, believed: bool
+) -> None:
+    """Each question asks the database which segments there are: what it does not name is gone."""
+    async with process(database) as db:
+        world = await filled(db)
+        considered = await asked(world.operator)
+        assert considered > MANY
+        other = await make_world(db, world.agent)
+        kept, mine = recalls_of(world.operator)._kept, kept_of(world.operator)
+        assert kept is not None
+        assert mine is not None
+        kept._anchors[anchor_of(other.operator.scope)] = mine
+        if believed:
+            monkeypatch.setattr(KeptSegments, "keep", lambda *_: mine)
+        found = await other.operator.recall("who signs for the desk?")
+        assert list(found.hits) == [], "rows are the database's to give, whatever is kept"
+        assert found.considered == (considered if believed else 0)
+        if not believed:
+            assert kept_of(other.operator) is None
