@@ -11,6 +11,9 @@ READY := .venv/.ready
 # Servers, workers and commands are started hundreds of times by the tests: compiled once, not each time.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Two steps may install a program, and Debian's installer runs once at a time: also with `make -j`.
+.NOTPARALLEL:
+
 .DEFAULT_GOAL := help
 .PHONY: help setup model browser pooler style demo serve test lint fix coverage figures trace bench faults \
 	canaries moving picture drawings reference freeze baseline-dump docs wheel wheel-check stranger lock clean
@@ -116,7 +119,7 @@ else
 # end, and either fails the whole.
 TYPES := .mypy_cache/told
 test: style model browser pooler
-	@mkdir -p $(dir $(TYPES)); $(BIN)/mypy > $(TYPES) 2>&1 & types=$$!; trap 'kill $$types' INT TERM; \
+	@mkdir -p $(dir $(TYPES)); $(BIN)/mypy > $(TYPES) 2>&1 & types=$$!; trap 'kill $$types 2>/dev/null' INT TERM; \
 		[ -e $(COMPILED) ] || { $(BIN)/python -m pytest --collect-only -q >/dev/null; touch $(COMPILED); }; \
 		$(BIN)/python -m pytest $(SUITE); tests=$$?; \
 		wait $$types; types=$$?; cat $(TYPES); [ $$tests = 0 ] && [ $$types = 0 ]

@@ -110,6 +110,7 @@ def _provenance(data: dict[str, Any]) -> None:
 
 def _cell(data: dict[str, Any]) -> None:
     data["typology"]["persistent"].append("episodic")
+    del data["promotion"]  # of episodes that leave a session for good: here none does
 
 
 def _no_corroborations(data: dict[str, Any]) -> None:

@@ -150,6 +150,7 @@ def with_episodes() -> dict[str, Any]:
     data["agent"] = data["backend"]["family"] = "chronicler"
     data["backend"]["body_text_max"] = 200
     data["typology"]["persistent"] = ["episodic", "semantic"]
+    del data["promotion"]  # of episodes that leave a session for good: here none does
     deviation = {"cell": "semantic", "set": {"rule": "noop"}, "justification": "Both are told."}
     data["conflict"] = {"deviations": [deviation]}
     return data

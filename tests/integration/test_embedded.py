@@ -93,7 +93,7 @@ def line_of(process: subprocess.Popen[str]) -> str:
 
 def finish(process: subprocess.Popen[str]) -> None:
     # communicate() waits for the end of both pipes: it hangs if the server inherited one.
-    out, err = process.communicate(input="\n", timeout=20)
+    out, err = process.communicate(input="\n", timeout=90)
     assert (out, err, process.returncode) == ("", "", 0)
 
 
@@ -117,7 +117,7 @@ def server_pid(home: Path) -> int:
     return pid
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"

@@ -1420,6 +1420,7 @@ def with_episodes() -> dict[str, Any]:
     data["agent"] = "chronicler"
     data["backend"]["family"] = "chronicler"
     data["typology"]["persistent"] = ["episodic", "semantic", "procedural"]
+    del data["promotion"]  # of episodes that leave a session for good: here none does
     return data
 
 

@@ -420,4 +420,8 @@ async def test_tiers_need_no_move(db: Idetic) -> None:
     memory = agent.bind(principal=ADA, **memory.scope.anchor)
     async with memory.session() as session, session.interaction() as turn:
         await turn.observe("Three.")
-        assert [e.tier for e in await memory.list()] == [Tier.INTERACTION]
+        # What the closed session said waits for a second source.
+        assert [(e.body_text, e.tier, e.candidate) for e in await memory.list()] == [
+            ("Three.", Tier.INTERACTION, False),
+            ("Two tiers.", Tier.PERSISTENT, True),
+        ]
