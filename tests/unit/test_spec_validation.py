@@ -97,6 +97,53 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
         *("a third tier that ends", put("tiers.campaign", {"holds": "Many shifts."})),
         *(TIERS, "tiers.campaign", "Let `session` hold it"),
     ),
+    (
+        *("voices that no signal hears", put("retrieval.voices", {"user": 0.2})),
+        *(RETRIEVAL, "retrieval.voices", "Give `voice` a weight"),
+    ),
+    (
+        "neighbours of words that are not looked for",
+        both(put("retrieval.signals.lexical", 0), put("retrieval.neighbours.before", 4)),
+        *(RETRIEVAL, "retrieval.neighbours.before", "Give `lexical` a weight"),
+    ),
+    (
+        *(
+            "ranks of a weighted score",
+            put("retrieval.fusion", {"method": "weighted_score", "k": 9}),
+        ),
+        *(RETRIEVAL, "retrieval.fusion.k", "Remove `k`"),
+    ),
+    (
+        *(
+            "a pattern that no person said",
+            deviate("writes", deviation("procedural", pattern_origins=["agent"])),
+        ),
+        *(WRITES, "writes.deviations[0].set.pattern_origins[0]", "operator"),
+    ),
+    (
+        "versions that nothing has",
+        both(
+            put("references.canonical", [MINIMAL_CANONICAL]),
+            deviate("lifecycle", deviation("procedural", archive_on=["canonical_change"])),
+        ),
+        *(LIFECYCLE, "lifecycle.deviations[0].set.archive_on", "declare `versions`"),
+    ),
+    (
+        "versions that nobody remembers",
+        both(
+            put("anchor.provenance", []),
+            deviate("promotion", deviation("semantic", min_versions=4)),
+        ),
+        *(PROMOTION, "promotion.deviations[0].set.min_versions", "anchor.provenance"),
+    ),
+    (
+        "candidates where episodes are kept",
+        both(
+            put("typology.persistent", ["episodic", "semantic"]),
+            deviate("promotion", deviation("episodic_persistent", candidates=["any"])),
+        ),
+        *(PROMOTION, "promotion.deviations[0].set.candidates", "extract patterns"),
+    ),
     ("no tier event", drop("tiers.session.event"), TIERS, "tiers.session.event", "session_end"),
     # Keys and values that nothing knows.
     ("unknown top key", put("ankor", {}), WHOLE, "ankor", "Did you mean `anchor`?"),
@@ -513,6 +560,23 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
         GATES,
         "gates[3].apply",
         "[hedge, read_only]",
+    ),
+    (
+        *("a hedge where nobody reads", put("gates[0].apply", ["secrets", "hedge"])),
+        *(GATES, "gates[0].apply[1]", "gate of the operator or of the customer"),
+    ),
+    (
+        *("an operator who may write read-only", put("gates[2].apply", ["hedge", "read_only"])),
+        *(VISIBILITY, "visibility.principals.operator", "take `read_only` out"),
+    ),
+    (
+        "a gate at the end of no interaction",
+        both(
+            drop("tiers.interaction"),
+            drop("typology.interaction"),
+            put("gates[0].boundary", "interaction_end"),
+        ),
+        *(GATES, "gates[0].boundary", "boundary: session_end"),
     ),
     # 15 Visibility.
     (
