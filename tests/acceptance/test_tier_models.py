@@ -83,8 +83,12 @@ async def test_two_tiers_through_a_month(firm: Firm) -> None:
     closes = closed(firm, "north")
     assert closes["its principal went on at another anchor"] > 0
     assert set(closes) <= {"its principal went on at another anchor", "its lease ran out"}
-    receipt = await boss.link_action(uuid4(), "handover", [known[0].id])
+    action = uuid4()
+    receipt = await boss.link_action(action, "handover", [known[0].id])
     assert receipt.decision is Decision.ADD
+    behind = await explained(firm, "north", action)
+    assert len(behind) >= 3, "the shifts' own words, kept as evidence of the fact"
+    assert set(behind.values()) == {worn("seal").text}
     assert await verified(firm, "north")
 
 
@@ -143,7 +147,11 @@ async def test_four_tiers_through_a_month(firm: Firm) -> None:
     hits = (await firm.rig("Depot 3", 0).recall("which part of the pump wears out?")).hits
     assert [hit.entry.id for hit in hits] == [new]
 
-    await above.link_action(uuid4(), "replacement", [new])
+    action = uuid4()
+    await above.link_action(action, "replacement", [new])
+    assert await explained(firm, "(all)", action) == {}, "what a site said stays at the site"
+    await firm.boss("Harbour 7").link_action(action, "replacement", [facts["Harbour 7"]])
+    assert set((await explained(firm, "Harbour 7", action)).values()) == {worn("bearing").text}
     for site in ("Harbour 7", "Quarry 12", "(all)"):
         assert await verified(firm, site)
 
@@ -219,6 +227,12 @@ async def verified(firm: Firm, place: str) -> bool:
         keys = {tenant: "acme", second: place}
         chain = read_chain(connection, backend.schema_, backend.family, keys)
     return report.intact and chain.faults() == []
+
+
+async def explained(firm: Firm, place: str, action: UUID) -> dict[UUID, str]:
+    """The words behind an action, of all that its entries were made of."""
+    told = await firm.at(place, Principal.auditor("eve")).explain_action(action)
+    return {one: kept.then.body_text for one, kept in told.made_of.items() if kept.then}
 
 
 def closed(firm: Firm, place: str) -> Counter[str]:

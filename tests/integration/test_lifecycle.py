@@ -41,6 +41,7 @@ from idetic.evidence import (
 from idetic.library.handles import Agent, Interaction, Memory, Session
 from idetic.lifecycle.canonical_rescan import Rescanned
 from idetic.spec.loader import load
+from idetic.spec.primitives import Signal
 from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
 from tests.support.chain import chain_faults
 from tests.support.clock import START, SettableClock
@@ -882,13 +883,38 @@ async def test_a_fact_falls_due_when_its_validity_lapses_and_support_extends_it(
     house.days(90)
     pressed = await house.operator.disposition()
     assert [d.entry.id for d in pressed] == [lapsing, renewed], "the hardest pressed first"
+    # Falling due removes nothing: a person or a source decides.
+    for one in (lapsing, renewed):
+        assert (await house.agent.get(one)).state is EntryState.CURRENT
+
+
+async def test_confidence_in_a_fact_falls_with_time_and_support_brings_it_back(
+    house: House,
+) -> None:
+    """What recall makes of the validity window; a preference is as sure as on its first day."""
+    fact = await house.fact(cutoff("16:00"))
+    wish = entry_of(await house.operator.prefer("Wires are told in one sentence."))
+
+    async def confidence() -> dict[UUID, float | None]:
+        found = await house.agent.recall("When do wires leave?")
+        return {hit.entry.id: hit.signals[Signal.DECAY].value for hit in found}
+
+    fresh = await confidence()
+    house.days(45)
+    older = await confidence()
+    house.days(60)
+    lapsed = await confidence()
+    assert (fresh[fact] or 0) > (older[fact] or 0) > (lapsed[fact] or 0)
+    await vouch(house.agent, fact)
+    assert (await confidence())[fact] == pytest.approx(fresh[fact])
+    assert fresh[wish] == older[wish] == lapsed[wish] == 1.0
 
 
 async def test_a_candidate_without_support_falls_due_and_procedural_memory_never(
     house: House,
 ) -> None:
     entry = await house.candidate(cutoff("16:00"))
-    await house.operator.prefer("Be brief.")
+    wish = entry_of(await house.operator.prefer("Be brief."))
     house.days(29.9)
     assert await house.operator.disposition() == []
     house.days(0.1)
@@ -896,6 +922,9 @@ async def test_a_candidate_without_support_falls_due_and_procedural_memory_never
     assert (due.entry.id, due.cause) == (entry, DispositionCause.STALE_CANDIDATE)
     house.days(400)
     assert [d.entry.id for d in await house.operator.disposition()] == [entry]
+    assert (await house.agent.get(wish)).state is EntryState.CURRENT
+    await house.operator.archive(wish, reason="somebody says so")
+    assert (await house.agent.get(wish)).state is EntryState.ARCHIVED
 
 
 async def test_falling_due_is_noted_once(house: House) -> None:

@@ -290,6 +290,7 @@ async def test_an_accepted_change_is_in_the_file_the_prompt_and_the_log(desk: De
         EventKind.SYSTEM_EVENT,
         EventKind.SYSTEM_EVENT,
     ]
+    assert len({event.loop_id for event in events}) == 1, "learning has a loop of its own"
     assert json.loads(events[-2].content)["verdict"]["better"] is True
     assert json.loads(events[-1].content)["outcome"] == {"applied": True, "version": 2}
     await desk.do("Where is order 1138?", answering_with("Shipped."))
@@ -393,6 +394,13 @@ async def test_a_dream_covers_both_personas(desk: Desk) -> None:
     actor, subconscious = dreamed.coverage
     assert (actor.events, actor.ltm, actor.vectors, actor.loops, actor.stm) == (4, 4, 4, 1, 1)
     assert subconscious.events == subconscious.ltm == subconscious.vectors
+    # Its own loop is the Subconscious's, and no other's.
+    own = [event for event in await desk.log(Persona.SUBCONSCIOUS)
+           if event.loop_id == dreamed.loop_id]  # fmt: skip
+    assert [event.kind for event in own] == [
+        EventKind.SUBCONSCIOUS_PROMPT, EventKind.SUBCONSCIOUS_OUTPUT,
+    ]  # fmt: skip
+    assert dreamed.loop_id not in {event.loop_id for event in await desk.log()}
     again = await desk.agent.dream()
     assert again.equal
     assert (again.derived, again.summarised) == (0, 0)

@@ -12,7 +12,7 @@ from idetic import Idetic
 from idetic.embed import BgeSmall
 from idetic.errors import GateRefused, InputError, TextRefused
 from idetic.persona.events import EventDraft, EventKind, Persona, Visibility
-from idetic.persona.identity import default_heuristics
+from idetic.persona.identity import Identity, default_heuristics
 from idetic.persona.notes import NoteGate
 from idetic.persona.persona_errors import NoteRefused
 from idetic.persona.persona_memory import PersonaMemory
@@ -180,6 +180,21 @@ async def test_the_window_rolls(memory: PersonaMemory, clock: SettableClock) -> 
     texts = [entry.summary for entry in await memory.actor.window()]
     assert texts[0] == "Task: Number 19"
     assert not any("dog" in text for text in texts)
+
+
+async def test_the_identity_says_how_loops_are_searched(
+    db: Idetic, embedder: BgeSmall, clock: SettableClock
+) -> None:
+    """Two identities of the same life: what one lets through, the other finds too unlike."""
+    found = {}
+    for threshold, top_k in ((0, 2), (90, 8)):
+        heuristics = f"{{threshold: {threshold}, top_k: {top_k}}}"
+        text = f"agent_id: searcher-{threshold}\nactor: {heuristics}\n"
+        memory = await view_of(db, clock, embedder).persona(Identity.parse(text), tenant="acme")
+        for asked, answered in TALKS.items():
+            await task(memory, asked, answered)
+        found[threshold] = await memory.actor.fuzzy_query("may a dog come along")
+    assert (len(found[0]), len(found[90])) == (2, 0)
 
 
 async def test_newer_loops_win_among_equals(memory: PersonaMemory, clock: SettableClock) -> None:

@@ -131,6 +131,17 @@ async def test_every_entity_of_every_family_is_registered(house: House, name: st
         assert at is not None
 
 
+async def test_what_is_registered_follows_the_typology(house: House) -> None:
+    """ADR-058 D12: a validity window for facts, none for preferences; the owner is worlds."""
+    asked = """SELECT entity, decay, decay_days, active_ttl_days, domain_owner
+        FROM idetic.retention_policies WHERE agent = 'world_agent' AND version = 1"""
+    with psycopg.connect(house.database.dsn) as connection:
+        found = {row[0]: row[1:] for row in connection.execute(asked)}
+    assert found["persistent_semantic"] == ("validity_window", 90, None, "worlds")
+    assert found["persistent_procedural"] == ("exempt", None, None, "worlds")
+    assert not [name for name in found if name.startswith(("session", "interaction"))]
+
+
 @pytest.mark.alone
 async def test_another_version_registers_its_own_policies(house: House) -> None:
     semantic = {"active_ttl_days": 365, "disposal": "RETAIN_METADATA", "because": WHY}

@@ -21,6 +21,7 @@ from idetic.gates.gate import Gates
 from idetic.gateway.write_items import ItemMaker, WriteCell, WriteItem
 from idetic.gateway.write_policy import check_written_here, sampled, sampling_rules, write_cell
 from idetic.library.questions import joined, tiers_named
+from idetic.lifecycle.canonical_rescan import minding_changes
 from idetic.lifecycle.close_scope import close_step, compound, lease_starts
 from idetic.lifecycle.consolidation import _merges
 from idetic.lifecycle.escalation import recurs, told_steps
@@ -309,6 +310,12 @@ def _promotions(spec: MemorySpec) -> Iterator[Any]:
     fact = entry(5, claim=semantic.claim, refs=rule)
     work.weigh(SupportedEntry(fact, [source(n, "ab"[n % 2], f"v{n % 2}") for n in range(4)]), [])
     yield _transitions(work)
+
+
+@probe
+def rescans(spec: MemorySpec) -> Any:
+    """Whose entries are looked at again when canonical content changes."""
+    return minding_changes(spec)
 
 
 def _pass(spec: MemorySpec) -> PromotionPass:

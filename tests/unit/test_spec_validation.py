@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from idetic.errors import SpecError
+from idetic.model import Tier, Typology
 from idetic.spec.loader import load, parse, shipped_text, validate
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.problems import SpecInvalid, SpecProblem
@@ -96,6 +97,53 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
     (
         *("a third tier that ends", put("tiers.campaign", {"holds": "Many shifts."})),
         *(TIERS, "tiers.campaign", "Let `session` hold it"),
+    ),
+    (
+        *("voices that no signal hears", put("retrieval.voices", {"user": 0.2})),
+        *(RETRIEVAL, "retrieval.voices", "Give `voice` a weight"),
+    ),
+    (
+        "neighbours of words that are not looked for",
+        both(put("retrieval.signals.lexical", 0), put("retrieval.neighbours.before", 4)),
+        *(RETRIEVAL, "retrieval.neighbours.before", "Give `lexical` a weight"),
+    ),
+    (
+        *(
+            "ranks of a weighted score",
+            put("retrieval.fusion", {"method": "weighted_score", "k": 9}),
+        ),
+        *(RETRIEVAL, "retrieval.fusion.k", "Remove `k`"),
+    ),
+    (
+        *(
+            "a pattern that no person said",
+            deviate("writes", deviation("procedural", pattern_origins=["agent"])),
+        ),
+        *(WRITES, "writes.deviations[0].set.pattern_origins[0]", "operator"),
+    ),
+    (
+        "versions that nothing has",
+        both(
+            put("references.canonical", [MINIMAL_CANONICAL]),
+            deviate("lifecycle", deviation("procedural", archive_on=["canonical_change"])),
+        ),
+        *(LIFECYCLE, "lifecycle.deviations[0].set.archive_on", "declare `versions`"),
+    ),
+    (
+        "versions that nobody remembers",
+        both(
+            put("anchor.provenance", []),
+            deviate("promotion", deviation("semantic", min_versions=4)),
+        ),
+        *(PROMOTION, "promotion.deviations[0].set.min_versions", "anchor.provenance"),
+    ),
+    (
+        "candidates where episodes are kept",
+        both(
+            put("typology.persistent", ["episodic", "semantic"]),
+            deviate("promotion", deviation("episodic_persistent", candidates=["any"])),
+        ),
+        *(PROMOTION, "promotion.deviations[0].set.candidates", "extract patterns"),
     ),
     ("no tier event", drop("tiers.session.event"), TIERS, "tiers.session.event", "session_end"),
     # Keys and values that nothing knows.
@@ -514,6 +562,23 @@ MISTAKES: list[tuple[str, Edit, str, str, str]] = [
         "gates[3].apply",
         "[hedge, read_only]",
     ),
+    (
+        *("a hedge where nobody reads", put("gates[0].apply", ["secrets", "hedge"])),
+        *(GATES, "gates[0].apply[1]", "gate of the operator or of the customer"),
+    ),
+    (
+        *("an operator who may write read-only", put("gates[2].apply", ["hedge", "read_only"])),
+        *(VISIBILITY, "visibility.principals.operator", "take `read_only` out"),
+    ),
+    (
+        "a gate at the end of no interaction",
+        both(
+            drop("tiers.interaction"),
+            drop("typology.interaction"),
+            put("gates[0].boundary", "interaction_end"),
+        ),
+        *(GATES, "gates[0].boundary", "boundary: session_end"),
+    ),
     # 15 Visibility.
     (
         "principal unanswered",
@@ -664,6 +729,66 @@ def test_a_problem_names_its_line() -> None:
     assert (problem.path, problem.line) == ("retrieval.envelope.topic.type", line)
     assert f"line {line}" in str(raised.value)
     assert str(raised.value).startswith("mine.yaml has 1 problem:")
+
+
+# The tables of primitives 6 to 11, a row for each typology: what the page names as the default.
+_CELLS = {
+    "episodic, transient": (Tier.SESSION, Typology.EPISODIC),
+    "episodic, persistent": (Tier.PERSISTENT, Typology.EPISODIC),
+    "semantic": (Tier.PERSISTENT, Typology.SEMANTIC),
+    "procedural": (Tier.PERSISTENT, Typology.PROCEDURAL),
+}
+_PAGE: dict[str, list[dict[str, Any]]] = {
+    "lifecycle": [
+        {"at_scope_end": "drop_unless_promoted"},
+        {"at_scope_end": "keep", "archive_on": []},
+        {"archive_on": ["canonical_change", "failed_corroborations"], "failed_corroborations": 3},
+        {"archive_on": []},
+    ],
+    "decay": [
+        {"model": "ends_with_scope"},
+        {"model": "forcing_function"},
+        {"model": "validity_window", "validity_days": 90},
+        {"model": "exempt"},
+    ],
+    "writes": [
+        {"mode": "automatic", "sampling": []},
+        {"mode": "promotion_only"},
+        {"mode": "promotion_only"},
+        {"mode": "explicit", "auto_extract": True, "min_confidence": 0.9},
+    ],
+    "promotion": [
+        {"path": "compounding", "min_corroborations": 3, "min_sessions": 2},
+        {"path": "corroboration", "min_corroborations": 3, "min_sessions": 2},
+        {"path": "meta_semantic", "min_versions": 2, "min_anchors": 2},
+        {"path": "none"},
+    ],
+    "conflict": [
+        {"rule": "noop"},
+        {"rule": "noop"},
+        {"rule": "update_with_temporal_validity"},
+        {"rule": "update_with_supersession"},
+    ],
+    "consolidation": [
+        {"method": "compounding_at_boundaries"},
+        {"method": "compounding_at_boundaries"},
+        {"method": "merge"},
+        {"method": "append_with_supersession"},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("section", _PAGE)
+def test_the_typology_defaults_are_the_documents_tables(section: str) -> None:
+    """Of a spec that says nothing about it: each cell behaves as its typology's row says."""
+    data = load("world_agent").as_data()
+    data[section] = {"deviations": []}
+    data["typology"]["persistent"].append("episodic")
+    data["promotion"] = {"deviations": []}
+    spec = validate(data)
+    for (cell, place), wanted in zip(_CELLS.items(), _PAGE[section], strict=True):
+        policy = getattr(spec, f"{section}_of")(*place).model_dump(mode="json")
+        assert {key: policy[key] for key in wanted} == wanted, cell
 
 
 def test_deviations_that_fit_are_accepted_and_resolve() -> None:

@@ -19,7 +19,8 @@ from idetic.ids import uuid7
 from idetic.lifecycle.canonical_bearing import Bearing, CanonicalChange
 from idetic.lifecycle.promotion import PromotionPass
 from idetic.lifecycle.promotion_inputs import SupportedEntry, supported_entries
-from idetic.model import Capability, Origin, Receipt, Tier
+from idetic.model import Capability, Origin, Receipt, Tier, Typology
+from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Canonical
 from idetic.spec.typology import ArchiveCause
 from idetic.store.anchor_scans import OutdatedReference, outdated_references, shadow_entries
@@ -66,11 +67,7 @@ async def _outdated(
     binding: Binding, tx: AnchorTransaction, canonical: Canonical, ref_id: UUID | None
 ) -> list[Step]:
     """Steps for entries that rest on another version, where their lifecycle minds a change."""
-    typologies = [
-        typology
-        for typology in tx.spec.typology.at(Tier.PERSISTENT)
-        if _CAUSE in tx.spec.lifecycle_of(Tier.PERSISTENT, typology).archive_on
-    ]
+    typologies = minding_changes(tx.spec)
     if not canonical.versions or not typologies:
         return []
     found = await outdated_references(tx, canonical, ref_id, typologies, BATCH)
@@ -83,6 +80,15 @@ async def _outdated(
         version = CanonicalVersion(canonical.noun, one, change)
         work.steps += version.steps(replace(work, steps=[]), entries[one.entry_id])
     return work.steps
+
+
+def minding_changes(spec: MemorySpec) -> list[Typology]:
+    """The typologies of persistent memory whose lifecycle minds a change of canonical content."""
+    return [
+        typology
+        for typology in spec.typology.at(Tier.PERSISTENT)
+        if _CAUSE in spec.lifecycle_of(Tier.PERSISTENT, typology).archive_on
+    ]
 
 
 @dataclass(frozen=True, slots=True)

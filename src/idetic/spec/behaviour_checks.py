@@ -19,7 +19,7 @@ from idetic.spec.retention import (
     RetentionOverride,
 )
 from idetic.spec.shape import fit, meant
-from idetic.spec.typology import DEFAULTS, Cell, SpecPart, cell_of
+from idetic.spec.typology import DEFAULTS, LIFECYCLE, ArchiveCause, Cell, SpecPart, cell_of
 
 
 def deviations(spec: SpecNode) -> Iterator[Finding]:
@@ -87,8 +87,8 @@ def _changed(value: SpecNode, key: str, default: SpecPart, cell: Cell) -> Iterat
 
 def acting_deviations(spec: SpecNode) -> Iterator[Finding]:
     """Each deviation changes what the engine does; one that could not is refused."""
-    if not spec["tiers"]["broader"].present:
-        yield from _without_broader(spec)
+    yield from _unmet(spec)
+    yield from _without_versions(spec)
     episodes = Typology.EPISODIC in spec["typology"][Tier.PERSISTENT].texts()
     leaving = Cell.EPISODIC_PERSISTENT if episodes else Cell.EPISODIC_TRANSIENT
     for section, table in DEFAULTS.items():
@@ -106,14 +106,45 @@ def acting_deviations(spec: SpecNode) -> Iterator[Finding]:
                     yield value.finding(f"This could not act. {why}", remedy)
 
 
-def _without_broader(spec: SpecNode) -> Iterator[Finding]:
-    """Findings about anchors that are to be counted where none stands above them."""
-    for deviation in spec["promotion"]["deviations"].each():
-        value = deviation["set"]["min_anchors"]
-        if value.present:
+def _unmet(spec: SpecNode) -> Iterator[Finding]:
+    """Findings about keys of promotion that count what this spec's memory never has."""
+    broader = spec["tiers"]["broader"].present
+    canonical = list(spec["references"]["canonical"].each())
+    versions = bool(canonical) and bool(spec["anchor"]["provenance"].texts())
+    mix, procedural = spec["typology"][Tier.PERSISTENT].texts(), Cell.PROCEDURAL
+    patterns = Typology.PROCEDURAL in mix and not any(
+        one["cell"].text == procedural and one["set"]["auto_extract"].data is False
+        for one in spec["writes"]["deviations"].each()
+    )
+    no_broader = "No broader tier stands above the persistent one.", "declare `tiers.broader`"
+    no_version = (
+        "No fact is known under two versions of anything that it refers to.",
+        "name the version in `anchor.provenance` and the tables in `references.canonical`",
+    )
+    no_candidate = "What leaves a session is an episode here, and no candidate.", "extract patterns"
+    for cell, key, met, (why, instead) in (
+        (Cell.SEMANTIC, "min_anchors", broader, no_broader),
+        (Cell.SEMANTIC, "min_versions", versions, no_version),
+        (Cell.SEMANTIC, "min_corroborations", versions, no_version),
+        (Cell.EPISODIC_PERSISTENT, "candidates", patterns, no_candidate),
+    ):
+        for deviation in spec["promotion"]["deviations"].each() if not met else ():
+            value = deviation["set"][key]
+            if deviation["cell"].text == cell and value.present:
+                yield value.finding(f"This could not act. {why}", f"Remove it, or {instead}.")
+
+
+def _without_versions(spec: SpecNode) -> Iterator[Finding]:
+    """Findings about changes of canonical content where no canonical content has versions."""
+    if any(one["versions"].present for one in spec["references"]["canonical"].each()):
+        return
+    for deviation in spec["lifecycle"]["deviations"].each():
+        cell, value = _cell(deviation["cell"]), deviation["set"]["archive_on"]
+        standing = () if cell is None else LIFECYCLE[cell].archive_on
+        if cell and set(value.texts()) ^ set(standing) == {ArchiveCause.CANONICAL_CHANGE}:
             yield value.finding(
-                "This could not act. No broader tier stands above the persistent one.",
-                "Remove it, or declare `tiers.broader`.",
+                "This could not act. No canonical table has versions that could change.",
+                "Remove it, or declare `versions` and `version` in `references.canonical`.",
             )
 
 

@@ -31,6 +31,8 @@ _AUDIENCE_GATES: Mapping[PrincipalKind, tuple[Boundary, tuple[GateKind, ...]]] =
         PrincipalKind.CUSTOMER: (Boundary.CUSTOMER, (GateKind.HEDGE, GateKind.READ_ONLY)),
     }
 )
+# What is about an audience, and no transformation of a text.
+_TOLD = (GateKind.HEDGE, GateKind.READ_ONLY)
 _GRANT = "Write `{key}: []` for nothing, or list its capabilities: `{key}: [read]`."
 _GUARD_FOR = {Reasons.OVER: GuardRole.PRIMARY, Reasons.WITH: GuardRole.BACKSTOP}
 
@@ -144,6 +146,42 @@ def gates(spec: SpecNode) -> Iterator[Finding]:
             )
 
 
+def acting_gates(spec: SpecNode) -> Iterator[Finding]:
+    """Each gate stands where something crosses, and does there what can be done there."""
+    audiences = {boundary: kind for kind, (boundary, _) in _AUDIENCE_GATES.items()}
+    tiers = spec["tiers"]
+    for gate in spec["gates"].each():
+        boundary = gate["boundary"]
+        if boundary.text not in set(Boundary):
+            continue
+        kind = audiences.get(Boundary(boundary.text))
+        for one in gate["apply"].each():
+            if one.text in _TOLD and kind is None:
+                yield one.finding(
+                    f"This could not act. Nobody reads at the `{boundary.text}` boundary.",
+                    f"Move `{one.text}` to the gate of the operator or of the customer.",
+                )
+            elif one.text == GateKind.READ_ONLY and kind is not None:
+                yield from _changes_beyond(spec["visibility"]["principals"][kind], kind)
+        inner = boundary.text == Boundary.INTERACTION_END
+        if inner and isinstance(tiers.data, dict) and not tiers[Tier.INTERACTION].present:
+            yield boundary.finding(
+                "This could not act. The tier model has no interactions that could end.",
+                f"Write `boundary: {Boundary.SESSION_END}`, or declare `tiers.interaction`.",
+            )
+
+
+def _changes_beyond(granted: SpecNode, kind: PrincipalKind) -> Iterator[Finding]:
+    """A finding about what is granted to an audience whose boundary is read-only."""
+    looks = _READ_ONLY[PrincipalKind.AUDITOR]
+    beyond = [one for one in granted.texts() if one in set(Capability) - looks]
+    if beyond and kind not in _READ_ONLY:
+        yield granted.finding(
+            f"The `{kind}` boundary is read-only; `{'`, `'.join(beyond)}` go beyond that.",
+            f"Remove them, or take `{GateKind.READ_ONLY}` out of the gate.",
+        )
+
+
 def visibility(spec: SpecNode) -> Iterator[Finding]:
     """Every principal, origin and source strength has an answer; readers are granted no writes."""
     visibility = spec["visibility"]
@@ -192,6 +230,7 @@ CHECKS = (
     corroborations_and_documents,
     listed_once,
     gates,
+    acting_gates,
     identifiers,
     visibility,
     leak_defence,

@@ -14,10 +14,14 @@ from idetic.spec.primitives import (
     BODY_TEXT_MAX,
     DERIVATION,
     LOGGED_KEYS,
+    VOICES,
     Backend,
     Boundary,
     EnvelopeType,
+    Fusion,
+    FusionMethod,
     GateKind,
+    Neighbours,
     Persona,
     Signal,
 )
@@ -240,6 +244,7 @@ def retrieval(spec: SpecNode) -> Iterator[Finding]:
                 f"Relevance is judged by meaning and words, so the floor `{key}` could not act.",
                 "Give `semantic` or `lexical` a weight too, or remove the floor.",
             )
+    yield from _idle_retrieval(retrieval)
     tiers = spec["tiers"]
     declared = [tier for tier in Tier if not tiers.present or tiers[tier].present]
     yield from retrieval["tiers"].unanswered(declared, "weight of the tier", "Write `{key}: 1.0`.")
@@ -252,6 +257,23 @@ def retrieval(spec: SpecNode) -> Iterator[Finding]:
                 f"`{key}` is the envelope's reserved part: subject, attribute and value.",
                 "Remove it; every spec has it. Declare your own key under another name.",
             )
+
+
+def _idle_retrieval(retrieval: SpecNode) -> Iterator[Finding]:
+    """Findings about answers that only a signal reads, or a way of fusing, that is not there."""
+    signals, fusion = retrieval["signals"], retrieval["fusion"]
+    weighted = fusion["method"].text == FusionMethod.WEIGHTED
+    neighbours = Neighbours().model_dump()
+    for value, default, idle, why, remedy in (
+        (fusion["k"], Fusion().k, weighted, "A weighted score has no ranks.", "Remove `k`."),
+        (retrieval["voices"], dict(VOICES), not signals[Signal.VOICE].number,
+         "The signal `voice` has no weight.", "Give `voice` a weight, or remove `voices`."),
+        *((retrieval["neighbours"][key], standing, not signals[Signal.LEXICAL].number,
+           "The signal `lexical` has no weight.", "Give `lexical` a weight, or remove it.")
+          for key, standing in neighbours.items()),
+    ):  # fmt: skip
+        if idle and value.present and value.data != default:
+            yield value.finding(f"This could not act. {why}", remedy)
 
 
 def log(spec: SpecNode) -> Iterator[Finding]:

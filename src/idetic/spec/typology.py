@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -125,7 +125,8 @@ class WritePolicy(SpecPart):
     # The claim attributes that say how something is done: what auto-extraction looks at.
     pattern_attributes: tuple[str, ...] = ("prefers", "instruction")
     # Whose plain words are evidence of a pattern: claims are drawn from them when a session ends.
-    pattern_origins: Annotated[tuple[Origin, ...], Field(max_length=6)] = (
+    # Of people alone: what an agent or a tool says is nobody's preference.
+    pattern_origins: tuple[Literal[Origin.USER, Origin.OPERATOR], ...] = (
         Origin.USER,
         Origin.OPERATOR,
     )
