@@ -27,10 +27,10 @@ class Subject:
     def __init__(self, identifiers: Iterable[str] | str):
         given = [identifiers] if isinstance(identifiers, str) else identifiers
         if isinstance(given, bytes) or not isinstance(given, Iterable):
-            raise InputError("A subject is a list of texts that name it.")
+            raise InputError("A subject must be a list of texts that name it.")
         found = tuple(dict.fromkeys(given))
         if not 0 < len(found) <= MAX_IDENTIFIERS:
-            raise InputError(f"A subject has 1 to {MAX_IDENTIFIERS} identifiers.")
+            raise InputError(f"A subject must have 1 to {MAX_IDENTIFIERS} identifiers.")
         object.__setattr__(self, "identifiers", found)
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Kept(PlainData):
-    """Something that still names the subject: where, how often and why; never what."""
+    """A place that still names the subject: where, how often and why, without the text."""
 
     table: str
     column: str
@@ -51,11 +51,11 @@ class Kept(PlainData):
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What an erasure removed where, and what it kept and why.
+    """The result of an erasure: what it removed, what it kept, and why.
 
-    `removed` has, by table, the ids of what was emptied or deleted there. Nothing found is said
-    plainly: then `found` is False and the receipt is a NOOP. `spared` are entries that were made of
-    a forgotten one among others and hold none of its words: they stay.
+    `removed` has the ids of the emptied or deleted rows, by table. If the erasure found nothing,
+    `found` is False and the receipt is a NOOP. `spared` are entries that were made from the
+    forgotten one and from others, and have none of its words: they stay.
     """
 
     receipt: Receipt
@@ -90,10 +90,10 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class ErasedAnchor:
-    """What the erasure of a whole anchor removed, as numbers by table, and what it kept and why.
+    """The result of erasing a whole anchor: numbers by table, what it kept, and why.
 
-    The ids stand in the ledger: every link of one erasure has the receipt's id. A run that was
-    killed and called again has the numbers of both.
+    The ids are in the ledger: every link of one erasure has the receipt's id. If a killed run was
+    called again, the numbers cover both runs.
     """
 
     receipt: Receipt

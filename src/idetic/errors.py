@@ -101,9 +101,9 @@ class WritePolicyRefused(Refused, code="write_policy"):
 
 
 class CapabilityRefused(Refused, code="capability"):
-    """This principal does not hold the capability."""
+    """This principal does not have the capability."""
 
-    remedy = "Bind with a principal that holds it, or grant it under `visibility` in the spec."
+    remedy = "Bind with a principal that has it, or grant it under `visibility` in the spec."
 
 
 class KeyRefused(Refused, code="key_refused", http_status=401):
@@ -194,6 +194,8 @@ class SpecError(IdeticError, code="spec", http_status=422, exit_code=5):
 class SpecNotFound(SpecError, code="spec_not_found", http_status=404):
     """There is no spec of that name."""
 
+    remedy = "Run `idetic spec list` to see the names, or give the path of a YAML file."
+
 
 class SpecChanged(SpecError, code="spec_changed", http_status=409):
     """The spec differs from the version this database holds."""
@@ -203,6 +205,8 @@ class SpecChanged(SpecError, code="spec_changed", http_status=409):
 
 class PlanRefused(SpecError, code="plan_refused", http_status=409):
     """The change cannot be applied without losing data."""
+
+    remedy = "See the reasons in `idetic spec plan`; `idetic spec migrate` can move the memory."
 
 
 # --- the database -------------------------------------------------------------------------
@@ -238,7 +242,7 @@ class UpgradeStopped(DatabaseError, code="upgrade_stopped"):
 
     remedy = (
         "This migration was rolled back; those before it are done. Correct what it names, then run "
-        "`idetic upgrade` again, which goes on here. Or restore the backup and the older release."
+        "`idetic upgrade` again, which continues here. Or restore the backup and the older release."
     )
 
 

@@ -15,7 +15,7 @@ from idetic.model import Decision, Entry, Origin, PlainData, Receipt, Ref
 
 
 class SourceType(StrEnum):
-    """What a corroboration comes from (ADR-058 D9)."""
+    """The kind of a corroboration's source (ADR-058 D9)."""
 
     OBSERVATION_EVENT = "observation_event"
     RULE_CHANGE = "rule_change"
@@ -44,7 +44,7 @@ class SourceType(StrEnum):
 
 
 class ContradictionStatus(StrEnum):
-    """Where a contradiction stands (ADR-058 D7)."""
+    """The status of a contradiction (ADR-058 D7)."""
 
     OPEN = "open"
     DISMISSED = "dismissed"
@@ -67,7 +67,7 @@ TRANSITIONS: Mapping[ContradictionStatus, tuple[ContradictionStatus, ...]] = Map
 
 
 class Relation(StrEnum):
-    """How a source went into an entry; `recurred` is one that only said the same again."""
+    """How a source contributed to an entry; a source with `recurred` only repeated it."""
 
     COMPOUNDED = "compounded"
     PROMOTED = "promoted"
@@ -78,7 +78,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """One source of an entry, and where that source stood; the source itself may be gone."""
+    """One source of an entry and its place; the source itself may be deleted."""
 
     source_id: UUID
     relation: Relation
@@ -93,9 +93,9 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Corroboration:
-    """What supports an entry: a source, not only a time.
+    """A source that supports an entry or disputes it.
 
-    `by` recorded it; `source_by` is who stands behind the source, and counts.
+    `by` recorded it; `source_by` is the principal behind the source, who counts.
     """
 
     id: UUID
@@ -112,7 +112,7 @@ class Corroboration:
 
     @property
     def source(self) -> tuple[SourceType, UUID | str]:
-        """What counts once: a thread, an operator's word, or one version of a canonical row."""
+        """The unit that counts once: a thread, an operator, or one version of a canonical row."""
         if self.source_type.canonical:
             return self.source_type, f"{self.source_ref} {self.source_by}"
         word = self.source_type is SourceType.OPERATOR_INPUT
@@ -120,7 +120,7 @@ class Corroboration:
 
     @property
     def voice(self) -> str:
-        """Who stands behind the source, as links tell voices apart: they never name anybody."""
+        """A mark that tells the principals behind sources apart and names nobody."""
         return sha256(self.source_by.encode()).hexdigest()[:16]
 
 
@@ -130,7 +130,7 @@ Failures = dict[tuple[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """An entry that speaks against canonical content, and what became of it."""
+    """An entry that contradicts canonical content, and the status of the contradiction."""
 
     id: UUID
     entry_id: UUID
@@ -145,9 +145,9 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Referenced:
-    """A canonical row that an entry refers to, as it reads now; never a copy of it.
+    """A canonical row that an entry refers to, with its current text.
 
-    `ref` has the version that the entry meant, `version_now` is the one that holds.
+    `ref` has the pinned version, `version_now` is the current one.
     """
 
     ref: Ref
@@ -158,7 +158,7 @@ class Referenced:
 
     @property
     def changed(self) -> bool:
-        """Whether the row has another version by now than the entry meant."""
+        """Whether the current version differs from the pinned one."""
         return self.version_now is not None and self.version_now != self.ref.version
 
 
@@ -173,7 +173,7 @@ class PromotionGate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GateResult(PlainData):
-    """What one gate said: numbers and a sentence, never content."""
+    """The result of one gate: numbers and a sentence, never content."""
 
     gate: PromotionGate
     passed: bool
@@ -184,20 +184,20 @@ class GateResult(PlainData):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entry that waits for support, and what its gates say now."""
+    """An entry that waits for support, with the current results of its gates."""
 
     entry: Entry
     gates: tuple[GateResult, ...]
 
     @property
     def missing(self) -> int:
-        """How many gates do not let it through yet."""
+        """The number of gates that it does not pass yet."""
         return sum(not gate.passed for gate in self.gates)
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One automatic decision: what, about which entry, by which gates; its receipt undoes it."""
+    """One automatic decision: its transition, entry, gates, and the receipt that undoes it."""
 
     transition: str
     receipt: Receipt
@@ -216,7 +216,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What the close of a scope did. Every decision in it has its receipt."""
+    """The result of closing a scope; every decision in it has its receipt."""
 
     receipt: Receipt
     decided: tuple[Decided, ...] = ()
@@ -226,7 +226,7 @@ class Closed:
         return sum(one.transition == transition for one in self.decided)
 
     def entries(self, transition: str) -> list[UUID]:
-        """The entries that a kind of decision was made about."""
+        """The entries of one kind of decision."""
         return [
             one.entry_id for one in self.decided if one.transition == transition and one.entry_id
         ]
@@ -242,7 +242,7 @@ class DispositionCause(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a disposition may decide."""
+    """The outcome of a disposition."""
 
     PROMOTE = "promote"
     RECORROBORATE = "recorroborate"
@@ -252,7 +252,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Disposition:
-    """An entry in the disposition queue: why it is there, how hard time presses, since when."""
+    """An entry in the disposition queue: its cause, its pressure, and since when it is due."""
 
     entry: Entry
     cause: DispositionCause
@@ -261,9 +261,10 @@ class Disposition:
 
 
 class ProposalKind(StrEnum):
-    """What is proposed: to another context a new rule, or a doubt about one that stands.
+    """The kind of a proposal: a new rule, a doubt about a rule, or two equal entries.
 
-    That two entries say the same is proposed to whoever keeps this memory, and leaves it never.
+    The first two go to another context; a proposal that two entries are equal never leaves this
+    memory.
     """
 
     RULE_CANDIDATE = "rule_candidate"
@@ -272,7 +273,7 @@ class ProposalKind(StrEnum):
 
 
 class ProposalStatus(StrEnum):
-    """Where a proposal stands. Everything but `open` is final."""
+    """The status of a proposal; everything but `open` is final."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
@@ -282,11 +283,11 @@ class ProposalStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A pattern or a contradiction that left its anchor through the outbox, and what became of it.
+    """A pattern, a contradiction or a pair of equal entries that was proposed, and its status.
 
-    `statement` is what is left behind the aggregation gate: None where the gate kept it back, or
-    where the entry it was made of was emptied since. `support` counts the evidence. Of two
-    `entries` that may say the same, it has both texts, and how alike they are.
+    `statement` is the text after the aggregation gate. It is None if the gate kept it back, or if
+    its entry was emptied later. `support` counts the evidence. For two `entries` that may say the
+    same, it has both texts and their similarity.
     """
 
     id: UUID
@@ -305,7 +306,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class OutboxMessage:
-    """One thing that another context is told: no id of an entry, an anchor or a person is in it.
+    """One message to another context; it has no id of an entry, an anchor or a person.
 
     `position` orders the messages of an anchor and acknowledges them; `event` is the transition.
     """
@@ -322,7 +323,8 @@ class OutboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """What crossed the aggregation gate, and what stays because it means nothing without names."""
+    """The patterns that passed the aggregation gate, and the entries that mean nothing without
+    names."""
 
     receipt: Receipt
     proposals: tuple[Proposal, ...] = ()

@@ -37,7 +37,7 @@ class KeyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CreatedKey:
-    """A new key: the only time it can be read. Its `repr` leaves it out."""
+    """A new key, which can be read only here; its `repr` does not show it."""
 
     id: UUID
     key: str = field(repr=False)
@@ -45,7 +45,7 @@ class CreatedKey:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key: everything but the key."""
+    """The record of an API key, without the key itself."""
 
     id: UUID
     agent: str
@@ -63,7 +63,7 @@ class ApiKey:
         object.__setattr__(self, "anchor", MappingProxyType(dict(self.anchor)))
 
     def state(self, at: datetime) -> KeyState:
-        """Whether it holds at a moment."""
+        """Whether the key is valid at a moment."""
         if self.revoked_at is not None:
             return KeyState.REVOKED
         lapsed = self.expires_at is not None and self.expires_at <= at

@@ -42,7 +42,7 @@ class Origin(StrEnum):
 
 
 class Decision(StrEnum):
-    """What the gateway did with a write."""
+    """The gateway's decision about a write."""
 
     ADD = "ADD"
     UPDATE = "UPDATE"
@@ -85,7 +85,7 @@ class PrincipalKind(StrEnum):
 
 
 class EntryState(StrEnum):
-    """What became of an entry. Derived from its state columns, never stored."""
+    """The state of an entry, derived from its state columns and never stored."""
 
     CURRENT = "current"
     ARCHIVED = "archived"
@@ -109,7 +109,8 @@ class Principal:
         try:
             object.__setattr__(self, "kind", PrincipalKind(self.kind))
         except (TypeError, ValueError):
-            raise InputError(f"A principal's kind is one of {', '.join(PrincipalKind)}.") from None
+            kinds = ", ".join(PrincipalKind)
+            raise InputError(f"A principal's kind must be one of {kinds}.") from None
         if not isinstance(self.name, str) or not self.name.strip() or len(self.name) > 200:
             raise InputError(
                 "A principal needs a name of 1 to 200 characters.",
@@ -208,8 +209,8 @@ class Observation:
     """Something to observe, for `observe_many`; `observe` takes the same as arguments.
 
     `speaker` is the name of whoever said it. `heard_from` may name a weaker origin than the
-    principal's own (an agent relaying a tool); a stronger one is refused. `verbatim` refuses what
-    a gate would change, instead of keeping the changed text.
+    principal's own (an agent relaying a tool); a stronger one is refused. With `verbatim` a text
+    that a gate would change is refused, instead of stored with the change.
     """
 
     text: str
@@ -265,14 +266,14 @@ class Scope:
         return next(iter(self.anchor.values()))
 
     def narrowed(self, to: frozenset[Capability]) -> Scope:
-        """The same scope with at most these capabilities; what it lacks it does not get."""
+        """The same scope with at most these capabilities; it gains none."""
         left = to if self.capabilities is None else to & self.capabilities
         return Scope(self.agent, self.anchor, self.principal, left)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One memory row: a bounded note, a structured envelope, references, and its life."""
+    """One memory row: a bounded note, a structured envelope, references, and its state."""
 
     id: UUID
     anchor: Mapping[str, Any]
@@ -314,7 +315,7 @@ class Entry:
 
     @property
     def state(self) -> EntryState:
-        """What became of the entry, from its state columns."""
+        """The entry's state, from its state columns."""
         if self.deleted_at:
             return EntryState.DELETED
         if self.superseded_at:
@@ -349,7 +350,7 @@ def standing(entry: Entry) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """An entry that time presses on: 0 is fresh, towards 1 it waits for a disposition."""
+    """An entry with its pressure: 0 is fresh, and close to 1 it waits for a disposition."""
 
     entry: Entry
     pressure: float
@@ -359,9 +360,9 @@ class Overdue:
 class Receipt:
     """The durable answer to a write: what was decided, why, and where the ledger says so.
 
-    `replayed` is True when an idempotency key found an earlier write; everything else is
-    then exactly as that write returned it. `lifetime` says of an entry just written when it will
-    go, by the spec that holds now.
+    `replayed` is True when an idempotency key found an earlier write; everything else is then
+    exactly as that write returned it. `lifetime` says how long the current spec keeps the new
+    entry.
     """
 
     id: UUID

@@ -120,7 +120,7 @@ async def test_what_was_written_and_refused_is_listed_by_its_time(house: House) 
             await world.operator.refusals(**wrong)
     with pytest.raises(errors.InputError, match="since is not a time zone aware"):
         await world.operator.written(None, later)  # type: ignore[arg-type]
-    with pytest.raises(errors.InputError, match="typology is one of"):
+    with pytest.raises(errors.InputError, match="typology must be one of"):
         await world.operator.written(start, later, typology="rumour")  # type: ignore[arg-type]
 
 
@@ -377,7 +377,7 @@ async def test_lists_of_retention_states_have_pages_and_bounds(house: House) -> 
     for wrong in bad:
         with pytest.raises(errors.InputError):
             await operator.kept(RetentionState.ACTIVE, **wrong)
-    with pytest.raises(errors.InputError, match="state is one of"):
+    with pytest.raises(errors.InputError, match="state must be one of"):
         await operator.kept("GONE")  # type: ignore[arg-type]
     with pytest.raises(errors.InputError):
         await operator.refusals(limit=0)

@@ -133,7 +133,7 @@ async def test_a_decision_about_what_is_gone_is_refused(world: World, near: Near
     await hear(world, ALIKE)
     found = await proposed(world)
     await world.operator.archive(found.entries[0], reason="no longer so")
-    with pytest.raises(errors.TransitionRefused, match="does not stand"):
+    with pytest.raises(errors.TransitionRefused, match="is not current"):
         await world.operator.decide(found.id, ACCEPTED, reason="the same queue")
     await world.operator.decide(found.id, ProposalStatus.WITHDRAWN, reason="it is gone")
     assert await world.operator.outbox() == []

@@ -112,7 +112,7 @@ async def test_memory_lives_on_where_it_moved_to_and_is_closed_where_it_was(
     ):
         with pytest.raises(errors.MemoryMoved, match="has moved to another family"):
             await refused
-    with pytest.raises(errors.SpecChanged, match="version 2 holds it now"):
+    with pytest.raises(errors.SpecChanged, match="by version 2"):
         await db.agent("world_agent")
     for wanted in ("world_agent", changed(family="world_agent_three")):
         with pytest.raises(errors.PlanRefused):

@@ -66,12 +66,24 @@ def _methods(kind: type) -> Iterator[str]:
     """The methods of a class; the verbs of memory under the tag of their route."""
     groups: dict[str, list[str]] = {}
     for member in members(kind):
-        tag = (member.http.tag if member.http else "here") if isinstance(member, Verb) else ""
-        groups.setdefault(tag if kind is Memory else "", []).append(_method(member))
+        tag = (member.http.tag if member.http else "files") if isinstance(member, Verb) else ""
+        told = _as_memory(member) if kind is not Memory and _on_memory(member) else _method(member)
+        groups.setdefault(tag if kind is Memory else "", []).append(told)
     for tag in sorted(groups):
         if tag:
             yield f"#### Memory: {tag}"
         yield "\n".join(groups[tag])
+
+
+def _on_memory(member: Any) -> bool:
+    """Whether it is a verb that `Memory` has, too."""
+    return isinstance(member, Verb) and hasattr(Memory, member.name)
+
+
+def _as_memory(verb: Verb[..., Any]) -> str:
+    """A verb of a session or an interaction: its summary; Memory's section has the rest."""
+    group = f"#memory-{verb.http.tag}" if verb.http else "#memory"
+    return f"- *async* `{verb.name}(…)`, as in [Memory]({group})\n  {verb.summary}"
 
 
 def members(kind: type) -> Iterator[Any]:

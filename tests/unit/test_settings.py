@@ -146,7 +146,7 @@ async def test_a_reasoner_is_made_for_each_run_within_its_caps() -> None:
 def test_every_way_to_open_takes_the_parts_that_settings_make() -> None:
     for opening in (Idetic.open, open_sync):
         assert Settings().parts().keys() <= signature(opening).parameters.keys()
-    with pytest.raises(InputError, match="goes with a dsn"), open_sync(admin_dsn="x"):
+    with pytest.raises(InputError, match="without dsn"), open_sync(admin_dsn="x"):
         pass
 
 

@@ -45,7 +45,7 @@ log = logging.getLogger("idetic.assistant")
 
 @dataclass(frozen=True, slots=True)
 class ClaimChange:
-    """A claim that a run over the whole log brings, or that it no longer draws."""
+    """A claim that a run over the whole log adds, or no longer draws."""
 
     claim: Claim
     text: str
@@ -55,7 +55,7 @@ class ClaimChange:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What an extraction did, and what it cost; of a dry run, what it would change."""
+    """The result of an extraction and its cost; of a dry run, what it would change."""
 
     extractor: str
     turns: int

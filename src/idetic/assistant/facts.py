@@ -29,7 +29,7 @@ STATED = "stated"
     examples=('idetic fact "Ada lives in Rome." --claim subject=Ada --claim value=Rome {scope}',),
     describes={
         "text": "The fact as a sentence.",
-        "evidence": "The entries that say so; without any, the sentence itself is kept as said.",
+        "evidence": "The entries that support it; without any, the text itself is the evidence.",
     },
 )
 async def fact(
@@ -42,13 +42,13 @@ async def fact(
 ) -> Receipt:
     """State a fact. A fact with the same claim key and another value ends the earlier one.
 
-    Where the spec lets facts be stated. `valid_at` says since when it holds; a fact about an
-    earlier time than the one that holds now becomes history.
+    The spec has to allow stated facts. `valid_at` is the beginning of its validity; a fact about an
+    earlier time than the current one becomes history.
     """
     _check_stated(binding)
     check_text(text, binding.spec.backend.body_text_max, "text")
     if not isinstance(claim, Claim):
-        raise InputError("claim is a Claim: subject, attribute and value.")
+        raise InputError("claim must be a Claim: subject, attribute and value.")
     ids = list(evidence)[: MAX_LISTED + 1]
     if not ids:
         (said,) = await add.function(binding, text)

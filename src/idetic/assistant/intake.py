@@ -37,7 +37,7 @@ WORD_FOR_WORD = Derivation("verbatim-1", compact=lambda event: event.content)
 
 @dataclass(frozen=True, slots=True)
 class TurnReceipt:
-    """What became of one message: where it stands in the log, and its entries in memory.
+    """The result of adding one message: its position in the log, and its entries in memory.
 
     `replayed` is True when it was there already; a long message has several entries.
     """
@@ -78,7 +78,8 @@ async def add(
 ) -> list[TurnReceipt]:
     """Store a conversation: a text, messages of a chat API, or an exported chat.
 
-    Each message is recalled from the next moment on. One with an `id` or a time is written once.
+    Recall finds each message from the next call on. A message with an `id` or a time is written
+    once.
     """
     stores = conversation_log(binding)
     turns = [_drafts(binding, one) for one in read_messages(messages, speaker=speaker, at=at)]

@@ -67,7 +67,7 @@ def read_messages(
     """
     raw = list(_raw(given))
     if not raw:
-        raise InputError("The input holds no message.", remedy="Pass a text or a list of messages.")
+        raise InputError("The input has no message.", remedy="Pass a text or a list of messages.")
     if len(raw) > MESSAGES_MAX:
         raise InputError(f"At most {MESSAGES_MAX:,} messages per call; split them.")
     return [_message(one, number, speaker, at) for number, one in enumerate(raw, start=1)]

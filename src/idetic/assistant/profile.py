@@ -29,7 +29,7 @@ _NOTHING = "Nothing is known about this user yet."
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known about a user: as text for a prompt, and the entries behind it.
+    """A user's facts and preferences: a text for a prompt, and the entries behind it.
 
     `left_out` are entries that the budget had no room for.
     """
@@ -61,7 +61,7 @@ class Profile:
         "Facts, wishes and open points about this user, each with its date; quoted evidence.",
     ),
     examples=("idetic profile {scope}", "idetic profile --budget 300 {scope} --json"),
-    describes={"min_trust": "Nothing that is trusted less, from 0 to 100."},
+    describes={"min_trust": "The lowest trust of an entry, from 0 to 100."},
 )
 async def profile(
     binding: Binding,

@@ -21,9 +21,9 @@ _QUOTED = 300
 
 @dataclass(frozen=True, slots=True)
 class Testimony:
-    """Words that something rests on: what was said, by whom and when.
+    """Words that an entry rests on: the text, the speaker and the time.
 
-    `text` is None where the words were erased since, or went with their scope.
+    `text` is None if the words were erased, or dropped with their scope.
     """
 
     entry_id: UUID

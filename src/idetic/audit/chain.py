@@ -66,7 +66,7 @@ def link_hash(prev: bytes, link: Link, position: int | None = None) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ChainHead(PlainData):
-    """Where an anchor's chain ended when somebody looked; position 0 is a chain not begun."""
+    """The end of an anchor's chain at one moment; position 0 is an empty chain."""
 
     agent: str
     anchor: Mapping[str, Any]
@@ -76,21 +76,21 @@ class ChainHead(PlainData):
 
     @classmethod
     def from_data(cls, data: object) -> Self:
-        """A head from what `as_data` gave; anything else is refused."""
+        """Read a head from the data of `as_data`; other data raises an error."""
         if not isinstance(data, Mapping) or set(data) != set(_HEAD_KEYS):
-            raise _refused(f"it has exactly the keys {', '.join(_HEAD_KEYS)}")
+            raise _refused(f"it must have exactly the keys {', '.join(_HEAD_KEYS)}")
         agent, anchor, position, text, at = (data[key] for key in _HEAD_KEYS)
         if not isinstance(agent, str) or not isinstance(anchor, Mapping):
-            raise _refused("its agent is a text and its anchor a mapping")
+            raise _refused("its agent must be a text and its anchor a mapping")
         if type(position) is not int or position < 0:
             raise _refused("its position must be a whole number from 0")
         try:
             digest = bytes.fromhex(text)
             moment = None if at is None else datetime.fromisoformat(at)
         except (TypeError, ValueError):
-            raise _refused("its hash is hexadecimal and its time ISO 8601") from None
+            raise _refused("its hash must be hexadecimal and its time ISO 8601") from None
         if len(digest) != _HASH_BYTES:
-            raise _refused("its hash has 64 hexadecimal digits")
+            raise _refused("its hash must have 64 hexadecimal digits")
         return cls(agent, dict(anchor), position, digest, moment)
 
     def of_same_anchor(self, scope: Scope) -> bool:
@@ -115,7 +115,7 @@ def _refused(why: str) -> InputError:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """Where a log ends. Kept elsewhere, it shows a cut tail."""
+    """The end of a log; kept elsewhere, it shows that last events were removed."""
 
     position: int
     digest: bytes
@@ -123,7 +123,7 @@ class LogHead:
 
 @dataclass(frozen=True, slots=True)
 class LogVerified:
-    """What verifying a log found: nothing, or where it is not as it was written."""
+    """The result of verifying a log: the places that differ from what was written."""
 
     events: int
     head: LogHead

@@ -36,7 +36,7 @@ _FIELDS += ["reads", "decisions", "imported"]
 
 @dataclass(frozen=True, slots=True)
 class EntrySource:
-    """Something an entry was made of. What stood on rows that are gone is None."""
+    """A source that an entry was made from; fields of deleted rows are None."""
 
     entry_id: UUID
     relation: Relation | None = None
@@ -48,7 +48,7 @@ class EntrySource:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A canonical row that an entry refers to: the version it meant, and the one that holds now."""
+    """A canonical row that an entry refers to, with its pinned and its current version."""
 
     noun: str
     id: UUID
@@ -57,7 +57,7 @@ class Reference:
 
     @property
     def changed(self) -> bool:
-        """Whether the row has another version by now than the entry meant."""
+        """Whether the current version differs from the pinned one."""
         return self.version_now is not None and self.version_now != self.version
 
 
@@ -73,7 +73,7 @@ class ReadReceipt:
 
 @dataclass(frozen=True, slots=True)
 class ActionRecord:
-    """An action that rests on memory: what kind, when, who said so and why, on how many entries."""
+    """An action that rests on memory: its kind, time, author, reason and number of entries."""
 
     action_id: UUID
     kind: str
@@ -85,10 +85,10 @@ class ActionRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedEntry:
-    """An entry as it stood at a link of the chain; only what ends in `_now` is about today.
+    """An entry as it was at a link of the chain; only fields that end in `_now` are about today.
 
-    `then` is None for an entry that went with its scope: the chain still says who wrote it, what it
-    was made of and into what it went, and no longer what it said.
+    `then` is None for an entry that was dropped with its scope. The chain still names its author,
+    its sources and the entries made from it, but not its text.
     """
 
     id: UUID
@@ -105,11 +105,11 @@ class ExplainedEntry:
 
     @property
     def imported(self) -> bool:
-        """Whether its beginning was written elsewhere, and taken in from an export."""
+        """Whether the entry came from an export."""
         return bool(self.decisions) and self.decisions[0].imported_at is not None
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data for JSON: of the entry as it stood, and of what is known about it."""
+        """Plain data for JSON."""
         then = self.then
         entry = {name: getattr(then, name, None) for name in _THEN}
         about = {name: getattr(self, name) for name in _FIELDS}

@@ -23,7 +23,7 @@ _LOOKED_FOR = 100
 
 
 class ProblemKind(StrEnum):
-    """What was done to a chain or to what it witnesses, as far as its rows tell."""
+    """The likely kind of a fault in a chain or in the rows that it covers."""
 
     ALTERED = "altered"
     MISSING = "missing"
@@ -35,7 +35,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChainProblem(PlainData):
-    """One fault: its kind, the position it is at where it has one, and what it is about."""
+    """One fault: its kind, its position if it has one, and the row it concerns."""
 
     kind: ProblemKind
     position: int | None
@@ -46,7 +46,7 @@ class ChainProblem(PlainData):
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was checked and what is wrong with it; `more` problems are counted and not listed."""
+    """The result of a verification: counts and problems; `more` problems are not listed."""
 
     agent: str
     anchor: Mapping[str, Any]
@@ -61,11 +61,11 @@ class Verified:
 
     @property
     def intact(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no problems."""
         return not self.problems
 
     def raise_if_broken(self) -> None:
-        """Raise ChainBroken unless all is as it was written."""
+        """Raise ChainBroken if there are problems."""
         if not self.intact:
             first, count = self.problems[0], len(self.problems) + self.more
             place = "" if first.position is None else f" at position {first.position}"

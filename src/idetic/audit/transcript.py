@@ -19,7 +19,7 @@ from idetic.verbs.declaration import get, verb
 
 @dataclass(frozen=True, slots=True)
 class TranscriptTurn:
-    """One thing that was said, what was recalled after it, and what was made of it."""
+    """One turn, the entries recalled after it, and the entries made from it."""
 
     entry: Entry
     at: datetime

@@ -61,7 +61,7 @@ async def chain_head(tx: AnchorTransaction) -> ChainHead:
 async def verify(
     binding: Binding, head: KeptHead | None = None, progress: Progress | None = None
 ) -> Verified:
-    """Check every link of the chain, its end, and that no entry was changed since."""
+    """Check every link of the chain, its end, and each entry against its history."""
     async with binding.snapshot() as tx:
         stood = await _places(tx)
         if not any(place and head and place.has(head) for place in stood):
@@ -143,7 +143,7 @@ def _head(
 def check_head(binding: Binding, head: ChainHead | None) -> None:
     """Refuse what is no head of this chain."""
     if head is not None and not isinstance(head, ChainHead):
-        raise InputError("head is a ChainHead.", remedy="Read one with ChainHead.from_data.")
+        raise InputError("head must be a ChainHead.", remedy="Read one with ChainHead.from_data.")
     if head is not None and not head.of_same_anchor(binding.scope):
         raise InputError("This head belongs to another chain.")
 

@@ -58,7 +58,7 @@ class HttpTransport:
         if type(retries) is not int or not 0 <= retries <= 10:
             raise InputError("retries must be a whole number from 0 to 10.")
         if not isinstance(key, str) or not key.isascii() or not key.isprintable():
-            raise InputError("key is an API key, from `idk_` to its end.")
+            raise InputError("key must be an API key, from `idk_` to its end.")
         try:
             self._http = httpx.AsyncClient(
                 base_url=url,
@@ -67,7 +67,7 @@ class HttpTransport:
                 transport=transport,
             )
         except (TypeError, httpx.InvalidURL):
-            raise InputError("url is a server's address, such as http://127.0.0.1:8765.") from None
+            raise InputError("url must be an address, such as http://127.0.0.1:8765.") from None
         self._retries = retries
 
     def __str__(self) -> str:
@@ -230,7 +230,7 @@ def _reached() -> Iterator[None]:
 def _header(key: object) -> str:
     """The idempotency key, if it can stand in a header."""
     if not isinstance(key, str) or not key.isascii() or not key.isprintable():
-        raise InputError("Over HTTP an idempotency key is a text of printable ASCII.")
+        raise InputError("Over HTTP an idempotency key must be a text of printable ASCII.")
     return key
 
 

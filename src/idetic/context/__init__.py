@@ -77,7 +77,7 @@ class Worlds:
         self._curation = Curation(host, "worlds", "org_id")
 
     async def register(self, org_id: UUID, domain_id: UUID, name: str) -> UUID:
-        """The world of an (org, domain), made if it is not there yet."""
+        """Return the world of an (org, domain); create it if it is missing."""
         world_id: UUID = await self._curation.run(
             *("register", "registered"),
             tenant=org_id,
@@ -102,7 +102,7 @@ class Worlds:
         rule_id: UUID | None = None,
         world_model_version: str | None = None,
     ) -> Ref:
-        """A new rule or, given the id of one that exists, its next version; pinned to it."""
+        """Write a rule, or the next version of an existing one; returns a pinned reference."""
         rule_id = rule_id or uuid7()
         version: int = await self._curation.run(
             *("put_rule", "keep_rule", "rule_version"),
@@ -136,7 +136,7 @@ class Runbooks:
         strength: SourceStrength = SourceStrength.CURATED,
         runbook_id: UUID | None = None,
     ) -> Ref:
-        """A new runbook or, given the id of one that exists, its next version; pinned to it."""
+        """Write a runbook, or the next version of an existing one; returns a pinned reference."""
         runbook_id = runbook_id or uuid7()
         version: int = await self._curation.run(
             *("put_runbook", "keep_runbook", "runbook_version"),

@@ -67,7 +67,7 @@ class ExtractedClaim:
 
     def __post_init__(self) -> None:
         if not self.turns or not self.quote.strip():
-            raise InputError("A claim rests on at least one turn, and quotes words of it.")
+            raise InputError("A claim must rest on at least one turn, and quote words of it.")
 
     def rests_on(self, turns: Mapping[UUID, Turn]) -> bool:
         """Whether every turn it names is there, and one of them holds the words it quotes."""
@@ -78,7 +78,7 @@ class ExtractedClaim:
 
 @dataclass(frozen=True, slots=True)
 class RefusedClaim:
-    """A claim that was not taken. The reason repeats nothing of what was said."""
+    """A claim that was refused; the reason quotes none of the words."""
 
     reason: str
     turns: tuple[UUID, ...] = ()

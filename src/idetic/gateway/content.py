@@ -66,7 +66,7 @@ def _claim(value: object) -> Claim:
     """A claim, checked part by part; a mapping of exactly its three parts is one too."""
     if isinstance(value, Mapping):
         if set(value) != {"subject", "attribute", "value"}:
-            raise EnvelopeRefused("A claim has exactly subject, attribute and value.")
+            raise EnvelopeRefused("A claim must have exactly subject, attribute and value.")
         value = Claim(value["subject"], value["attribute"], value["value"])
     if not isinstance(value, Claim):
         raise EnvelopeRefused(f"A claim is a Claim or a mapping, not a {type(value).__name__}.")
@@ -79,13 +79,13 @@ def _value(key: str, value: object, declared: EnvelopeKey) -> Any:
     """An envelope's value in the shape that the spec declares for its key, or a refusal."""
     if declared.type is EnvelopeType.LIST:
         if not isinstance(value, list | tuple) or len(value) > MAX_LIST:
-            raise EnvelopeRefused(f"envelope.{key} is a list of at most {MAX_LIST} values.")
+            raise EnvelopeRefused(f"envelope.{key} must be a list of at most {MAX_LIST} values.")
         return [check_scalar(key, item) for item in value]
     if declared.type is EnvelopeType.HIERARCHY:
         text = check_text(value, SHORT, f"envelope.{key}")
         if any(not segment.strip() for segment in text.split("/")):
             raise EnvelopeRefused(
-                f"envelope.{key} is a path like 'payments/wire', without empty segments."
+                f"envelope.{key} must be a path like 'payments/wire', without empty segments."
             )
         return text
     return check_scalar(key, value)
@@ -110,13 +110,13 @@ def check_scalar(key: str, value: object) -> str | int | float | bool:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    raise EnvelopeRefused(f"envelope.{key} is a text, a finite number or a truth value.")
+    raise EnvelopeRefused(f"envelope.{key} must be a text, a finite number or a truth value.")
 
 
 def question_envelope(spec: MemorySpec, envelope: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The envelope of a question: declared keys, each with one value or several."""
     if envelope is not None and not isinstance(envelope, Mapping):
-        raise EnvelopeRefused("The envelope of a question is a mapping.")
+        raise EnvelopeRefused("The envelope of a question must be a mapping.")
     for key, value in (envelope or {}).items():
         if key not in spec.retrieval.envelope:
             known = ", ".join(sorted(spec.retrieval.envelope)) or "none"
@@ -125,7 +125,7 @@ def question_envelope(spec: MemorySpec, envelope: Mapping[str, Any] | None) -> M
             )
         parts = value if isinstance(value, list | tuple) else [value]
         if len(parts) > MAX_LIST:
-            raise EnvelopeRefused(f"envelope.{key} has at most {MAX_LIST} values.")
+            raise EnvelopeRefused(f"envelope.{key} may have at most {MAX_LIST} values.")
         for part in parts:
             check_scalar(key, part)
     return envelope or {}
@@ -141,7 +141,7 @@ def check_refs(spec: MemorySpec, refs: Iterable[Ref] | None) -> list[Ref]:
         raise InputError(f"refs is a {type(refs).__name__}, not a list of references.")
     for ref in refs or ():
         if not (isinstance(ref, Ref) and isinstance(ref.id, UUID) and isinstance(ref.noun, str)):
-            raise InputError("A reference is a Ref such as Rule(id), with a UUID.")
+            raise InputError("A reference must be a Ref such as Rule(id), with a UUID.")
         if ref.noun not in nouns:
             known = ", ".join(nouns) or "none"
             raise InputError(
@@ -151,12 +151,12 @@ def check_refs(spec: MemorySpec, refs: Iterable[Ref] | None) -> list[Ref]:
         if ref.version is not None and (
             type(ref.version) is not int or not 0 < ref.version < 2**31
         ):
-            raise InputError("A reference's version is a positive whole number.")
+            raise InputError("A reference's version must be a positive whole number.")
         if ref.version is not None and not nouns[ref.noun].versions:
             raise InputError(f"{ref.noun} is not versioned; leave the version out.")
         found[ref.noun, ref.id] = ref
     if len(found) > MAX_REFS:
-        raise InputError(f"An entry holds at most {MAX_REFS} references.")
+        raise InputError(f"An entry may have at most {MAX_REFS} references.")
     return list(found.values())
 
 
@@ -165,7 +165,7 @@ def check_provenance(spec: MemorySpec, provenance: Mapping[str, str] | None) -> 
     if provenance is None:
         return {}
     if not isinstance(provenance, Mapping):
-        raise InputError("provenance is a mapping of declared names to texts.")
+        raise InputError("provenance must be a mapping of declared names to texts.")
     unknown = set(provenance) - set(spec.anchor.provenance)
     if unknown:
         known = ", ".join(spec.anchor.provenance) or "none"

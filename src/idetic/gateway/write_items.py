@@ -145,8 +145,8 @@ class ItemMaker:
         if removed and seen.verbatim:
             raise GateRefused(
                 f"The ingest gate would remove: {', '.join(sorted(removed))}.",
-                remedy="What is kept word for word cannot be kept in part: leave it out, or take "
-                "the gate out of the spec; nothing was written.",
+                remedy="A text that is stored word for word cannot be stored in part: leave it "
+                "out, or remove the gate from the spec; nothing was written.",
             )
         origin, trust = self._origin(seen.heard_from)
         since = check_moment(seen.valid_at, "valid_at")
@@ -197,10 +197,10 @@ class ItemMaker:
         try:
             origin = Origin(heard_from)
         except ValueError:
-            raise InputError(f"heard_from is one of {', '.join(Origin)}.") from None
+            raise InputError(f"heard_from must be one of {', '.join(Origin)}.") from None
         if self._spec.trust_of(origin) > own_trust:
             raise CapabilityRefused(
                 f"{article(self._own)} {self._own} principal cannot vouch for the origin {origin}.",
-                remedy="Origin comes from who is bound; bind that principal instead.",
+                remedy="The origin follows from the principal; bind a principal of that origin.",
             )
         return origin, self._spec.trust_of(origin)

@@ -34,7 +34,7 @@ NEAR = 0.6
 
 
 class Mode(StrEnum):
-    """For whom an answer is."""
+    """The audience of an answer."""
 
     OPERATOR = "operator"
     CUSTOMER = "customer"
@@ -54,7 +54,7 @@ class AnswerEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer with what it rests on; without evidence, memory does not know and says so."""
+    """An answer with its evidence; without evidence the answer is "I don't know"."""
 
     text: str
     evidence: tuple[AnswerEvidence, ...]
@@ -83,9 +83,10 @@ class Answered:
     examples=('idetic ask "When do wires go out?" {scope}',),
 )
 async def ask(binding: Binding, question: str) -> Answered:
-    """Give a hedged answer with its evidence, behind the gate of whoever asks; or "I don't know".
+    """Give a hedged answer with its evidence, through the principal's gate; or "I don't know".
 
-    For operators and customers: it is what persistent memory says, as their audience may hear it.
+    It is for operators and customers. The answer uses persistent memory, and passes the gate of
+    their audience.
     """
     spec, engine, scope = binding.spec, binding.engine, binding.scope
     mode = mode_of(scope.principal)

@@ -46,7 +46,7 @@ async def stay_distributed(db: Idetic, agent: str) -> None:
 async def _distributor(db: Idetic, agent: str) -> Distributor:
     """What distributes an agent's tables, with the newest spec of every agent beside it."""
     if not isinstance(agent, str):
-        raise InputError("agent is the name of an agent that this database holds.")
+        raise InputError("agent must be the name of an agent that this database holds.")
     # Oldest first, so the newest version of each stays.
     stored = {each.agent: each.spec for each in await db.spec_versions()}
     if agent not in stored:

@@ -72,9 +72,9 @@ class Agent:
         return self.within(bind(self.spec, anchor, principal))
 
     def within(self, scope: Scope) -> Memory:
-        """This agent's memory within a scope; those who govern a persona act as its steward.
+        """This agent's memory within a scope; whoever governs a persona acts as its steward.
 
-        A memory holds the engine of one of them: from the Actor's nothing leads to the steward's.
+        A memory of the Actor has no access to the engine of the steward.
         """
         if self._steward is None:
             return Memory(InProcess(self, scope))
@@ -88,7 +88,7 @@ class Agent:
         return Memory(InProcess(alone, scope))
 
     def embedding_inline(self) -> Agent:
-        """The same agent, which gives each entry its vector as it is written."""
+        """The same agent, which computes each entry's vector during the write."""
         return Agent(replace(self.engine, embed_inline=True))
 
     def __repr__(self) -> str:
@@ -252,7 +252,7 @@ class _Handle(AsyncHandle):
 
     @property
     def scope(self) -> Scope:
-        """Whose memory this is, and who asks."""
+        """The scope: agent, anchor and principal."""
         return self._local.scope
 
     @property
@@ -279,26 +279,26 @@ class Memory(_Handle, MemoryVerbs):
         await self.close()
 
     async def close(self) -> None:
-        """Give back the connections to a server; in process there are none. Twice is fine."""
+        """Close the connections to a server; in process there are none to close."""
         await self.transport.close()
 
     def narrowed(self, *capabilities: Capability) -> Memory:
-        """The same memory for somebody who may do no more than this."""
+        """The same memory, limited to these capabilities."""
         scope = self.scope.narrowed(frozenset(capabilities))
         return Memory(InProcess(self.agent, scope))
 
     def broader(self) -> Memory:
-        """The memory of the broader anchor, for the same principal: what escalated."""
+        """The memory of the broader anchor, with the escalated entries, for the same principal."""
         above = self.agent.spec.broader_anchor(self.scope.anchor)
         if above is None:
             raise InputError(
-                f"The tier model of {self.agent.spec.agent} leads no further up from here.",
+                f"The tier model of {self.agent.spec.agent} has no broader tier above this anchor.",
                 remedy="Declare `tiers.broader` in its spec.",
             )
         return Memory(InProcess(self.agent, replace(self.scope, anchor=above)))
 
     def within(self, anchor: Mapping[str, Any]) -> Memory:
-        """The same memory in one of the anchors that it covers: fills in the keys left open."""
+        """The same memory in one of the anchors that it covers; give a value for each open key."""
         scope = within(self.agent.spec, self.scope, anchor)
         return Memory(InProcess(self.agent, scope))
 
@@ -314,9 +314,9 @@ class Memory(_Handle, MemoryVerbs):
         tier: Tier = Tier.SESSION,
         typology: Typology = Typology.EPISODIC,
     ) -> None:
-        """Raise what observing this would raise before the database is asked; writes nothing.
+        """Check an observation without the database; raises what `observe` would raise.
 
-        For whoever opens a session for one observation: a bad one then opens none.
+        Use it before you open a session for one observation, so that an invalid one opens none.
         """
         check_authorized(self.agent.spec, self.scope, observations.observe)
         cell = (member_of(Tier, tier, "tier"), member_of(Typology, typology, "typology"))
@@ -334,27 +334,27 @@ class _Opened(_Handle, PlaceVerbs):
             raise ScopeClosed
 
     async def open(self) -> Self:
-        """Begin the scope, or resume one that is open; `async with` does this and closes it too."""
+        """Open the scope, or resume an open one; `async with` does this and closes it too."""
         await self.bound(observations.open_scope)()
         self._open = True
         return self
 
     def resume(self) -> Self:
-        """Go on with a scope that was opened elsewhere; a write finds out whether it still is."""
+        """Continue a scope that was opened elsewhere; a write raises an error if it is closed."""
         self._open = True
         return self
 
     async def close(self, reason: str = "closed") -> Closed:
         """Close a session or interaction: promote or merge its notes, and drop the rest.
 
-        It takes no more writes. Closing twice is fine: the second finds nothing to do.
+        It takes no more writes. A second close changes nothing.
         """
         closed: Closed = await self.bound(close_scope.close_scope)(reason)
         self._open = False
         return closed
 
     async def renew(self) -> None:
-        """Say that this scope is alive although nothing is written; else its lease runs out."""
+        """Renew the lease of this scope, which ends if nothing is written for long."""
         await self.bound(close_scope.renew_scope)()
 
     async def __aenter__(self) -> Self:
@@ -366,7 +366,7 @@ class _Opened(_Handle, PlaceVerbs):
 
 
 class Session(_Opened):
-    """One agent session: what its interactions compound into."""
+    """One session of an agent; its interactions leave it their entries when they close."""
 
     def __init__(self, memory: Memory, place: Place):
         super().__init__(memory.transport, place)

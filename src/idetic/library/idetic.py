@@ -110,23 +110,23 @@ class Idetic:
         floors: FloorOverride | None = None,
         receiver: ProposalReceiver | None = None,
     ) -> Self:
-        """Say which database; nothing is touched until `async with` or `start()`.
+        """Describe a database; `async with` or `start()` opens it.
 
-        `dsn` is a login that may become `idetic_app` and that row-level security binds;
-        `admin_dsn` one that may create roles and schemas, for whatever administers;
-        `home` is where the embedded server lives; `keep` leaves that server running; `clock` is
-        where now comes from: one that is far from the server's says `simulated = True`; `embedder`
-        replaces the pinned model; `reranker` serves specs that put one on top; `reasoner` makes the
-        reasoner that `memory.consolidate()` may ask, one for each run; `extractor` makes what draws
-        claims out of what was said, in the place of the rules; `floors` hold in the place of the
-        specs'; `receiver` takes what workers find in the outbox: proposals and revision signals.
+        `dsn` is a login that may become `idetic_app` and that row-level security binds. `admin_dsn`
+        is a login that may create roles and schemas. `home` is the directory of the embedded
+        server; `keep` leaves that server running. `clock` gives the time; a clock far from the
+        server's must say `simulated = True`. `embedder` replaces the pinned model, and `reranker`
+        the installed one. `reasoner` makes a reasoner for each run of `memory.consolidate()`.
+        `extractor` makes an extractor that replaces the rules. `floors` override the floors of
+        every spec. `receiver` gets the messages of the outbox from workers: proposals and revision
+        signals.
         """
         if dsn is not None and (not isinstance(dsn, str) or not dsn.strip()):
-            raise InputError("The DSN is a text such as 'postgresql://user@host/database'.")
+            raise InputError("The DSN must be a text such as 'postgresql://user@host/database'.")
         if dsn is None and admin_dsn is not None:
-            raise InputError("admin_dsn goes with a dsn; the embedded server needs neither.")
+            raise InputError("admin_dsn was given without dsn; the embedded server needs neither.")
         if home is not None and not isinstance(home, str | Path):
-            raise InputError("home is a directory, as a text or a Path.")
+            raise InputError("home must be a directory, as a text or a Path.")
         place = (dsn, admin_dsn, Path(home) if home else None, keep)
         made = cls(place, clock or SystemClock(), embedder)
         made.reranker, made.reasoner, made.extractor = reranker, reasoner, extractor
@@ -134,7 +134,7 @@ class Idetic:
         return made
 
     async def start(self) -> Self:
-        """Open the database; raises a clear error if it lacks anything."""
+        """Open the database; an error names anything that it lacks."""
         from idetic.store.connect import open_database
 
         if self._opened is None:
@@ -149,7 +149,7 @@ class Idetic:
         return self
 
     def under(self, clock: Clock) -> Idetic:
-        """The same open database where now is what another clock says: to write down a past.
+        """The same open database with another clock, for writing entries of the past.
 
         It is open as long as this one is, and closing it does nothing.
         """
@@ -158,7 +158,7 @@ class Idetic:
         return other
 
     async def close(self) -> None:
-        """Close the pool; the last one out stops an embedded server that is not kept."""
+        """Close the pool; the last process to close stops an embedded server that is not kept."""
         from anyio import to_thread
 
         if self._opened is not None and self._lent is None:
@@ -191,7 +191,7 @@ class Idetic:
 
     @property
     def administration(self) -> Administration:
-        """The admin login's way into the database; nothing that works on memory is handed it."""
+        """Access to the database with the admin login; no code that works on memory gets it."""
         return self._there.administration
 
     @property
@@ -205,7 +205,7 @@ class Idetic:
 
     @property
     def embedded(self) -> bool:
-        """Whether this database is the embedded server's."""
+        """Whether this database is on the embedded server."""
         return self._opened is not None and self._opened.server is not None
 
     @property
@@ -221,15 +221,15 @@ class Idetic:
         embed_inline: bool = False,
         persona: Persona | str = "actor",
     ) -> Agent:
-        """An agent by its spec: a shipped name, a file, a mapping, a MemorySpec, or the name of
-        one that this database holds.
+        """Open an agent by its spec: a shipped name, a file, a mapping, a MemorySpec, or the name
+        of an agent in this database.
 
-        A spec that the database has never seen is applied. A changed one is refused unless
-        `apply=True`: look at `plan` first. `embed_inline` gives each entry its vector as it is
-        written, for the time the model takes; otherwise it stays pending until `memory.embed()`.
-        Where a log has two personas, `persona` says whose memory; principals that cannot
-        `read_across` have the Actor's alone. `name@version` is a version that the database holds:
-        the newest, or one whose family `migrate` has left, to be read and verified.
+        Idetic applies a spec that is new to the database. It refuses a changed spec unless
+        `apply=True`; look at `plan` first. With `embed_inline` each write computes the entry's
+        vector, which takes as long as the model needs; otherwise the vector waits for
+        `memory.embed()` or a worker. `persona` chooses the memory if a log has two personas;
+        principals without `read_across` may use only the Actor's. `name@version` opens a stored
+        version: the newest, or one that `migrate` has left, for reading and verifying.
         """
         chosen = await self._find(spec)
         named = isinstance(spec, str) and "@" in spec
@@ -249,10 +249,10 @@ class Idetic:
         check_upgraded(plan)
         if plan.newest > plan.to_version and not left:
             raise SpecChanged(
-                f"The memory of {chosen.agent} has left the family {chosen.backend.place}; version "
-                f"{plan.newest} holds it now.",
-                remedy=f"Open that one: `{chosen.agent}@{plan.newest}`, or its file. What was left "
-                f"is read as `{chosen.agent}@{plan.to_version}`.",
+                f"The memory of {chosen.agent} was moved out of the family {chosen.backend.place} "
+                f"by version {plan.newest}.",
+                remedy=f"Open `{chosen.agent}@{plan.newest}`, or its file. To read the old family, "
+                f"open `{chosen.agent}@{plan.to_version}`.",
             )
         if plan.from_version not in (None, plan.to_version) and not apply:
             raise SpecChanged(
@@ -280,7 +280,7 @@ class Idetic:
         return Agent(own, steward=governed)
 
     async def authenticate(self, key: str) -> Memory:
-        """The memory that an API key stands for: its scope is the key's, whatever is asked."""
+        """Open the memory that an API key stands for; only the key decides the scope."""
         return await self.keys.authenticate(key)
 
     async def persona(
@@ -295,10 +295,9 @@ class Idetic:
     ) -> PersonaMemory:
         """Persona memory of the agent whose identity this is, within one tenant.
 
-        `spec` is any with a log, for one persona or two, and an anchor of two keys: the tenant and
-        the agent. `derivation` replaces the shipped compactor; `derive=False` writes the log alone
-        and leaves the rest to a dream; `patience` is how many seconds an embedder may take, if not
-        the usual ones.
+        `spec` is any spec with a log and an anchor of two keys: the tenant and the agent.
+        `derivation` replaces the shipped compactor. `derive=False` writes only the log and leaves
+        the other layers to a dream. `patience` is the number of seconds that an embedder may take.
         """
         from idetic.library.persona import PersonaPools, compose_persona
         from idetic.recall.embedding import PATIENCE
@@ -325,9 +324,9 @@ class Idetic:
     ) -> PersonaAgent:
         """An agent that does tasks, learns and dreams with persona memory, within one tenant.
 
-        `identity` is an identity or the path of its file; `tools` are what a model may call;
-        `counter` is its tokenizer; `max_rounds` is how often it may be asked for one task, if not
-        as often as usual.
+        `identity` is an identity or the path of its file. `tools` are the functions that the model
+        may call, `counter` counts its tokens, and `max_rounds` limits how often it is called for
+        one task.
         """
         from idetic.persona.agent import MAX_ROUNDS, PersonaAgent
         from idetic.persona.identity import Identity, IdentityFile
@@ -350,9 +349,9 @@ class Idetic:
     ) -> ImportReport:
         """Import events, a file of JSON Lines, into the logs of their agents.
 
-        `agent` is the agent of lines that name none, and the only one whose events are taken;
-        `spec` is any with a log; `dry_run` writes nothing. Run it again after an interruption:
-        nothing comes twice.
+        With `agent`, only this agent's events are imported, and lines without `agent_id` belong to
+        it. `spec` is any spec with a log. `dry_run` writes nothing. You may run an interrupted
+        import again: it writes no event twice.
         """
         from idetic.persona.identity import Identity
         from idetic.persona.log_import import LogImport
@@ -385,7 +384,7 @@ class Idetic:
             return self._personas
 
     async def plan(self, spec: SpecSource) -> Plan:
-        """What applying a spec would change; changes nothing."""
+        """Make the plan of applying a spec; this changes nothing."""
         from idetic.spec.loader import load
 
         return await self._registry.plan(load(spec))
@@ -393,7 +392,7 @@ class Idetic:
     async def apply(self, spec: SpecSource) -> Plan:
         """Apply a spec and store its version. Applying twice changes nothing.
 
-        Where its tables are distributed over a cluster, what is new is too.
+        If the agent's tables are distributed over a cluster, new tables are distributed too.
         """
         from idetic.library.distribution import stay_distributed
         from idetic.spec.loader import load
@@ -407,10 +406,10 @@ class Idetic:
 
     @asynccontextmanager
     async def sandbox(self, spec: SpecSource) -> AsyncIterator[Agent]:
-        """An agent of a spec to try it with: its tables, and all that it writes, go at the end.
+        """An agent for trying a spec; its tables and all its writes are removed at the end.
 
-        All of it is one transaction, which is rolled back, so it must be short: meanwhile tables
-        that the spec refers to take no writes. It needs the admin login, as `apply` does.
+        The trial is one transaction that is rolled back. Keep it short: nobody can write to the
+        tables that the spec refers to until it ends. It needs the admin login, as `apply` does.
         """
         from idetic.library.composition import compose
         from idetic.library.handles import Agent
@@ -431,8 +430,8 @@ class Idetic:
     async def apply_specs(self, path: str | Path) -> int:
         """Apply the versions of the spec that an export names, if its agent is new here.
 
-        An entry names the version it was written under, so the versions must be the same ones.
-        Not part of an import's transaction: a spec that was applied stays.
+        Each entry names its spec version, so both databases need the same versions. This is not
+        part of the import's transaction: an applied spec stays if the import fails.
         """
         from idetic.spec.loader import load
         from idetic.transfer.exports import spec_rows
@@ -461,9 +460,10 @@ class Idetic:
     ) -> SpecMigration:
         """Move an agent's memory into the family of a changed spec, and switch to it.
 
-        For what `apply` refuses: other anchor keys, canonical nouns or versions tables. `default`
-        has the values of new anchor keys; a row of `mapping` names an anchor by all of its old keys
-        and gives it values of its own. Call it again after an interruption: it goes on.
+        It makes the changes that `apply` refuses: other anchor keys, canonical nouns or versions
+        tables. `default` has the values of new anchor keys for all anchors. A row of `mapping`
+        names one anchor by its old keys and gives its new values. After an interruption, call it
+        again: it continues.
         """
         from idetic.library.spec_migration import Migration
         from idetic.spec.loader import load
@@ -474,9 +474,9 @@ class Idetic:
         return await work.run(dry_run=dry_run, progress=progress)
 
     async def abandon_migration(self, agent: str) -> bool:
-        """Open the family again that an unfinished `migrate` closed; whether there was one.
+        """Reopen the family that an unfinished `migrate` closed; returns whether there was one.
 
-        What it has copied so far stays, and is nobody's memory.
+        The rows that it has copied stay in the new family, and nothing reads them.
         """
         from idetic.spec.loader import load
         from idetic.store.spec_migration import abandon
@@ -500,9 +500,10 @@ class Idetic:
         return await self._registry.versions(agent)
 
     async def close_catalog(self) -> list[str]:
-        """Close to PUBLIC what tells how large a table is; what was open. Takes a superuser.
+        """Close the catalogs that show table sizes to PUBLIC; returns those that were open.
 
-        The embedded server's is closed when persona memory is first used.
+        It needs a superuser's login. The embedded server's catalogs are closed when persona memory
+        is first used.
         """
         from idetic.store.catalog import close_catalog
 
@@ -510,10 +511,10 @@ class Idetic:
             return await close_catalog(connection)
 
     async def distribute(self, agent: str, *, dry_run: bool = False) -> Distribution:
-        """Spread an agent's tables over a Citus cluster by tenant; twice changes nothing.
+        """Spread an agent's tables over a Citus cluster by tenant; a second call changes nothing.
 
-        `dry_run` says which table would go where, on any server, and changes nothing. Agents that
-        refer to the same canonical tables go together.
+        `dry_run` returns the plan, on any server, and changes nothing. Agents that refer to the
+        same canonical tables are distributed together.
         """
         from idetic.library.distribution import distribute
 

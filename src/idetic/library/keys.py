@@ -45,13 +45,13 @@ class Keys:
         capabilities: Iterable[Capability] | None = None,
         expires_at: datetime | None = None,
     ) -> CreatedKey:
-        """A key for one anchor and one principal of an agent; shown now and never again.
+        """Create a key for one anchor and one principal of an agent; it is shown only once.
 
-        `capabilities` leaves the key only some of what the spec grants the principal. The anchor
-        is a mapping, because a spec may call an anchor key what an argument here is called.
+        `capabilities` limits the key to some of the principal's capabilities. The anchor is a
+        mapping, because an anchor key may have the name of an argument.
         """
         if not isinstance(anchor, Mapping):
-            raise InputError("anchor is a mapping of anchor keys to values.")
+            raise InputError("anchor must be a mapping of anchor keys to values.")
         spec = (await self._newest(agent)).spec
         only = None if capabilities is None else _narrowed(spec, principal, capabilities)
         scope = bind(spec, anchor, principal, only)
@@ -63,7 +63,7 @@ class Keys:
         return made
 
     async def list(self, agent: str | None = None) -> list[ApiKey]:
-        """What is known of each key, oldest first; those that no longer hold included."""
+        """List the keys without their secrets, oldest first, including invalid ones."""
         return await self._store.list(agent=agent)
 
     async def rotate(
@@ -73,13 +73,13 @@ class Keys:
         grace: timedelta = DEFAULT_GRACE,
         expires_at: datetime | None = None,
     ) -> CreatedKey:
-        """A successor that stands for the same; the old key holds until the grace is over.
+        """Create a successor with the same scope; the old key is valid until the grace period ends.
 
-        The successor expires when the old key would have, unless told otherwise.
+        The successor expires when the old key would have, unless you give `expires_at`.
         """
         key_id = check_uuid(key_id, "key_id")
         if not isinstance(grace, timedelta) or not timedelta(0) <= grace <= MAX_GRACE:
-            raise InputError(f"grace is a timedelta from 0 to {MAX_GRACE.days} days.")
+            raise InputError(f"grace must be a timedelta from 0 to {MAX_GRACE.days} days.")
         now = self._db.clock.now()
         made = new_key(uuid7())
         await self._store.rotate(
@@ -93,11 +93,11 @@ class Keys:
         return made
 
     async def revoke(self, key_id: UUID) -> None:
-        """End a key at once. Twice is fine."""
+        """Revoke a key at once; a second call changes nothing."""
         await self._store.revoke(check_uuid(key_id, "key_id"), self._db.clock.now())
 
     async def authenticate(self, key: str) -> Memory:
-        """The memory that a key stands for; raises KeyRefused, without saying why."""
+        """Open the memory that a key stands for; an invalid key raises KeyRefused."""
         key_id = key_id_of(key)
         proven = await self._store.proven(key_id, hash_of(key), self._db.clock.now())
         if proven is None:
@@ -133,7 +133,7 @@ def _narrowed(
         # A text is a list of letters, none of which is a capability.
         only = frozenset(Capability(each) for each in capabilities)
     except (TypeError, ValueError):
-        raise InputError(f"capabilities is a list of: {', '.join(Capability)}.") from None
+        raise InputError(f"capabilities must be a list of: {', '.join(Capability)}.") from None
     if not only:
         raise InputError(
             "The list of capabilities is empty.",

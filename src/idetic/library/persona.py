@@ -70,7 +70,7 @@ def compose_persona(
     """Compose one agent's persona memory; the only place where both personas meet."""
     if not isinstance(identity, Identity):
         raise InputError(
-            "An identity is an Identity.", remedy='For example `Identity(agent_id="help-desk")`.'
+            "identity must be an Identity.", remedy='For example `Identity(agent_id="help-desk")`.'
         )
     spec, personas = plan.spec, _personas(plan.spec)
     uuid = isinstance(tenant, UUID)

@@ -55,9 +55,9 @@ async def recall(  # noqa: PLR0913 - each filter by its own name
 ) -> Recall:
     """Find the best entries for a question. Each hit explains its rank.
 
-    `envelope` ranks: the more of it an entry matches, the better. `where` excludes: only entries
-    that match every key of it are looked at. `include_candidates` is the spec's own answer
-    (`retrieval.unconfirmed`) unless it is given.
+    `envelope` ranks entries higher the more of its keys they match. `where` excludes entries that
+    do not match every key. `include_candidates` is `retrieval.unconfirmed` of the spec, unless you
+    give it.
     """
     check_text(query, MAX_QUERY, "query")
     filters = Filters(
@@ -103,13 +103,12 @@ async def context(
 ) -> Context:
     """Make a block of quoted evidence for a prompt, within a limit of tokens.
 
-    What was paged in is always in it, and what this session and interaction hold; other persistent
-    memory as recalled.
-    What was put before the agent is recorded as read; what did not fit is in `evicted`.
-    With `preview` it is recorded as read by whoever asks and not as shown to the session, for
-    which then nothing has happened: no echo comes of it, and its lease runs on. An agent's own
-    preview counts as shown to it. `counter` counts tokens in process; over HTTP the server counts
-    them, cautiously.
+    The block always has the core and the entries of this session and interaction, and then recalled
+    entries of persistent memory. Memory records the included entries as read; `evicted` lists those
+    that did not fit. With `preview` the entries are recorded as read by the principal, but not as
+    shown to the session: later notes are no echoes of them, and the session's lease is not renewed.
+    An agent's own preview counts as shown to it.
+    `counter` counts tokens in process; over HTTP the server counts them, cautiously.
     """
     check_text(query, MAX_QUERY, "query")
     engine, scope = binding.engine, binding.scope
@@ -195,7 +194,7 @@ async def _transient(binding: Binding) -> dict[Tier, list[Entry]]:
 
 @dataclass(frozen=True, slots=True)
 class KeyScope:
-    """What a key stands for: an agent, an anchor, a principal, and what it may do."""
+    """The scope of a key: an agent, an anchor, a principal, and its capabilities."""
 
     agent: str
     version: int
@@ -206,7 +205,7 @@ class KeyScope:
 
 @verb(http=get("/scope", "about"), command=None)
 async def key_scope(binding: Binding) -> KeyScope:
-    """Say what this memory's key or scope stands for."""
+    """Show the agent, anchor, principal and capabilities of this memory."""
     scope, spec = binding.scope, binding.spec
     may = frozenset(each for each in Capability if allows(spec, scope, each))
     return KeyScope(scope.agent, binding.engine.version, scope.anchor, scope.principal, may)

@@ -49,9 +49,9 @@ TENANT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found: the hits that help, best first; printed, each with where it was said.
+    """The result of a search: the relevant hits, best first; `print` shows each with its source.
 
-    `recall` has everything that was looked at, and `unknown` says why nothing of it helps.
+    `recall` has all hits, also those below the floors. `unknown` says why no hit is relevant.
     """
 
     recall: Recall
@@ -81,7 +81,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 class UserMemory:
-    """What an assistant remembers of one user; `memory` is the whole API behind it."""
+    """The memory of one user; `memory` is the same memory with every verb."""
 
     def __init__(self, db: Idetic, memory: Memory):
         self._db = db
@@ -95,7 +95,7 @@ class UserMemory:
     ) -> list[TurnReceipt]:
         """Remember a text, messages with role and content, or a whole chat's export.
 
-        What follows from it is drawn at once by the rules; by a model it is the worker's work.
+        The rules draw facts from it at once; a model as the extractor does that later, in a worker.
         """
         receipts = await self.memory.add(messages, speaker=speaker, at=at)
         if self._db.extractor is None:
@@ -103,7 +103,7 @@ class UserMemory:
         return receipts
 
     async def search(self, question: str, *, limit: int = 5) -> Found:
-        """Find what was said and what is known about a question, best first."""
+        """Find entries that answer a question, best first."""
         from idetic.recall.floors import above_floors
 
         recalled = await self.memory.recall(question, limit=limit)
@@ -111,23 +111,23 @@ class UserMemory:
         return Found(recalled, kept.hits if kept else (), unknown)
 
     async def context(self, question: str, *, budget: int | None = None) -> Context:
-        """Make the block of a prompt that holds what memory knows about a question."""
+        """Make a block of quoted evidence about a question, for a prompt."""
         return await self.memory.context(question, budget=budget)
 
     async def facts(self) -> list[Entry]:
-        """List the facts that hold now, newest first."""
+        """List the current facts, newest first."""
         from idetic.model import Tier, Typology
 
         return await self.memory.list(tier=Tier.PERSISTENT, typology=Typology.SEMANTIC)
 
     async def profile(self, *, budget: int | None = None) -> Profile:
-        """Make the page of what is known about this user."""
+        """Make a page of this user's facts and preferences."""
         from idetic.assistant.profile import BUDGET
 
         return await self.memory.profile(budget=BUDGET if budget is None else budget)
 
     async def why(self, what: Hit | Entry | UUID | Context | Found | str) -> WhyAnswer:
-        """Say what something rests on: a hit, a fact, a prompt, or the answer to a question."""
+        """Explain a hit, a fact, a context or the answer to a question: who said what, and when."""
         from idetic.assistant.why import WhyAnswer
 
         if isinstance(what, str):
@@ -138,9 +138,9 @@ class UserMemory:
     async def forget(
         self, what: Hit | Entry | UUID | None = None, *, reason: str = "the user asked for it"
     ) -> Erased | ErasedAnchor:
-        """Forget one thing, the words it rests on and what was made of them; this is for good.
+        """Delete one entry, the words it rests on, and all entries made from them, for good.
 
-        Without an argument everything about this user goes.
+        Without an argument it deletes everything about this user.
         """
         if what is None:
             return await self.memory.erase_anchor(reason=reason)
@@ -190,7 +190,7 @@ async def remember_async(
 ) -> UserMemory:
     """Memory of one user for code with an event loop; `options` are those of `Idetic.open`.
 
-    Without an `embedder` of one's own the pinned model is fetched first, once.
+    The first call fetches the embedding model, unless you give an `embedder`.
     """
     db = Idetic.open(**options)
     try:

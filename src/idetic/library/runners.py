@@ -22,9 +22,9 @@ Ask = Callable[[str], Awaitable[Answered]]
 
 
 class AgentRunner:
-    """All that another context gets to see of an agent's memory.
+    """The only access of another context to an agent's memory.
 
-    It holds a function and no handle: nothing can be reached through it but the question.
+    It holds a function and no handle, so a caller can ask a question and do nothing else.
     """
 
     __slots__ = ("_ask",)
@@ -77,8 +77,8 @@ def serving(asks: list[tuple[Mode, Ask]]) -> AgentRunner:
 class AskTool:
     """A tool for another agent, such as `ask_world_agent`: a question in, quoted evidence out.
 
-    `await tool(question)` is what a framework calls; `schema` is what a model is told, in the form
-    of a function that OpenAI-compatible endpoints take.
+    A framework calls `await tool(question)`. `schema` describes the tool to a model, as a function
+    of OpenAI-compatible endpoints.
     """
 
     __slots__ = ("__name__", "_mode", "_runner")

@@ -247,7 +247,7 @@ def _check_option(key: str, known: Sequence[str]) -> None:
         raise InputError(f"There is no setting {key!r}.", remedy=f"Known: {', '.join(known)}.")
     if key in _NEVER_TYPED:
         raise InputError(
-            f"`{key}` cannot be given as an option: everybody here can read a command's arguments.",
+            f"`{key}` cannot be given as an option: every user of this machine can read it.",
             remedy=f"Set {variable(key)}, or name a file with `reasoner.key_file`.",
         )
 

@@ -88,7 +88,7 @@ class Migration:
         left = await self._unmoved(waiting)
         rows = await self._move(left, progress)
         if await self._unmoved(waiting):
-            raise PlanRefused("An anchor was moved in part.", remedy="Call again; it goes on.")
+            raise PlanRefused("An anchor was moved in part.", remedy="Call again; it continues.")
         async with self._db.administration.connection() as connection:
             done = await spec_migration.switch(
                 connection,
@@ -125,7 +125,8 @@ class Migration:
             )
         if plan.refusals:
             raise PlanRefused(
-                plan.reasons, remedy="Nothing was changed. Mend the spec or the tables it names."
+                plan.reasons,
+                remedy="Nothing was changed. Correct the spec or the tables that it names.",
             )
 
     def _asked(self) -> str:

@@ -153,7 +153,7 @@ class SyncPersonaMemory(SyncHandle):
 
     @property
     def subconscious(self) -> SyncSubconsciousView:
-        """What the Subconscious may ask: all of both personas."""
+        """The view of the Subconscious: the memory of both personas."""
         return self.beside(SyncSubconsciousView, self.target.subconscious)
 
 

@@ -45,7 +45,7 @@ async def erase_anchor(
     idempotency_key: str | None = None,
     progress: Progress | None = None,
 ) -> ErasedAnchor:
-    """Empty everything that this anchor ever held, whatever it says; this is for good."""
+    """Delete the content of every entry of this anchor, for good."""
     reason = binding.gated_reason(reason)
     if idempotency_key is not None:
         check_text(idempotency_key, SHORT, "idempotency_key")

@@ -34,10 +34,10 @@ _CAUSE = ArchiveCause.CANONICAL_CHANGE
 
 @dataclass(frozen=True, slots=True)
 class Rescanned:
-    """What a change of canonical content did to memory, with a receipt for each entry.
+    """The result of a rescan, with a receipt for each entry.
 
-    `carried` refer to a text that is the same in its new version, `outdated` to one that changed,
-    `shadows` restate one.
+    `carried` entries refer to a text that is the same in its new version, `outdated` entries to a
+    changed text, and `shadows` restate a text.
     """
 
     carried: tuple[Receipt, ...] = ()

@@ -77,8 +77,8 @@ BATCH = 100
 async def close_scope(binding: Binding, reason: str = "closed") -> Closed:
     """Close a session or interaction: promote or merge its notes, and drop the rest.
 
-    It takes no more writes. Closing twice is fine: the second finds nothing to do. An agent
-    closes what it opened; operators and maintenance close anything.
+    It takes no more writes. A second close changes nothing. An agent closes what it opened;
+    operators and maintenance close anything.
     """
     return await close_at(binding, binding.gated_reason(reason), own=_closes_own_alone(binding))
 
@@ -235,7 +235,7 @@ def lease_starts(spec: MemorySpec, now: datetime) -> dict[Tier, datetime]:
     command=None,
 )
 async def renew_scope(binding: Binding) -> None:
-    """Say that this scope is alive although nothing is written; else its lease runs out."""
+    """Renew the lease of this scope, which ends if nothing is written for long."""
     place = binding.place
     ids = [one for one in (place.session_id, place.interaction_id) if one is not None]
     async with binding.look() as tx:

@@ -170,7 +170,7 @@ class Metered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """What a run did, what it took, and what stayed undone and why."""
+    """The result of a consolidation: decisions, usage and failures."""
 
     decided: tuple[Decided, ...] = ()
     usage: Usage = field(default_factory=Usage)

@@ -30,7 +30,7 @@ _PAGES = (Capability.OBSERVE, Capability.EXEMPT)
     examples=("idetic core {scope}",),
 )
 async def core(binding: Binding) -> list[Entry]:
-    """List what was paged in: the entries that stand in every prompt."""
+    """List the entries of the core, which are in every prompt."""
     return await entries_of_core(binding)
 
 
@@ -48,7 +48,7 @@ async def core(binding: Binding) -> list[Entry]:
 async def page_in(
     binding: Binding, entry_id: UUID, *, reason: str, idempotency_key: str | None = None
 ) -> Receipt:
-    """Page an entry into the core: it stands in every prompt, until it is paged out."""
+    """Page an entry into the core: it is in every prompt until it is paged out."""
     return await _page(binding, "paged_in", entry_id, reason, idempotency_key)
 
 

@@ -45,10 +45,11 @@ async def corroborate(
     notes: str | None = None,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Add a source that confirms an entry or, with `holds=False`, disputes it.
+    """Add a source that confirms an entry, or that disputes it (`holds` is false).
 
-    What kind of source it is follows from who calls: an operator gives his word, an agent points
-    to an observation, and without one only infers, which never counts. Each source counts once.
+    The principal decides the kind of source. An operator's statement counts by itself. An agent has
+    to name an observation; without one the source is an inference and never counts. Each source
+    counts once.
     """
     if not binding.spec.references.corroborations:
         raise WritePolicyRefused(

@@ -67,7 +67,7 @@ async def dispose(
     reason = binding.gated_reason(reason)
     ids = list(dict.fromkeys(entries))
     if not 0 < len(ids) <= MAX_BULK:
-        raise InputError(f"One call disposes of 1 to {MAX_BULK:,} entries.")
+        raise InputError(f"One call may dispose of 1 to {MAX_BULK:,} entries.")
     async with binding.hold() as tx:
         stored = {one.id: one for one in await tx.stored(ids)}
         missing = [one for one in ids if one not in stored]

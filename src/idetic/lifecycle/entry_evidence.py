@@ -60,7 +60,7 @@ async def list_(
 
 @verb(capability=Capability.READ, http=get("/entries/{entry_id}", "reading"))
 async def get_(binding: Binding, entry_id: UUID) -> Entry:
-    """Read one entry in any state; raises EntryNotFound outside this scope."""
+    """Read one entry in any state, current or not."""
     found = await binding.engine.entries.entries(binding.scope, "get", memory_id=entry_id)
     if not found:
         raise _missing(await _links(binding, entry_id))
@@ -143,7 +143,7 @@ async def tally(
     command=None,
 )
 async def note_read(binding: Binding, entries: Iterable[UUID]) -> None:
-    """Record that entries were put before this scope's principal, as `context` does."""
+    """Record that this scope's principal was shown entries, as `context` does."""
     ids = _few(entries, "entries")
     now = binding.engine.clock.now()
     await binding.engine.embeddings.read(binding.scope, binding.place, ids, now)

@@ -58,7 +58,7 @@ _ANCHOR = "anchor:"
 
 @dataclass(frozen=True, slots=True)
 class Escalated:
-    """What went up: each entry with the one that says it at the broader anchor; why others stay."""
+    """The result of an escalation: each entry with its entry at the broader anchor, or why not."""
 
     receipt: Receipt
     entries: Mapping[UUID, UUID] = field(default_factory=dict)
@@ -78,7 +78,7 @@ async def escalate(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
     above = broader_scope(binding)
     if above is None:
         raise WritePolicyRefused(
-            f"The tier model of {binding.spec.agent} leads no further up from here.",
+            f"The tier model of {binding.spec.agent} has no broader tier above this anchor.",
             remedy="Declare `tiers.broader` and `boundary: anchor_escalation` for the persistent "
             "tier.",
         )
@@ -114,8 +114,8 @@ async def escalate(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
 async def nominate(binding: Binding) -> dict[UUID, UUID]:
     """Nominate facts to the broader anchor, where they hold once enough anchors know the same.
 
-    Facts that refer to something canonical that the broader anchor may refer to as well, and that
-    changed since the last run. Returns for each the entry there.
+    It takes facts that changed since the last run and refer to a shared canonical row, and returns
+    the entry at the broader anchor for each.
     """
     engine, above, into = binding.engine, broader_scope(binding), dict[UUID, UUID]()
     position = await engine.marks.position(binding.scope)

@@ -102,7 +102,7 @@ async def observe_many(
     typology: Typology = Typology.EPISODIC,
     idempotency_key: str | None = None,
 ) -> list[Receipt]:
-    """Write many observations in one transaction; what is refused comes back as REJECT.
+    """Write many observations in one transaction; a refused one gets the decision REJECT.
 
     With `idempotency_key`, each observation without a key of its own gets one made of that and its
     place in the list, so that a repeated batch writes nothing twice.
@@ -165,7 +165,7 @@ async def prefer_many(
     *,
     idempotency_key: str | None = None,
 ) -> list[Receipt]:
-    """State many preferences in one transaction; what is refused comes back as REJECT."""
+    """State many preferences in one transaction; a refused one gets the decision REJECT."""
     return await _preferred(binding, _numbered(preferences, idempotency_key))
 
 
@@ -238,7 +238,7 @@ async def link_action(
         )
     memories = sorted({str(entry) for entry in entries})
     if not 0 < len(memories) <= MAX_LINKED:
-        raise InputError(f"An action rests on 1 to {MAX_LINKED:,} entries.")
+        raise InputError(f"An action must rest on 1 to {MAX_LINKED:,} entries.")
     call = {"action": str(action_id), "kind": kind, "memories": memories}
     call |= {"reason": binding.gated_reason(reason)}
     return await binding.engine.gateway.call(binding.scope, "link_action", call, idempotency_key)

@@ -54,7 +54,7 @@ async def outbox(binding: Binding, *, limit: Limit = 100) -> list[OutboxMessage]
     describes={"position": "The position of the last message that was taken."},
 )
 async def acknowledge(binding: Binding, position: Annotated[int, Between(1, 2**63 - 1)]) -> Receipt:
-    """Acknowledge the messages of the outbox up to a position; they do not come again."""
+    """Acknowledge the messages of the outbox up to a position, so they are not sent again."""
     async with binding.hold() as tx:
         waiting = await outbox_messages(tx, 1_000) if binding.spec.proposes else []
         reached = await acknowledged(tx) if binding.spec.proposes else 0

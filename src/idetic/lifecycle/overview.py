@@ -53,7 +53,7 @@ class DayCount:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """What the guard refused on one day (UTC), by its reason."""
+    """The number of the guard's refusals on one day (UTC), by reason."""
 
     day: datetime
     reason: str
@@ -62,7 +62,7 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How memory stands within one scope. Numbers only.
+    """The numbers of one scope, without any content.
 
     `due`, `contradictions`, `candidates` and `quarantines` are the lengths of the queues;
     `unembedded` entries wait for a vector, the first since `unembedded_since`; `jobs` is the
@@ -91,7 +91,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class RefusedOver:
-    """Canonical content that refused notes came near to, as it reads now."""
+    """Canonical content that refused notes restated, with its current text."""
 
     noun: str
     id: UUID
@@ -112,7 +112,7 @@ class OpenSession:
 async def overview(
     binding: Binding, *, days: Annotated[int, Between(1, MAX_DAYS)] = 30
 ) -> Overview:
-    """Count what memory holds, what waits and what was refused. It shows no content."""
+    """Count entries, open decisions and refusals. It shows no content."""
     jobs = await binding.engine.queue.backlog(binding.scope)
     async with binding.look() as tx:
         today = tx.at.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -212,7 +212,7 @@ async def refusals(
     until: datetime | None = None,
     limit: Limit = 100,
 ) -> list[LedgerRecord]:
-    """List what the guard refused, newest first: who tried, when, over which canonical row."""
+    """List the guard's refusals, newest first: who tried, when, over which canonical row."""
     async with binding.look() as tx:
         rows = await tx.ask("listing", "refusals", since=since, until=until, limit=limit)
     return [record(row) for row in rows]
@@ -233,7 +233,7 @@ async def refused_over(binding: Binding, *, limit: Limit = 100) -> list[RefusedO
 
 @verb(capability=Capability.READ, http=get("/erasures", "overseeing"))
 async def erasures(binding: Binding, *, limit: Limit = 100) -> list[LedgerRecord]:
-    """List what was erased on request, newest first: who asked, why, and how much went."""
+    """List erasures, newest first: who asked, why, and how much was removed."""
     async with binding.look() as tx:
         rows = await tx.ask("listing", "erasures", limit=limit)
     return [record(row) for row in rows]

@@ -49,7 +49,7 @@ _Crossed = tuple[Entry, Passed]
     examples=('idetic propose ENTRY_ID --reason "seen in three runs" {scope}',),
 )
 async def propose(binding: Binding, entries: Iterable[UUID], *, reason: str) -> Aggregated:
-    """Propose what entries have in common as a rule, without whose they are."""
+    """Propose a rule from what entries have in common, without naming their owners."""
     wanted = list(dict.fromkeys(entries))
     if not 0 < len(wanted) <= MOST:
         raise InputError(f"Give 1 to {MOST} entries.")
@@ -189,7 +189,7 @@ async def proposals(
     examples=("idetic proposal-entries PROPOSAL_ID {scope}",),
 )
 async def proposal_entries(binding: Binding, proposal_id: UUID) -> list[Entry]:
-    """List the entries that a proposal rests on: the way back from it to the evidence."""
+    """List the entries that a proposal rests on."""
     async with binding.look() as tx:
         found = await entries_behind(tx, proposal_id) if tx.spec.proposes else []
     if not found:
@@ -213,12 +213,12 @@ async def decide(
     action: UUID | None = None,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Accept, decline or withdraw a proposal; an acceptance is an action on all behind it.
+    """Accept, decline or withdraw a proposal; accepting links an action to its entries.
 
-    Two entries that are accepted as the same become one, which undo takes back.
+    If you accept that two entries are the same, they become one; `undo` reverses that.
     """
     if status is ProposalStatus.OPEN:
-        raise InputError("A decision is accepted, declined or withdrawn.")
+        raise InputError("status must be accepted, declined or withdrawn.")
     reason = binding.gated_reason(reason, "reason", MAX_DECISION)
     named = {"proposal": str(proposal_id), "to": status.value, "action": str(action or "")}
     call = {"verb": "decide", **named, "reason": reason}
@@ -247,7 +247,7 @@ async def _open(tx: AnchorTransaction, proposal_id: UUID) -> ProposalRow:
     status = found[0].proposal.status
     if status is not ProposalStatus.OPEN:
         raise TransitionRefused(
-            f"The proposal was {status} already.", remedy="Propose it again, if it holds again."
+            f"The proposal was {status} already.", remedy="Propose it again if it is still true."
         )
     return found[0]
 

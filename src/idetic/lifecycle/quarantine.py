@@ -60,10 +60,10 @@ _COUNTED = (PromotionGate.CORROBORATION, PromotionGate.CROSS_CONTEXT)
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """What a quarantine took out of recall, and what came back in its place.
+    """The result of a quarantine: what left recall, and what returned to it.
 
-    `restored` are entries that it had displaced, `demoted` those that were promoted on its word
-    alone, `withdrawn` the corroborations it had given to others.
+    `restored` are entries that the source had displaced, `demoted` entries that were promoted only
+    because of it, and `withdrawn` its corroborations of other entries.
     """
 
     receipt: Receipt
@@ -74,13 +74,13 @@ class Quarantined:
 
     @classmethod
     def of(cls, receipt: Receipt) -> Quarantined:
-        """What a receipt of a quarantine says."""
+        """Read the result of a quarantine from its receipt."""
         return cls(receipt, **_parts(receipt.detail))
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantineRecord:
-    """A quarantine as the ledger has it: who took which source out and why, and its release.
+    """A quarantine from the ledger: who quarantined which source and why, and its release.
 
     `source` are the parts that were given: origin, created_by, session, since.
     """
@@ -100,7 +100,7 @@ class QuarantineRecord:
 
     @property
     def standing(self) -> bool:
-        """Whether it still holds."""
+        """Whether the quarantine is still in effect."""
         return self.released_at is None
 
 

@@ -19,8 +19,8 @@ from idetic.verbs.declaration import get, verb
 class EntityRetention:
     """One entity of a family: its `RetentionPolicy`, and how many rows are in each state.
 
-    A cell of a transient tier has no policy: it lives as long as its scope. What belongs to entries
-    stands as they do; what stands by itself, such as the ledger, has no state.
+    A cell of a transient tier has no policy: it lives as long as its scope. Rows that belong to an
+    entry have its state; other rows, such as the ledger, have none.
     """
 
     entity: str

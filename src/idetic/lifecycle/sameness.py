@@ -154,7 +154,7 @@ async def decision_steps(
         return [*merge.steps]
     if len(known) < len(row.proposal.entries) or not all(one.live for one in supported.values()):
         raise TransitionRefused(
-            "One of the two entries does not stand any more.", remedy="Withdraw the proposal."
+            "One of the two entries is not current any more.", remedy="Withdraw the proposal."
         )
     kept = supported[merge.same(known, why="a person confirmed that they say the same")]
     kept.sources = distinct(one for found in supported.values() for one in found.sources)

@@ -26,9 +26,9 @@ LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Disposed:
-    """What a disposal run did: what outlived its time, and which tombstones lost their payload.
+    """The result of a disposal run: new tombstones, and tombstones that were emptied.
 
-    `evidence` is what went because nothing rests on it any more.
+    `evidence` are entries that were deleted because no entry rests on them any more.
     """
 
     expired: tuple[Receipt, ...] = ()
@@ -38,11 +38,11 @@ class Disposed:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What stands where, and what should not be. A report: nothing in it was cleaned up.
+    """A report of the entries in each state, and of inconsistencies; it changes nothing.
 
-    `misindexed` are segments of the word index that do not say what their entries say: they wait
-    for `index_words`, or somebody has altered them. `more` says that a list or the count of scopes
-    was cut at a thousand.
+    `misindexed` are segments of the word index that differ from their entries: they wait for
+    `index_words`, or somebody altered them. `more` says that a list or the count of scopes was cut
+    at a thousand.
     """
 
     states: Mapping[RetentionState, Mapping[Tier, int]]
@@ -84,10 +84,10 @@ async def tombstone(
 
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/tombstones/dispose", "upkeep"))
 async def dispose_tombstones(binding: Binding) -> Disposed:
-    """Tombstone what outlived its time, and empty tombstones past their grace period.
+    """Tombstone entries past their TTL, and empty tombstones past their grace period.
 
-    That is an entry past its TTL, and a candidate whose only ground was that it may be repeated.
-    Evidence goes with the last entry that rested on it.
+    A candidate whose only ground was repetition is tombstoned too. Evidence is deleted with the
+    last entry that rests on it.
     """
     expired = await in_batches(binding, _unrepeated, BATCH)
     disposed: list[Receipt] = []

@@ -44,7 +44,7 @@ def position_of(what: object) -> int:
     """Where a decision stands in the ledger: of a receipt, a link, or as given."""
     position = what.position if isinstance(what, Receipt | LedgerRecord) else what
     if type(position) is not int or position < 1:
-        raise InputError("what is a receipt, a link of the ledger, or its position.")
+        raise InputError("what must be a receipt, a link of the ledger, or its position.")
     return position
 
 
@@ -68,8 +68,8 @@ async def undo(
 
     `what` is a receipt, a record of a history, or a position. A promotion, supersession,
     invalidation, merge, archive, exemption, corroboration, tombstone and the resolution of a
-    contradiction can be taken back, unless a later decision rests on them. A note that ended with
-    its scope cannot come back.
+    contradiction can be taken back, unless a later decision rests on them. A note that was dropped
+    with its scope cannot be restored.
     """
     return await take_back(binding, position_of(what), reason, idempotency_key)
 
@@ -123,8 +123,8 @@ async def _undo_steps(
             continue
         if entry_id not in known:
             raise TransitionRefused(
-                "What went with its scope cannot come back: its content is not kept.",
-                remedy="The history of the entry names what it went into.",
+                "This entry was dropped with its scope; its content cannot be restored.",
+                remedy="The entry's history names the entry made from it.",
             )
         step = await _undo_step(tx, link, known[entry_id].entry, reason, told)
         made.append(replace(step, receipt=receipt))
@@ -195,7 +195,7 @@ async def _check_claims(tx: AnchorTransaction, known: Sequence[StoredEntry]) -> 
             standing.setdefault((*entry.claim.key, entry.typology), set()).add(entry.id)
     if any(len(ids) > 1 for ids in standing.values()):
         raise TransitionRefused(
-            "Another entry with the same claim key holds now.",
+            "Another entry with the same claim key is current now.",
             remedy="Archive that entry first, or undo the decision that promoted it.",
         )
 

@@ -98,7 +98,7 @@ async def _observations(
         raise SourceRefused(f"There is no current entry {source} in this scope.")
     behind = await tx.lineage([found.id])
     if supported.id in (found.id, *(one.source_id for one in behind.get(found.id, ()))):
-        raise SourceRefused("An entry is no source of its own, and neither is what was made of it.")
+        raise SourceRefused("An entry cannot support itself, nor can an entry made from it.")
     _check_words(tx, supported, found, holds=holds)
     heard = observed(found.entry, behind)
     voices = distinct(voice(one, tx.at, tx.actor, notes) for one in heard)
@@ -113,4 +113,4 @@ def _check_words(
     if holds and said is not Sameness.SAME:
         raise SourceRefused(f"Entry {source.id} does not say the same.")
     if not holds and said is not Sameness.CONFLICT:
-        raise SourceRefused(f"Entry {source.id} claims no other value of the same.")
+        raise SourceRefused(f"Entry {source.id} does not state another value of the same claim.")

@@ -44,7 +44,7 @@ _QUERY_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A task done: the answer, the loop it was done in, and the prompt it began with."""
+    """The result of a task: the answer, its loop, and its first prompt."""
 
     text: str = field(repr=False)
     loop_id: UUID
@@ -55,7 +55,7 @@ class Done:
 class PersonaAgent:
     """One agent with persona memory: the Actor does tasks, the Subconscious learns and dreams.
 
-    `identity` is an identity, or the path of its file; only in a file does what it learns last.
+    `identity` is an identity, or the path of its file. Only a file keeps what the agent learns.
     """
 
     def __init__(
@@ -90,7 +90,9 @@ class PersonaAgent:
         The loop always closes; if anything was raised, its last event says so.
         """
         if not isinstance(task, str) or not task.strip():
-            raise InputError("A task is a text.", remedy="Say what to do; nothing was written.")
+            raise InputError(
+                "A task must be a text.", remedy="Say what to do; nothing was written."
+            )
         task = escaped(task)
         async with self.memory.loop(task, Persona.ACTOR) as loop:
             await loop.append(EventKind.USER_INPUT, task)
@@ -110,12 +112,14 @@ class PersonaAgent:
     ) -> Learned:
         """Propose a small change to the instructions, and apply it if the rubric says better.
 
-        Without `llm` and `propose` the proposal is the feedback itself as a guideline; without
-        `rubric` the one that ships judges, `idetic.persona.learning.small_and_grounded`. Hand in
-        feedback only from those who may instruct this agent: it may become an instruction.
+        Without `llm` and `propose` the feedback itself is the proposed line. Without `rubric` the
+        shipped one decides, `idetic.persona.learning.small_and_grounded`. Pass only feedback from
+        people who may instruct this agent, because it may become an instruction.
         """
         if not isinstance(feedback, str) or not feedback.strip():
-            raise InputError("Feedback is a text.", remedy="Say how it did; nothing was written.")
+            raise InputError(
+                "Feedback must be a text.", remedy="Say how it did; nothing was written."
+            )
         judge = rubric or small_and_grounded
         lesson = Lesson(self.memory, self.identity, judge, self._apply, llm, propose)
         learned = await lesson.learn(escaped(feedback))
@@ -123,11 +127,11 @@ class PersonaAgent:
         return learned
 
     async def dream(self, progress: Progress | None = None) -> Dreamed:
-        """Backfill what long-term and short-term memory lack, and say what they cover."""
+        """Create missing long-term and short-term entries; returns the coverage."""
         return await self.memory.dream(progress)
 
     async def roll_back(self, to: int | None = None) -> Identity:
-        """Take back the instructions of an earlier version, by default the one before."""
+        """Restore the instructions of an earlier version, by default the previous one."""
         if self.file is None:
             raise InputError(
                 "This identity has no file, so there is nothing to go back to.",

@@ -164,7 +164,7 @@ class Tool:
 
     def __post_init__(self) -> None:
         if not callable(self.run):
-            raise InputError("A tool's `run` is a function.")
+            raise InputError("A tool's `run` must be a function.")
         if unknown := frozenset(self.optional) - self.parameters.keys():
             raise InputError(f"The optional argument `{min(unknown)}` is not among `parameters`.")
         object.__setattr__(self, "optional", frozenset(self.optional))
@@ -199,7 +199,7 @@ def checked_tools(tools: Mapping[str, Tool] | None) -> dict[str, Tool]:
     for name, tool in (tools or {}).items():
         if not isinstance(name, str) or not _NAME.match(name):
             raise InputError(
-                "A tool's name is 1 to 64 letters, digits, dashes and underscores.",
+                "A tool's name must be 1 to 64 letters, digits, dashes and underscores.",
                 remedy="Rename the tool.",
             )
         if not isinstance(tool, Tool):

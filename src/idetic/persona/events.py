@@ -63,7 +63,7 @@ class Event:
     """One event of the perfect log, as it was written. Its repr leaves the content out.
 
     `position` has no gaps per agent and persona; `digest` is the hash that chains it. The fields
-    stand in the order of the log's columns.
+    have the order of the log's columns.
     """
 
     agent_id: str = field(kw_only=True)
@@ -152,14 +152,14 @@ def kind_of(value: object) -> EventKind:
 def persona_of(value: object) -> Persona:
     """The persona that a caller named."""
     if not isinstance(value, str) or value not in tuple(Persona):
-        raise EventRefused(f"A persona is one of {', '.join(Persona)}.")
+        raise EventRefused(f"A persona must be one of {', '.join(Persona)}.")
     return Persona(value)
 
 
 def visibility_of(value: object) -> Visibility:
     """The visibility that a caller named."""
     if not isinstance(value, str) or value not in tuple(Visibility):
-        raise EventRefused(f"A visibility is one of {', '.join(Visibility)}.")
+        raise EventRefused(f"A visibility must be one of {', '.join(Visibility)}.")
     return Visibility(value)
 
 
@@ -271,7 +271,7 @@ def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
-        raise EventRefused("Metadata are a mapping from text to values.")
+        raise EventRefused("Metadata must be a mapping from text to values.")
     if reserved := sorted(RESERVED & metadata.keys()):
         raise MetadataReserved(f"`{reserved[0]}` is a key that only Idetic writes.")
     return plain_metadata(metadata)

@@ -288,7 +288,7 @@ class IdentityFile:
         return sorted(int(name[1]) for name in names if name)
 
     def roll_back(self, to: int | None = None) -> Identity:
-        """Take back the instructions of an earlier version, by default the one before.
+        """Restore the instructions of an earlier version, by default the previous one.
 
         It becomes a new version: what happened in between stays on record.
         """

@@ -102,7 +102,7 @@ class InstructionChange:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What came of a piece of feedback; `identity` is the one that holds from now on."""
+    """The result of feedback; `identity` is the identity from now on."""
 
     loop_id: UUID
     applied: bool
@@ -225,7 +225,9 @@ def read_change(answer: str) -> InstructionChange:
     add = data.get("add") if isinstance(data, Mapping) else ()
     replaces = data.get("replaces") if isinstance(data, Mapping) else None
     if not isinstance(add, str | None) or not isinstance(replaces, int | None):
-        raise ModelMalformed("The model's proposal has not the form asked for.", remedy=_AGAIN)
+        raise ModelMalformed(
+            "The model's proposal does not have the requested form.", remedy=_AGAIN
+        )
     if add is None or not add.strip():
         return InstructionChange(None)
     return InstructionChange(add, replaces)

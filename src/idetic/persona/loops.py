@@ -34,9 +34,9 @@ Reasoners = Callable[[], AbstractAsyncContextManager[Reasoner]]
 class Loop:
     """One loop of one persona; use it as `async with memory.loop(task) as loop`.
 
-    It writes nothing of itself but an `error` event when its body raises. When it ends, its entries
-    get their vectors and it gets its short-term entry. If any of that fails, `underived` says why,
-    and a dream makes up for it: deriving never fails a task.
+    If its body raises, the loop writes an `error` event. At its end it makes the vectors of its
+    entries and its short-term entry. If that fails, `underived` says why, the task still succeeds,
+    and a dream makes them later.
     """
 
     def __init__(self, stores: PersonaStores, task: str | None = None):
@@ -60,7 +60,7 @@ class Loop:
         ts: datetime | None = None,
         id: UUID | None = None,  # noqa: A002 - the document's name for it
     ) -> Event:
-        """Write one event; it is committed when this returns, derived or not."""
+        """Write one event; it is committed when this returns, even without its entry."""
         (event,) = await self.append_many([EventDraft(kind, content, visibility, metadata, ts, id)])
         return event
 
@@ -71,7 +71,7 @@ class Loop:
         return await self._stores.append(self.id, drafts)
 
     async def close(self) -> None:
-        """Derive what the loop leaves. Twice is once."""
+        """Make the loop's vectors and its short-term entry; a second call changes nothing."""
         if self._closed:
             return
         self._closed = True
@@ -108,10 +108,10 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Dreamed:
-    """What a dream did, and what is covered since.
+    """The result of a dream, and the coverage after it.
 
-    Where there is a Subconscious, the dream is a loop of its own; `loop_id` names it. `usage` is
-    what a reasoner took.
+    If there is a Subconscious, the dream is a loop of its own; `loop_id` names it. `usage` is the
+    usage of the reasoner.
     """
 
     loop_id: UUID | None

@@ -7,7 +7,7 @@ from idetic.spec.problems import SpecInvalid
 
 
 class EventRefused(InputError, code="event_refused"):
-    """The event is not something the log can hold."""
+    """The log cannot store this event."""
 
 
 class KindUnknown(EventRefused, code="kind_unknown"):
@@ -27,7 +27,7 @@ class EventsUnreadable(InputError, code="events_unreadable"):
 
     remedy = (
         "Give a file of JSON Lines, as docs/how-to/import-events.md describes it; events that were "
-        "imported before stay, and importing again goes on from there."
+        "imported before stay, and a second import continues after them."
     )
 
 
@@ -62,7 +62,7 @@ class HygieneBroken(IdeticError, code="hygiene", http_status=500):
 
 
 class PromptTooSmall(InputError, code="prompt_too_small"):
-    """The prompt's budget does not even hold the instructions and the task."""
+    """The instructions and the task do not fit into the prompt's budget."""
 
     remedy = "Raise `prompt_tokens` in the identity, or shorten the instructions or the task."
 
@@ -74,7 +74,7 @@ class TooManyRounds(IdeticError, code="too_many_rounds", http_status=502, exit_c
 
 
 class ModelMalformed(IdeticError, code="model_malformed", http_status=502, exit_code=8):
-    """What the model replied is not a reply."""
+    """The model's reply has the wrong form."""
 
     remedy = "Return text, or a `ModelReply` with text or tool calls, from the `llm` callable."
 
@@ -82,4 +82,4 @@ class ModelMalformed(IdeticError, code="model_malformed", http_status=502, exit_
 class NoteRefused(GateRefused, code="note_refused"):
     """The note overlaps with what the Subconscious remembers."""
 
-    remedy = "Say what the Actor shall do, in words of its own; nothing was written."
+    remedy = "Say in other words what the Actor should do; nothing was written."

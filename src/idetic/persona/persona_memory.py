@@ -43,8 +43,8 @@ class PersonaErased:
 class PersonaMemory:
     """Persona memory of one agent: its views, loops that write, the dream, and notes.
 
-    `stores` has each persona's stores. `seen` are the Actor's stores through the Subconscious's
-    role, which may only read them and leave notes.
+    `stores` has each persona's stores. `seen` are the Actor's stores, opened with the role of the
+    Subconscious, which may only read them and leave notes.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PersonaMemory:
 
     @property
     def subconscious(self) -> SubconsciousMemoryView:
-        """What the Subconscious may ask: all of both personas."""
+        """The view of the Subconscious: the memory of both personas."""
         own = self._of(Persona.SUBCONSCIOUS)
         return SubconsciousMemoryView(own, self._seen, self.identity)
 
@@ -77,9 +77,9 @@ class PersonaMemory:
     async def dream(
         self, progress: Progress | None = None, *, reasoner: Reasoners | None = None
     ) -> Dreamed:
-        """Backfill what is derived for every persona, and say what it covers.
+        """Create the missing entries, vectors and summaries of every persona; returns the coverage.
 
-        `reasoner` makes a reasoner that compacts what was too long to be kept whole.
+        `reasoner` makes a reasoner that compacts events that are too long to keep whole.
         """
         actors, own = self.stores[Persona.ACTOR], self.stores.get(Persona.SUBCONSCIOUS)
         return await Dream(actors, own, progress, reasoner).run()
@@ -90,10 +90,10 @@ class PersonaMemory:
         return await leave_note(self._of(Persona.SUBCONSCIOUS), self._seen, text)
 
     async def erase(self, subject: Subject | str | Iterable[str], *, reason: str) -> PersonaErased:
-        """Empty all that names a subject, in every log and what was derived; this is for good.
+        """Empty every event and entry that names a subject, for good.
 
-        It is the engine's erasure, once for each persona's family. A loop that lost an event gets
-        its summary anew, from what is left.
+        It erases in the family of each persona. A loop that lost an event gets a new summary of its
+        other events.
         """
         whom = subject if isinstance(subject, Subject) else Subject(subject)
         receipts: dict[Persona, Erased] = {}

@@ -65,7 +65,7 @@ class Common:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One persona's log beside what is derived from it; what is missing, up to 100 ids of each."""
+    """One persona's log and its derived entries, with up to 100 missing ids of each kind."""
 
     persona: Persona
     events: int

@@ -108,10 +108,10 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class ActorPrompt:
-    """A prompt whose every part is the Actor's: making one checks it.
+    """A prompt for the Actor; its constructor checks that every part is from the Actor's view.
 
-    The messages are made of the parts when they are asked for, so nothing else can be in them.
-    `left_out` counts the recalled parts that did not fit.
+    `messages` is built from the parts alone, so it contains nothing else. `left_out` counts the
+    recalled parts that did not fit.
     """
 
     agent_id: str

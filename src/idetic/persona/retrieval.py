@@ -48,7 +48,7 @@ class RagFilters:
         check_moment(self.until, "until")
         least = self.min_importance
         if least is not None and not (isinstance(least, int | float) and 0 <= least <= 1):
-            raise InputError("min_importance is a number from 0 to 1.")
+            raise InputError("min_importance must be a number from 0 to 1.")
         envelope = {
             "kind": [kind_of(kind).value for kind in _listed(self.kinds)],
             "visibility": [visibility_of(one).value for one in _listed(self.visibilities)],
@@ -134,7 +134,7 @@ def merged(query: str, answers: Sequence[RagAnswer], limit: int) -> RagAnswer:
 def _listed(values: object) -> Sequence[Any]:
     """The values of a filter as a list; a single text is refused, not taken letter by letter."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError("A filter with several values is a list.")
+        raise InputError("A filter with several values must be a list.")
     return list(values)
 
 

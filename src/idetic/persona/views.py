@@ -31,7 +31,7 @@ _BEFORE_ALL = ("-infinity", -1)
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Some events of a span of time, and where the next page begins; None after the last."""
+    """A page of events, and where the next page begins; None after the last."""
 
     events: tuple[Event, ...]
     next: tuple[datetime, int] | None
@@ -67,16 +67,16 @@ class PersonaView:
         limit: int = 1_000,
         after: tuple[datetime, int] | None = None,
     ) -> EventPage:
-        """The events from a moment up to, and without, another; both with their time zone.
+        """List the events from `start_ts` on and before `end_ts`; both need a time zone.
 
-        `after` is the `next` of the page before.
+        `after` is the `next` of the previous page.
         """
         for moment, what in ((start_ts, "start_ts"), (end_ts, "end_ts")):
             if check_moment(moment, what) is None:
                 raise InputError(f"{what} is missing.")
         if after is not None:
             if not (isinstance(after, tuple) and len(after) == 2 and type(after[1]) is int):
-                raise InputError("after is the `next` of a page.")
+                raise InputError("after must be the `next` of a page.")
             check_moment(after[0], "after")
         most = _LIMIT.check(limit, "limit")
         after_ts, position = after or _BEFORE_ALL
@@ -94,7 +94,7 @@ class PersonaView:
     async def tail(self, after: int = 0, *, limit: int = 1_000) -> list[Event]:
         """The events after a position, in the order of their commits, none of them twice."""
         if type(after) is not int or not 0 <= after < 2**63:
-            raise InputError("after is a position: a whole number, 0 for the beginning.")
+            raise InputError("after must be a position: a whole number, 0 for the beginning.")
         return await self._stores.events("tail", after=after, limit=_LIMIT.check(limit, "limit"))
 
     async def loop(self, loop_id: UUID) -> list[Event]:
@@ -152,14 +152,14 @@ class PersonaView:
     async def alike(
         self, text: str, heuristics: FuzzyHeuristics, window: int | None = None
     ) -> list[StmEntry]:
-        """The loops of the window that resemble a text: events are read of these alone."""
+        """List the loops of the window that resemble a text."""
         chosen = window or self._identity.heuristics(self.persona).window
         rows = await self._stores.store.rows("summaries", limit=_LIMIT.check(chosen, "limit"))
         near = resembling(text, [summary for _, summary in rows], heuristics.threshold)
         return await self._window(len(rows), [rows[n][0] for n in near]) if near else []
 
     async def window(self, limit: int | None = None) -> list[StmEntry]:
-        """The last loops, newest first; as many as the identity's window, unless said."""
+        """List the last loops, newest first; without `limit`, as many as the identity's window."""
         chosen = limit or self._identity.heuristics(self.persona).window
         return await self._window(_LIMIT.check(chosen, "limit"))
 
@@ -168,17 +168,17 @@ class PersonaView:
         return [StmEntry(*row, agent_id=self.agent_id, persona=self.persona) for row in rows]
 
     async def coverage(self) -> Coverage:
-        """Whether what is derived covers the log."""
+        """Compare the log with the entries derived from it."""
         return await self._stores.coverage()
 
     async def head(self) -> LogHead:
-        """Where the log ends, to be kept elsewhere."""
+        """The end of the log; keep it elsewhere, because `verify` compares with it."""
         return await log_end(self._stores.store.rows) or LogHead(0, await self._genesis())
 
     async def verify(
         self, head: LogHead | None = None, progress: Progress | None = None
     ) -> LogVerified:
-        """Recompute every link; problems are told, not raised. A kept `head` shows a cut tail."""
+        """Recompute every link and return the problems; a kept `head` shows removed last events."""
         genesis = await self._genesis()
         async with self._stores.store.snapshot() as ask:
             walk = await walk_log(ask, genesis, head, progress)
@@ -197,16 +197,16 @@ class PersonaView:
 
 
 class ActorMemoryView(PersonaView):
-    """What the Actor may ask: its own log, long-term and short-term memory, and its notes."""
+    """The view of the Actor: its own log, long-term and short-term memory, and its notes."""
 
     async def operational_notes(self, *, limit: int = 20) -> list[OperationalNote]:
-        """What the Subconscious told the Actor, newest first."""
+        """List the notes that the Subconscious left the Actor, newest first."""
         rows = await self._stores.store.rows("notes", limit=_LIMIT.check(limit, "limit"))
         return [OperationalNote(*row) for row in rows]
 
 
 class SubconsciousMemoryView:
-    """What the Subconscious may ask: all of both personas of its agent."""
+    """The view of the Subconscious: the memory of both personas of its agent."""
 
     persona = Persona.SUBCONSCIOUS
 
@@ -243,7 +243,7 @@ class SubconsciousMemoryView:
         limit: int = 1_000,
         after: tuple[datetime, int] | None = None,
     ) -> EventPage:
-        """The events of one persona from a moment up to, and without, another."""
+        """List one persona's events from `start_ts` on and before `end_ts`."""
         view = self._views[Persona(persona)]
         return await view.get_range(start_ts, end_ts, limit=limit, after=after)
 
@@ -287,7 +287,7 @@ class SubconsciousMemoryView:
         return await self._views[Persona(persona)].window(limit)
 
     async def coverage(self) -> tuple[Coverage, Coverage]:
-        """Whether what is derived covers the logs: the Actor's, and its own."""
+        """Compare both logs with the entries derived from them: the Actor's first, then its own."""
         actors, own = self._views[Persona.ACTOR], self._views[Persona.SUBCONSCIOUS]
         return await actors.coverage(), await own.coverage()
 

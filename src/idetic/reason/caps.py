@@ -74,9 +74,9 @@ class Caps:
         for name in ("tokens_per_call", "tokens_per_run", "calls_per_run"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
-                raise InputError(f"Caps.{name} is a whole number, 0 or more.")
+                raise InputError(f"Caps.{name} must be a whole number, 0 or more.")
         if not 0 < self.seconds_per_call < float("inf"):
-            raise InputError("Caps.seconds_per_call is a number of seconds above 0.")
+            raise InputError("Caps.seconds_per_call must be a number of seconds above 0.")
         if self.money_per_run is not None:
             _check_money("Caps.money_per_run", self.money_per_run)
 
@@ -185,6 +185,6 @@ def _check_money(name: str, value: object) -> None:
     """Refuse an amount of money that is not exact, finite and 0 or more."""
     if not isinstance(value, Decimal) or not value.is_finite() or value < 0:
         raise InputError(
-            f"{name} is a Decimal, 0 or more.",
+            f"{name} must be a Decimal, 0 or more.",
             remedy='Write it as Decimal("0.15"); a float is not exact.',
         )

@@ -145,10 +145,10 @@ def _no_invented_words(parts: Sequence[str], cited: Sequence[ShownEntry]) -> Non
     for part in parts:
         words = _stems(part) - {word.removesuffix("s") for word in _FREE}
         if words and not words & known:
-            raise ReasonerLied("The claim speaks of what no cited entry mentions.")
+            raise ReasonerLied("The claim is about something that no cited entry mentions.")
 
 
 def _quoted(field: str, words: str, cited: Sequence[ShownEntry]) -> None:
     """Refuse words that are said to stand in an entry and stand in none."""
     if not any(_folded(words) in _folded(entry.text) for entry in cited):
-        raise ReasonerLied(f"The words in `{field}` stand in no cited entry.")
+        raise ReasonerLied(f"The words in `{field}` are in no cited entry.")

@@ -23,7 +23,7 @@ _NOTHING = Decimal(0)
 
 
 class ReasonerError(IdeticError, code="reasoner", http_status=502, exit_code=8):
-    """The reasoner did not do its part."""
+    """The reasoner failed."""
 
     usage: Usage | None = None
     """What was spent on an answer that nobody could use."""
@@ -132,7 +132,7 @@ class SummaryAsked:
     def __post_init__(self) -> None:
         _distinct(self.entries)
         if not 1 <= self.max_chars <= BODY_TEXT_MAX:
-            raise InputError(f"max_chars is a number from 1 to {BODY_TEXT_MAX:,}.")
+            raise InputError(f"max_chars must be a number from 1 to {BODY_TEXT_MAX:,}.")
 
 
 @dataclass(frozen=True, slots=True)

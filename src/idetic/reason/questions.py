@@ -319,7 +319,7 @@ def _true_claim(form: ClaimForm | None, cited: Sequence[ShownEntry]) -> Claim | 
     for claim in (entry.claim for entry in cited if entry.claim):
         if (claim.subject.strip(), claim.attribute.strip()) == (form.subject, form.attribute):
             return Claim(claim.subject, claim.attribute, form.value)
-    raise ReasonerLied("The reasoner makes a claim of which no cited entry speaks.")
+    raise ReasonerLied("The reasoner makes a claim that no cited entry mentions.")
 
 
 # --- figures ------------------------------------------------------------------------------

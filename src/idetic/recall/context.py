@@ -61,7 +61,7 @@ class Included:
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """An entry left out, what it would have cost, and why."""
+    """An entry that was left out, its cost in tokens, and the reason."""
 
     entry_id: UUID
     tier: Tier
@@ -71,10 +71,10 @@ class Evicted:
 
 @dataclass(frozen=True, slots=True)
 class ContextCoverage:
-    """How much of what memory knows about the question the text tells.
+    """How many of the relevant entries are in the text.
 
-    Of the entries that were `considered`, `found` bear on the question, and `told` of those are in
-    the text. Recall could not search `pending` of them by meaning: they have no vector yet.
+    Of the entries that were `considered`, `found` are relevant to the question, and `told` of those
+    are in the text. Recall could not search `pending` of them by meaning: they have no vector yet.
     """
 
     considered: int
@@ -87,8 +87,8 @@ class ContextCoverage:
 class Context:
     """A block for the prompt, and an account of what is in it and what is not.
 
-    `unknown` says why memory has no answer; the text then says so too, if there is room, and also
-    where it tells only a part. `coverage` is None where memory was not searched.
+    `unknown` says why memory has no answer; the text repeats it if there is room. The text also
+    says if it has only some of the relevant entries. `coverage` is None if memory was not searched.
     """
 
     text: str

@@ -137,7 +137,7 @@ def fingerprint(embedder: Embedder) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What an embedding run did."""
+    """The result of an embedding run."""
 
     profile_id: UUID
     embedded: int

@@ -18,7 +18,7 @@ __all__ = ["Hit", "NotUsed", "Recall", "SignalScore", "as_data", "explain"]
 
 @dataclass(frozen=True, slots=True)
 class AppliedFloors:
-    """The floors that hold for a recall: those of its spec, or of the process in their place."""
+    """The floors of a recall: those of its spec, or of the process if it overrides them."""
 
     question: float = 0.0
     hit: float = 0.0
@@ -29,7 +29,7 @@ NO_FLOORS = AppliedFloors()
 
 @dataclass(frozen=True, slots=True)
 class NotUsed:
-    """Something a recall did without, why, and what would change that."""
+    """A signal that a recall could not use, the reason, and what to do."""
 
     what: str
     why: str
@@ -38,10 +38,10 @@ class NotUsed:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The answer to a query: hits in order, and how they came to be.
+    """The answer to a query: the hits in order, with the numbers behind their order.
 
-    `known` is how probable it is that memory knows something about the question at all, and
-    `grounds` what that was judged by.
+    `known` is the probability that memory knows something about the question; `grounds` has the
+    numbers behind it.
     """
 
     query: str

@@ -37,7 +37,7 @@ _MAX_CHARACTERS = 8192
 
 
 class RerankerError(IdeticError, code="reranker", http_status=503, exit_code=7):
-    """The reranker did not do its part."""
+    """The reranker failed."""
 
     remedy = "Recall without it: set `reranker: none` under `retrieval` in the spec."
 

@@ -130,7 +130,7 @@ class MemorySpec(SpecPart):
         return _resolved(self.lifecycle, defaults.LIFECYCLE, cell_of(tier, typology))
 
     def retention_of(self, entity: RetainedEntity) -> RetentionPolicy:
-        """How long one entity lives, and what is left of it then."""
+        """The retention policy of one entity."""
         override = self.lifecycle.retention.get(entity)
         given = override.model_dump(exclude={"because"}, exclude_none=True) if override else {}
         return RETENTION[entity].model_copy(update=given | self._pressed(entity))
@@ -168,14 +168,16 @@ class MemorySpec(SpecPart):
         return _resolved(self.consolidation, defaults.CONSOLIDATION, cell_of(tier, typology))
 
     def tier_of(self, name: str) -> Tier:
-        """The tier that is called so: by its own name, or by the agent's for it."""
+        """The tier with this name: its own, or the agent's name for it."""
         tier = self.tiers.names.get(name) if isinstance(name, str) else None
         if tier is None:
-            raise InputError(f"A tier of {self.agent} is one of {', '.join(self.tiers.names)}.")
+            raise InputError(
+                f"A tier of {self.agent} must be one of {', '.join(self.tiers.names)}."
+            )
         return tier
 
     def broader_anchor(self, anchor: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The anchor above one, where the model has a broader tier; the broader one has none."""
+        """The broader anchor of an anchor; None if there is none, or if it is the broader one."""
         model = self.tiers.broader
         if model is None:
             return None
@@ -192,14 +194,14 @@ class MemorySpec(SpecPart):
         return capability in self.visibility.principals.get(kind, ())
 
     def removed_for(self, kind: PrincipalKind) -> tuple[GateKind, ...]:
-        """The gates that take something out of all that a principal reads; often none."""
+        """The gates that remove parts of everything a principal reads; often none."""
         boundary = BOUNDARY_OF.get(kind)
         applied = (each for gate in self.gates if gate.boundary is boundary for each in gate.apply)
         return tuple(each for each in applied if each in _REMOVING)
 
     @property
     def proposes(self) -> bool:
-        """Whether something may leave memory as a proposal: a pattern, or a revision signal."""
+        """Whether this spec allows proposals: patterns, or revision signals."""
         crossed = (gate.apply for gate in self.gates if gate.boundary is Boundary.AGGREGATION)
         patterns = any(GateKind.STRIP_IDENTIFIERS in kinds for kinds in crossed)
         return patterns or any(one.contradictions for one in self.references.canonical)
@@ -222,7 +224,7 @@ class MemorySpec(SpecPart):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy, changed where told; it says something else, so it keeps no digest."""
+        """A copy with changes; it has no digest, because its content differs."""
         copy = super().model_copy(update=update, deep=deep)
         copy.__dict__.pop("digest", None)
         return copy

@@ -118,7 +118,7 @@ class Backend(SpecPart):
 
 # --- 5. Retrieval -------------------------------------------------------------------------
 class Signal(StrEnum):
-    """What recall may score an entry by."""
+    """A signal by which recall scores an entry."""
 
     ENVELOPE = "envelope"
     SEMANTIC = "semantic"
@@ -224,7 +224,7 @@ class RerankerKind(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What an event of the perfect log is; `feedback` joins the eight the document names."""
+    """The kind of an event; `feedback` is an addition to the eight kinds of the document."""
 
     USER_INPUT = "user_input"
     ACTOR_OUTPUT = "actor_output"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RetentionState(StrEnum):
-    """Where an entry stands. Derived from the reference graph, never stored."""
+    """The retention state of an entry, derived from the reference graph and never stored."""
 
     ACTIVE = "ACTIVE"
     REFERENCED = "REFERENCED"

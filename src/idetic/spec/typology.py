@@ -81,7 +81,7 @@ class LifecyclePolicy(SpecPart):
 
 
 class DecayModel(StrEnum):
-    """How time presses on an entry."""
+    """How an entry ages."""
 
     SCOPE = "ends_with_scope"
     FORCING = "forcing_function"

@@ -92,8 +92,8 @@ def check_distribution(plan: Distribution) -> None:
     if plan.broken:
         listed = "\n".join(f"  {b.table}: {b.message} {b.remedy}" for b in plan.broken)
         raise DistributionRefused(
-            f"What Citus asks of these tables is not given:\n{listed}\n",
-            remedy="Mend each as said, then call again. Nothing was changed.",
+            f"These tables do not meet the rules of Citus:\n{listed}\n",
+            remedy="Correct each as listed, then call again. Nothing was changed.",
             problems=[
                 {
                     "primitive": b.rule,

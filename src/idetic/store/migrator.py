@@ -94,8 +94,8 @@ async def is_current(connection: Connection) -> bool:
     if known and missing(known):
         here = migrations()[-1][0]
         raise UpgradeNeeded(
-            f"This database is of an older Idetic: it has core {max(known)}, and this release "
-            f"needs core {here}."
+            f"This database was made by an older Idetic: it has core {max(known)}, "
+            f"and this release needs core {here}."
         )
     return bool(known) and await queue.is_current(connection)
 

@@ -36,7 +36,7 @@ SCHEMA = "idetic_jobs"
 
 
 class JobState(StrEnum):
-    """Where a job stands; one that is done is gone."""
+    """The state of a job; finished jobs are removed."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -53,8 +53,8 @@ class Job:
     """One job of a scope.
 
     `since` is when it was enqueued or first due, when it began to run, or when it failed for good.
-    `about` are the ids that it was given beside its anchor, by name: UUIDs and nothing else, so
-    that no text comes to be shown that somebody put into the queue.
+    `about` has the job's other ids, by name. They are always UUIDs, so no text that somebody put
+    into the queue is shown.
     """
 
     id: int
@@ -70,7 +70,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class TaskBacklog:
-    """What the queue holds of one task."""
+    """The jobs of one task in the queue."""
 
     task: str
     waiting: int

@@ -14,7 +14,7 @@ from functools import cached_property
 
 @dataclass(frozen=True, slots=True)
 class SignalScore:
-    """One signal's word on one hit: its rank among the candidates, and its value from 0 to 1."""
+    """One signal of one hit: its rank among the candidates, and its value from 0 to 1."""
 
     rank: int | None
     value: float | None
@@ -23,10 +23,10 @@ class SignalScore:
 
 @dataclass(frozen=True, slots=True)
 class HitGrounds:
-    """How one entry meets the question's words, and how much it says.
+    """How well one entry matches the question's words, and how long it is.
 
-    `covered` is the rarity of the question's words that stand in it or right beside it, added up;
-    `lexical` its share of the best BM25 score; `words` how many words that count it has.
+    `covered` is the summed rarity of the question's words in the entry or right beside it.
+    `lexical` is its share of the best BM25 score. `words` is the number of its words that count.
     """
 
     covered: float = 0.0
@@ -36,11 +36,11 @@ class HitGrounds:
 
 @dataclass(frozen=True)
 class QuestionGrounds:
-    """How an anchor as a whole meets a question.
+    """How well a whole anchor matches a question.
 
-    `nearest` is the best cosine, None where no vectors were compared. `rarity` holds the
-    question's words that the anchor has, with their rarity there; None where words do not count.
-    `named` are the words that look like names, `covered` is the most that one entry has of them.
+    `nearest` is the best cosine; None if no vectors were compared. `rarity` has the question's
+    words that occur in the anchor, with their rarity there; None if words do not count. `named` are
+    the words that look like names, `covered` is the most that one entry has of them.
     """
 
     entries: int

@@ -144,13 +144,13 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled entry, with every signal's rank and value: `explain` needs nothing more.
+    """One recalled entry, with the rank and value of every signal.
 
-    `similarity` is the cosine of question and entry, of a long entry that of its piece number
-    `piece`. `reranked` is its blend with the reranker's score, from 0 to 1, where one sits on top:
-    the first twenty hits are then in its order. `relevance` is the share of hits of this value that
-    are relevant, whatever the spec; None where neither meaning nor words count. `grounds` is what
-    it was judged by, beside the similarity.
+    `similarity` is the cosine of question and entry; for a long entry, of its piece number `piece`.
+    `reranked` blends the fused score with the reranker's, from 0 to 1; if it is set, the first
+    twenty hits are in its order. `relevance` is the probability that the hit is relevant,
+    comparable between specs; None if neither meaning nor words count. `grounds` has the other
+    numbers behind `relevance`.
     """
 
     entry: Entry
@@ -165,12 +165,12 @@ class Hit:
 
     @property
     def standing(self) -> Standing:
-        """What it is: something said, a fact, a preference, a note, or not confirmed yet."""
+        """What the entry is to a reader: said, a fact, a preference, a note, or unconfirmed."""
         return standing(self.entry)
 
     @property
     def excerpt(self) -> str:
-        """The entry's text; of a long one the piece that the question met."""
+        """The entry's text; of a long entry, the piece that matches the question."""
         return excerpt(self.entry.body_text, self.piece)
 
 

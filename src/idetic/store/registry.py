@@ -130,9 +130,9 @@ def check_open(plan: Plan) -> None:
     """Refuse to change a family that `spec migrate` moves memory out of, or has."""
     if plan.closed:
         raise PlanRefused(
-            f"The memory in {plan.spec.backend.place} moves to another family, or has moved.",
-            remedy="Nothing was changed. Call `idetic spec migrate` again with its spec to go on, "
-            "or with --abandon to stay; if it is done, write the change into the newest spec.",
+            f"The memory in {plan.spec.backend.place} is moving to another family, or has moved.",
+            remedy="Nothing was changed. Call `idetic spec migrate` again: with its spec to "
+            "continue, with --abandon to keep this family. After a move, change the newest spec.",
         )
 
 
@@ -141,7 +141,7 @@ def check_upgraded(plan: Plan) -> None:
     if plan.migrations:
         lacking = ", ".join(migration.name for migration in plan.migrations)
         raise UpgradeNeeded(
-            f"The tables of {plan.spec.agent} are of an older Idetic: they lack {lacking}."
+            f"The tables of {plan.spec.agent} were made by an older Idetic: they lack {lacking}."
         )
 
 

@@ -102,7 +102,7 @@ def entered(scopes: Sequence[Scope]) -> list[dict[str, str]]:
 def check_one_tenant(scopes: Sequence[Scope | None]) -> None:
     """Refuse what would mix tenants in one transaction."""
     if len({scope and (scope.agent, scope.tenant) for scope in scopes}) > 1:
-        raise ValueError("No transaction is two tenants'.")
+        raise ValueError("A transaction can belong to one tenant only.")
 
 
 _CITUS = statement("SELECT idetic.enter_v1(%(names)s::text[], %(settings)s::text[])")

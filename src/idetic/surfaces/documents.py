@@ -227,7 +227,7 @@ def _minutes(ttl: float) -> float:
     """A TTL in minutes; raises InputError for what is no number or out of bounds."""
     # To Python a bool is an int; it is no number of minutes.
     if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not math.isfinite(ttl):
-        raise InputError("A TTL is a number of minutes.")
+        raise InputError("A TTL must be a number of minutes.")
     if not 0 <= ttl <= 60 * 24 * 36_500:
-        raise InputError("A TTL is 0 minutes to 100 years.")
+        raise InputError("A TTL must be from 0 minutes to 100 years.")
     return float(ttl)

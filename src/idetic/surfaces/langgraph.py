@@ -350,7 +350,7 @@ def thread(memory: Memory, thread_id: str) -> RunnableConfig:
     threads of one name apart.
     """
     if not isinstance(thread_id, str) or not thread_id:
-        raise InputError("A thread id is a text of at least one character.")
+        raise InputError("A thread id must be a text of at least one character.")
     named = f"{thread_prefix(memory.scope)}{quote(thread_id, safe='')}"
     return {"configurable": {"thread_id": named}}
 
@@ -372,7 +372,7 @@ async def prune(
     require(engine.spec, scope, Capability.MAINTAIN)
     require_whole_anchor(scope)
     if silent_for < timedelta(0):
-        raise InputError("silent_for is not negative.")
+        raise InputError("silent_for must not be negative.")
     moment = engine.clock.now() - silent_for
     checkpoints = Checkpoints(engine.anchors.database, engine.spec.backend.checkpointer)
     threads = await checkpoints.silent_since(moment, thread_prefix(scope))

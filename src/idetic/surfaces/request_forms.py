@@ -48,7 +48,7 @@ def _moment(value: object) -> object:
     """A moment as a text with a time of day: pydantic would also take dates and numbers."""
     if isinstance(value, str) and len(value) > 10 and value[10] in "Tt ":
         return value
-    raise ValueError("it is a moment such as 2026-01-31T12:00:00Z")
+    raise ValueError("it must be a moment such as 2026-01-31T12:00:00Z")
 
 
 def _few(value: object) -> object:

@@ -226,7 +226,7 @@ def configure(
     recorders: list[Recorder] = []
     if logs is not None:
         if logs not in LEVELS:
-            raise InputError(f"The level of the logs is one of {', '.join(LEVELS)}.")
+            raise InputError(f"The level of the logs must be one of {', '.join(LEVELS)}.")
         recorders.append(to_stream(getattr(logging, logs.upper()), sys.stderr))
     if otel:
         recorders.append(_installed(OpenTelemetry, "OpenTelemetry", "otel"))

@@ -79,7 +79,7 @@ class ForeignMemory:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """One thing that was left behind, and why; never its text."""
+    """One memory that was not imported, and why; never its text."""
 
     id: str
     code: str
@@ -221,7 +221,7 @@ _ALWAYS = frozenset({"dropped", "held", "kept"})
 
 @dataclass(frozen=True, slots=True)
 class Adopted(PlainData):
-    """What came of an import from another store.
+    """The result of an import from another store.
 
     `taken` were written, `known` were there already, `left_out` counts metadata that the spec
     declares no envelope key for, and `became` says what closing the import's session made of them.
@@ -239,7 +239,9 @@ def exported_data(data: Any) -> Any:
     """What another store exported, as data; a path is that of a file of the caller's."""
     found = documents(data) if isinstance(data, str | Path) else data
     if not isinstance(found, Mapping | Sequence):
-        raise InputError("data is what a store exported: a list or an object, or a file's path.")
+        raise InputError(
+            "data must be what a store exported: a list or an object, or a file's path."
+        )
     return found
 
 
@@ -257,12 +259,13 @@ async def adopt(
     *,
     dry_run: bool = False,
 ) -> Adopted:
-    """Take in what another store exported ("mem0" or "langgraph"): data, or the path of a file.
+    """Import the memories of another store ("mem0" or "langgraph"): data, or a file's path.
 
-    Each memory passes the gateway as heard from outside; what is not taken is told.
+    Each memory passes the gateway with the origin `external`. The result lists those that were not
+    taken.
     """
     if source not in STORES:
-        raise InputError(f"source is one of {', '.join(STORES)}.")
+        raise InputError(f"source must be one of {', '.join(STORES)}.")
     every, engine, spec = list(STORES[source](exported_data(data))), binding.engine, binding.spec
     asked = [one for one in every if isinstance(one, ForeignMemory)]
     refused = [one for one in every if isinstance(one, NotTaken)]

@@ -159,7 +159,7 @@ class AnchorMove:
             yield
         except AnchorTaken:
             raise PlanRefused(
-                f"{self._named} has memory in the new family already, and other than in the old.",
+                f"{self._named} already has memory in the new family, and it differs from the old.",
                 remedy="Call with --abandon, and give the spec another `backend.family`.",
             ) from None
         except (ShadowRefused, NotFound, InputError) as error:

@@ -62,7 +62,7 @@ _KINDS: dict[str, Kind] = {
 async def disclosure(
     binding: Binding, *, form: DisclosureForm = DisclosureForm.JSON
 ) -> AsyncIterator[bytes]:
-    """Give all that is known about this anchor's user, as one document for that user."""
+    """Give everything about this anchor's user, as one document for that user."""
     async for text in _document(binding, form):
         yield text.encode()
 
@@ -71,7 +71,7 @@ async def disclosure(
 async def disclose_to(
     binding: Binding, path: str | Path, *, form: DisclosureForm = DisclosureForm.JSON
 ) -> int:
-    """Write the same into a new file that only its owner can read; how many bytes it has."""
+    """Write the disclosure to a new file that only its owner can read; returns its size."""
     place = free_path(path)
     size = 0
     try:

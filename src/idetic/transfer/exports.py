@@ -199,11 +199,11 @@ class ExportFile:
             yield from self._kind(kind, wanted, columns[kind])
         if self._line() != self._seal.manifest():
             raise ExportRefused(
-                f"Line {self._number}: the manifest does not fit what stands before it; the file "
+                f"Line {self._number}: the manifest does not match the lines before it; the file "
                 "was changed or damaged."
             )
         if self._file.read(1):
-            raise ExportRefused("Something follows the manifest of this file.")
+            raise ExportRefused("This file has more lines after its manifest.")
 
     def _kind(self, kind: str, wanted: int, columns: frozenset[str]) -> Iterator[RowBatch]:
         """The rows of one kind in batches of bounded size, each line sealed as it is read."""
@@ -265,7 +265,7 @@ def spec_rows(path: str | Path) -> tuple[str, list[dict[str, Any]]]:
 
 @dataclass(frozen=True, slots=True)
 class Exported(PlainData):
-    """What an export holds, and the end of the chain in it."""
+    """The numbers of an export, and the end of its chain."""
 
     rows: int
     entries: int
@@ -284,7 +284,7 @@ class Exported(PlainData):
 async def export(
     binding: Binding, *, vectors: bool = False, progress: Progress | None = None
 ) -> AsyncIterator[bytes]:
-    """Give the whole anchor with its history, as the bytes of a file, some rows at a time."""
+    """Give the whole anchor with its history, as the bytes of a file, in pieces."""
     async with aclosing(_lines(binding, Seal(), vectors=vectors, progress=progress)) as lines:
         async for chunk in lines:
             yield chunk
@@ -294,7 +294,7 @@ async def export(
 async def export_to(
     binding: Binding, path: str | Path, *, vectors: bool = False, progress: Progress | None = None
 ) -> Exported:
-    """Write the same into a new file, which has its name only once it is whole."""
+    """Write the export to a new file, which gets its name when it is complete."""
     place = free_path(path)
     # A name that nobody can lay a link at beforehand, and that no earlier run has left behind.
     part = place.with_name(f"{place.name}.{secrets.token_hex(8)}.part")

@@ -147,10 +147,10 @@ async def check_import(binding: Binding, tx: AnchorTransaction) -> None:
         return
     first, count = found[0], len(found)
     raise ExportRefused(
-        f"This file holds rows that the gateway here would refuse: {count} thing(s), the first: "
+        f"This file has rows that the gateway here would refuse: {count} row(s), the first: "
         f"{first.what} {first.entry_id or first.position}, {first.why}.",
-        remedy="Erase or forget what is listed where the file comes from, and export again; or ask "
-        "who made the file. Nothing was written.",
+        remedy="Erase or forget the listed entries in the database of the export, and export "
+        "again; or ask who made the file. Nothing was written.",
         found=[fault.as_data() for fault in found[:_LISTED]],
     )
 

@@ -43,7 +43,7 @@ _PROFILE = {"name": str, "fingerprint": str, "profile": str, "dimensions": int, 
 
 @dataclass(frozen=True, slots=True)
 class Imported(PlainData):
-    """What was taken in, and the head of its chain: the last link says who took it in."""
+    """The result of an import, and the head of the chain; the last link names who imported it."""
 
     rows: int
     entries: int
@@ -61,7 +61,7 @@ async def import_from(
     head: ChainHead | None = None,
     progress: Progress | None = None,
 ) -> Imported:
-    """Take an export into this anchor, which must be empty; it is verified, all or nothing."""
+    """Verify an export and import it into this empty anchor, completely or not at all."""
     if not isinstance(path, str | Path) or not str(path):
         raise InputError("An import needs the path of a file.")
     check_head(binding, head)
@@ -119,7 +119,7 @@ async def _load(
     held = await spec_texts(tx)
     kinds = await row_kinds(tx, vectors=file.header.vectors)
     if list(file.header.rows) != [kind.name for kind in kinds]:
-        raise ExportRefused("This file does not hold the kinds of rows that memory has here.")
+        raise ExportRefused("This file does not have the kinds of rows that memory has here.")
     batches = file.batches({kind.name: kind.columns for kind in kinds})
     specs: list[str] = []
     done = 0
@@ -169,7 +169,7 @@ def _refuse_unless_intact(found: Verified) -> None:
     if not found.intact:
         first, count = found.problems[0], len(found.problems) + found.more
         raise ExportRefused(
-            f"What this file holds does not verify: {count} problem(s), the first: "
+            f"The content of this file does not verify: {count} problem(s), the first: "
             f"{first.what}, {first.kind}, {first.why}.",
             found=[problem.as_data() for problem in found.problems],
         )

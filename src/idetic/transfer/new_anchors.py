@@ -79,7 +79,7 @@ class KeyValues:
         named = {*self.default, *(name for row in self.mapping for name in row if name not in held)}
         if unknown := sorted(named - set(new)):
             raise PlanRefused(
-                f"{', '.join(unknown)}: no new anchor key of {spec.agent} is called so.",
+                f"{spec.agent} has no new anchor key called {', '.join(unknown)}.",
                 remedy=f"The new keys are: {', '.join(new) or 'none'}. Nothing was changed.",
             )
 

@@ -114,7 +114,7 @@ def member_of(kind: type[Kind], value: object, name: str) -> Kind:
     try:
         return kind(value)  # type: ignore[arg-type]
     except ValueError:
-        raise InputError(f"{name} is one of {', '.join(kind)}.") from None
+        raise InputError(f"{name} must be one of {', '.join(kind)}.") from None
 
 
 def listed(values: object, name: str) -> list[Any]:
@@ -178,7 +178,7 @@ def _each(hint: Any) -> Check:
             return [check(value, name) for value in found]
         except InputError:
             if one:
-                raise InputError(f"{name} is a list of: {', '.join(hint)}.") from None
+                raise InputError(f"{name} must be a list of: {', '.join(hint)}.") from None
             raise
 
     return all_of

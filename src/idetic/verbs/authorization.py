@@ -44,7 +44,7 @@ def within(spec: MemorySpec, scope: Scope, anchor: Mapping[str, Any]) -> Scope:
     other = [name for name, value in held.items() if anchor.get(name, value) != value]
     if other:
         raise AnchorRefused(
-            f"This scope holds another {', '.join(other)}.",
+            f"This scope has another value of {', '.join(other)}.",
             remedy="Use a key of that anchor, or one that leaves it open.",
         )
     return bind(spec, {**anchor, **held}, scope.principal, scope.capabilities)

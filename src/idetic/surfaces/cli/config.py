@@ -166,14 +166,14 @@ def _read(path: Path) -> Config:
         raise _wrong(path, f"is not TOML{where}") from None
     running = flat({name: value for name, value in data.items() if name not in SETTINGS})
     if unknown := sorted(set(running) - set(keys())):
-        raise _wrong(path, f"holds a setting that there is not: {unknown[0]!r}")
+        raise _wrong(path, f"has an unknown setting: {unknown[0]!r}")
     values: dict[str, Any] = {}
     for name, value in data.items():
         if name not in SETTINGS:
             continue
         values[SETTINGS[name]] = _anchor(path, value) if name == "anchor" else value
         if name != "anchor" and not isinstance(value, str):
-            raise _wrong(path, f"gives `{name}` something that is no text")
+            raise _wrong(path, f"has a `{name}` that is not a text")
     return Config(path, values, running)
 
 
@@ -183,7 +183,7 @@ def _anchor(path: Path, value: Any) -> list[str]:
         isinstance(each, str | int) and not isinstance(each, bool) for each in value.values()
     )
     if not plain:
-        raise _wrong(path, "gives `anchor` something that is no table of texts and whole numbers")
+        raise _wrong(path, "has an `anchor` that is not a table of texts and whole numbers")
     return [f"{key}={each}" for key, each in value.items()]
 
 

@@ -60,7 +60,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
-    """Load the demo world, if it is not there, and tell the whole story in a minute.
+    """Load the demo world, if it is not there, and play the whole story in a minute.
 
     Each run tells the story in a tenant of its own, so it can be run any number of times.
     """
@@ -74,7 +74,7 @@ def demo(context: typer.Context, dsn: Dsn = None, json: Json = False) -> None:
     begun, stage = time.monotonic(), Stage(quiet=json)
     place = "the database that the DSN names" if dsn else f"the embedded server in {status().home}"
     stage.say("Governed memory for AI agents.", "bold")
-    stage.say(f"The story is told in {place}, in tenants of its own.")
+    stage.say(f"The demo runs in {place}, in tenants of its own.")
 
     async def work(db: Idetic) -> tuple[World, Performance]:
         """Load the world, say what became of the load, and play the tour."""

@@ -160,7 +160,7 @@ def adopt(
     dsn: Dsn = None,
     json: Json = False,
 ) -> None:
-    """Import what another memory store exported; the gateway checks each memory."""
+    """Import the memories of another store; the gateway checks each one."""
     done = with_memory(
         agent, anchor, as_, dsn, lambda memory: memory.adopt(from_, file, dry_run=dry_run)
     )

@@ -180,7 +180,7 @@ class Authentication:
                 body = await _body(scope, receive, limit)
         except TimeoutError:
             raise BodyTooSlow(
-                f"The body did not come within {self._limits.body_seconds:.0f} s."
+                f"The body did not arrive within {self._limits.body_seconds:.0f} s."
             ) from None
         except BodyTooLarge:
             # Who sends too much by mistake reads why: the server takes the rest and forgets it.

@@ -9,11 +9,11 @@ class RouteNotFound(NotFound):
     """There is nothing at this address."""
 
     code = "route_not_found"
-    remedy = "See /openapi.json for what there is."
+    remedy = "See /openapi.json for the addresses."
 
 
 class MethodRefused(InputError):
-    """This address does not take this method."""
+    """This address does not accept this method."""
 
     code = "method_refused"
     remedy = "Use one of those in the Allow header."
@@ -29,7 +29,7 @@ class BodyTooLarge(InputError):
 
 
 class BodyTooSlow(InputError):
-    """The body of the request did not come in time."""
+    """The body of the request did not arrive in time."""
 
     code = "body_too_slow"
     remedy = "Send it again, less at once or over a better connection; nothing was written."

@@ -221,5 +221,5 @@ def _object(name: str, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise InputError(f'`{name}` is a JSON object, such as {{"topic": "payments"}}.')
+        raise InputError(f'`{name}` must be a JSON object, such as {{"topic": "payments"}}.')
     return found
