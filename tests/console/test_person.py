@@ -29,7 +29,7 @@ def line(text: str) -> str:
 
 async def correct(visitor: Visitor, text: str) -> None:
     """Open the forms about one line."""
-    await visitor.page.click(f"{line(text)} button:text-is('Correct')")
+    await visitor.page.click(f"{line(text)} button:text-is('Edit')")
     await visitor.page.wait_for_selector(f"{line(text)} form")
 
 

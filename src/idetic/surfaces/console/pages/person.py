@@ -53,7 +53,7 @@ async def _known(context: PageContext, changed: el.Handler) -> None:
     found = await memory.profile(budget=_WHOLE_PROFILE)
     sections = {
         "Facts": found.facts,
-        "How things are to be done": found.preferences,
+        "Preferences, and how things are done": found.preferences,
         "Not confirmed yet": found.unconfirmed,
     }
     shown = context.shown(_SHOWN)
