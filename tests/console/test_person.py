@@ -119,7 +119,7 @@ async def test_forgetting_takes_a_typed_word_and_gives_a_receipt(
     saved = await Path(await (await saving.value).path()).read_text()
     receipt = json.loads(saved)
     assert str(shop.peanuts) in receipt["entries"]
-    await visitor.shot("person forgotten")
+    assert await faults_of(visitor, "person forgotten") == []
     await visitor.go("/person")
     assert PEANUTS not in await visitor.text()
     assert "request 17" in await visitor.text(), "and the page says that something was forgotten"
