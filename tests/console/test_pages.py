@@ -309,10 +309,11 @@ async def test_twenty_hits_fit_two_screens_however_long_they_are(
     high = await visitor.page.evaluate("document.documentElement.scrollHeight")
     assert high <= 2 * DESKTOP["height"], high
     await visitor.shot("search twenty")
-    said = visitor.page.locator(".line-said").first
-    line = await said.evaluate("it => it.clientHeight")
+    sentence = visitor.page.locator(".line-said").first
+    line = await sentence.evaluate("it => it.clientHeight")
     await visitor.page.click(".line >> nth=0 >> summary")
-    assert await said.evaluate("it => it.clientHeight") > line, "its reasons unfold the sentence"
+    unfolded = await sentence.evaluate("it => it.clientHeight")
+    assert unfolded > line, "its reasons unfold the sentence"
 
 
 async def test_who_read_an_entry_is_for_those_who_may_audit(console: Console, visit: Visit) -> None:
