@@ -11,7 +11,7 @@ from anyio import Path
 
 from idetic import Capability, Principal
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import unreadable
+from tests.support.console_looks import faults_of, unreadable
 from tests.support.console_seed import FACT
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ async def test_the_ledger_is_verified_with_progress_and_its_head_kept(
     assert (await bar.get_attribute("value"), await bar.get_attribute("max")) == (
         *(str(links), str(links)),
     )
-    await visitor.shot("audit verified")
+    assert await faults_of(visitor, "audit verified") == []
     async with visitor.page.expect_download() as waiting:
         await visitor.page.click("button:text-is('Save this head')")
     head = await Path(await (await waiting.value).path()).read_text("utf-8")
@@ -114,7 +114,7 @@ async def test_a_changed_ledger_is_told_with_its_position(console: Console, visi
         row = await visitor.page.inner_text("table:has(caption:text-is('Problems')) tbody tr")
         assert "altered" in row
         assert "2" in row
-        await visitor.shot("audit broken")
+        assert await faults_of(visitor, "audit broken") == []
     finally:
         rewrite(kept)
 

@@ -6,7 +6,7 @@ import pytest
 
 from idetic import Decision, Principal
 from tests.console.conftest import Console, Visit
-from tests.support.console_looks import unreadable
+from tests.support.console_looks import faults_of, unreadable
 from tests.support.console_seed import FACT, PREFERENCE
 from tests.support.voices import as_principal
 
@@ -71,7 +71,7 @@ async def test_a_small_budget_says_what_gave_way_and_why(console: Console, visit
     assert "Left out" in said
     assert "the budget of the whole text is used up" in said
     assert f"{known.tokens:,} of 250" in said
-    await visitor.shot("context evicted")
+    assert await faults_of(visitor, "context evicted") == []
     rows = await visitor.page.locator("table:has(caption:text('left out')) tbody tr").count()
     assert rows == len(known.evicted)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -55,7 +56,7 @@ async def test_from_the_first_observation_to_the_acceptance_and_back(
     card = f".item:has(.badge:text-is('{kind}')):has(.badge:text-is('accepted'))"
     told = await visitor.page.inner_text(f"{card} >> nth=0")
     assert why in told
-    assert "entries" in told, "the evidence is counted"
+    assert re.search(r"\d+ (entry|entries) · \d+ source", told), "the evidence is counted"
     await follow(visitor, f"{card} >> nth=0 >> text=From the evidence", "**/proposals/*")
     proposal, chain = visitor.page.url, await visitor.page.inner_text(".chain")
     assert why in chain

@@ -16,6 +16,7 @@ from idetic import Principal
 from idetic.model import Capability
 from tests.console.conftest import OURS, THEIRS, Console, Visit, lived_in
 from tests.support.catalog import tables_of
+from tests.support.console_looks import faults_of
 from tests.support.console_seed import Seeded
 from tests.support.console_visit import Visitor
 from tests.support.databases import copy_of
@@ -142,7 +143,7 @@ async def test_a_customer_is_answered_behind_the_gate(console: Console, visit: V
     assert "Wires to the partner bank leave until 17:00." in said
     assert await visitor.page.locator(".answer a").count() == 0, "no way into memory"
     assert not any(str(console.seeded.fact) in frame for frame in visitor.frames)
-    await visitor.shot("ask customer answered")
+    assert await faults_of(visitor, "ask customer answered") == []
     await visitor.page.fill("#question", "zebra?")
     await visitor.page.press("#question", "Enter")
     await visitor.page.wait_for_selector(".empty")

@@ -29,7 +29,7 @@ def line(text: str) -> str:
 
 async def correct(visitor: Visitor, text: str) -> None:
     """Open the forms about one line."""
-    await visitor.page.click(f"{line(text)} button:text-is('Correct')")
+    await visitor.page.click(f"{line(text)} button:text-is('Edit')")
     await visitor.page.wait_for_selector(f"{line(text)} form")
 
 
@@ -119,7 +119,7 @@ async def test_forgetting_takes_a_typed_word_and_gives_a_receipt(
     saved = await Path(await (await saving.value).path()).read_text()
     receipt = json.loads(saved)
     assert str(shop.peanuts) in receipt["entries"]
-    await visitor.shot("person forgotten")
+    assert await faults_of(visitor, "person forgotten") == []
     await visitor.go("/person")
     assert PEANUTS not in await visitor.text()
     assert "request 17" in await visitor.text(), "and the page says that something was forgotten"

@@ -157,7 +157,7 @@ async def test_a_source_is_quarantined_released_and_that_is_taken_back(
     await page.wait_for_selector(card)
     await page.wait_for_selector(".notice.good:has-text('1 entry is out of recall.')")
     await counts(visitor, "Quarantine", 1)
-    await visitor.shot("queues quarantine")
+    assert await faults_of(visitor, "queues quarantined") == []
     (held,) = await old.operator.quarantines()
     assert dict(held.source) == {"origin": "tool"}
     await decide(visitor, card, "Release", "the tool was well")
@@ -211,7 +211,7 @@ async def test_contradictions_are_settled_beside_what_they_contradict(
     await visitor.page.click("text=Show settled contradictions")
     await visitor.ready()
     assert "the rule is silent about it" in await visitor.text()
-    await visitor.shot("queues contradictions settled")
+    assert await faults_of(visitor, "queues contradictions settled") == []
     await decide(visitor, card, "Take the decision back", "it is not silent")
     await visitor.page.wait_for_selector(f"{card} .done:has-text('Taken back.')")
     (again,) = await operator.contradictions()

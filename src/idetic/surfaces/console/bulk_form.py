@@ -78,7 +78,8 @@ class BulkForm:
         self._cards: dict[ItemId, TextElement] = {}
         # By the label of its button, what each item has of a choice.
         self._choices: dict[str, dict[ItemId, Choice]] = {}
-        for item in items:
+        # The item with the most choices first: so the buttons stand in the order of its own.
+        for item in sorted(items, key=lambda one: -len(one.choices)):
             for choice in item.choices:
                 self._choices.setdefault(choice.label, {})[item.id] = choice
         with el.card("Several at once", "bulk"):
@@ -88,7 +89,7 @@ class BulkForm:
                 for label, found in self._choices.items():
                     cls = next(iter(found.values())).cls
                     el.socket_button(label, partial(self._decide, label), cls)
-            el.text("p", _KEYS, "quiet small")
+            el.text("p", _KEYS, "quiet small keys")
             self._done = el.text("div", cls="decision")
         self._tell()
 

@@ -33,8 +33,8 @@ class Correction:
         if not (self._choices() or self._editable() or context.may(Capability.ERASE)):
             return
         with self._place:
-            said = f"Correct: {titled(entry)}"
-            el.button("Correct", self._open, "small plain").props(f'aria-label="{_plain(said)}"')
+            said = f"Edit: {titled(entry)}"
+            el.button("Edit", self._open, "small").props(f'aria-label="{_plain(said)}"')
 
     def _open(self) -> None:
         """Show the forms in place of the button."""

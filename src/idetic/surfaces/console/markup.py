@@ -27,6 +27,7 @@ _TEMPLATES.filters |= {
     # An answer of a spec; one that is missing says so.
     "answer": lambda value: "not given" if value is None else wording.one_line(value),
     "begins": drawings.begins,
+    "chance": wording.chance,
     "ends": drawings.ends,
     "meaning": wording.meaning,
     "minute": wording.minute,
@@ -35,6 +36,7 @@ _TEMPLATES.filters |= {
     "shortened": wording.shortened,
     "signal": wording.signal_of,
     "standing": wording.standing_of,
+    "support": wording.support_of,
     "tail": wording.tail,
     "titled": wording.titled,
     "utc": lambda moment: moment.astimezone(UTC),

@@ -30,6 +30,13 @@ _REASONS = {
     "record": "copies a record",
     "retries": "tried too often to copy the same content",
 }
+# What the evidence behind a proposal is counted in: many, and one.
+_EVIDENCE = {"entries": "entry", "sources": "source", "voices": "voice", "sessions": "session"}
+_MEASURES = {
+    "trust": "trust {} of 100",
+    "removed": "{} removed by the gate",
+    "similarity_percent": "{}% alike",
+}
 # What a word of the glossary means, shown where a pointer rests on it; a test compares them.
 MEANINGS: dict[str, str] = json.loads(
     (Path(__file__).parent / "templates" / "meanings.json").read_text("utf-8")
@@ -44,7 +51,8 @@ def meaning(said: object) -> str | None:
 
 def signal_of(name: object) -> str:
     """Name a signal of recall as the glossary does."""
-    return _SIGNALS.get(words(name), words(name))
+    said, comma, rest = words(name).partition(",")
+    return _SIGNALS.get(said, said) + comma + rest
 
 
 def refusal_of(reason: object) -> str:
@@ -88,6 +96,23 @@ def age(seconds: float | None) -> str:
     return f"{seconds:.0f} s"
 
 
+def chance(share: float) -> str:
+    """Write a probability in percent; one that is not quite 0 says so."""
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def support_of(support: Mapping[str, int]) -> str:
+    """Count the evidence behind a proposal: "2 entries · 3 sources · trust 60 of 100"."""
+    told = []
+    for name in [*_EVIDENCE, *_MEASURES]:
+        count = support.get(name, 0)
+        if name in _MEASURES and count:
+            told.append(_MEASURES[name].format(count))
+        elif name in support and name in _EVIDENCE:
+            told.append(f"{count:,} {_EVIDENCE[name] if count == 1 else name}")
+    return " · ".join(told)
+
+
 def standing_of(entry: Entry) -> str:
     """Return what an entry is to its reader: a fact, a preference, something that was said."""
     return words(standing(entry))
@@ -103,7 +128,7 @@ def titled(entry: Entry) -> str:
 
 def one_line(value: object) -> str:
     """Write a value of data on one line: a text as it is, a list of texts too, all else as JSON."""
-    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+    if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 

@@ -14,10 +14,11 @@ from idetic.recall.context import Eviction
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.page_context import PageContext
-from idetic.surfaces.console.wording import tail, titled
+from idetic.surfaces.console.wording import shortened, tail
 
 _LIMIT = 20
 _MOST = 50
+_SENTENCE = 140
 # More open sessions than anybody chooses from.
 _OPEN_SESSIONS = 200
 _WHY = {
@@ -90,9 +91,9 @@ def _place(memory: Memory, asked: str, places: Mapping[str, str]) -> Memory | Se
 
 
 async def _title(memory: Memory, entry_id: UUID) -> str:
-    """Return an entry's subject in one line; the end of its id if it is gone."""
+    """Return an entry's sentence in one line; the end of its id if it is gone."""
     try:
-        return titled(await memory.get(entry_id))
+        return shortened((await memory.get(entry_id)).body_text, _SENTENCE)
     except NotFound:
         return tail(entry_id)
 

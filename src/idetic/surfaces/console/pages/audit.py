@@ -27,7 +27,8 @@ async def build(context: PageContext) -> None:
         el.text(
             "p",
             "Verify computes the hash of every ledger link again, outside the database, and "
-            "compares every entry with what the ledger says about it.",
+            "compares every entry with what the ledger says about it. The head is the end of the "
+            "chain: with one that you saved, Verify also tells whether links were removed since.",
             "quiet",
         )
         _verification(context)
@@ -69,7 +70,13 @@ def _verification(context: PageContext) -> None:
 
     with el.socket_form():
         attributes = {"name": "head", "rows": 1, "placeholder": '{"position": …}'}
-        part("field", "A head that you kept (optional)", attributes, wide=True, tag="textarea")
+        part(
+            "field",
+            "A head that you saved earlier (optional)",
+            attributes,
+            wide=True,
+            tag="textarea",
+        )
         button = el.socket_button("Verify", verify, "primary")
     place = el.text("div", cls="stack", aria_live="polite")
 

@@ -76,6 +76,7 @@ async def _counted(context: PageContext, span: int) -> dict[str, Any]:
         "jobs": [job for job in seen.jobs if job.waiting or job.running or job.failed],
         "checks": await vital(context.db),
         "verdict_kinds": _KIND_OF_VERDICT,
+        "logged": context.spec.backend.log is not None,
         **await _log(context, memory),
     }
 

@@ -17,6 +17,7 @@ from idetic.surfaces.console.correction import Correction
 from idetic.surfaces.console.decision_form import Choice, DecisionForm, unchanged
 from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.page_context import PageContext
+from idetic.verbs.arguments import MAX_PAGE
 
 # The page shows what a prompt may have no room for.
 _WHOLE_PROFILE = 100_000
@@ -53,9 +54,12 @@ async def _known(context: PageContext, changed: el.Handler) -> None:
     found = await memory.profile(budget=_WHOLE_PROFILE)
     sections = {
         "Facts": found.facts,
-        "How things are to be done": found.preferences,
+        "Preferences, and how things are done": found.preferences,
         "Not confirmed yet": found.unconfirmed,
     }
+    # A profile reads so many entries of each kind, and keeps what its budget has room for.
+    known = len(found.left_out) + sum(map(len, sections.values()))
+    or_more = " or more" if found.left_out or known >= MAX_PAGE else ""
     shown = context.shown(_SHOWN)
     read = [each for entries in sections.values() for each in entries[:shown]]
     reasons = await _reasons(memory, read)
@@ -67,13 +71,13 @@ async def _known(context: PageContext, changed: el.Handler) -> None:
         )
     for title, entries in sections.items():
         if entries:
-            with el.card(f"{title} ({len(entries):,})"):
+            with el.card(f"{title} ({len(entries):,}{or_more})"):
                 _entries(context, entries[:shown], reasons, changed)
     conversations = _conversations(reasons.values())
     erased = await memory.erasures(limit=_FORGOTTEN)
     hidden = sum(max(0, len(each) - shown) for each in sections.values())
     following = context.again("/person", shown=shown + _SHOWN) if hidden else None
-    told = {"more": len(found.left_out) + hidden, "following": following}
+    told = {"more": len(found.left_out) + hidden, "or_more": or_more, "following": following}
     show("person.html", conversations=conversations, erased=erased, **told)
 
 
