@@ -145,7 +145,7 @@ def _kinds() -> tuple[AttributeKind, ...]:
         many("goal", "what somebody wants to reach",
              "{subject}'s goal, in their own words: {detail}"),
         many("owns", "a possession", "{subject} has a {detail}",
-             "{subject} no longer has a {detail}"),
+             "{subject} has no {detail}", over="{subject} no longer has a {detail}"),
         many("uses", "a tool, a device, a programming language", "{subject} uses {detail}",
              "{subject} does not use {detail}"),
         AttributeKind("prefers", "what is chosen where there is a choice, also in a correction",

@@ -105,7 +105,7 @@ def _tastes() -> list[Wording]:
     # A thing that is defined by what was said before says nothing alone: "the color of it".
     known = (
         r"(?!the (?!beach|ocean|sea|outdoors|great outdoors|mountains|rain|snow|piano|violin|guitar"
-        rf"|gym|countryside|sun|water|theat(?:er|re)|arts|cold|heat|[A-Z]|{COVER}))"
+        rf"|gym|countryside|sun|water|theat(?:er|re)|arts|cold|heat|{COVER}))"
     )
     more = known + thing("detail", 4)
     # "Fantasy and sci-fi movies" is one thing: the first word alone would be another.
@@ -171,8 +171,8 @@ def _pursuits() -> list[Wording]:
                "(?:learning|studying)", how, rf" (?:the )?(?P<detail>{INSTRUMENT}|{LANGUAGE})\b",
                change=True),
         worded("learns", rf"(?:{AM}{SOFTLY} taking|(?i:i|i've){SOFTLY} (?:started|been taking"
-               rf"|signed up for)) (?:taking )?(?:an? )?(?P<detail>{WORD}(?: {WORD})?)",
-               r" (?:class|classes|lessons)\b",
+               r"|signed up for)) (?:taking )?(?:an? )?(?!group|private|online)",
+               rf"(?P<detail>{WORD}(?: {WORD})?) (?:class|classes|lessons)\b",
                change=True),
         worded("does", rf"(?:{WHO}{SOFTLY} (?:do|practice|practise|teach)",
                rf"|{WE_ARE}{SOFTLY} doing",

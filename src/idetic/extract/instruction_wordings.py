@@ -50,9 +50,10 @@ def instruction_wordings() -> list[Wording]:
         worded("instruction", r"(?i:from now on|in (?:the )?future|going forward),? (?:please )?",
                rf"(?i:don't|do not|never) {verb}", rest, negated=True),
         # "Please do not include the US" is said of one task; these are said of all that follow.
-        worded("instruction", r"(?i:please (?:don't|do not|stop)) (?=(?:use|using|call|text|e?mail"
-               r"|mention|bring up|apologi[sz]|address|suggest|recommend|ask|remind|share|store"
-               r"|tell|speak|talk|interrupt|wake|contact|repeat)\w*\b)(?!tell me\b)",
+        worded("instruction", r"(?i:please (?:don't|do not|stop)) (?=us(?:e|ing) \w+(?: \w+)?[.!]?$"
+               r"|(?:call|text|e?mail|mention|bring up|apologi[sz]|address|suggest|recommend|ask"
+               r"|remind|share|store|tell|speak|talk|interrupt|wake|contact|repeat)\w*\b)"
+               r"(?!tell me\b)",
                rest, negated=True),
         # Of an answer's form these are said once and meant for all.
         worded("instruction", r"(?i:please |just )?(?P<detail>(?i:keep) (?i:your |the |all |my )?"

@@ -21,7 +21,7 @@ _POINTING = (
 _FINITE = (
     "is|are|was|were|am|be|been|isn't|aren't|has|have|had|do|does|did|don't|can|can't|could|will"
     "|would|should|might|must|makes?|made|helps?|helped|gives?|keeps?|brings?|feels?|reminds?|got"
-    "|gets|takes?|seems?|looks?|sounds?|if|than|not|let|lets|led|inspires?|means"
+    "|began|started|grew|gets|takes?|seems?|looks?|sounds?|if|than|not|let|lets|led|inspires?|means"
 )
 # After these words a clause goes on to something else.
 _BREAKS = (
@@ -153,8 +153,9 @@ CONDITION = (
 )
 
 POSSESSION = (
-    "car|truck|van|motorcycle|motorbike|bike|bicycle|boat|house|apartment|flat|garden|guitar|piano"
-    "|violin|camera|laptop|drone|tent|campervan|record collection|book collection|studio|cottage"
+    "car|truck|van|motorcycle|motorbike|bike|bicycle|boat|house|apartment|flat(?! t[iy]re)|garden"
+    "|guitar|piano|violin|camera|laptop|drone|tent|campervan|record collection|book collection"
+    "|studio|cottage"
 )
 PRACTICE = (
     "yoga|pilates|karate|judo|taekwondo|kickboxing|boxing|crossfit|meditation|aerial yoga|ballet"

@@ -17,7 +17,7 @@ from .wording import Wording
 from .wordings import wordings
 
 _ARTICLES = re.compile(
-    r"^(?:a|an|some|any|all kinds of|lots of|(?:a )?good)\s+(?=\w)", re.IGNORECASE
+    r"^(?:(?:a )?good|a|an|some|any|all kinds of|lots of)\s+(?=\w)", re.IGNORECASE
 )
 # What half a phrase ends with: "spending time (with …)", "the idea".
 _HALF = re.compile(

@@ -67,8 +67,8 @@ def _family() -> list[Wording]:
     not_theirs = r"(?!'s? (?:\w+ )?(?:husband|wife|friend|brother|sister|boyfriend|girlfriend|son))"
     no_other = (
         r"(?!s? (?:shelter|food|park|painting|drawing|picture|pic|photo|lover|owner|person|coop"
-        r"|stir|recipe|fajita|soup|salad|curry|dish|identification|feeder|tag|leash|collar|bed|toy|treat"
-        r"|suppl|walker|sitter|carrier|harness|house|cage|tank|bowl|crate))"
+        r"|plant|and rice|breast|broth|noodle|stir|recipe|fajita|soup|salad|curry|dish"
+        r"|identification|feeder|watch|tag|leash|collar|bed|toy|treat|suppl|walker|sitter|carrier|harness|house|cage|tank|bowl|crate))"
     )
     return [
         worded("family", rf"(?i:my|our) (?:\w+ )??(?P<value>{RELATION}),? ", name("detail", 1),
