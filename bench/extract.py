@@ -38,6 +38,7 @@ class Asked:
     base_url: str | None
     turns: int
     per_call: int
+    answer_tokens: int
 
 
 async def main(asked: Asked) -> int:
@@ -142,7 +143,9 @@ async def _played(said: Sequence[SaidTurn]) -> dict[str, Any]:
 async def _asked(said: Sequence[SaidTurn], asked: Asked) -> dict[str, Any]:
     """A real model over a sample of turns that the rules found something in, and others."""
     sample = random.Random(SEED).sample(list(said), asked.turns)  # noqa: S311 - not a secret
-    endpoint = Endpoint(asked.model or "", base_url=asked.base_url, retries=0)
+    endpoint = Endpoint(
+        asked.model or "", asked.base_url, retries=0, answer_tokens=asked.answer_tokens
+    )
     began = time.perf_counter()
     found = await _extracted(sample, endpoint, asked.per_call)
     for claim in found.claims:
@@ -181,8 +184,8 @@ def run() -> int:
     parser.add_argument("--base-url", help="where it is served; without it, OpenAI's own server")
     parser.add_argument("--turns", type=int, default=200, help="how many turns it is shown")
     parser.add_argument("--per-call", type=int, default=20, help="how many of them at a time")
-    given = parser.parse_args()
-    return anyio.run(main, Asked(given.model, given.base_url, given.turns, given.per_call))
+    parser.add_argument("--answer-tokens", type=int, default=1_500, help="how long it may answer")
+    return anyio.run(main, Asked(**vars(parser.parse_args())))
 
 
 if __name__ == "__main__":

@@ -100,6 +100,56 @@ async def _links(ada: UserMemory, transition: str) -> list[Any]:
     return found
 
 
+async def test_what_is_over_is_a_fact_no_more(ada: UserMemory) -> None:
+    await ada.add("I live in Berlin. I'm vegetarian. I have a dog.")
+    await ada.add("I no longer live in Berlin. I'm not vegetarian any more. My dog died.")
+    over = {
+        "The user no longer lives in Berlin.",
+        "The user's diet is no longer vegetarian.",
+        "The user no longer has a dog.",
+    }
+    assert set(await facts(ada.memory)) == over
+    (reason,) = await ada.why(next(f for f in await ada.facts() if "Berlin" in f.body_text))
+    assert "I no longer live in Berlin." in str(reason.sayings[0].text)
+    done = await ada.memory.extract(again=True)
+    assert (done.decided, set(await facts(ada.memory))) == ((), over)
+    await ada.add("I live in Berlin.")
+    assert "The user lives in Berlin." in await facts(ada.memory)
+
+
+async def test_an_end_of_what_nobody_knew_says_nothing(
+    ada: UserMemory, clock: SettableClock
+) -> None:
+    clock.moment = MAY
+    await ada.add("I live in Hamburg.")
+    await ada.add("I don't live in Berlin any more. I sold my car.")
+    assert await facts(ada.memory) == ["The user lives in Hamburg."]
+    await ada.add([at(MAY - timedelta(days=9), "I no longer live in Hamburg.")])
+    assert await facts(ada.memory) == ["The user lives in Hamburg."], "it was said again since"
+
+
+async def test_a_question_about_then_gets_what_held_then(
+    ada: UserMemory, clock: SettableClock
+) -> None:
+    clock.moment = MAY + timedelta(days=60)
+    await ada.add([at(MAY - timedelta(days=400), "I live in Hamburg.")])
+    await ada.add([at(MAY + timedelta(days=30), "We moved to Berlin last month.")])
+
+    async def first_fact(question: str) -> str:
+        found = await ada.search(question)
+        return next(h.entry.body_text for h in found if h.standing is Standing.FACT)
+
+    assert await first_fact("where does the user live?") == "The user lives in Berlin."
+    assert (
+        await first_fact("where did the user live in March 2026?") == "The user lives in Hamburg."
+    )
+    assert await first_fact("where did she live before Berlin?") == "The user lives in Hamburg."
+    assert await first_fact("where did she live in May 2026?") == "The user lives in Berlin."
+    assert "[fact until 2026-05-01, user," in str(await ada.search("home before Berlin?"))
+    told = await ada.context("where did the user live in March 2026?")
+    assert "until 05-01" in told.text or "until 2026-05-01" in told.text
+
+
 async def test_what_comes_in_late_does_not_undo_what_was_said_later(ada: UserMemory) -> None:
     await ada.add([at(MAY, "I live in Berlin.")])
     await ada.add([at(MAY - timedelta(days=90), "I live in Hamburg.")])

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.evidence import PromotionGate, Relation
+from idetic.extract.attributes import NO, OVER
 from idetic.gates.gate import Pipeline
 from idetic.lifecycle.promotion import PromotionPass
 from idetic.lifecycle.promotion_inputs import (
@@ -35,7 +36,10 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class SourcedClaim:
-    """A claim, the sentence that says it, since when it holds, and the turns that it rests on."""
+    """A claim, the sentence that says it, since when it holds, and the turns that it rests on.
+
+    One that `ends` something is taken only where that is known: it says nothing else.
+    """
 
     claim: Claim = field(repr=False)
     typology: Typology
@@ -43,6 +47,12 @@ class SourcedClaim:
     sources: tuple[Entry, ...] = field(repr=False)
     extractor: str
     valid_at: datetime | None = None
+    ends: bool = False
+
+    @property
+    def ended(self) -> str:
+        """The value that it ends; of what is keyed by its detail any but the denial itself."""
+        return self.claim.normalised().value.removeprefix(OVER)
 
     @property
     def said_at(self) -> datetime:
@@ -113,6 +123,8 @@ class ClaimPass:
         for known in (one for one in mine if one.value == value):
             await self._again(known, stated, about)
             return known.id
+        if stated.ends and not await self._has_ended(stated, mine):
+            return None
         made = self._added(stated)
         if made is None:
             return None
@@ -123,6 +135,11 @@ class ClaimPass:
         about.append(made)
         self._weigh(made, about)
         return made.id
+
+    async def _has_ended(self, stated: SourcedClaim, mine: Sequence[SupportedEntry]) -> bool:
+        """Whether a claim ends something: it was known, and nobody has said it again since."""
+        known = [one for one in mine if stated.ended in (one.value, NO)]
+        return bool(known) and await self._said_later(known, stated.said_at) is None
 
     async def _speaking_of(self, claim: Claim) -> list[SupportedEntry]:
         """The persistent entries with a claim's key, as this pass has left them."""

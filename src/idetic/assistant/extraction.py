@@ -232,7 +232,7 @@ class ExtractionRun:
         work = ClaimPass.of(self.binding, tx)
         for one in new:
             sources = tuple(held[turn] for turn in one.turns)
-            stated = (one.claim, one.typology, one.text, sources, self.name, one.valid_at)
+            stated = (one.claim, one.typology, one.text, sources, self.name, one.valid_at, one.ends)
             await work.take(SourcedClaim(*stated))
         for entry in await self._dropped(tx, drawn, before):
             changes: dict[str, Any] = {"archived_at": tx.at}

@@ -30,8 +30,10 @@ _QUOTED = re.compile(
 
 _ASKS = re.compile(
     r"(?:(?:so|and|but|hey|oh|well|wow|now|then|also)[, ]+)*"
-    r"(?:do|does|did|are|is|am|was|were|can|could|would|should|will|shall|may|might|have|has|what"
-    r"|what's|where|when|why|how|who|whose|which|isn't|aren't|don't|doesn't|didn't|can't|guess)\b",
+    r"(?:do(?! not\b)|does|did|are|is|am|was|were|can|could|would|should|will|shall|may|might"
+    # "When you write code, use tabs" asks for something, and is no question.
+    r"|have|has|what|what's|where|when(?! you [^?]{3,60}, )|why|how|who|whose|which|isn't|aren't"
+    r"|don't (?:you|i|we|they)|doesn't|didn't|can't|guess)\b",
     re.IGNORECASE,
 )
 # Where a statement ends and a question begins: "I'm vegan, what should I cook?"
@@ -56,19 +58,45 @@ _UNREAL = re.compile(
     re.IGNORECASE,
 )
 _JOKES = re.compile(
-    r"\b(?:kidding|jk|joking|april fools|sarcasm)\b|(?<!\S)/s\b",
+    r"\b(?:kidding|jk|joking|april fools|sarcasm|yeah,? right)\b|(?<!\S)/s\b"
+    r"|[.!\u2026] ?not!",
     re.IGNORECASE,
 )
-# A sentence about what is gone, or that laughs, says nothing of what is.
-_IDLE = re.compile(
-    r"\b(?:lol|lmao|rofl|hehe\w*|haha\w*|passed away|died|dead|lost|sold|donated|gave away)\b",
+# What somebody gives an assistant to work on, or has it make up, is not said of themselves: all
+# that follows "translate this:" or "write a story that begins".
+_MATERIAL = re.compile(
+    r"(?:^|[.!?\n] ?)(?:(?:please|now|then|hey|ok|okay|can you|could you|would you|help me)[, ]+)*"
+    r"(?:(?:translate|proofread|proof-read|rewrite|rephrase|paraphrase|summari[sz]e|correct|edit|fix"
+    r"|improve|polish|check|shorten|analy[sz]e|classify|complete|continue|repeat|say)\b[^.!?\n:]{0,120}:"
+    r"|(?:write|draft|compose|make up|imagine|act|role-?play|pretend|create|generate)\b"
+    r"[^.!?\n]{0,120}?(?::|\b(?:story|poem|dialogue|dialog|song|lyrics|scene|novel|monologue|joke|character"
+    r"|role-?play|persona|as if|as an?)\b))",
+    re.IGNORECASE,
+)
+# "N: My name is Nikki." is a line of a transcript.
+_LABEL = re.compile(
+    r"(?!(?:note|remember|fyi|ps|update|also|please|reminder|important|actually|correction|allergies"
+    r"|pronouns|name|my)\b)(?:[a-z]|[a-z][\w.]{1,15}(?: [a-z]\w{1,15})?):\s",
+    re.IGNORECASE,
+)
+# Praise that means the opposite.
+_MOCKS = re.compile(
+    r"(?:oh|ah|wow|well),? (?:great|joy|wonderful|fantastic|perfect|lovely|brilliant|yeah|sure)\b"
+    r"|(?:great|wonderful|fantastic|perfect|brilliant),? just what",
+    re.IGNORECASE,
+)
+# A sentence that laughs says nothing of what is; one about what is gone, only that.
+_IDLE = re.compile(r"\b(?:lol|lmao|rofl|hehe\w*|haha\w*)\b", re.IGNORECASE)
+_GONE = re.compile(
+    r"\b(?:passed away|died|dead|lost|sold|donated|gave away|got rid of|broke up|split up)\b",
     re.IGNORECASE,
 )
 # What may stand right before a statement: the beginning, a break, or a word that joins or greets.
 _OPENS = re.compile(
     r"(?:^[\"'(\s]*|[,;:(]\s*|\s[-\u2013\u2014]+\s*|\b(?:and|but|so|because|cuz|cause|since|also"
     r"|plus|though|actually|yeah|yes|yep|no|well|oh|hi|hey|hello|honestly|personally|btw|fyi|wow"
-    r"|anyway|currently|now|recently|as|true|same|however|today|please|haha|thanks)[,]?\s+"
+    r"|anyway|currently|now|recently|as|true|same|however|today|please|haha|thanks|i meant|i mean"
+    r"|sorry|note that|remember that|remember|know that|keep in mind that|don't forget that)[,]?\s+"
     # "Ada, I …", and a date: "In May 2020 we …".
     r"|^[A-Z]\w+,?\s+|^(?:in|since|last|this)\s\w+(?:\s\d{4})?,?\s+)$",
     re.IGNORECASE,
@@ -85,6 +113,8 @@ class Sentence:
 
     text: str
     start: int
+    past: bool = False
+    """Whether it tells of what is gone: it may end something, and says nothing of what is."""
 
     def begins(self, place: int) -> bool:
         """Whether nothing but a greeting or an interjection stands before this place."""
@@ -104,6 +134,8 @@ def sentences(text: str) -> Iterator[Sentence]:
     plain = covered(plain_signs(text))
     if _JOKES.search(plain):
         return
+    if (given := _MATERIAL.search(plain)) is not None:
+        plain = plain[: given.start()]
     for start, end in _spans(plain):
         sentence = _stated(plain[start:end], start)
         if sentence is not None:
@@ -130,11 +162,14 @@ def _stated(sentence: str, start: int) -> Sentence | None:
     """What a sentence states: all of it, the part before a question, or nothing."""
     lead = len(sentence) - len(sentence.lstrip())
     sentence, start = sentence.strip(), start + lead
-    if not sentence or len(sentence) > LONGEST or _ASKS.match(sentence) or _IDLE.search(sentence):
+    if not sentence or len(sentence) > LONGEST or _ASKS.match(sentence):
         return None
+    if _IDLE.search(sentence) or _MOCKS.match(sentence) or _LABEL.match(sentence):
+        return None
+    past = _GONE.search(sentence) is not None
     if not sentence.rstrip("\"')").endswith("?"):
-        return Sentence(sentence, start)
+        return Sentence(sentence, start, past)
     turns = list(_TURNS_TO_ASK.finditer(sentence))
     if not turns or len(sentence[turns[0].end() :].split()) <= _TAG:
         return None
-    return Sentence(sentence[: turns[0].start()], start)
+    return Sentence(sentence[: turns[0].start()], start, past)

@@ -21,7 +21,7 @@ _POINTING = (
 _FINITE = (
     "is|are|was|were|am|be|been|isn't|aren't|has|have|had|do|does|did|don't|can|can't|could|will"
     "|would|should|might|must|makes?|made|helps?|helped|gives?|keeps?|brings?|feels?|reminds?|got"
-    "|gets|takes?|seems?|looks?|sounds?|if|than|not|let|lets|led|inspires?|means"
+    "|began|started|grew|gets|takes?|seems?|looks?|sounds?|if|than|not|let|lets|led|inspires?|means"
 )
 # After these words a clause goes on to something else.
 _BREAKS = (
@@ -90,10 +90,32 @@ RELATION = (
 SPECIES = (
     "dog|cat|puppy|pup|kitten|kitty|rabbit|bunny|hamster|guinea pig|parrot|budgie|bird|horse|pony"
     "|turtle|tortoise|snake|lizard|gecko|goldfish|ferret|rat|mouse|chicken|goat|cow|pig"
+    "|golden retriever|labrador|german shepherd|border collie|poodle|beagle|dachshund|corgi|bulldog"
+    "|husky|chihuahua|terrier|greyhound|spaniel"
 )
 # Of what has several words, the one that a key holds.
 SAME = {"puppy": "dog", "pup": "dog", "kitten": "cat", "kitty": "cat", "bunny": "rabbit"}
+SAME |= {"sisters": "sister", "brothers": "brother", "sons": "son", "daughters": "daughter"}
 SAME |= {"auntie": "aunt", "mom": "mother", "mum": "mother", "dad": "father"}
+# Whom one may no longer be together with.
+FAMILY_BY_CHOICE = "husband|wife|spouse|partner|boyfriend|girlfriend|fianc\u00e9e?|fiancee?"
+# What somebody is with a capital, beside a name.
+DEMONYM = (
+    r"(?:(?:Not|Back|Here|Ready|Done|Sorry|Fine|Good|Great|Happy|Sad|Tired|Busy|Sure|Jewish|Muslim"
+    r"|Catholic|Christian|Buddhist|Hindu|Protestant|Orthodox|Mormon|Sikh|American|African|Asian"
+    r"|European|German|Austrian|Australian|Canadian|Indian|Iranian|Italian|Russian|Ukrainian|Mexican"
+    r"|Brazilian|Argentinian|Colombian|Peruvian|Chilean|Cuban|Korean|Romanian|Hungarian|Bulgarian"
+    r"|Croatian|Serbian|Bosnian|Albanian|Belgian|Norwegian|Egyptian|Nigerian|Kenyan|Ghanaian"
+    r"|Ethiopian|Moroccan|Tunisian|Syrian|Palestinian|Jordanian|Indonesian|Malaysian|Latvian"
+    r"|Lithuanian|Estonian|Czech|Slovak|Greek|French|Dutch|Swiss|Welsh|Thai|Iraqi|Israeli|Pakistani"
+    r"|Bangladeshi|Hispanic|Latino|Latina|Black|White|Gen|Aries|Taurus|Gemini|Cancer|Virgo|Libra"
+    r"|Scorpio|Sagittarius|Capricorn|Aquarius|Pisces)\b|[A-Z][a-z]+(?:ish|ese)\b)"
+)
+FOOD = (
+    "alcohol|beer|wine|sugar|dairy|milk|cheese|gluten|wheat|bread|carbs|meat|red meat|pork|beef"
+    "|fish|seafood|shellfish|eggs|nuts|peanuts|soy|coffee|caffeine|soda|chocolate|sweets|salt"
+    "|fast food|processed food|junk food|spicy food|fried food"
+)
 LANGUAGE = (
     "English|German|French|Spanish|Italian|Portuguese|Dutch|Polish|Russian|Ukrainian|Turkish|Greek"
     "|Swedish|Norwegian|Danish|Finnish|Czech|Hungarian|Romanian|Arabic|Hebrew|Persian|Farsi|Hindi"
@@ -126,12 +148,14 @@ CONDITION = (
     "asthma|diabetes|type [12] diabetes|epilepsy|migraines|arthritis|celiac disease|coeliac disease"
     "|adhd|autism|depression|anxiety|high blood pressure|hypertension|eczema|psoriasis|ibs|crohn's"
     "|crohn's disease|lupus|cancer|ptsd|ocd|dyslexia|insomnia|sleep apnea|hay fever|anemia|gout"
+    "|back pain|chronic fatigue|high cholesterol"
     "|multiple sclerosis|parkinson's|tinnitus|vertigo|endometriosis|pcos|gastritis"
 )
 
 POSSESSION = (
-    "car|truck|van|motorcycle|motorbike|bike|bicycle|boat|house|apartment|flat|garden|guitar|piano"
-    "|violin|camera|laptop|drone|tent|campervan|record collection|book collection|studio|cottage"
+    "car|truck|van|motorcycle|motorbike|bike|bicycle|boat|house|apartment|flat(?! t[iy]re)|garden"
+    "|guitar|piano|violin|camera|laptop|drone|tent|campervan|record collection|book collection"
+    "|studio|cottage"
 )
 PRACTICE = (
     "yoga|pilates|karate|judo|taekwondo|kickboxing|boxing|crossfit|meditation|aerial yoga|ballet"

@@ -54,7 +54,8 @@ class ExtractedClaim:
     """A claim, and what it rests on.
 
     `text` is one sentence that a reader understands without the turn. `valid_at` is the time that
-    the speaker named for it; None if none was named.
+    the speaker named for it; None if none was named. What `ends` says only what is over: it counts
+    where that was known before.
     """
 
     claim: Claim = field(repr=False)
@@ -64,6 +65,7 @@ class ExtractedClaim:
     quote: str = field(repr=False)
     valid_at: datetime | None = None
     negated: bool = False
+    ends: bool = False
 
     def __post_init__(self) -> None:
         if not self.turns or not self.quote.strip():

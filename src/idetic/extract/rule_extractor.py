@@ -13,9 +13,12 @@ from .attributes import PART_MAX
 from .clauses import Sentence, sentences
 from .phrases import LIST_JOINTS, SAME, list_pattern
 from .port import ExtractedClaim, Extraction, Turn, plain_signs
-from .wordings import Wording, wordings
+from .wording import Wording
+from .wordings import wordings
 
-_ARTICLES = re.compile(r"^(?:a|an|some|any|all kinds of|lots of)\s+(?=\w)", re.IGNORECASE)
+_ARTICLES = re.compile(
+    r"^(?:(?:a )?good|a|an|some|any|all kinds of|lots of)\s+(?=\w)", re.IGNORECASE
+)
 # What half a phrase ends with: "spending time (with …)", "the idea".
 _HALF = re.compile(
     r"(?:\b(?:time|up|out|around|into|about|of|to|idea|thought|being|having|getting|part|way|things?"
@@ -74,6 +77,18 @@ class _Drawn:
         return list_pattern().match(self.sentence.text, self.found.end())
 
     @property
+    def listed(self) -> list[str]:
+        """What a list names further. Joints within a quotation are covered, and join nothing."""
+        if self.more is None:
+            return []
+        joints = [(0, 0), *(j.span() for j in LIST_JOINTS.finditer(self.more["more"]))]
+        ends = [*(start for start, _ in joints[1:]), len(self.more["more"])]
+        place = self.sentence.start + self.more.start()
+        said = plain_signs(self.turn.text)
+        spans = zip((end for _, end in joints), ends, strict=True)
+        return [said[place + start : place + end].strip(" '\"") for start, end in spans]
+
+    @property
     def quote(self) -> str:
         """The words it rests on, a list's included."""
         end = self.more.end() if self.more else self.found.end()
@@ -102,13 +117,15 @@ def _found(turn: Turn, sentence: Sentence, *, lower: bool) -> Iterator[_Drawn]:
             continue
         for found in wording.pattern.finditer(sentence.text):
             apart = all(found.end() <= start or found.start() >= end for start, end in taken)
-            if apart and _stands(wording, sentence, found.start()):
-                taken.append(found.span())
+            if (apart or wording.shared) and _stands(wording, sentence, found.start()):
+                taken += [] if wording.shared else [found.span()]
                 yield _Drawn(turn, sentence, wording, found)
 
 
 def _stands(wording: Wording, sentence: Sentence, place: int) -> bool:
     """Whether this wording may stand at this place of this sentence."""
+    if sentence.past and not wording.ends:
+        return False
     if wording.first and not sentence.begins(place):
         return False
     return sentence.opens(place, within=wording.anywhere)
@@ -128,17 +145,18 @@ def _claims(drawn: _Drawn) -> Iterator[ExtractedClaim]:
 
 def _claim(drawn: _Drawn, value: str, detail: str) -> ExtractedClaim | None:
     """One claim; None if what it says is empty, half a phrase, or too long to be one."""
-    kind, negated, turn = drawn.wording.kind, drawn.wording.negated, drawn.turn
+    kind, turn = drawn.wording.kind, drawn.turn
+    negated, ends = drawn.wording.negated, drawn.wording.ends
     if kind.name == "prefers":
         value, detail = _choice(value)
     if _HALF.search(detail) or not (detail if kind.many else value):
         return None
-    claim = kind.claim(turn.subject, value, detail, negated=negated)
+    claim = kind.claim(turn.subject, value, detail, negated=negated, ends=ends)
     if max(map(len, claim.as_dict().values())) > PART_MAX:
         return None
-    text = kind.sentence(turn.subject, value, detail, negated=negated)
+    text = kind.sentence(turn.subject, value, detail, negated=negated, ends=ends)
     return ExtractedClaim(
-        claim, kind.typology, text, (turn.id,), drawn.quote, _since(drawn), negated
+        claim, kind.typology, text, (turn.id,), drawn.quote, _since(drawn), negated, ends
     )
 
 
@@ -150,10 +168,10 @@ def _choice(preferred: str) -> tuple[str, str]:
 
 def _listed(drawn: _Drawn, first: str) -> Iterator[str]:
     """What follows a first thing: "hiking, painting and reading"."""
-    if drawn.more is None or not first:
+    if not first:
         return
     doing = first.split(maxsplit=1)[0].endswith("ing")
-    for item in filter(None, LIST_JOINTS.split(drawn.more["more"])):
+    for item in filter(None, drawn.listed):
         # Doings stand beside doings, things beside things: else a new clause has begun.
         if item.split()[0].endswith("ing") is doing and not _VERB.match(item):
             yield _bare(item)

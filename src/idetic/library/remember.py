@@ -77,7 +77,8 @@ def _hit_line(hit: Hit) -> str:
     entry = hit.entry
     day = f"{entry.valid_at or entry.created_at:%Y-%m-%d}"
     by = entry.speaker or entry.origin.value
-    return f"{' '.join(hit.excerpt.split())}  [{hit.standing}, {by}, {day}]"
+    until = f" until {entry.invalid_at:%Y-%m-%d}" if entry.invalid_at else ""
+    return f"{' '.join(hit.excerpt.split())}  [{hit.standing}{until}, {by}, {day}]"
 
 
 class UserMemory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,7 @@ from idetic.recall.embedding import PATIENCE, Model, fingerprint
 from idetic.recall.floors import FloorOverride
 from idetic.recall.framing import unframed
 from idetic.recall.hits import Hit, NotUsed, Recall
+from idetic.recall.past_values import asks_about_the_past, claim_keys, with_past
 from idetic.recall.question_vectors import Vector
 from idetic.recall.relevance import judged, known
 from idetic.recall.rerank import (
@@ -112,9 +113,10 @@ class RecallEngine:
         )
         answer = await self.recalls.ask(scope, query, receipt)
         hits, unranked = await self._ordered(scope, query, judged(answer.hits, answer.grounds))
+        ordered = newest_first(text, hits, answer.rarity)
         return Recall(
             query=text,
-            hits=newest_first(text, hits, answer.rarity)[:limit],
+            hits=tuple(await self._with_past(scope, query, ordered))[:limit],
             fusion=self.spec.retrieval.fusion.method,
             weights=weights,
             considered=answer.considered,
@@ -129,6 +131,20 @@ class RecallEngine:
             floors=(self.floors or FloorOverride()).over(self.spec.retrieval.floors),
             receipted=receipt is not None,
         )
+
+    async def _with_past(
+        self, scope: Scope, query: RecallQuery, hits: Sequence[Hit]
+    ) -> Sequence[Hit]:
+        """The hits; in memory of a conversation, for a question about the past, what held then."""
+        asked = self.spec.backend.conversation and asks_about_the_past(query)
+        keys = claim_keys(hits) if asked and None not in scope.anchor.values() else []
+        if not keys:
+            return hits
+        subjects, attributes = zip(*keys, strict=True)
+        ended = await self.recalls.entries.entries(
+            scope, "ended", subjects=list(subjects), attributes=list(attributes)
+        )
+        return with_past(query, hits, ended)
 
     async def _ordered(
         self, scope: Scope, query: RecallQuery, hits: list[Hit]

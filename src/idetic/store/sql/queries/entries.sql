@@ -21,6 +21,15 @@ WHERE {scope m} AND m.claim_subject IS NOT NULL AND m.claim_subject = ANY (%(sub
   AND {live m}
 ORDER BY m.memory_id
 
+-- query: ended
+-- The facts with one of some claim keys that another value of the same key has ended.
+SELECT {columns} FROM {family}_memory m
+WHERE {scope m} AND m.tier = 'persistent' AND m.typology = 'semantic' AND NOT m.candidate
+  AND (m.claim_subject, m.claim_attribute)
+      IN (SELECT * FROM unnest(%(subjects)s::text[], %(attributes)s::text[]))
+  AND m.invalidated_at IS NOT NULL AND m.archived_at IS NULL AND m.deleted_at IS NULL
+ORDER BY m.memory_id
+
 -- query: core
 -- What was paged in and is current, oldest first.
 SELECT {columns} FROM {family}_memory m
