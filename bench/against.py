@@ -1,5 +1,7 @@
 """This tree against another checkout: observe, observe_many and recall, in interleaved rounds.
 
+`recall` is with the spec of the World Agent, `recall_new` with what `spec new` writes in each tree.
+
 Each tree runs its own code in a process of its own, with an embedded server of its own. A round of
 the one follows a round of the other, so that a slow moment of the machine falls on both; processor
 time (of the client and of its sessions on the server) hardly feels such a moment at all.
@@ -21,7 +23,7 @@ from typing import Any
 from bench.common import ROOT, commit, report
 
 # How many calls a round of each has. Short rounds: what disturbs one disturbs few.
-CALLS = {"observe": 100, "observe_many": 5, "recall": 15}
+CALLS = {"observe": 100, "observe_many": 5, "recall": 15, "recall_new": 15}
 WARM = 2
 TREES = ("other", "this")
 Told = dict[tuple[str, str], list[dict[str, Any]]]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from bench.baselines import BM25
-from bench.scoring import METRICS, UPDATE, Scores
-from bench.specs import NEW, SINGLE, SpecData
+from bench.scoring import METRICS, UPDATE, Scores, interval
+from bench.specs import NEW, NEW_RERANKED, SINGLE, SpecData
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,15 @@ DEFAULT = (
     Floor("beam", UPDATE, 55, 80),
 )
 RRF = (Floor("locomo", "R@10", 75), Floor("locomo", "nDCG@10", 55))
+# What the reranker must add to the default recipe: it is worth its time, and harms no set.
+GAINS = (
+    Floor("locomo", "R@10", 1),
+    Floor("locomo", "nDCG@10", 2),
+    Floor("longmemeval", "recall_all@5", 0),
+    Floor("longmemeval", "nDCG@10", 0),
+    Floor("beam", "R@10", 0),
+    Floor("beam", "nDCG@10", 0),
+)
 # So many points a spec may be below BM25 or its own best single signal.
 TOLERANCE = 1.0
 
@@ -55,6 +66,29 @@ def judged(specs: Mapping[str, SpecData], means: Means) -> tuple[list[str], bool
                 hold &= reached >= floor.least
                 lines.append(_line(name, floor, reached))
     return lines, hold
+
+
+def gains(told: Mapping[str, Mapping[str, Sequence[Scores]]]) -> tuple[list[str], bool]:
+    """What the reranker adds to the default recipe, with its interval; whether that is enough."""
+    lines, hold = [], True
+    for floor in GAINS:
+        arms = told.get(floor.set, {})
+        if NEW in arms and NEW_RERANKED in arms:
+            pairs = zip(arms[NEW], arms[NEW_RERANKED], strict=True)
+            gained = np.array(
+                [after[floor.metric] - before[floor.metric] for before, after in pairs]
+            )
+            enough = bool(gained.mean() >= floor.least)
+            lines.append(_gain(floor, float(gained.mean()), interval(gained), enough))
+            hold &= enough
+    return lines, hold
+
+
+def _gain(floor: Floor, gained: float, bounds: tuple[float, float], enough: bool) -> str:
+    word = "holds" if enough else "MISSED"
+    between = "{:+.1f} to {:+.1f}".format(*bounds)
+    what = f"reranker, {floor.set} {floor.metric}: {gained:+.1f} ({between})"
+    return f"{word}: {what}, the floor is {floor.least:+g}"
 
 
 def _line(name: str, floor: Floor, reached: float) -> str:

@@ -20,13 +20,14 @@ from bench import common
 from bench.arms import longest_entry, units
 from bench.baselines import BASELINES
 from bench.common import report, table
-from bench.floors import below, judged
+from bench.effort import processor_seconds
+from bench.floors import below, gains, judged
 from bench.place import bench_server
 from bench.processes import Measured, measure_all
 from bench.rankings import LIMIT, Ranking, pieces
 from bench.scoring import METRICS, RESAMPLES, SEED, Scores, intervals, mean, scores
 from bench.sets import SETS, Conversation, Question
-from bench.specs import SpecData, measured, selectable
+from bench.specs import NEW, NEW_RERANKED, SpecData, measured, selectable
 from bench.vectors import CachedEmbedder
 from idetic.pieces import pieces as embedded_pieces
 
@@ -77,6 +78,7 @@ def main(chosen: Selection) -> int:
     warmed = time.perf_counter() - start
     with bench_server() as server:
         told = list(measure_all(server.home, embedder.path.parent, units(sets, specs)))
+        spent = processor_seconds(server.home)
     found = gathered(sets, told)
     worth = scored(sets, found)
     keep(sets, found, worth)
@@ -89,15 +91,18 @@ def main(chosen: Selection) -> int:
         "pieces refused by an agent": "; ".join(lost(told)) or "none",
         "one measurement": shared(told),
         "seconds": f"{time.perf_counter() - start:.0f}, {warmed:.0f} of them for the vectors",
+        "processor seconds": f"{spent:.0f} until everything was asked, the server's with them",
     })  # fmt: skip
     print("\nmeasured once:\n" + "\n".join(shared(told)))
     lines, hold = judged(specs, means)
+    gained, enough = gains(worth)
     print("\n".join(below(specs, means)) or "no spec is below BM25 or its own single signals")
+    print("\n".join(gained))
     if not chosen.whole:
-        print("A part of the sets was measured, so the floors are not judged.")
+        print("A part of the sets was measured, so no floor fails this run.")
         return 0
     print("\n".join(lines))
-    return int(not hold)
+    return int(not (hold and enough))
 
 
 def warm(embedder: CachedEmbedder, sets: Conversations, specs: Mapping[str, SpecData]) -> None:
@@ -279,6 +284,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.quality")
     parser.add_argument("--sets", type=_names(list(SETS)), default=list(SETS), metavar="A,B")
     parser.add_argument("--specs", type=_names(known), default=specs, metavar="A,B")
+    parser.add_argument(
+        "--reranker",
+        action="store_const",
+        dest="specs",
+        const=[NEW, NEW_RERANKED],
+        help="what the reranker adds to the default recipe; it takes most of a second a question",
+    )
     parser.add_argument("--conversations", type=_numbers, metavar="1-3", help="of each set")
     parser.add_argument("--limit", type=_count, metavar="N", help="questions of each set")
     told = parser.parse_args()

@@ -18,11 +18,13 @@ import anyio
 
 from bench.sets import Conversation, Message
 from idetic import Identity, Idetic, Observation, Origin, Principal
+from idetic import pieces as engine
 from idetic.context import Worlds
 from idetic.embed.port import EmbedderHangs
 from idetic.library.handles import Agent, Memory
 from idetic.persona.events import EventDraft, EventKind
 from idetic.persona.persona_memory import PersonaMemory
+from idetic.pieces import WHOLE
 from idetic.recall.hits import NotUsed
 from idetic.spec.loader import load
 from idetic.spec.memory_spec import MemorySpec
@@ -212,7 +214,12 @@ def observation(place: int, message: Message, text: str) -> Observation:
 
 
 def pieces(text: str, most: int) -> list[str]:
-    """A text in overlapping pieces that an entry has room for; most texts are one."""
+    """A text in overlapping pieces that an entry has room for; most texts are one.
+
+    Short entries take the engine's own pieces of a long one: specs of both kinds share vectors.
+    """
+    if len(text) > WHOLE >= most:
+        return [piece for piece in engine.pieces(text) if piece.strip()]
     starts = range(0, max(1, len(text) - OVERLAP), most - OVERLAP)
     return [piece for start in starts if (piece := text[start : start + most]).strip()]
 

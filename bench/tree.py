@@ -21,11 +21,13 @@ from uuid import UUID, uuid4
 import anyio
 import numpy as np
 import psycopg
+import yaml
 
 from bench.place import bench_server
 from idetic import Idetic, Observation, Principal
 from idetic.embed.port import EmbeddingModel
 from idetic.library.handles import Agent, Memory
+from idetic.spec.interview import build
 
 ENTRIES = 1000
 MANY = 100
@@ -74,9 +76,12 @@ async def _calls(db: Idetic, watching: psycopg.Connection[Any]) -> dict[str, Cal
     written, asked = [await _memory(db, agent, org, name) for name in ("written", "asked")]
     turn = await (await written.session().open()).interaction().open()
     bulk = await written.session().open()
-    full = await asked.session().open()
-    await full.observe_many([note(number) for number in range(ENTRIES)])
-    await asked.embed()
+    spec = yaml.safe_load(build({"agent": "bench_new", "anchor.keys": "org_id:uuid"}))
+    new = (await db.agent(spec)).bind(org_id=org, principal=Principal.agent("bench"))
+    for memory in (asked, new):
+        full = await memory.session().open()
+        await full.observe_many([note(number) for number in range(ENTRIES)])
+        await memory.embed()
     watching.execute("VACUUM (ANALYZE)")
 
     async def observe(number: int) -> object:
@@ -89,7 +94,16 @@ async def _calls(db: Idetic, watching: psycopg.Connection[Any]) -> dict[str, Cal
     async def recall(number: int) -> object:
         return await asked.recall(f"What about {note(number).text}", limit=10)
 
-    return {"observe": observe, "observe_many": observe_many, "recall": recall}
+    async def recall_new(number: int) -> object:
+        """With the recipe that `spec new` writes in this tree."""
+        return await new.recall(f"What about {note(number).text}", limit=10)
+
+    return {
+        "observe": observe,
+        "observe_many": observe_many,
+        "recall": recall,
+        "recall_new": recall_new,
+    }
 
 
 async def _memory(db: Idetic, agent: Agent, org: UUID, name: str) -> Memory:

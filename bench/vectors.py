@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from idetic.recall.embedding import fingerprint
 Vectors = npt.NDArray[np.float32]
 # So many texts are embedded between two commits: a killed run keeps what it had.
 _BATCH = 64
+_AT_ONCE = os.cpu_count() or 1
 
 
 class CachedEmbedder:
@@ -28,7 +31,8 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder | None = None, folder: Path | None = None):
-        self._embedder = embedder or load()
+        # One thread a call and a call a core: less processor time than one call on all cores.
+        self._embedder = embedder or load(threads=1)
         self.profile: EmbeddingModel = self._embedder.profile
         folder = folder or OUT / "vectors"
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,14 +61,18 @@ class CachedEmbedder:
     def _make(self, missing: dict[bytes, str], query: bool) -> dict[bytes, bytes]:
         # Texts of one length share a batch of the model, so they are handed over together.
         left = sorted(missing, key=lambda key: len(missing[key]))
+        batches = [left[first : first + _BATCH] for first in range(0, len(left), _BATCH)]
+
+        def vectors(keys: Sequence[bytes]) -> Vectors:
+            return self._embedder.embed([missing[key] for key in keys], query=query)
+
         made: dict[bytes, bytes] = {}
-        for first in range(0, len(left), _BATCH):
-            keys = left[first : first + _BATCH]
-            vectors = self._embedder.embed([missing[key] for key in keys], query=query)
-            made |= {key: row.tobytes() for key, row in zip(keys, vectors, strict=True)}
-            pairs = [(key, made[key]) for key in keys]
-            with self._kept:
-                self._kept.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", pairs)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for keys, rows in zip(batches, pool.map(vectors, batches), strict=True):
+                pairs = [(key, row.tobytes()) for key, row in zip(keys, rows, strict=True)]
+                made |= dict(pairs)
+                with self._kept:
+                    self._kept.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", pairs)
         return made
 
 

@@ -69,10 +69,11 @@ async def test_peers_are_measured_side_by_side_or_named_with_the_reason(
 
 
 def test_two_trees_are_compared(reported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(against, "CALLS", {"observe": 3, "observe_many": 1, "recall": 1})
+    calls = {"observe": 3, "observe_many": 1, "recall": 1, "recall_new": 1}
+    monkeypatch.setattr(against, "CALLS", calls)
     against.main(common.ROOT, 1)
     found = rows(reported / "against.json")
-    assert {row["call"] for row in found} == {"observe", "observe_many", "recall"}
+    assert {row["call"] for row in found} == calls.keys()
     assert all(row["this / other"] > 0 for row in found)
 
 

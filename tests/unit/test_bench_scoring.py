@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from bench.arms import units
 from bench.baselines import BASELINES, BM25
-from bench.floors import DEFAULT, RRF, alone, below, floors_of, judged
+from bench.floors import DEFAULT, RRF, alone, below, floors_of, gains, judged
 from bench.processes import progress
 from bench.quality import Selection
 from bench.rankings import OVERLAP, pieces
 from bench.scoring import UPDATE, interval, intervals, mean, scores, update_first
 from bench.sets import Conversation, Message, Question
-from bench.specs import NEW, measured, single
+from bench.specs import NEW, NEW_RERANKED, measured, single
+
+from idetic.pieces import pieces as embedded_pieces
 
 
 def asked(*evidence: int, original: int | None = None, updated: int | None = None) -> Question:
@@ -128,11 +130,31 @@ def test_a_run_says_how_far_it_is() -> None:
 
 def test_long_messages_are_cut_and_nothing_of_them_is_lost() -> None:
     text = "".join(f"{number:05}" for number in range(1_000))
-    parts = pieces(text, 2_000)
-    assert max(map(len, parts)) == 2_000
+    parts = pieces(text, 3_000)
+    assert max(map(len, parts)) == 3_000
     assert parts[0] + "".join(part[OVERLAP:] for part in parts[1:]) == text
-    assert pieces("short", 2_000) == ["short"]
-    assert pieces("x" * 2_000 + " " * 3_000, 2_000) == ["x" * 2_000, "x" * OVERLAP + " " * 1_800]
+    assert pieces("short", 3_000) == ["short"]
+    assert pieces("x" * 3_000 + " " * 3_000, 3_000) == ["x" * 3_000, "x" * OVERLAP + " " * 2_800]
+
+
+def test_short_entries_hold_the_pieces_that_a_long_one_has_vectors_of() -> None:
+    text = "".join(f"{number:05}" for number in range(1_000))
+    assert pieces(text, 1_800) == embedded_pieces(text)
+    # A text that the model reads whole, and that this entry has no room for.
+    assert [len(part) for part in pieces("x" * 1_900, 1_800)] == [1_800, 300]
+
+
+def test_a_reranker_has_to_gain_on_one_set_and_to_harm_none() -> None:
+    before, after = {"R@10": 50.0, "nDCG@10": 40.0}, {"R@10": 51.5, "nDCG@10": 41.5}
+    lines, hold = gains({"locomo": {NEW: [before] * 2, NEW_RERANKED: [after] * 2}})
+    assert not hold
+    assert lines == [
+        "holds: reranker, locomo R@10: +1.5 (+1.5 to +1.5), the floor is +1",
+        "MISSED: reranker, locomo nDCG@10: +1.5 (+1.5 to +1.5), the floor is +2",
+    ]
+    _, hold = gains({"beam": {NEW: [before], NEW_RERANKED: [after]}})
+    assert hold
+    assert gains({"beam": {NEW: [before]}}) == ([], True)
 
 
 def test_baselines_find_by_words() -> None:
