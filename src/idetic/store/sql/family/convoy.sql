@@ -206,6 +206,7 @@ DECLARE
     suspects integer[] := '{}';
     suspect integer;
     taken boolean[];
+    bound text;
     behind integer := 0;
     many integer;
 BEGIN
@@ -255,7 +256,7 @@ BEGIN
         generate_series(1, (c.call -> 'count')::integer);
     -- for each guarded noun:
     -- The shared lock first, as in the trigger: what is looked up must hold until the commit.
-    PERFORM pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
+    bound := pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
     suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, roots, p_items);
     -- end
     FOREACH suspect IN ARRAY suspects LOOP
