@@ -78,7 +78,8 @@ CREATE POLICY notes_left ON {family}_notes FOR INSERT TO idetic_subconscious
 -- Definer functions name their caller where they stand; these run with their caller's own rights.
 GRANT EXECUTE ON FUNCTION {family}_visible_v1 TO {writers}, {readers};
 GRANT EXECUTE ON FUNCTION {family}_head_v1, {family}_chain_v1, {family}_append_v1,
-    {family}_replay_v1, {family}_admit_v1, {family}_write_v1, {family}_convoy_v1,
+    {family}_replay_v1, {family}_admit_v1, {family}_write_v1, {family}_enter_v1,
+    {family}_convoy_v1,
     {family}_answer_v1, {family}_spent_v1, {family}_refer_v1,
     {family}_pinned_v1,
     {family}_settle_v1, {family}_turn_v1, {family}_link_v1, {family}_scope_v1, {family}_taken_v1

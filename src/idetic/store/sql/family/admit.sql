@@ -160,9 +160,10 @@ DECLARE
     root_key uuid;
     key_salt uuid;
     keyed jsonb;
+    bound text;
 BEGIN
     IF p_waits THEN
-        PERFORM pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
+        bound := pg_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0));
     ELSIF NOT pg_try_advisory_xact_lock(hashtextextended('{family_text}' || p_anchor::text, 0)) THEN
         r_reason := 'held';
         RETURN NEXT;
@@ -200,7 +201,7 @@ BEGIN
 
     -- for each guarded noun:
     -- The shared lock first, as in the trigger: what is looked up must hold until the commit.
-    PERFORM pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
+    bound := pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
     suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, ARRAY[root_key], p_items);
     -- end
     -- Nearly always there is nothing: asked by itself, that took 24 us of a write's 600.

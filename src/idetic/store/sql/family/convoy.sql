@@ -151,6 +151,18 @@ BEGIN
 END
 $$;
 
+-- object: function {name}_enter_v1
+-- Bind the next anchor of a convoy for row-level security; gives its id. A column of a statement that
+-- calls this binds each row's anchor right before the policies look at that row.
+CREATE OR REPLACE FUNCTION {family}_enter_v1(p_scope text, p_anchor uuid) RETURNS uuid
+LANGUAGE plpgsql AS $$
+DECLARE
+    scope text := set_config('idetic.scope', p_scope, true);
+BEGIN
+    RETURN set_config('idetic.anchor', p_anchor::text, true);
+END
+$$;
+
 -- object: function {name}_convoy_v1
 -- Admit items of several calls of one principal, of one anchor or of several, each at a place of its
 -- own. Anchor by anchor all or none: only what is as plain for each call as if it had come alone.
@@ -158,6 +170,8 @@ $$;
 -- at a time), and how many of `p_items` are its own, after those of the anchors before it. `places`
 -- are the scopes that its items are for, `sessions` the session of each, and `unread` the sessions of
 -- items that nobody has compared with what was shown there.
+--
+-- Each step is one statement for all anchors: to start one costs more than what it does for an anchor.
 --
 -- Of an anchor whose items are simply added, one row: the position of its last, and the time. Of one
 -- with keys or claims, a row for each item. Where nothing is written, a row without a position:
@@ -177,157 +191,176 @@ LANGUAGE plpgsql AS $$
 -- end
 #variable_conflict use_column
 DECLARE
-    items CONSTANT idetic.item[] := ARRAY(
-        SELECT x FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x);
     -- Whether an item has a key or supersedes.
     special CONSTANT boolean := p_items @? '$[*] ? (exists (@.key) || @.supersede == true)';
     -- The scope of a call that is alone was entered with the message.
     several CONSTANT boolean := jsonb_array_length(p_calls) > 1;
+    items idetic.item[];
     call jsonb;
     anchor uuid;
-    bound text;
-    places uuid[];
-    sessions uuid[];
-    unread uuid[];
-    head record;
     heads {family}_memory_anchors[];
-    end_hash bytea;
-    root_key uuid;
-    roots uuid[] := '{}';
+    roots uuid[];
     reasons text[];
+    -- Of each item, the number of its anchor.
+    owners integer[];
     suspects integer[] := '{}';
+    suspect integer;
+    taken boolean[];
+    bound text;
     behind integer := 0;
     many integer;
 BEGIN
-    -- First all anchors are taken and looked at, so that the guard is asked once for all notes.
-    FOR n IN 1 .. jsonb_array_length(p_calls) LOOP
-        call := p_calls -> n - 1;
-        anchor := call ->> 'anchor';
-        many := call -> 'count';
-        IF several THEN
-            bound := set_config('idetic.scope', call ->> 'scope', true)
-                || set_config('idetic.anchor', anchor::text, true);
-        END IF;
-        IF p_waits THEN
-            bound := pg_advisory_xact_lock(hashtextextended('{family_text}' || anchor::text, 0));
-        ELSIF NOT pg_try_advisory_xact_lock(hashtextextended('{family_text}' || anchor::text, 0)) THEN
-            reasons[n] := 'held';
-            roots := roots || array_fill(NULL::uuid, ARRAY[many]);
-            CONTINUE;
-        END IF;
-        places := call ->> 'places';
-        sessions := call ->> 'sessions';
-        unread := call ->> 'unread';
-        SELECT a, {root_of_a} AS root, cardinality(places) = (
+    -- First all anchors are taken: what is read of them is read after that.
+    SELECT array_agg(CASE WHEN p_waits THEN pg_advisory_xact_lock(k.key) IS NOT NULL
+                     ELSE pg_try_advisory_xact_lock(k.key) END) INTO taken
+    FROM jsonb_array_elements(p_calls) c,
+        LATERAL (SELECT hashtextextended('{family_text}' || (c.value ->> 'anchor'), 0) AS key) AS k;
+    -- A look-up that compares with a list of another statement's would be made once for all anchors:
+    -- these name the anchor of their row.
+    SELECT array_agg(h.a), array_agg(h.root), array_agg(
+            CASE WHEN NOT taken[c.n] THEN 'held'
+            WHEN h.a IS NULL AND c.places = '{}' THEN 'first'
+            WHEN h.a IS NULL OR cardinality(c.places) <> (
                 SELECT count(*) FROM {family}_memory_scopes s
-                WHERE s.{tenant} = p_tenant AND s.anchor_id = anchor AND s.scope_id = ANY (places)
-                  AND s.session_id = sessions[array_position(places, s.scope_id)]
-                  AND s.closed_at IS NULL)
+                WHERE s.{tenant} = p_tenant AND s.anchor_id = c.anchor
+                  AND s.scope_id = ANY (c.places)
+                  AND s.session_id = c.sessions[array_position(c.places, s.scope_id)]
+                  AND s.closed_at IS NULL) THEN 'apart'
             -- Somebody who was refused too often may be refused for less: see `spent`.
-            AND NOT EXISTS (
-                SELECT FROM {family}_memory_ledger l WHERE l.{tenant} = p_tenant
-                  AND l.anchor_id = anchor AND l.transition = 'refused'
-                  AND l.at > p_at - interval '1 day' AND l.actor_kind = p_kind AND l.actor = p_name
-                OFFSET 2) AS plain,
-            unread <> '{}' AND {family}_was_shown_v1(p_tenant, anchor, unread) AS unjudged
-        INTO head FROM {family}_memory_anchors a
-        WHERE a.{tenant} = p_tenant AND a.anchor_id = anchor;
-        IF NOT FOUND AND places = '{}' THEN
-            -- The first write of an anchor.
-            SELECT a, {root_of_a} AS root, true AS plain, false AS unjudged INTO head
-            FROM {family}_head_v1(p_tenant, anchor) a;
-        END IF;
-        IF head.plain IS NOT TRUE THEN
-            reasons[n] := 'apart';
-        ELSIF head.unjudged THEN
-            reasons[n] := 'unjudged';
-        END IF;
-        heads[n] := head.a;
-        roots := roots || array_fill(head.root, ARRAY[many]);
+            WHEN (SELECT true FROM {family}_memory_ledger l WHERE l.{tenant} = p_tenant
+                    AND l.anchor_id = c.anchor AND l.transition = 'refused'
+                    AND l.at > p_at - interval '1 day' AND l.actor_kind = p_kind
+                    AND l.actor = p_name OFFSET 2 LIMIT 1) THEN 'apart'
+            WHEN c.unread <> '{}' AND {family}_was_shown_v1(p_tenant, c.anchor, c.unread)
+            THEN 'unjudged' END)
+    INTO heads, roots, reasons
+    FROM (SELECT c.n, c.places, c.sessions, c.unread,
+            CASE WHEN several THEN {family}_enter_v1(c.scope, c.anchor) ELSE c.anchor END AS anchor
+          FROM ROWS FROM (jsonb_to_recordset(p_calls)
+              AS (scope text, anchor uuid, places uuid[], sessions uuid[], unread uuid[]))
+              WITH ORDINALITY AS c (scope, anchor, places, sessions, unread, n) OFFSET 0) AS c
+        LEFT JOIN LATERAL (
+            SELECT a, {root_of_a} AS root FROM {family}_memory_anchors a
+            WHERE a.{tenant} = p_tenant AND a.anchor_id = c.anchor OFFSET 0) AS h ON true;
+    FOR n IN 1 .. cardinality(reasons) LOOP
+        -- The first write of an anchor.
+        CONTINUE WHEN reasons[n] IS DISTINCT FROM 'first';
+        call := p_calls -> n - 1;
+        anchor := CASE WHEN several THEN {family}_enter_v1(call ->> 'scope', (call ->> 'anchor')::uuid)
+                  ELSE (call ->> 'anchor')::uuid END;
+        SELECT a, {root_of_a} INTO heads[n], roots[n] FROM {family}_head_v1(p_tenant, anchor) a;
+        reasons[n] := NULL;
     END LOOP;
+    SELECT array_agg(c.n), array_agg(roots[c.n]) INTO owners, roots
+    FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c (call, n),
+        generate_series(1, (c.call -> 'count')::integer);
     -- for each guarded noun:
     -- The shared lock first, as in the trigger: what is looked up must hold until the commit.
     bound := pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
     suspects := suspects || {family}_{noun}_suspects_v1(p_tenant, roots, p_items);
     -- end
-    FOR n IN 1 .. jsonb_array_length(p_calls) LOOP
-        call := p_calls -> n - 1;
-        anchor := call ->> 'anchor';
-        many := call -> 'count';
-        root_key := roots[behind + 1];
-        end_hash := heads[n].hash;
-        r_call := n;
-        r_position := heads[n].position;
-        r_at := greatest(heads[n].at, p_at);
-        r_reason := reasons[n];
-        IF suspects <> '{}' AND r_reason IS NULL THEN
-            SELECT 'apart' INTO r_reason FROM unnest(suspects) s
-            WHERE s > behind AND s <= behind + many LIMIT 1;
-        END IF;
-        IF r_reason IS NULL THEN
-            IF several THEN
-                bound := set_config('idetic.scope', call ->> 'scope', true)
-                    || set_config('idetic.anchor', anchor::text, true);
-            END IF;
-            IF special THEN
-                RETURN QUERY SELECT n, w.* FROM {family}_write_v1(p_tenant, anchor, r_position,
-                    end_hash, r_at, root_key, p_kind, p_name, p_version,
+    FOREACH suspect IN ARRAY suspects LOOP
+        reasons[owners[suspect]] := coalesce(reasons[owners[suspect]], 'apart');
+    END LOOP;
+    IF special THEN
+        items := ARRAY(SELECT x FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x);
+        FOR n IN 1 .. cardinality(reasons) LOOP
+            call := p_calls -> n - 1;
+            anchor := CASE WHEN several THEN {family}_enter_v1(call ->> 'scope', (call ->> 'anchor')::uuid)
+                      ELSE (call ->> 'anchor')::uuid END;
+            many := call -> 'count';
+            IF reasons[n] IS NULL THEN
+                RETURN QUERY SELECT n, w.* FROM {family}_write_v1(p_tenant, anchor,
+                    heads[n].position, heads[n].hash, greatest(heads[n].at, p_at),
+                    roots[behind + 1], p_kind, p_name, p_version,
                     items[behind + 1 : behind + many]) w;
                 IF NOT FOUND THEN
-                    r_reason := 'apart';
+                    reasons[n] := 'apart';
                 END IF;
-            ELSE
-                WITH item AS MATERIALIZED (
-                    SELECT x.*, idetic.chain_v1(end_hash, idetic.link_content_v1(
-                        r_position + x.ordinality, x.receipt, r_at, x.transition, 'ADD', x.memory,
-                        p_kind, p_name, 'new', NULL, 'current', x.detail))
-                        OVER (ORDER BY x.ordinality) AS link_hash
-                    FROM unnest(items[behind + 1 : behind + many]) WITH ORDINALITY x
-                ), entry AS (
-                    INSERT INTO {family}_memory ({tenant}, anchor_id, memory_id,
-                        -- if root:
-                        {root_id},
-                        -- end
-                        tier, typology, session_id, interaction_id, body_text, envelope,
-                        claim_subject, claim_attribute, claim_value, lexemes, provenance, origin,
-                        trust, valid_at, invalid_at, candidate, spec_version, content_hash,
-                        digest_salt, created_at, created_by)
-                    SELECT p_tenant, anchor, item.memory,
-                        -- if root:
-                        root_key,
-                        -- end
-                        item.tier, item.typology, (item.detail ->> 'session')::uuid,
-                        (item.detail ->> 'interaction')::uuid, item.body, item.envelope,
-                        item.claim ->> 'subject', item.claim ->> 'attribute',
-                        item.claim ->> 'value', to_tsvector('pg_catalog.english',
-                            concat_ws(': ', item.envelope ->> 'speaker', item.body)),
-                        item.provenance, item.origin, item.trust, coalesce(item.valid_at, r_at),
-                        item.invalid_at, coalesce(item.candidate, false), p_version,
-                        decode(item.hash, 'hex'), decode(item.salt, 'hex'), r_at,
-                        p_kind || ':' || p_name
-                    FROM item
-                ), linked AS (
-                    INSERT INTO {family}_memory_ledger ({tenant}, anchor_id, position, receipt_id,
-                        at, transition, decision, memory_id, actor_kind, actor, reason, state_from,
-                        state_to, detail, prev_hash, hash)
-                    SELECT p_tenant, anchor, r_position + item.ordinality, item.receipt, r_at,
-                        item.transition, 'ADD', item.memory, p_kind, p_name, 'new', NULL, 'current',
-                        item.detail, lag(item.link_hash, 1, end_hash)
-                            OVER (ORDER BY item.ordinality), item.link_hash
-                    FROM item
-                )
-                UPDATE {family}_memory_anchors a SET position = r_position + many, at = r_at,
-                    hash = (SELECT item.link_hash FROM item WHERE item.ordinality = many)
-                WHERE a.{tenant} = p_tenant AND a.anchor_id = anchor;
-                r_position := r_position + many;
+            END IF;
+            IF reasons[n] IS NOT NULL THEN
+                r_call := n;
+                r_reason := reasons[n];
                 RETURN NEXT;
             END IF;
-        END IF;
-        IF r_reason IS NOT NULL THEN
-            r_position := NULL;
-            RETURN NEXT;
-        END IF;
-        behind := behind + many;
-    END LOOP;
+            behind := behind + many;
+        END LOOP;
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH own AS MATERIALIZED (
+        SELECT c.n, heads[c.n] AS head, greatest((heads[c.n]).at, p_at) AS at, reasons[c.n] AS reason,
+            c.call ->> 'scope' AS scope, (c.call ->> 'anchor')::uuid AS anchor,
+            (c.call -> 'count')::integer AS many,
+            sum((c.call -> 'count')::integer) OVER (ORDER BY c.n) AS through
+        FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c (call, n)
+    ), item AS MATERIALIZED (
+        SELECT x.*, own.n, own.anchor, own.scope, own.at, own.many, own.place, own.link_position,
+            (own.head).hash AS end_hash, roots[x.ordinality] AS root,
+            idetic.chain_v1((own.head).hash, idetic.link_content_v1(own.link_position, x.receipt,
+                own.at, x.transition, 'ADD', x.memory, p_kind, p_name, 'new', NULL, 'current',
+                x.detail)) OVER (PARTITION BY own.n ORDER BY x.ordinality) AS link_hash
+        FROM jsonb_populate_recordset(NULL::idetic.item, p_items) WITH ORDINALITY x
+            JOIN LATERAL (
+                SELECT own.*, x.ordinality - own.through + own.many AS place,
+                    (own.head).position + x.ordinality - own.through + own.many AS link_position
+                FROM own WHERE own.n = owners[x.ordinality] AND own.reason IS NULL) AS own ON true
+    ), entry AS (
+        INSERT INTO {family}_memory ({tenant}, anchor_id, memory_id,
+            -- if root:
+            {root_id},
+            -- end
+            tier, typology, session_id, interaction_id, body_text, envelope,
+            claim_subject, claim_attribute, claim_value, lexemes, provenance, origin,
+            trust, valid_at, invalid_at, candidate, spec_version, content_hash,
+            digest_salt, created_at, created_by)
+        SELECT p_tenant, CASE WHEN several AND item.place = 1
+                THEN {family}_enter_v1(item.scope, item.anchor) ELSE item.anchor END, item.memory,
+            -- if root:
+            item.root,
+            -- end
+            item.tier, item.typology, (item.detail ->> 'session')::uuid,
+            (item.detail ->> 'interaction')::uuid, item.body, item.envelope,
+            item.claim ->> 'subject', item.claim ->> 'attribute',
+            item.claim ->> 'value', to_tsvector('pg_catalog.english',
+                concat_ws(': ', item.envelope ->> 'speaker', item.body)),
+            item.provenance, item.origin, item.trust, coalesce(item.valid_at, item.at),
+            item.invalid_at, coalesce(item.candidate, false), p_version,
+            decode(item.hash, 'hex'), decode(item.salt, 'hex'), item.at,
+            p_kind || ':' || p_name
+        FROM item
+    ), linked AS (
+        INSERT INTO {family}_memory_ledger ({tenant}, anchor_id, position, receipt_id,
+            at, transition, decision, memory_id, actor_kind, actor, reason, state_from,
+            state_to, detail, prev_hash, hash)
+        SELECT p_tenant, CASE WHEN several AND item.place = 1
+                THEN {family}_enter_v1(item.scope, item.anchor) ELSE item.anchor END,
+            item.link_position, item.receipt, item.at, item.transition, 'ADD', item.memory,
+            p_kind, p_name, 'new', NULL, 'current', item.detail,
+            lag(item.link_hash, 1, item.end_hash) OVER (PARTITION BY item.n ORDER BY item.place),
+            item.link_hash
+        FROM item
+    ), moved AS (
+        -- The row is there; as an update it would be joined, and row-level security asked of all
+        -- anchors at once.
+        INSERT INTO {family}_memory_anchors AS a ({keys}, anchor_id,
+            -- if root:
+            {root_id},
+            -- end
+            position, hash, at)
+        SELECT {keys_of_c},
+            CASE WHEN several THEN {family}_enter_v1(item.scope, item.anchor) ELSE item.anchor END,
+            -- if root:
+            item.root,
+            -- end
+            item.link_position, item.link_hash, item.at
+        FROM item JOIN own ON own.n = item.n, LATERAL (SELECT (own.head).*) c
+        WHERE item.place = item.many
+        ON CONFLICT ({tenant}, anchor_id) DO UPDATE
+        SET position = excluded.position, hash = excluded.hash, at = excluded.at
+    )
+    SELECT own.n::integer, CASE WHEN own.reason IS NULL THEN (own.head).position + own.many END,
+        own.at, NULL::uuid, NULL::idetic.decision, own.reason, NULL::uuid, NULL::jsonb
+    FROM own;
 END
 $$;

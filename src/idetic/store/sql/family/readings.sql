@@ -20,9 +20,10 @@ BEGIN
         END IF;
     END IF;
     said := lower(said COLLATE "C");
-    -- What is no letter of ours, by how common those are: a list of all marks takes four times as long.
-    strange := translate(said, ' etaoinshrdlcumwfgypbvkjxqz0123456789', '');
-    IF translate(strange, '*~`|^\<', '') <> strange THEN
+    -- What is no letter of ours: a few characters, in stretches that are found three times as fast as
+    -- letters are translated one by one.
+    strange := regexp_replace(said, '[ a-z0-9]+', '', 'g');
+    IF strange ~ '[*~`|^\\<]' THEN
         said := regexp_replace(said, '{tag}', '', 'g');
         said := regexp_replace(said, '(?<=[{letters}]){emphasis}(?=[{letters}])', '', 'g');
     END IF;
@@ -73,7 +74,7 @@ DECLARE
 BEGIN
     FOREACH one IN ARRAY p_texts LOOP
         IF many > 1 AND cardinality(found) = many - 1 AND octet_length(one) = char_length(one)
-            AND translate(one, '*~`|^\<', '') = one
+            AND one !~ '[*~`|^\\<]'
             AND one = array_to_string(p_texts[: many - 1], ' ') THEN
             RETURN found || array_to_string(array_remove(found, ''), ' ');
         END IF;
@@ -100,23 +101,25 @@ DECLARE
     one text;
     print bigint;
     here integer;
+    last integer;
 BEGIN
     FOREACH one IN ARRAY p_spelled LOOP
         found := found || hashtextextended(p_scope || '=' || replace(one, ' ', ''), 0);
     END LOOP;
     FOR start IN 1 .. char_length(bare) - 19 BY 400 LOOP
         block := substr(bare, start, 419);
+        last := char_length(block) - 19;
         here := 0;
         FOREACH one IN ARRAY string_to_array(block, 'e') LOOP
             here := here + char_length(one) + 1;
-            EXIT WHEN here > char_length(block) - 19;
+            EXIT WHEN here > last;
             print := hashtextextended(p_scope || substr(block, here, 20), 0);
             IF print & 3 > 0 THEN
                 found := found || print;
             END IF;
         END LOOP;
-        CONTINUE WHEN octet_length(block) = char_length(block);
-        FOR n IN 1 .. char_length(block) - 19 LOOP
+        CONTINUE WHEN octet_length(block) = last + 19;
+        FOR n IN 1 .. last LOOP
             print := hashtextextended(p_scope || substr(block, n, 20), 0);
             IF print & 7 = 0 THEN
                 found := found || print;
