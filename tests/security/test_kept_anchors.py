@@ -10,7 +10,7 @@ import pytest
 
 from idetic import Idetic, Observation, Principal, Subject
 from idetic.library.handles import Memory
-from idetic.store.members import KeptAnchor, KeptSegments
+from idetic.store.kept_anchors import KeptAnchor
 from idetic.store.recall_query import Recalls
 from idetic.store.scope import anchor_of
 from tests.conftest import TestDatabase, World, make_world
@@ -105,7 +105,7 @@ async def test_what_is_kept_under_the_wrong_anchor_is_nobodys(
         assert mine is not None
         kept._anchors[anchor_of(other.operator.scope)] = mine
         if believed:
-            monkeypatch.setattr(KeptSegments, "keep", lambda *_: mine)
+            monkeypatch.setattr(KeptAnchor, "stands", lambda *_: True)
         found = await other.operator.recall("who signs for the desk?")
         assert list(found.hits) == [], "rows are the database's to give, whatever is kept"
         assert found.considered == (considered if believed else 0)

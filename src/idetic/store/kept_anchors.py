@@ -43,10 +43,9 @@ class KeptAnchor:
     words: KeptWords = field(default_factory=KeptWords)
     questions: int = 0
 
-    @cached_property
-    def packed(self) -> bytes:
-        """The ids of the segments in their order, as the database sends them."""
-        return b"".join(segment_id.bytes for segment_id in self.segments)
+    def stands(self, packed: bytes | None) -> bool:
+        """Whether these are the segments that the database names now, in their order."""
+        return packed == b"".join(segment_id.bytes for segment_id in self.segments)
 
     @cached_property
     def firsts(self) -> Mapping[UUID, int]:

@@ -296,7 +296,7 @@ class Recalls:
         kept = await self._index(scope, query, values)
         while kept is not None:
             found, reading = await self._read(scope, query, values, kept)
-            if found["standing"][0][0] != kept.packed:
+            if not kept.stands(found["standing"][0][0]):
                 # Made anew since: who is in small cells has to be asked of what is there now.
                 kept = await self._segments(scope, query, values, kept)
                 continue
