@@ -1449,6 +1449,7 @@ def with_episodes() -> dict[str, Any]:
     data["agent"] = "chronicler"
     data["backend"]["family"] = "chronicler"
     data["typology"]["persistent"] = ["episodic", "semantic", "procedural"]
+    data["promotion"] = {"deviations": []}
     return data
 
 

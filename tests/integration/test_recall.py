@@ -211,6 +211,7 @@ async def test_a_candidate_is_recalled_only_when_asked_for(
 async def test_what_is_overdue_ranks_the_other_way(database: TestDatabase) -> None:
     data = load("world_agent").as_data()
     data["typology"]["persistent"].append("episodic")
+    data["promotion"]["deviations"] = []
     data["writes"]["deviations"] = [
         {
             "cell": "episodic_persistent",
