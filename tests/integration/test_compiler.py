@@ -110,6 +110,7 @@ def _provenance(data: dict[str, Any]) -> None:
 
 def _cell(data: dict[str, Any]) -> None:
     data["typology"]["persistent"].append("episodic")
+    data["promotion"]["deviations"] = []
 
 
 def _no_corroborations(data: dict[str, Any]) -> None:
