@@ -129,6 +129,9 @@ async def test_four_tiers_through_a_month(firm: Firm) -> None:
                 decisions.update(f"{r.decision} {r.reason}" for r in receipts)
         firm.clock.advance(days=1)
     assert decisions == {"ADD new": 60, "NOOP sampled out": 540}
+    left_out = [(await firm.boss(site).overview(days=40)).sampled_out for site in
+                ("Harbour 7", "Quarry 12", "Depot 3")]  # fmt: skip
+    assert left_out == [270, 270, 0], "each anchor counts its own"
     facts = {site: await fact(firm, site) for site in ("Harbour 7", "Quarry 12")}
 
     up = await firm.boss("Harbour 7").escalate([facts["Harbour 7"]], reason="seen in every quarter")

@@ -153,6 +153,8 @@ def with_episodes() -> dict[str, Any]:
     del data["promotion"]  # of episodes that leave a session for good: here none does
     deviation = {"cell": "semantic", "set": {"rule": "noop"}, "justification": "Both are told."}
     data["conflict"] = {"deviations": [deviation]}
+    # What leaves a session is an episode here, so the World Agent's grounds have nothing to decide.
+    data["promotion"] = {"deviations": []}
     return data
 
 

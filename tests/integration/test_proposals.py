@@ -18,6 +18,7 @@ import pytest
 from idetic import ContradictionStatus, Idetic, Principal, errors
 from idetic.evidence import OutboxMessage, Proposal, ProposalKind, ProposalStatus
 from idetic.jobs.handlers import deliver
+from idetic.jobs.leases import Backoff
 from idetic.jobs.worker import Worker
 from idetic.library.handles import Memory
 from idetic.library.webhook import Webhook, WebhookSettings, signature
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.anyio
 SAID = "Operators override the weekend limit whenever queues grow, says {}."
 LEFT = SAID.format("[identifier]")
 SIGNALLED = ContradictionStatus.PROMOTED
+_LONG_AGO = "UPDATE idetic_jobs.failures SET failed_at = failed_at - interval '11 minutes'"
 
 
 async def proposed(world: World, *names: str) -> Proposal:
@@ -302,6 +304,24 @@ async def test_a_worker_hands_over_each_message_until_it_is_taken(
     assert await world.operator.outbox() == []
     assert (await Worker(db).drain()).failed == 0
     assert len(desk.taken) == 2, "what was acknowledged does not come again"
+
+
+async def test_a_receiver_that_was_away_for_long_gets_all_of_it_in_order(
+    house: tuple[Idetic, World], desk: RuleDesk, database: TestDatabase
+) -> None:
+    """Longer than a job is tried: it rests for ten minutes, and then begins anew."""
+    db, world = house
+    made = await proposed(world, "PAY-4701")
+    await world.operator.decide(made.id, ProposalStatus.WITHDRAWN, reason="a mistake")
+    desk.away = 1
+    assert (await Worker(db, backoff=Backoff(attempts=1)).drain()).failed == 1
+    await Worker(db).drain()
+    assert desk.taken == [], "it rests"
+    with psycopg.connect(database.admin_dsn) as admin:
+        admin.execute(_LONG_AGO)
+    assert (await Worker(db).drain()).failed == 0
+    assert [one.event for one in desk.taken] == ["rule_proposed", "proposal_withdrawn"]
+    assert await world.operator.outbox() == []
 
 
 async def test_a_crash_before_the_acknowledgement_brings_a_message_again(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from idetic import EntryState, Idetic, Observation, Principal, errors
+from idetic import EntryState, Idetic, Observation, Principal, Typology, errors
 from idetic.evidence import Proposal, ProposalKind, ProposalStatus
 from idetic.library.handles import Memory
 from tests.conftest import TestDatabase, World, make_world
@@ -77,6 +77,32 @@ async def test_the_same_words_are_a_corroboration(world: World, again: str) -> N
     assert await known(world) == [SAID]
     (entry,) = await world.operator.list()
     assert await sources(world, entry.id) == 2
+
+
+async def test_of_preferences_in_the_same_words_the_latest_stays(world: World) -> None:
+    """Whatever their spelling and the order of their phrases; the controls say something else."""
+    said = [
+        "Two people look at every wire.",
+        "two people look at every wire",
+        "At every wire, two people look.",
+    ]
+    first, second, last = [(await world.operator.prefer(text)).entry_id for text in said]
+    for other in ("Three people look at every wire.", "Two people do not look at every wire."):
+        await world.operator.prefer(other)
+    tagged = await world.operator.prefer(f"{said[0]}!", envelope={"topic": "payments"})
+    assert first is not None
+    done = await keeper(world).consolidate()
+    gone = [one.entry_id for one in done.decided if one.transition == "superseded"]
+    assert sorted(map(str, gone)) == sorted(map(str, [first, second]))
+    kept = {entry.id for entry in await world.operator.list(typology=Typology.PROCEDURAL)}
+    assert {last, tagged.entry_id} <= kept
+    assert len(kept) == 4
+    assert (await world.operator.get(first)).superseded_by == last
+    assert (await keeper(world).consolidate()).decided == (), "once"
+    (receipt,) = [one.receipt for one in done.decided if one.entry_id == first]
+    await world.operator.undo(receipt, reason="both are meant")
+    assert (await world.operator.get(first)).state is EntryState.CURRENT
+    assert not (await world.bind(Principal.auditor("eve")).verify()).problems
 
 
 async def test_words_that_may_say_something_else_are_only_proposed(world: World) -> None:

@@ -8,7 +8,7 @@ a receipt that `undo` takes back. No lock is held while it thinks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from idetic.lifecycle.duplicates import Sameness, compare, group
 from idetic.lifecycle.fact_merge import FactMerge
 from idetic.lifecycle.promotion import decisions
 from idetic.lifecycle.promotion_inputs import policy_of, statement, supported_entries
+from idetic.lifecycle.repeated_preferences import supersede_repeated
 from idetic.lifecycle.sameness import propose_sameness
 from idetic.model import Capability, EntryState, Receipt, Tier, Typology
 from idetic.reason.caps import Meter
@@ -198,6 +199,13 @@ class _Questions:
 @verb(capability=Capability.MAINTAIN, writes=True, http=post("/consolidate", "upkeep"))
 async def consolidate(binding: Binding) -> Consolidated:
     """Merge duplicates among facts that changed since the last run; a reasoner finds more."""
+    repeated = await supersede_repeated(binding)
+    done = await _consolidated(binding)
+    return replace(done, decided=(*repeated, *done.decided))
+
+
+async def _consolidated(binding: Binding) -> Consolidated:
+    """What the run does with facts and episodes, and what it proposes as the same."""
     spec, reasoner = binding.spec, binding.engine.reasoner
     profile_id = await binding.engine.embeddings.active(binding.scope)
     merges = _merges(spec, Typology.SEMANTIC) or _merges(spec, Typology.EPISODIC)

@@ -64,7 +64,8 @@ class Refusals:
 class Overview:
     """The numbers of one scope, without any content.
 
-    `due`, `contradictions`, `candidates` and `quarantines` are the lengths of the queues;
+    `sampled_out` observations were left out by the spec's sampling since then. `due`,
+    `contradictions`, `candidates` and `quarantines` are the lengths of the queues;
     `unembedded` entries wait for a vector, the first since `unembedded_since`; `jobs` is the
     background work that waits for this scope, by task.
     """
@@ -74,6 +75,7 @@ class Overview:
     cells: tuple[CellCount, ...] = ()
     written: tuple[DayCount, ...] = ()
     refused: tuple[Refusals, ...] = ()
+    sampled_out: int = 0
     states: Mapping[RetentionState, int] = field(default_factory=dict)
     due: int = 0
     contradictions: int = 0
@@ -123,6 +125,7 @@ async def overview(
         ]
         written = await tx.ask("overview", "written", since=since)
         refused = await tx.ask("overview", "refused", since=since)
+        ((sampled_out,),) = await tx.ask("overview", "sampled_out", since=since)
         ((unembedded, waits_since),) = await tx.ask("overview", "unembedded", _without_vector())
         ((due,),) = await tx.ask("overview", "due", due_part(tx), moment=tx.at)
         states = await retention_states(tx)
@@ -133,6 +136,7 @@ async def overview(
             cells=tuple(cells),
             written=tuple(DayCount(d, Tier(t), Typology(y), n) for d, t, y, n in written),
             refused=tuple(Refusals(*row) for row in refused),
+            sampled_out=sampled_out,
             states={state: sum(tiers.values()) for state, tiers in states.items()},
             due=due,
             contradictions=await _open_contradictions(tx),

@@ -16,6 +16,11 @@ SELECT date_trunc('day', l.at, 'UTC'), l.reason, count(*)
 FROM {family}_memory_ledger l WHERE {scope l} AND l.transition = 'refused' AND l.at >= %(since)s
 GROUP BY 1, 2 ORDER BY 1, 2
 
+-- query: sampled_out
+-- How many observations the spec's sampling left out; each has its link.
+SELECT count(*) FROM {family}_memory_ledger l
+WHERE {scope l} AND l.transition = 'observed' AND l.reason = 'sampled out' AND l.at >= %(since)s
+
 -- query: unembedded
 -- Entries without a vector in the profile that the tenant's recalls use, and since when the first
 -- of them waits.
