@@ -28,7 +28,7 @@ from idetic import Idetic
 from idetic.recall import relevance as product
 from idetic.recall.floors import NOTHING_KNOWN, above_floors
 from idetic.recall.hits import AppliedFloors, Recall
-from idetic.recall.relevance import HIT_FLOOR, QUESTION_FLOOR, Sense, addressed, hit_features
+from idetic.recall.relevance import HIT_FLOOR, QUESTION_FLOOR, Company, Sense, hit_features
 
 # The parts of the sets: the first is fitted on, the others are not.
 PARTS: dict[str, Callable[[], list[Conversation]]] = {
@@ -37,19 +37,23 @@ PARTS: dict[str, Callable[[], list[Conversation]]] = {
     "BEAM part": SETS["beam"],
     "LongMemEval part": SETS["longmemeval"],
 }
-FITTED = next(iter(PARTS))
+# Nothing is measured on what it was fitted on.
+FITTED, *HELD_OUT = PARTS
 SINGLE = {Sense.WORDS: "lexical", Sense.MEANING: "semantic"}
 # What each sense reads of a question and of a hit.
+_BESIDE = ("known x nearest", "known x coverage", "unheard x nearest", "unheard x coverage")
 QUESTION = {
-    Sense.BOTH: ("nearest", "coverage", "name known", "name unheard", "size"),
+    Sense.BOTH: ("nearest", "coverage", "name known", "name unheard", *_BESIDE, "size"),
     Sense.WORDS: ("coverage", "name known", "name unheard", "size"),
     Sense.MEANING: ("nearest", "size"),
 }
 _WORDS = ("words behind", "coverage behind", "known x words", "known x coverage")
 _MEANING = ("below", "known x below")
+_FAR = ("behind in both", "far below", "far in words", "far together")
+_PLACE = ("place behind", "known x place")
 _ANY = ("statement", "length", "other speaker", "time", "known")
 HIT = {
-    Sense.BOTH: (*_MEANING, *_WORDS, "behind in both", *_ANY),
+    Sense.BOTH: (*_MEANING, *_WORDS, *_FAR, *_PLACE, "says", *_ANY),
     Sense.WORDS: (*_WORDS, *_ANY),
     Sense.MEANING: (*_MEANING, *_ANY),
 }
@@ -62,11 +66,10 @@ FLOORS = AppliedFloors(QUESTION_FLOOR, HIT_FLOOR)
 Rows = list[dict[str, float]]
 
 
-async def main(spec: str, *, fit: bool) -> None:
+async def main(spec: str, chosen: Sequence[str], *, fit: bool) -> None:
     """Measure and report, or fit and print."""
     start = time.perf_counter()
-    # Nothing is measured on what it was fitted on.
-    parts = {name: read() for name, read in PARTS.items() if fit == (name == FITTED)}
+    parts = {name: PARTS[name]() for name in ([FITTED] if fit else chosen)}
     embedder = CachedEmbedder()
     warm(embedder, parts, {spec: selectable()[spec]})
     embedder.embed(sorted(set().union(*map(_nameless, parts.values()))), query=True)
@@ -110,9 +113,9 @@ def _hit_rows(answers: Sequence[Heard], sense: Sense) -> tuple[Rows, list[bool]]
     """The features of every hit of a question with its names, and whether it is evidence."""
     rows, truths = [], []
     for one in answers:
-        asked = addressed([hit for hit, _ in one.hits])
+        company = Company.of([hit for hit, _ in one.hits])
         for hit, true in one.hits if one.put.named else ():
-            told = hit_features(hit, one.grounds, sense, addressed=asked)
+            told = hit_features(hit, one.grounds, sense, company)
             rows.append({name: told[name] for name in HIT[sense]})
             truths.append(true)
     return rows, truths
@@ -222,11 +225,12 @@ def _calibration(answers: Sequence[Heard]) -> tuple[list[dict[str, Any]], list[d
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.relevance")
     parser.add_argument("--fit", action="store_true", help="print the coefficients anew")
+    parser.add_argument("--parts", nargs="+", choices=HELD_OUT, default=HELD_OUT)
     parser.add_argument("--spec", choices=list(selectable()), default=NEW)
     told = parser.parse_args()
 
     async def run() -> None:
         """Measure or fit."""
-        await main(told.spec, fit=told.fit)
+        await main(told.spec, told.parts, fit=told.fit)
 
     anyio.run(run)

@@ -142,6 +142,17 @@ def test_the_best_hit_is_worth_most() -> None:
     assert best > worth(hit(), FOREIGN)
 
 
+def test_what_stands_beside_a_strong_hit_is_worth_more() -> None:
+    weak = hit(similarity=0.55, grounds=HitGrounds(0.0, 0.0, 9), meaning=0.2)
+    beside, apart = (
+        [replace(one, entry=replace(one.entry, id=UUID(int=n), session_id=UUID(int=10 + session)))]
+        for one, n, session in ((weak, 2, 0), (weak, 3, 1))
+    )
+    strong = replace(hit(), entry=replace(hit().entry, session_id=UUID(int=10)))
+    values = [one.relevance or 0.0 for one in judged([strong, *beside, *apart], OWN)]
+    assert values[0] > values[1] > values[2]
+
+
 def test_a_value_lies_between_nothing_and_certainty() -> None:
     for grounds in (OWN, FOREIGN, replace(OWN, nearest=1.0), replace(OWN, entries=10**9)):
         assert 0 < value(grounds) < 1

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from uuid import UUID
 
 from idetic.spec.primitives import Signal
 from idetic.store.recall_grounds import QuestionGrounds
@@ -29,6 +30,31 @@ class Sense(StrEnum):
     MEANING = "meaning"
 
 
+@dataclass(frozen=True, slots=True)
+class Company:
+    """What the hits of one question tell about each other.
+
+    `addressed`: the question names somebody whose words are among them. `places`: how far the best
+    of each interaction or session lies behind. An answer stands beside what the question meets.
+    """
+
+    addressed: bool = False
+    places: Mapping[UUID, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, hits: Sequence[Hit]) -> Company:
+        """The company of these hits."""
+        places: dict[UUID, float] = {}
+        for hit in hits:
+            places[_place(hit)] = min(_behind(hit), places.get(_place(hit), 1.0))
+        return cls(any(_value(hit, Signal.SPEAKER) for hit in hits), places)
+
+    def behind(self, hit: Hit) -> float:
+        """How far the best beside a hit lies behind, from 0 to 1; by itself if it stands alone."""
+        return self.places.get(_place(hit), _behind(hit))
+
+
+_ALONE = Company()
 # A question of one or two words says little by not being met: its coverage is drawn to what is
 # usual, as if this many unheard words more were met that far.
 _DRAWN, _USUAL = 2, 0.4
@@ -41,12 +67,16 @@ _BRIEF = 12
 
 KNOWN: dict[Sense, Coefficients] = {
     Sense.BOTH: {
-        "constant": -13.39,
-        "nearest": 21.72,
-        "coverage": 9.77,
-        "name known": 2.282,
-        "name unheard": -0.0425,
-        "size": -0.7321,
+        "constant": -12.02,
+        "nearest": 18.78,
+        "coverage": 10.8,
+        "name known": -0.3743,
+        "name unheard": -3.319,
+        "known x nearest": 5.316,
+        "known x coverage": -1.767,
+        "unheard x nearest": 7.415,
+        "unheard x coverage": -3.777,
+        "size": -0.7262,
     },
     Sense.WORDS: {
         "constant": -2.793,
@@ -63,19 +93,25 @@ KNOWN: dict[Sense, Coefficients] = {
 }
 RELEVANT: dict[Sense, Coefficients] = {
     Sense.BOTH: {
-        "constant": -7.034,
-        "below": -2.221,
-        "known x below": -0.009064,
-        "words behind": -2.317,
-        "coverage behind": 0.9601,
-        "known x words": -0.103,
-        "known x coverage": -1.208,
-        "behind in both": -1.515,
-        "statement": 1.289,
-        "length": 1.094,
-        "other speaker": -0.5798,
-        "time": 1.917,
-        "known": 0.531,
+        "constant": -6.0,
+        "below": -2.42,
+        "known x below": -0.04074,
+        "words behind": -3.639,
+        "coverage behind": 1.341,
+        "known x words": -0.05648,
+        "known x coverage": -1.212,
+        "behind in both": -1.466,
+        "far below": 0.4865,
+        "far in words": 1.675,
+        "far together": 0.4639,
+        "place behind": -2.216,
+        "known x place": 0.2006,
+        "says": 3.229,
+        "statement": 0.562,
+        "length": 0.2685,
+        "other speaker": -0.5684,
+        "time": 1.532,
+        "known": 0.4562,
     },
     Sense.WORDS: {
         "constant": -7.119,
@@ -103,19 +139,14 @@ RELEVANT: dict[Sense, Coefficients] = {
 # The floors that the same command chose on the same conversations, asked whole: nine tenths of
 # foreign questions lie below the first, a twentieth of the evidence below the second. A spec
 # decides whether they count (`retrieval.floors`).
-QUESTION_FLOOR = 0.277
-HIT_FLOOR = 0.00981
+QUESTION_FLOOR = 0.282
+HIT_FLOOR = 0.00992
 
 
 def judged(hits: Sequence[Hit], grounds: QuestionGrounds) -> list[Hit]:
     """The hits, each with its relevance."""
-    asked = addressed(hits)
-    return [replace(hit, relevance=relevance(hit, grounds, addressed=asked)) for hit in hits]
-
-
-def addressed(hits: Sequence[Hit]) -> bool:
-    """Whether the question names somebody whose words are among the hits."""
-    return any(_value(hit, Signal.SPEAKER) for hit in hits)
+    company = Company.of(hits)
+    return [replace(hit, relevance=relevance(hit, grounds, company)) for hit in hits]
 
 
 def known(grounds: QuestionGrounds) -> float | None:
@@ -130,12 +161,12 @@ def known(grounds: QuestionGrounds) -> float | None:
     return None if sense is None else _probability(_log_odds(grounds, sense))
 
 
-def relevance(hit: Hit, grounds: QuestionGrounds, *, addressed: bool = False) -> float | None:
+def relevance(hit: Hit, grounds: QuestionGrounds, company: Company = _ALONE) -> float | None:
     """The share of hits like this one that are relevant to their question."""
     sense = sense_of(grounds, hit)
     if sense is None:
         return None
-    features = hit_features(hit, grounds, sense, addressed=addressed)
+    features = hit_features(hit, grounds, sense, company)
     return _probability(_sum(RELEVANT[sense], features))
 
 
@@ -150,22 +181,30 @@ def sense_of(grounds: QuestionGrounds, hit: Hit | None = None) -> Sense | None:
 def question_features(grounds: QuestionGrounds) -> Features:
     """What speaks for and against a question; each sense reads what it has."""
     heard = set(grounds.rarity or ())
+    nearest, cover = grounds.nearest or 0.0, _coverage(grounds, grounds.covered)
+    known = float(any(word in heard for word in grounds.named))
+    unheard = float(any(word not in heard for word in grounds.named))
     return {
-        "nearest": grounds.nearest or 0.0,
-        "coverage": _coverage(grounds, grounds.covered),
-        "name known": float(any(word in heard for word in grounds.named)),
-        "name unheard": float(any(word not in heard for word in grounds.named)),
+        "nearest": nearest,
+        "coverage": cover,
+        "name known": known,
+        "name unheard": unheard,
+        # Beside a name, being near and being covered say more or less than without one.
+        "known x nearest": known * nearest,
+        "known x coverage": known * cover,
+        "unheard x nearest": unheard * nearest,
+        "unheard x coverage": unheard * cover,
         # Among many entries one is near by chance.
         "size": math.log(max(grounds.entries, 1)),
     }
 
 
 def hit_features(
-    hit: Hit, grounds: QuestionGrounds, sense: Sense, *, addressed: bool = False
+    hit: Hit, grounds: QuestionGrounds, sense: Sense, company: Company = _ALONE
 ) -> Features:
     """What speaks for and against a hit: how far it lies behind the best, and what it is."""
     known = min(max(_log_odds(grounds, sense), -_SURE), _SURE)
-    below = 1.0 - _value(hit, Signal.SEMANTIC)
+    below, place = 1.0 - _value(hit, Signal.SEMANTIC), company.behind(hit)
     # Where no entry has a word of the question, none lies behind.
     words = 1.0 - hit.grounds.lexical if grounds.covered else 0.0
     cover = _coverage(grounds, grounds.covered) - _coverage(grounds, hit.grounds.covered)
@@ -174,16 +213,32 @@ def hit_features(
         "words behind": words,
         "coverage behind": cover,
         "behind in both": min(below, words),
+        "far below": below**2,
+        "far in words": words**2,
+        "far together": below * words,
+        "place behind": place,
         "statement": float(_stated(hit)),
+        "says": _value(hit, Signal.STATEMENT),
         "length": math.log(1 + min(hit.grounds.words, _FULL)),
-        "other speaker": float(addressed and not _value(hit, Signal.SPEAKER)),
+        "other speaker": float(company.addressed and not _value(hit, Signal.SPEAKER)),
         "time": _value(hit, Signal.TIME),
         "known": known,
         # The surer the question, the more it says to lie behind.
         "known x below": known * below,
         "known x words": known * words,
         "known x coverage": known * cover,
+        "known x place": known * place,
     }
+
+
+def _place(hit: Hit) -> UUID:
+    """Where an entry stands; one without a scope stands alone."""
+    return hit.entry.interaction_id or hit.entry.session_id or hit.entry.id
+
+
+def _behind(hit: Hit) -> float:
+    """How far a hit lies behind the best, by meaning and by words."""
+    return 1.0 - (_value(hit, Signal.SEMANTIC) + hit.grounds.lexical) / 2
 
 
 def _value(hit: Hit, signal: Signal) -> float:
