@@ -133,7 +133,7 @@ async def test_the_world_agent_fuses_three_signals_by_rank_and_says_what_it_adde
 
 async def test_a_weighted_score_adds_up_weights_times_values(database: TestDatabase) -> None:
     async with Idetic.open(database.dsn, admin_dsn=database.admin_dsn) as db:
-        agent = await db.agent({"agent": "clerk", "anchor.keys": "office"}, apply=True)
+        agent = await db.agent({"agent": "clerk", "anchor.keys": "office:text"}, apply=True)
         assert agent.spec.retrieval.fusion.method is FusionMethod.WEIGHTED
         memory = agent.bind(office="north", principal=Principal.operator("ada"))
         for text in ("Wires leave until noon.", "Cards are shipped on Mondays."):
