@@ -171,7 +171,7 @@ def test_looking_applies_no_spec(empty_database: TestDatabase) -> None:
     scope = ("--anchor", "org_id=x", "--as", "operator:ada")
     ran = administered(empty_database, "list", "--agent", "world_agent", *scope)
     assert ran.code == 5
-    assert "holds no agent called 'world_agent'" in ran.err
+    assert "has no agent called 'world_agent'" in ran.err
     assert administered(empty_database, "spec", "list", "--json").json()["stored"] == []
 
 
