@@ -26,6 +26,7 @@ _QUICK = {
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "wal_level": "minimal",
+    "max_wal_size": "256MB",
     "max_wal_senders": "0",
     "autovacuum": "off",
     "shared_buffers": "128MB",
