@@ -383,7 +383,12 @@ def test_what_is_wrong_with_a_body_is_told_in_few_words() -> None:
     verb = VERBS["observe_many"]
     body = body_model("Sent", [one for one in verb.parameters.values() if one.travels])
     many = {f"k{number}": 1 for number in range(10_000)}
-    for told in ([{}] * 10_000, [{"text": "a", **many}], [{"text": "a", "provenance": many}]):
+    wrong: list[list[dict[str, Any]]] = [
+        [{}] * 10_000,
+        [{"text": "a", **many}],
+        [{"text": "a", "provenance": many}],
+    ]
+    for told in wrong:
         with pytest.raises(ValidationError) as refused:
             body.model_validate({"observations": told})
         assert refused.value.error_count() == 1
