@@ -7,6 +7,7 @@ control runs the same walk over a server whose protections are off, and must fin
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -33,9 +34,11 @@ SEARCHES = (
 # Pages whose lists and blocks come from memory, for whoever may read.
 WORK = (
     *(f"/queues?queue={name}" for name in ("contradictions", "candidates", "quarantine")),
-    *("/jobs", "/refusals"),
+    *("/jobs", "/refusals", "/person", "/queues?queue=proposals"),
     "/context?q=feed+the+bird",
 )
+# Pages that only some principals have, or that lead to what does not exist.
+OTHERS = ("/workshop", "/anchors", f"/proposals/{UUID(int=1)}", f"/conversations/{UUID(int=1)}")
 
 
 def entries_of(seeded: Seeded) -> list[str]:
@@ -125,7 +128,8 @@ async def test_a_customer_has_a_question_and_nothing_else(console: Console, visi
     assert await visitor.page.locator("#search").count() == 0
     page = (await visitor.page.inner_html("body")).lower()
     assert [word for word in OPERATORS_OWN if word in page] == []
-    for path in (*paths_to(console.seeded), "/queues", "/audit", "/context", "/persona"):
+    staffs = ("/queues", "/audit", "/context", "/persona", *OTHERS)
+    for path in (*paths_to(console.seeded), *staffs):
         await visitor.go(path)
         assert "There is no such page." in await visitor.text()
         assert OURS not in await visitor.page.content()

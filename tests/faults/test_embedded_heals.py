@@ -174,6 +174,25 @@ async def test_control_without_a_watch_nobody_brings_it_back(
         assert not status(home).running
 
 
+async def test_a_worker_that_begins_while_it_is_down_waits(home: Path) -> None:
+    """`serve` ends with its worker. The control asks for a single round, and is told."""
+    async with opened(home) as (db, _):
+        worker = Worker(db)
+        assert stop(home)
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            # Twice: a call waits for the pool, and the first may end before the worker's does.
+            for _ in range(2):
+                with pytest.raises(DatabaseUnavailable):
+                    await Worker(db).drain()
+            assert worker._inner is None
+            EmbeddedServer.acquire(home).release()
+            with anyio.fail_after(WITHIN):
+                while worker._inner is None:  # noqa: ASYNC110 - it says so nowhere else
+                    await anyio.sleep(0.05)
+            worker.stop()
+
+
 async def test_a_backend_that_computes_does_not_hold_the_next_server_up(home: Path) -> None:
     async with opened(home) as (_, world):
         with EmbeddedServer.acquire(home) as lease:

@@ -289,6 +289,38 @@ async def one_other_value_against_a_fact(house: House) -> None:
         await say(house.mallory, Observation("Wires cost 9 EUR.", claim=claim))
 
 
+@minted
+async def as_if_others_had_spoken(house: House) -> None:
+    for speaker in ("ada", "operator:ada", "agent:scout", "the desk"):
+        await say(house.mallory, lie(speaker=speaker))
+
+
+@minted
+async def about_times_of_its_own_choice(house: House) -> None:
+    for days in range(4):
+        await say(house.mallory, lie(valid_at=house.clock.now() - timedelta(days=40 * days)))
+
+
+@minted
+async def under_other_envelopes(house: House) -> None:
+    for topic in ("payments", "payments/wire", "banks", "banks/partner"):
+        await say(house.mallory, lie(envelope={"topic": topic}))
+
+
+@minted
+async def in_sessions_that_it_names_itself(house: House) -> None:
+    for number in range(4):
+        async with house.mallory.session(UUID(int=number + 1)) as session:
+            await session.observe(TOLD, claim=LIE)
+
+
+@minted
+async def under_claims_that_only_look_different(house: House) -> None:
+    for subject in ("partner bank", "Partner Bank", " partner  bank ", "PARTNER\u00a0BANK"):
+        claim = Claim(subject, LIE.attribute, LIE.value)
+        await say(house.mallory, Observation(TOLD, claim=claim))
+
+
 # --- invented sources: the control believes what the caller says of them --------------------------
 
 
@@ -431,6 +463,33 @@ async def failures_by_what_says_the_same(house: House) -> None:
         said = await session.observe(f"Wires cost 2 EUR, {number}.", claim=TRUTH)
         with suppress(errors.IdeticError):
             await house.mallory.corroborate(house.fact, said.entry_id, holds=False)
+
+
+@sourced
+async def receipts_of_its_own_words(house: House) -> None:
+    entry = await candidate(house)
+    for _ in range(4):
+        async with house.mallory.session() as session:
+            said = await session.observe(TOLD, claim=LIE)
+            with suppress(errors.IdeticError):
+                await house.mallory.corroborate(entry, said.id)
+
+
+@sourced
+async def what_supports_it_already(house: House) -> None:
+    entry = await candidate(house)
+    for one in [*await house.mallory.corroborations(entry)] * 4:
+        with suppress(errors.IdeticError):
+            await house.mallory.corroborate(entry, one.id)
+
+
+@sourced
+async def sessions_of_others(house: House) -> None:
+    entry = await candidate(house)
+    for name in ("explorer", "scout", "tracer"):
+        async with house.world.bind(Principal.agent(name)).session() as session:
+            with suppress(errors.IdeticError):
+                await house.mallory.corroborate(entry, session.id)
 
 
 async def believing(

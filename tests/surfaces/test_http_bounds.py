@@ -23,6 +23,7 @@ from idetic import Idetic, Observation, Principal
 from idetic.errors import Busy, InputError
 from idetic.gates import crossing
 from idetic.model import Tier, Typology
+from idetic.surfaces.http import authentication
 from idetic.surfaces.http.app import create_app
 from idetic.surfaces.http.authentication import (
     LARGE,
@@ -396,3 +397,29 @@ def test_what_is_wrong_with_a_body_is_told_in_few_words() -> None:
     with pytest.raises(ValidationError) as refused:
         plain.model_validate({"text": "a", **many})
     assert refused.value.error_count() == 10_000, "control: pydantic tells each"
+
+
+async def refusing(scope: Any, receive: Any, send: Any) -> None:
+    """An application that refuses at once whatever it is sent."""
+    await send({"type": "http.response.start", "status": 422, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize("pause", [0.5, 0.0], ids=["as it is", "control"])
+async def test_after_a_refusal_the_next_large_body_of_a_tenant_waits(
+    db: Idetic, world: World, monkeypatch: pytest.MonkeyPatch, pause: float
+) -> None:
+    monkeypatch.setattr(authentication, "_AFTER_REFUSAL", pause)
+    anchor = {"org_id": world.org_id, "domain_id": world.domain_id}
+    made = await db.keys.create(
+        agent="world_agent", principal=Principal.agent("explorer"), anchor=anchor
+    )
+    transport = httpx.ASGITransport(app=Authentication(refusing, db, Limits()))
+    head = {"Authorization": f"Bearer {made.key}"}
+    began: list[float] = []
+    async with httpx.AsyncClient(transport=transport, base_url="http://a", headers=head) as http:
+        await http.post("/v1/anything", content=b"a" * 100)
+        for _ in range(4):
+            assert (await http.post("/v1/anything", content=b"a" * (LARGE + 1))).status_code == 422
+            began.append(time.monotonic())
+    assert (began[-1] - began[0] >= 1.4) is (pause > 0)

@@ -121,8 +121,18 @@ class Worker:
         return self.counts
 
     async def _serve(self) -> None:
-        """Take jobs until stopped, with recovery and sweeps beside; a lost database is awaited."""
-        async with self._opened() as (app, leases), asyncio.TaskGroup() as group:
+        """Take jobs until stopped; a database that is lost is awaited, also while it begins."""
+        while not self._stopping.is_set():
+            try:
+                async with self._opened() as (app, leases):
+                    await self._take(app, leases)
+            except DatabaseUnavailable:
+                log.warning("the worker finds no database; it tries again")
+                await self._pause()
+
+    async def _take(self, app: App, leases: Leases) -> None:
+        """Take jobs until stopped, with recovery and sweeps beside."""
+        async with asyncio.TaskGroup() as group:
             helpers = [
                 group.create_task(_repeat(self._pace.heartbeat, partial(self._recover, leases))),
                 group.create_task(_repeat(self._pace.sweep, self._sweep)),
@@ -132,11 +142,14 @@ class Worker:
                     await self._work(app, leases, wait=True)
                 except exceptions.ConnectorException:
                     log.warning("the worker lost the database; it starts again")
-                # A pause before the next try, which a stop cuts short.
-                with anyio.move_on_after(_RESTART):
-                    await self._stopping.wait()
+                await self._pause()
             for helper in helpers:
                 helper.cancel()
+
+    async def _pause(self) -> None:
+        """Wait before the next try; a stop cuts it short."""
+        with anyio.move_on_after(_RESTART):
+            await self._stopping.wait()
 
     async def _drain(self) -> None:
         """Do what is due now, including what that enqueues, and then end."""
@@ -164,9 +177,9 @@ class Worker:
             # One queue for each task: a worker without the task leaves its jobs to others.
             task = app.task(name=name, queue=name, retry=AsDecided(), pass_context=True)
             task(self._task(handler, leases))
-        with translated():
-            await app.open_async()
         try:
+            with translated():
+                await app.open_async()
             yield app, leases
         finally:
             await app.close_async()
