@@ -119,10 +119,13 @@ def _iso(found: Found, _now: datetime) -> Span:
 
 
 def _season(found: Found, now: datetime) -> Span:
-    """Three months from the one that a season begins in."""
+    """Three months from the one that a season begins in; the last is one that is over."""
     first = _SEASONS[found[1]]
-    year = found[2] if found.re.groups > 1 else None
-    return _days(datetime(_year_of(first, year, now), first, 1, tzinfo=UTC), 92)
+    year = _year_of(first, found[2] if found.re.groups > 1 else None, now)
+    season = _days(datetime(year, first, 1, tzinfo=UTC), 92)
+    if found[0].startswith("last") and season[1] > now:
+        return _days(datetime(year - 1, first, 1, tzinfo=UTC), 92)
+    return season
 
 
 def _last_month(_found: Found, now: datetime) -> Span:
@@ -193,7 +196,21 @@ _WORDINGS: list[tuple[re.Pattern[str], Callable[[Found, datetime], Span], float]
     (_wording(rf"({_SEASON})(?: of)? {_YEAR}"), _season, 1.0),
     (_wording(rf"(?:last|this) ({_SEASON})"), _season, RELATIVE),
     (_wording(rf"(?:in|during|of) {_YEAR}"), lambda f, _: _years(int(f[1])), 1.0),
-    (_wording("yesterday"), lambda _, now: _days(_midnight(now) - timedelta(days=1), 1), RELATIVE),
+    (
+        _wording("the day before yesterday"),
+        lambda _, now: _days(_midnight(now) - timedelta(days=2), 1),
+        RELATIVE,
+    ),
+    (
+        _wording("half a year ago"),
+        lambda _, now: _days(now - timedelta(days=183 + 30), 60),
+        RELATIVE,
+    ),
+    (
+        _wording("(?:yesterday|last night)"),
+        lambda _, now: _days(_midnight(now) - timedelta(days=1), 1),
+        RELATIVE,
+    ),
     (_wording("(?:today|tonight|this morning)"), lambda _, now: _days(_midnight(now), 1), RELATIVE),
     (_wording("last weekend"), lambda _, now: _days(_monday(now) - timedelta(days=2), 2), RELATIVE),
     (_wording("last week"), lambda _, now: _days(_monday(now) - timedelta(days=7), 7), RELATIVE),

@@ -33,6 +33,11 @@ NOW = datetime(2023, 10, 13, 15, 30, tzinfo=UTC)
         ("What did I plant last year?", "2022-01-01", "2023-01-01", RELATIVE),
         ("What broke three days ago?", "2023-10-10", "2023-10-11", RELATIVE),
         ("When did I reach the clinic on Monday?", "2023-10-09", "2023-10-10", RELATIVE),
+        ("What did I eat the day before yesterday?", "2023-10-11", "2023-10-12", RELATIVE),
+        ("What did we watch last night?", "2023-10-12", "2023-10-13", RELATIVE),
+        ("What did I buy half a year ago?", "2023-03-14", "2023-05-13", RELATIVE),
+        ("Where did we go last summer?", "2023-06-01", "2023-09-01", RELATIVE),
+        ("Where did we go last fall?", "2022-09-01", "2022-12-02", RELATIVE),
     ],
 )
 def test_a_date_is_a_window(question: str, since: str, until: str, sure: float) -> None:
@@ -65,3 +70,27 @@ def test_the_longest_wording_is_read_once() -> None:
 def test_a_month_without_a_year_has_begun() -> None:
     (window,) = date_windows("What did we do in October?", NOW)
     assert window.since == datetime(2023, 10, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "now", "since", "until"),
+    [
+        ("last month", "2026-01-03", "2025-12-01", "2026-01-01"),
+        ("last week", "2026-01-03", "2025-12-22", "2025-12-29"),
+        ("in December", "2026-01-03", "2025-12-01", "2026-01-01"),
+        # One that still goes on is not the last one.
+        ("last winter", "2026-01-03", "2024-12-01", "2025-03-03"),
+        ("last winter", "2026-05-03", "2025-12-01", "2026-03-03"),
+        ("last month", "2024-03-31", "2024-02-01", "2024-03-01"),
+        ("yesterday", "2024-03-01", "2024-02-29", "2024-03-01"),
+        ("on 29 February", "2024-03-01", "2024-02-29", "2024-03-01"),
+        ("Feb 29, 2023", "2024-03-01", None, None),
+        ("next Friday", "2026-01-03", None, None),
+    ],
+)
+def test_a_window_at_the_edge_of_a_year_and_in_leap_years(
+    said: str, now: str, since: str | None, until: str | None
+) -> None:
+    found = date_windows(said, datetime.fromisoformat(f"{now}T12:00+00:00"))
+    spans = [(f"{w.since:%Y-%m-%d}", f"{w.until:%Y-%m-%d}") for w in found]
+    assert spans == ([] if since is None else [(since, until)])

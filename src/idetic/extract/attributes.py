@@ -148,7 +148,7 @@ def _kinds() -> tuple[AttributeKind, ...]:
              "{subject} has no {detail}", over="{subject} no longer has a {detail}"),
         many("uses", "a tool, a device, a programming language", "{subject} uses {detail}",
              "{subject} does not use {detail}"),
-        AttributeKind("prefers", "what is chosen where there is a choice, also in a correction",
+        AttributeKind("prefers", "what somebody prefers to something else, also in a correction",
                       "{subject} prefers {value}", many=True, typology=procedure),
         AttributeKind("instruction", "how things are to be done: always, never, from now on",
                       "{subject} asks: {value} {detail}", many=True,

@@ -72,70 +72,28 @@ def _of_one_value() -> list[Wording]:
     return found
 
 
+def _gone(kind: str, *parts: str) -> Wording:
+    """A wording of something that somebody had; a date beside it says when it was over."""
+    return worded(kind, *parts, ends=True, change=True, negated=True)
+
+
 def _of_what_was_had() -> list[Wording]:
     """Pets, possessions and people."""
     gone = r"(?i:died|passed away|is dead(?=[.!,]|$)|has died|has passed away|ran away)"
     parted = r"(?i:broke up|split up|have broken up|have split up|are divorced|got divorced)"
+    pet, thing = rf"(?P<detail>{SPECIES})", rf"(?P<detail>{POSSESSION})"
+    partner = rf"(?P<detail>{FAMILY_BY_CHOICE})"
+    had = rf"{WHO} {_DENIED}(?:have|own) (?:an?|my|the|our|any) "
     return [
-        worded(
-            "pet",
-            r"(?i:my|our) (?:[\w-]+ )?(?:",
-            SPECIES,
-            ")[, ]+",
-            name("detail", 1),
-            rf",? {gone}",
-            ends=True,
-            change=True,
-            negated=True,
-        ),
-        worded(
-            "pet",
-            rf"(?i:my|our) (?:[\w-]+ )??(?P<detail>{SPECIES}) {gone}",
-            ends=True,
-            change=True,
-            negated=True,
-        ),
-        worded(
-            "pet",
-            rf"(?i:i|we)(?: had to)? (?:gave away|give away|lost|put down) (?:my|our)"
-            rf" (?P<detail>{SPECIES})\b",
-            ends=True,
-            change=True,
-            negated=True,
-        ),
-        worded(
-            "pet",
-            rf"(?i:i|we) (?:{_DENIED}have (?:an?|my|the|our|any) (?P<detail>{SPECIES})s?"
-            rf"{_STILL})",
-            ends=True,
-            negated=True,
-        ),
-        worded(
-            "owns",
-            rf"{WHO_HAS}{SOFTLY} (?:sold|gave away|got rid of|totalled|totaled)"
-            rf" (?:my|our) (?:old |new )?(?P<detail>{POSSESSION})\b",
-            ends=True,
-            change=True,
-            negated=True,
-        ),
-        worded(
-            "owns",
-            rf"{WHO} {_DENIED}(?:have|own) (?:an?|my|the) (?P<detail>{POSSESSION}){_STILL}",
-            ends=True,
-            negated=True,
-        ),
-        worded(
-            "family",
-            rf"(?i:my) (?P<detail>{FAMILY_BY_CHOICE}) and (?i:i) {parted}",
-            ends=True,
-            change=True,
-            negated=True,
-        ),
-        worded(
-            "family",
-            rf"(?i:i) (?:broke|split) up with my (?P<detail>{FAMILY_BY_CHOICE})\b",
-            ends=True,
-            change=True,
-            negated=True,
-        ),
-    ]
+        _gone("pet", rf"(?i:my|our) (?:[\w-]+ )?(?:{SPECIES})[, ]+", name("detail", 1),
+              f",? {gone}"),
+        _gone("pet", rf"(?i:my|our) (?:[\w-]+ )??{pet} {gone}"),
+        _gone("pet", rf"{WHO}(?: had to)? (?:gave away|give away|lost|put down)"
+              rf" (?:my|our) {pet}\b"),
+        _gone("pet", had, pet, f"s?{_STILL}"),
+        _gone("owns", rf"{WHO_HAS}{SOFTLY} (?:sold|gave away|got rid of|totalled|totaled)"
+              rf" (?:my|our) (?:old |new )?{thing}\b"),
+        _gone("owns", had, thing, _STILL),
+        _gone("family", rf"(?i:my) {partner} and (?i:i) {parted}"),
+        _gone("family", rf"(?i:i) (?:broke|split) up with my {partner}\b"),
+    ]  # fmt: skip

@@ -13,6 +13,9 @@ from uuid import UUID
 
 from rich.console import Console
 
+from idetic.assistant.extraction import Extracted
+from idetic.assistant.profile import Profile
+from idetic.assistant.why import Reason
 from idetic.audit.explanation import ActionExplanation
 from idetic.audit.findings import Verified
 from idetic.erasure import Erased, ErasedAnchor
@@ -90,6 +93,8 @@ def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> N
         kind = get_args(returns)[0]
         if not value:
             console.print(_EMPTY.get(kind, f"No {verb.name.replace('_', ' ')}."))
+        elif kind is Reason:
+            console.print(output.literal("\n".join(map(str, value))), soft_wrap=True)
         else:
             row = _ROWS.get(kind, _fields)
             console.print(output.Listing([row(each) for each in value]))
@@ -276,12 +281,31 @@ _SHOWN: dict[type, Callable[[Console, Any, Place], None]] = {
     Answered: _show_text,
     Verified: _show_verified,
 }
+
+
+def _extracted(done: Extracted) -> str:
+    """What an extraction did; of a dry run, what it would change."""
+    lines = [f"{done.turns} messages read, {done.claims} claims drawn by {done.extractor}."]
+    lines += [
+        f"  {'adds' if change.brought else 'drops'}  {output.visible(change.text)}"
+        for change in done.changes
+    ]
+    lines += [f"Refused: {one.reason}" for one in done.refused]
+    if done.usage.calls:
+        lines.append(f"It took {done.usage.calls} calls and {done.usage.tokens} tokens.")
+    if done.stopped:
+        lines.append(f"It stopped early: {done.stopped}")
+    return "\n".join(lines)
+
+
 # Answers that are sentences.
 _SAID: dict[type, Callable[[Any], str]] = {
     Embedded: lambda done: f"{done.embedded} entries embedded.",
     ActionExplanation: ActionExplanation.explain,
     Erased: _erased,
     ErasedAnchor: _erased,
+    Extracted: _extracted,
+    Profile: str,
 }
 _ROWS: dict[type, Callable[[Any], dict[str, object]]] = {
     Entry: _entry,

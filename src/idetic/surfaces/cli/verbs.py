@@ -44,10 +44,13 @@ Reader = Callable[[str, str], Any]
 
 # More than any note may have, and little enough to refuse without reading a whole disk.
 _STDIN_LIMIT = 1 << 20
+# An export of chats is larger.
+_EXPORT_LIMIT = 1 << 28
 _REF = re.compile(r"([^:]+):([^@]*)(?:@([0-9]+))?\Z", re.ASCII)
 # How an argument is typed, beside what the declaration says about it.
 _TYPED = {
     "text": "Or - for stdin.",
+    "messages": "Or - for stdin; JSON is read as messages or as a chat's export.",
     "envelope": "Once for each key; lists with commas.",
     "where": "Once for each key; lists with commas.",
     "claim": "As subject=…, attribute=… and value=….",
@@ -81,6 +84,8 @@ class Input:
         kind = _plain(parameter.hint)
         if kind is None and parameter.wire is not None:
             kind = _plain(parameter.wire.kind)
+        if kind is None and str in get_args(plain(parameter.hint)):
+            kind = str
         several = get_origin(kind) in _SEVERAL
         kind = _plain(get_args(kind)[0]) if several else kind
         return cls(parameter, kind, several) if _typeable(kind) else None
@@ -149,6 +154,7 @@ class Input:
             given = pairs(typed, self.label)
             return given if spec is None else _listed(spec, given)
         reader: Reader = _READERS.get(self.kind, lambda text, _: text)
+        reader = _messages if self.parameter.name == "messages" else reader
         check = self.parameter.check
         several = [reader(one, self.label) for one in typed] if self.several else None
         value = reader(typed, self.label) if several is None else several
@@ -270,8 +276,9 @@ def _complete(inputs: list[Input], typed: dict[str, Any]) -> None:
     if typed.get("all_"):
         _check_nobody(typed)
         return
-    if typed.get("text") == "-":
-        typed["text"] = sys.stdin.read(_STDIN_LIMIT)
+    for name, limit in (("text", _STDIN_LIMIT), ("messages", _EXPORT_LIMIT)):
+        if typed.get(name) == "-":
+            typed[name] = sys.stdin.read(limit)
     for each in inputs:
         if each.from_stdin and not typed[each.parameter.name]:
             typed[each.parameter.name] = [line.strip() for line in sys.stdin if line.strip()]
@@ -338,6 +345,16 @@ def _ref(text: str, label: str) -> Ref:
     noun, ref_id, version = named.groups()
     # More digits than a version can have are refused by the library, like any other number.
     return Ref(noun, check_uuid(ref_id, label), None if version is None else int(version[:12]))
+
+
+def _messages(text: str, _label: str) -> Any:
+    """A text as it is; JSON as the messages or the chat that it holds."""
+    if not text.lstrip().startswith(("[", "{")):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def read_head(path: str, label: str = "--head") -> ChainHead:
