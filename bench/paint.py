@@ -19,7 +19,8 @@ from uuid import uuid4
 
 import anyio
 import psycopg
-from playwright.async_api import Page, TimeoutError, async_playwright
+from playwright.async_api import Page, async_playwright
+from playwright.async_api import TimeoutError as NothingShown
 from tests.support.console_visit import CHROMIUM, Visitor
 
 from bench.common import report
@@ -215,7 +216,7 @@ async def _visited(page: Page, address: str, path: str) -> dict[str, float]:
     await page.goto(f"{address}/console{path}")
     try:
         await page.wait_for_function("window.painted > 0")
-    except TimeoutError as error:
+    except NothingShown as error:
         raise RuntimeError(f"{path} showed: {await page.inner_text('main')}") from error
     await page.wait_for_selector("[data-pending]", state="detached")
     first, now = await page.evaluate("[window.painted, performance.now()]")
