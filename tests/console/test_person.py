@@ -76,6 +76,8 @@ async def test_the_page_says_what_is_known_and_what_it_rests_on(
     await visitor.go("/person")
     pages = {"person": "/person", "overview assistant": "/overview"}
     assert await unreadable(visitor, pages) == {}
+    waits = "wait for a vector"
+    assert waits not in await visitor.text(), "vectors of a log are its long-term memory's"
 
 
 async def test_a_fact_is_edited_contradicted_and_taken_back(
