@@ -20,6 +20,7 @@ from uuid import uuid4
 import anyio
 import psycopg
 from playwright.async_api import Page, async_playwright
+from playwright.async_api import TimeoutError as NothingShown
 from tests.support.console_visit import CHROMIUM, Visitor
 
 from bench.common import report
@@ -213,7 +214,10 @@ async def painted(
 async def _visited(page: Page, address: str, path: str) -> dict[str, float]:
     """The times of one visit, in ms since its navigation."""
     await page.goto(f"{address}/console{path}")
-    await page.wait_for_function("window.painted > 0")
+    try:
+        await page.wait_for_function("window.painted > 0")
+    except NothingShown as error:
+        raise RuntimeError(f"{path} showed: {await page.inner_text('main')}") from error
     await page.wait_for_selector("[data-pending]", state="detached")
     first, now = await page.evaluate("[window.painted, performance.now()]")
     return {"painted": first, "whole": now}

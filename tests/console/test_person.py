@@ -76,6 +76,8 @@ async def test_the_page_says_what_is_known_and_what_it_rests_on(
     await visitor.go("/person")
     pages = {"person": "/person", "overview assistant": "/overview"}
     assert await unreadable(visitor, pages) == {}
+    waits = "wait for a vector"
+    assert waits not in await visitor.text(), "vectors of a log are its long-term memory's"
 
 
 async def test_a_fact_is_edited_contradicted_and_taken_back(
@@ -85,6 +87,8 @@ async def test_a_fact_is_edited_contradicted_and_taken_back(
     await visitor.go("/person")
     await correct(visitor, TEA)
     assert await faults_of(visitor, "person correcting") == []
+    await visitor.page.click(f"{line(TEA)} button:text-is('Close')")
+    await correct(visitor, TEA)
     await visitor.page.fill(f"{line(TEA)} input[name=text]", "Ada wants answers in two sentences.")
     await visitor.page.fill(f"{line(TEA)} input[name=value]", "two sentences")
     await visitor.page.click(f"{line(TEA)} button:text-is('Save the change')")
@@ -113,7 +117,9 @@ async def test_forgetting_takes_a_typed_word_and_gives_a_receipt(
     assert (await shop.ada.get(shop.peanuts)).body_text == PEANUTS
     await visitor.page.fill(f"{form} input[name=typed]", "forget")
     await visitor.page.click(f"{form} button:text-is('Forget')")
-    await visitor.page.wait_for_selector(f"{line(PEANUTS)} .done")
+    await visitor.page.wait_for_selector(f"{line('This entry was forgotten.')} .done")
+    assert PEANUTS not in await visitor.text()
+    assert await visitor.page.locator("input[name=text]").count() == 0, "nothing to state it anew"
     async with visitor.page.expect_download() as saving:
         await visitor.page.click("button:text-is('Save the receipt')")
     saved = await Path(await (await saving.value).path()).read_text()

@@ -7,6 +7,7 @@ from functools import partial
 from uuid import UUID
 
 from nicegui import events
+from nicegui.elements.mixins.text_element import TextElement
 
 from idetic.erasure import Erased
 from idetic.evidence import Outcome
@@ -23,17 +24,25 @@ FORGET = "forget"
 
 
 class Correction:
-    """The forms about one entry, drawn when somebody asks for them; `changed` follows an edit."""
+    """The forms about one entry, drawn when somebody asks for them; `changed` follows an edit.
 
-    def __init__(self, context: PageContext, entry: Entry, changed: Changed):
+    `said` is the place that shows the entry: it is emptied when the entry is forgotten.
+    """
+
+    def __init__(self, context: PageContext, entry: Entry, changed: Changed, said: TextElement):
         self._context = context
+        self._said = said
         self._entry = entry
         self._changed = changed
         self._place = el.text("div", cls="correction")
-        if not (self._choices() or self._editable() or context.may(Capability.ERASE)):
-            return
+        if self._choices() or self._editable() or context.may(Capability.ERASE):
+            self._close()
+
+    def _close(self) -> None:
+        """Show the button that opens the forms."""
+        self._place.clear()
         with self._place:
-            said = f"Edit: {titled(entry)}"
+            said = f"Edit: {titled(self._entry)}"
             el.button("Edit", self._open, "small").props(f'aria-label="{_plain(said)}"')
 
     def _open(self) -> None:
@@ -41,12 +50,23 @@ class Correction:
         context, entry = self._context, self._entry
         self._place.clear()
         with self._place:
-            if self._editable():
-                self._edit_form()
-            if choices := self._choices():
-                DecisionForm(context, choices, titled(entry), _stay)
+            with el.text("div", cls="shown") as others:
+                if self._editable():
+                    self._edit_form()
+                if choices := self._choices():
+                    DecisionForm(context, choices, titled(entry), _stay)
+
+            async def forgotten() -> None:
+                """Leave nothing of the entry on the page but the receipt."""
+                others.clear()
+                close.delete()
+                self._said.clear()
+                with self._said:
+                    el.text("p", "This entry was forgotten.", "quiet")
+
             if context.may(Capability.ERASE):
-                DecisionForm(context, [forget_choice(entry.id)], titled(entry), _stay)
+                DecisionForm(context, [forget_choice(entry.id)], titled(entry), forgotten)
+            close = el.button("Close", self._close, "small close")
 
     def _choices(self) -> list[Choice]:
         """Return what this login may decide about the entry, besides forgetting it."""

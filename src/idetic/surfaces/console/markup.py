@@ -33,6 +33,7 @@ _TEMPLATES.filters |= {
     "minute": wording.minute,
     "number": "{:,}".format,
     "reason": wording.refusal_of,
+    "removed": wording.removed_of,
     "shortened": wording.shortened,
     "signal": wording.signal_of,
     "standing": wording.standing_of,

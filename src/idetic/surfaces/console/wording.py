@@ -30,6 +30,8 @@ _REASONS = {
     "record": "copies a record",
     "retries": "tried too often to copy the same content",
 }
+# What an erasure removes, for whoever reads what was forgotten.
+_REMOVED = {"memory": "entries", "reads": "readings", "embeddings": "vectors"}
 # What the evidence behind a proposal is counted in: many, and one.
 _EVIDENCE = {"entries": "entry", "sources": "source", "voices": "voice", "sessions": "session"}
 _MEASURES = {
@@ -58,6 +60,11 @@ def signal_of(name: object) -> str:
 def refusal_of(reason: object) -> str:
     """Say why the guard refused a note."""
     return _REASONS.get(words(reason), words(reason))
+
+
+def removed_of(name: object) -> str:
+    """Name what an erasure removed, by the name of its table."""
+    return _REMOVED.get(words(name), words(name))
 
 
 def words(value: object) -> str:

@@ -91,8 +91,9 @@ def _entries(
     with el.text("ul", cls="known"):
         for entry in entries:
             with el.text("li"):
-                show("known.html", entry=entry, sayings=reasons[entry.id].sayings)
-                Correction(context, entry, changed)
+                with el.text("div", cls="shown") as said:
+                    show("known.html", entry=entry, sayings=reasons[entry.id].sayings)
+                Correction(context, entry, changed, said)
 
 
 async def _reasons(memory: Memory, entries: Sequence[Entry]) -> dict[UUID, Reason]:
