@@ -171,7 +171,7 @@ def test_looking_applies_no_spec(empty_database: TestDatabase) -> None:
     scope = ("--anchor", "org_id=x", "--as", "operator:ada")
     ran = administered(empty_database, "list", "--agent", "world_agent", *scope)
     assert ran.code == 5
-    assert "holds no agent called 'world_agent'" in ran.err
+    assert "has no agent called 'world_agent'" in ran.err
     assert administered(empty_database, "spec", "list", "--json").json()["stored"] == []
 
 
@@ -205,7 +205,7 @@ def test_one_entry_is_forgotten_and_then_all_of_the_anchor(written: Written) -> 
     assert done.json()["entries"] == [entry_id]
     for words, said in (
         ((), "--yes"),
-        (("Zora Quell", "--yes"), "neither subjects"),
+        (("Zora Quell", "--yes"), "cannot be combined with subjects"),
     ):
         refused = written.ask("erase", "--all", "--reason", "request 2", *words)
         assert (refused.code, said in refused.err) == (2, True)
