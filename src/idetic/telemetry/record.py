@@ -53,7 +53,7 @@ class Metric(Enum):
     )
     PROMOTIONS = (
         *("promotions", Shape.COUNTER, "{entry}"),
-        "Entries that moved up: proposed, promoted, meta-promoted.",
+        "Entries that were proposed, promoted or meta-promoted.",
     )
     CACHE_LOOKUPS = (
         *("cache.lookups", Shape.COUNTER, "{lookup}"),
