@@ -168,7 +168,7 @@ class AnchorTaken(Refused, code="anchor_taken", http_status=409):
 
 
 class MemoryMoved(Refused, code="memory_moved", http_status=409):
-    """The command `idetic spec migrate` is moving this memory to other tables."""
+    """A running `idetic spec migrate` is moving this memory to other tables."""
 
     remedy = (
         "You can read it meanwhile. Write again when the migration is done: open the agent by its "

@@ -27,7 +27,7 @@ from tests.support.following import follow
 from tests.support.servers import TestServer
 from tests.surfaces.cli_runner import called
 
-ONE_ONCE = "1 independent source, 3 needed; 1 session agree, 2 needed"
+ONE_ONCE = "1 independent source, 3 needed; 1 session agrees, 2 needed"
 
 # Sources: s05/2 is the second thread of the fifth session; ticket-81 an operator's confirmation;
 # "operator" a word in a review. In brackets: kept, and never counted.

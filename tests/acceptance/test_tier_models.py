@@ -187,7 +187,7 @@ async def test_the_broader_tier_is_not_written_directly(firm: Firm) -> None:
         await above.prefer("Always call first.")
     with pytest.raises(errors.WritePolicyRefused, match="organisation tier is not written"):
         await above.session().open()
-    with pytest.raises(errors.WritePolicyRefused, match="leads no further up"):
+    with pytest.raises(errors.WritePolicyRefused, match="has no broader tier"):
         await above.escalate([uuid4()], reason="no")
     with pytest.raises(errors.CapabilityRefused):
         await firm.rig("Harbour 7", 0).escalate([uuid4()], reason="an agent may not")

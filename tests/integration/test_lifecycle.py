@@ -375,7 +375,7 @@ async def test_three_threads_of_two_sessions_make_a_fact(house: House) -> None:
     entry = only(first, "proposed")
     assert await house.persistent() == {said.text: "candidate"}
     (held,) = [one for one in first.decided if one.transition == "held"]
-    assert held.receipt.reason == "1 independent source, 3 needed; 1 session agree, 2 needed"
+    assert held.receipt.reason == "1 independent source, 3 needed; 1 session agrees, 2 needed"
     second = await house.hear([replace(said, text="16:00 it is, for wires.")])
     assert second.entries("promoted") == [entry]
     fact = await house.agent.get(entry)
@@ -395,7 +395,7 @@ async def test_three_threads_of_two_sessions_make_a_fact(house: House) -> None:
 async def test_three_threads_of_one_session_are_not_enough(house: House) -> None:
     closed = await house.hear([cutoff("16:00")], [cutoff("16:00")], [cutoff("16:00")])
     (held,) = [one for one in closed.decided if one.transition == "held"]
-    assert held.receipt.reason == "1 independent source, 3 needed; 1 session agree, 2 needed"
+    assert held.receipt.reason == "1 independent source, 3 needed; 1 session agrees, 2 needed"
 
 
 async def test_a_replayed_write_is_not_another_source(house: House) -> None:
@@ -441,7 +441,7 @@ async def test_gates_say_what_they_saw_and_what_they_need(house: House) -> None:
         (PromotionGate.DEDUPLICATION, True, "the one entry that says this"),
         (PromotionGate.CORROBORATION, False, "1 independent source, 3 needed"),
         (PromotionGate.SANITIZATION, True, "nothing to remove"),
-        (PromotionGate.CROSS_CONTEXT, False, "1 session agree, 2 needed"),
+        (PromotionGate.CROSS_CONTEXT, False, "1 session agrees, 2 needed"),
     ]
     with pytest.raises(errors.EntryNotFound):
         await house.agent.gates(uuid4())

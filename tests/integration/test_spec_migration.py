@@ -357,7 +357,7 @@ async def test_what_was_moved_can_be_exported_and_taken_in_elsewhere(
 
 WRONG: dict[str, tuple[Any, dict[str, Any]]] = {
     "has no desk_id": (WITH_DESK, {}),
-    "chair_id: no new anchor key": (WITH_DESK, {"default": {"chair_id": "1"}}),
+    "no new anchor key called chair_id": (WITH_DESK, {"default": {"chair_id": "1"}}),
     "desk_id is not a UUID": (WITH_DESK, {"default": {"desk_id": "no id"}}),
     "both versions have the family": (guide("team_id:uuid", "desk_id:uuid"), {}),
     "the anchor key team_id would have another type": (guide("team_id:text", family="g2"), {}),

@@ -24,8 +24,8 @@ DOCUMENTS = {
 }
 _HEAD = """# Every named thing
 
-What the three documents behind Idetic name, where it lives, and the test that shows it. \
-[The doctrine](../explanation/doctrine.md) says what it is all for.
+This page lists every thing that the three documents behind Idetic name, its file, and the test \
+that shows it. [The doctrine](../explanation/doctrine.md) explains the purpose.
 
 Rooms are below `src/idetic/`, tests below `tests/`. This page is made from \
 `tests/data/named_things.toml`; a test fails for a thing without a room or a test that exists.

@@ -72,7 +72,7 @@ def _methods(kind: type) -> Iterator[str]:
     for tag in sorted(groups):
         if tag:
             yield f"#### Memory: {tag}"
-        yield "\n".join(groups[tag])
+        yield "\n\n".join(groups[tag])
 
 
 def _on_memory(member: Any) -> bool:
@@ -83,7 +83,7 @@ def _on_memory(member: Any) -> bool:
 def _as_memory(verb: Verb[..., Any]) -> str:
     """A verb of a session or an interaction: its summary; Memory's section has the rest."""
     group = f"#memory-{verb.http.tag}" if verb.http else "#memory"
-    return f"- *async* `{verb.name}(…)`, as in [Memory]({group})\n  {verb.summary}"
+    return f"-   *async* `{verb.name}(…)`, as in [Memory]({group})\n\n    {verb.summary}"
 
 
 def members(kind: type) -> Iterator[Any]:
@@ -106,11 +106,12 @@ def _method(member: Any) -> str:
     """One method: how it is called, what its docstring says, who may, and where else it is."""
     if isinstance(member, property):
         name = member.fget.__name__ if member.fget else ""
-        return f"- `{name}`, a property\n  {_text(member)}"
+        return f"-   `{name}`, a property\n\n    {_text(member)}"
     function = member.function if isinstance(member, Verb) else member
     waits = isinstance(member, Verb) or inspect.iscoroutinefunction(function)
-    lines = [f"- {'*async* ' if waits else ''}`{signature(member)}`", f"  {_text(member)}"]
-    return "\n".join(lines) + (_verb_facts(member) if isinstance(member, Verb) else "")
+    # Four blanks: Python-Markdown needs them for the paragraphs of an item.
+    lines = [f"-   {'*async* ' if waits else ''}`{signature(member)}`", f"    {_text(member)}"]
+    return "\n\n".join(lines) + (_verb_facts(member) if isinstance(member, Verb) else "")
 
 
 def _verb_facts(verb: Verb[..., Any]) -> str:
@@ -124,7 +125,7 @@ def _verb_facts(verb: Verb[..., Any]) -> str:
         facts.append(f"Command `idetic {verb.command}`.")
     if verb.http:
         facts.append(f"HTTP `{verb.http.method} /v1{verb.http.path}`.")
-    return ("\n  " + " ".join(facts)) if facts else ""
+    return ("\n\n    " + " ".join(facts)) if facts else ""
 
 
 def _field_rows(kind: type) -> Iterator[str]:

@@ -205,7 +205,7 @@ def test_one_entry_is_forgotten_and_then_all_of_the_anchor(written: Written) -> 
     assert done.json()["entries"] == [entry_id]
     for words, said in (
         ((), "--yes"),
-        (("Zora Quell", "--yes"), "combined with subjects"),
+        (("Zora Quell", "--yes"), "cannot be combined with subjects"),
     ):
         refused = written.ask("erase", "--all", "--reason", "request 2", *words)
         assert (refused.code, said in refused.err) == (2, True)

@@ -98,7 +98,7 @@ def test_secrets_are_neither_shown_nor_told() -> None:
     ("options", "said"),
     [
         ({"reasoner.modle": "m"}, "There is no setting 'reasoner.modle'"),
-        ({"reasoner.key": "sk-1"}, "everybody here can read"),
+        ({"reasoner.key": "sk-1"}, "every user of this machine can read"),
         ({"log": "loud"}, "`log` cannot be used"),
         ({"embedder": "fp8"}, "`embedder` cannot be used"),
         ({"reranker": "maybe"}, "`reranker` cannot be used"),

@@ -250,7 +250,8 @@ def cross_context(sources: Sequence[Corroboration], need: int) -> GateResult:
     """More than one session says so."""
     # Whoever speaks outside any session is one context, however often.
     have = len({one.session_id or one.source_by for one in sources})
-    why = f"{have} session{'' if have == 1 else 's'} agree, {need} needed"
+    agreeing = "1 session agrees" if have == 1 else f"{have} sessions agree"
+    why = f"{agreeing}, {need} needed"
     return GateResult(PromotionGate.CROSS_CONTEXT, have >= need, have, need, why)
 
 

@@ -225,8 +225,8 @@ class RecallEngine:
 
 
 def _without(error: IdeticError) -> NotUsed:
-    """What is told of a recall that had to do without meaning."""
-    return NotUsed("semantic", error.message, error.remedy)
+    """The note of a recall that could not use meaning; its reason ends without a point."""
+    return NotUsed("semantic", error.message.rstrip("."), error.remedy)
 
 
 def _spoken(hit: Hit, before: str | None) -> str:

@@ -172,7 +172,7 @@ def bar(what: str, *, quiet: bool, lines: bool = False) -> Iterator[Report | Non
             progress.update(task, description=what, completed=done, total=of)
             if lines and time.monotonic() - told > _LINE_SECONDS:
                 told = time.monotonic()
-                announce(f"{what}: {done:,} of {of:,}", quiet=False)
+                announce(f"{what} (step {done:,} of {of:,})", quiet=False)
 
         yield None if quiet else report
 

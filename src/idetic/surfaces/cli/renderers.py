@@ -230,7 +230,7 @@ def _show_recall(console: Console, recall: Recall, _: Place) -> None:
     none = f"Nothing in {recall.considered} entries answers that."
     console.print(output.Listing([_hit(hit) for hit in recall.hits]) if recall.hits else none)
     if recall.known is not None:
-        console.print(f"Chance: {recall.known:.2f} that memory knows something about this.")
+        console.print(f"Probability that memory knows something about this: {recall.known:.2f}")
     for each in recall.not_used:
         console.print(output.literal(f"Not used: {each.what}: {each.why}. {each.remedy}", "dim"))
 
@@ -243,7 +243,7 @@ def _show_text(_: Console, made: Context | Answered, place: Place) -> None:
 
 def _show_verified(console: Console, verified: Verified, _: Place) -> None:
     """Print whether the chain is intact, what it was compared with, and the first problems."""
-    compared = "no head was given, so a tail that was cut off whole would not show"
+    compared = "no head was given, so removed last links would not show"
     if verified.compared is not None:
         compared = f"compared with the head kept at position {verified.compared.position}"
     count = len(verified.problems) + verified.more

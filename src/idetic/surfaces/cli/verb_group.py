@@ -30,7 +30,7 @@ class Panel(StrEnum):
     ASK = "Ask memory"
     READ = "Read entries"
     DECIDE = "Decide about entries"
-    FORGET = "Erase, propose, quarantine"
+    FORGET = "Erase and propose"
     AUDIT = "Audit"
     OVERSEE = "See what memory needs"
     UPKEEP = "Maintain memory"
