@@ -254,9 +254,15 @@ BEGIN
         roots[n] := made.root;
         reasons[n] := NULL;
     END LOOP;
-    SELECT array_agg(c.n), array_agg(roots[c.n]) INTO owners, roots
-    FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c (call, n),
-        generate_series(1, (c.call -> 'count')::integer);
+    IF several THEN
+        SELECT array_agg(c.n), array_agg(roots[c.n]) INTO owners, roots
+        FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c (call, n),
+            generate_series(1, (c.call -> 'count')::integer);
+    ELSE
+        many := p_calls -> 0 -> 'count';
+        owners := array_fill(1, ARRAY[many]);
+        roots := array_fill(roots[1], ARRAY[many]);
+    END IF;
     -- for each guarded noun:
     -- The shared lock first, as in the trigger: what is looked up must hold until the commit.
     bound := pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));
