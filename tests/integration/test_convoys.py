@@ -110,6 +110,23 @@ async def test_each_of_many_writers_gets_its_own_receipt(
     await check_chains(places, world.agent)
 
 
+async def test_anchors_whose_first_writes_come_together_begin_together(world: World) -> None:
+    """An anchor without memory is no reason to go alone: its chain begins within the convoy."""
+    operator = Principal.operator("mira")
+    memories = []
+    for _ in range(8):
+        domain = uuid4()
+        await world.worlds.register(world.org_id, domain, "New")
+        memories.append(world.agent.bind(org_id=world.org_id, domain_id=domain, principal=operator))
+    with messages() as sent:
+        told = await at_once(*(m.prefer("Call before noon.") for m in memories))
+    assert len(sent) < len(memories)
+    assert {receipt.position for receipt in told} == {1}
+    for memory, receipt in zip(memories, told, strict=True):
+        assert [entry.id for entry in await memory.list()] == [receipt.entry_id]
+    await check_chains(memories, world.agent)
+
+
 async def test_alone_a_write_is_one_message_and_many_are_few(world: World) -> None:
     """Nobody waits for others to come: what is alone leaves at once, and by itself."""
     session = await world.memory.session().open()

@@ -55,6 +55,8 @@ SCHEMA = "langgraph"
 AT_ONCE = 1_000
 # One store is one scope: all of it is one lane.
 _LANE = "documents"
+# What shares a call; as a union it is made anew for each question.
+_QUICK = (GetOp, PutOp)
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
     "$gte": operator.ge,
@@ -115,7 +117,7 @@ class IdeticStore(BaseStore):
 
         A search takes its time, and nobody who puts is to wait for it.
         """
-        if not all(isinstance(op, GetOp | PutOp) for op in ops):
+        if not all(isinstance(op, _QUICK) for op in ops):
             return await self._answers(ops)
         if _LANE in self._convoys:
             return await self._convoys.follow(_LANE, ops)
@@ -147,7 +149,7 @@ class IdeticStore(BaseStore):
                 results[n] = await self._search(op)
             elif isinstance(op, ListNamespacesOp):
                 results[n] = await self._namespaces(op)
-            elif not isinstance(op, GetOp | PutOp):
+            elif not isinstance(op, _QUICK):
                 raise InputError(f"A {type(op).__name__} is not an operation of a store.")
         await self._put([op for op in ops if isinstance(op, PutOp)])
         return results

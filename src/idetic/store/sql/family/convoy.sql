@@ -198,6 +198,7 @@ DECLARE
     items idetic.item[];
     call jsonb;
     anchor uuid;
+    made record;
     heads {family}_memory_anchors[];
     roots uuid[];
     reasons text[];
@@ -248,12 +249,20 @@ BEGIN
         call := p_calls -> n - 1;
         anchor := CASE WHEN several THEN {family}_enter_v1(call ->> 'scope', (call ->> 'anchor')::uuid)
                   ELSE (call ->> 'anchor')::uuid END;
-        SELECT a, {root_of_a} INTO heads[n], roots[n] FROM {family}_head_v1(p_tenant, anchor) a;
+        SELECT a AS head, {root_of_a} AS root INTO made FROM {family}_head_v1(p_tenant, anchor) a;
+        heads[n] := made.head;
+        roots[n] := made.root;
         reasons[n] := NULL;
     END LOOP;
-    SELECT array_agg(c.n), array_agg(roots[c.n]) INTO owners, roots
-    FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c (call, n),
-        generate_series(1, (c.call -> 'count')::integer);
+    IF several THEN
+        SELECT array_agg(c.n), array_agg(roots[c.n]) INTO owners, roots
+        FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c (call, n),
+            generate_series(1, (c.call -> 'count')::integer);
+    ELSE
+        many := p_calls -> 0 -> 'count';
+        owners := array_fill(1, ARRAY[many]);
+        roots := array_fill(roots[1], ARRAY[many]);
+    END IF;
     -- for each guarded noun:
     -- The shared lock first, as in the trigger: what is looked up must hold until the commit.
     bound := pg_advisory_xact_lock_shared(hashtextextended('{canonical_text}' || p_tenant::text, 0));

@@ -98,9 +98,10 @@ DECLARE
     before text;
     looked boolean := false;
     lent boolean;
-BEGIN
-    PERFORM pg_advisory_xact_lock_shared(
+    -- As an expression: PERFORM would be a statement for each row.
+    held CONSTANT text := pg_advisory_xact_lock_shared(
         hashtextextended('{canonical_text}' || NEW.{tenant}::text, 0));
+BEGIN
     FOREACH said IN ARRAY ARRAY[NEW.body_text::text, NEW.claim_subject, NEW.claim_attribute,
             NEW.claim_value] || ({family}_texts_v1('', NEW.envelope, NEW.provenance)) LOOP
         CONTINUE WHEN coalesce(char_length(said), 0) < 100;
