@@ -40,6 +40,7 @@ class Company:
 
     addressed: bool = False
     places: Mapping[UUID, float] = field(default_factory=dict)
+    _odds: dict[Sense, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, hits: Sequence[Hit]) -> Company:
@@ -49,12 +50,17 @@ class Company:
             places[_place(hit)] = min(_behind(hit), places.get(_place(hit), 1.0))
         return cls(any(_value(hit, Signal.SPEAKER) for hit in hits), places)
 
+    def odds(self, grounds: QuestionGrounds, sense: Sense) -> float:
+        """The odds that memory knows something, the same for each hit of the question."""
+        if sense not in self._odds:
+            self._odds[sense] = min(max(_log_odds(grounds, sense), -_SURE), _SURE)
+        return self._odds[sense]
+
     def behind(self, hit: Hit) -> float:
         """How far the best beside a hit lies behind, from 0 to 1; by itself if it stands alone."""
         return self.places.get(_place(hit), _behind(hit))
 
 
-_ALONE = Company()
 # A question of one or two words says little by not being met: its coverage is drawn to what is
 # usual, as if this many unheard words more were met that far.
 _DRAWN, _USUAL = 2, 0.4
@@ -161,12 +167,12 @@ def known(grounds: QuestionGrounds) -> float | None:
     return None if sense is None else _probability(_log_odds(grounds, sense))
 
 
-def relevance(hit: Hit, grounds: QuestionGrounds, company: Company = _ALONE) -> float | None:
+def relevance(hit: Hit, grounds: QuestionGrounds, company: Company | None = None) -> float | None:
     """The share of hits like this one that are relevant to their question."""
     sense = sense_of(grounds, hit)
     if sense is None:
         return None
-    features = hit_features(hit, grounds, sense, company)
+    features = hit_features(hit, grounds, sense, company or Company())
     return _probability(_sum(RELEVANT[sense], features))
 
 
@@ -199,11 +205,9 @@ def question_features(grounds: QuestionGrounds) -> Features:
     }
 
 
-def hit_features(
-    hit: Hit, grounds: QuestionGrounds, sense: Sense, company: Company = _ALONE
-) -> Features:
+def hit_features(hit: Hit, grounds: QuestionGrounds, sense: Sense, company: Company) -> Features:
     """What speaks for and against a hit: how far it lies behind the best, and what it is."""
-    known = min(max(_log_odds(grounds, sense), -_SURE), _SURE)
+    known = company.odds(grounds, sense)
     below, place = 1.0 - _value(hit, Signal.SEMANTIC), company.behind(hit)
     # Where no entry has a word of the question, none lies behind.
     words = 1.0 - hit.grounds.lexical if grounds.covered else 0.0
