@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2] / "src" / "idetic"
 # The aim was 36,000 and 280 (decision 0033), before memory of conversations (0036), guarantees
 # without holes (0037), the word index, convoys and questions together (0038 to 0040), tier models
 # (0041), proposals with their outbox (0042), the core of memory, the person's page, framing (0045),
-# canonical change (0046), sameness (0047), `spec migrate` (0011) and the workshop came in; then what
-# a process keeps (0049), more wordings of extraction, and answers of a spec that are refused.
+# canonical change (0046), sameness (0047), `spec migrate` (0011) and the workshop came in; then
+# what a process keeps (0049), more wordings of extraction, and answers of a spec that are refused.
 # This is where the house stands with them, and it only goes down.
 MOST_LINES = 67_200
 MOST_FILES = 376
