@@ -200,7 +200,9 @@ def test_no_body_and_no_name_starts_a_line(case: Case) -> None:
     ours = (*head, FOOTER, *(f"# {block}" for block in BLOCKS))
     label = re.compile(r"00000[0-9a-f] [a-z]+ [a-z]+ 03-01[a-z0-9 ]* > ")
     for line in made.text.splitlines():
-        known = line in ours or line.startswith(("> ", "I don't know", "Note: recalled "))
+        known = line in ours or line.startswith(
+            ("> ", "I don't know", "Note: recalled ", "Note: of ")
+        )
         assert known or label.match(line)
         assert "0.123456" not in line
     heads = [line for line in made.text.splitlines() if label.match(line)]

@@ -30,7 +30,7 @@ _LEDGER = (
     "detail prev_hash hash idempotency_key request_digest"
 )
 _WORDS = (
-    "segment_id after through entries cells ids members times speakers places sample lexeme "
+    "segment_id after through entries cells ids members times speakers places lexeme "
     "postings"
 )
 _VIEWS = "retention_state referenced_at pinned_version current_version"

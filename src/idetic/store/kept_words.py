@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from uuid import UUID
 
-from idetic.store.driver import Rows
 from idetic.store.word_scores import Postings, Reach
 
 if TYPE_CHECKING:
@@ -60,13 +58,9 @@ class KeptWords:
         self,
         terms: Sequence[str],
         known: Mapping[str, KeptWord],
-        rows: Rows,
-        firsts: Mapping[UUID, int],
+        blocks: Mapping[str, Sequence[tuple[int, bytes]]],
     ) -> dict[str, KeptWord]:
-        """The words of a question: those that were known, and those that came."""
-        blocks: dict[str, list[tuple[int, bytes]]] = {}
-        for lexeme, segment_id, postings in rows:
-            blocks.setdefault(lexeme, []).append((firsts[segment_id], postings))
+        """The words of a question: those that were known, and those that came, in blocks."""
         return {
             term: known[term] if term in known else self._keep(term, blocks.get(term, ()))
             for term in terms

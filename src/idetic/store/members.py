@@ -62,10 +62,9 @@ class Members:
     ) -> Members:
         """The entries of a segment or a block, as the database sends them."""
         packed = np.frombuffer(members or b"", ">i4").astype(np.int32)
-        known = np.frombuffer(ids or b"", np.uint8).reshape(-1, 16)
-        numbers = np.cumsum(packed & 1)
-        homes = keys_of(np.frombuffer(places or b"", np.uint8).reshape(-1, 16))
-        return Members(known, numbers, homes[numbers - 1], Traits.read(packed, times, speakers))
+        numbers, homes = np.cumsum(packed & 1), keys_of(ids_of(places))
+        traits = Traits.read(packed, times, speakers)
+        return Members(ids_of(ids), numbers, homes[numbers - 1], traits)
 
     @classmethod
     def joined(cls, parts: Sequence[Members]) -> Members:
@@ -150,7 +149,12 @@ class Members:
 
     def find_packed(self, ids: bytes | None) -> Array:
         """Where each of some ids stands that come one after the other."""
-        return self.find(np.frombuffer(ids or b"", np.uint8).reshape(-1, 16))
+        return self.find(ids_of(ids))
+
+    def among(self, ids: bytes | None) -> Array:
+        """Which of them some ids name that come one after the other."""
+        found: Array = np.isin(keys_of(self.ids), keys_of(ids_of(ids)))
+        return found
 
     def find(self, ids: Array) -> Array:
         """Where each of some ids stands, the first time; -1 for one that is not here."""
@@ -260,6 +264,11 @@ class Followed(Members):
         first, block = self._parts
         at, later = first.find(ids), block.find(ids)
         return np.where((at < 0) & (later >= 0), later + len(first), at)
+
+
+def ids_of(packed: bytes | None) -> Array:
+    """Ids that come one after the other."""
+    return np.frombuffer(packed or b"", np.uint8).reshape(-1, 16)
 
 
 def keys_of(ids: Array) -> npt.NDArray[np.uint64]:

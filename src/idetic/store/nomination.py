@@ -21,13 +21,18 @@ from idetic.store.family import CELLS, cell_number
 from idetic.store.fusion import Candidates
 from idetic.store.kept_anchors import KeptAnchor
 from idetic.store.kept_vectors import COMPARED, KeptVectors
-from idetic.store.members import Members, id_array
-from idetic.store.nomination_statements import SAMPLED, NotIndexed, Reading, SparseWalk
+from idetic.store.members import Members, id_array, ids_of
+from idetic.store.nomination_statements import (
+    SAMPLED,
+    NotIndexed,
+    Outdated,
+    Reading,
+    SparseWalk,
+)
 from idetic.store.recall_grounds import QuestionGrounds
 from idetic.store.recall_query import RecallQuery
 from idetic.store.recall_statement import MOST_TAIL, POOL
 from idetic.store.traits import Array, Traits
-from idetic.store.vector_sample import VectorSample
 from idetic.store.word_scores import Postings, Reach, WordScores
 
 # What is nearest is at least so much nearer than what is near by chance; more among a handful of
@@ -120,20 +125,26 @@ def nominate(
     found: Mapping[str, Rows],
     kept: KeptAnchor | None,
     reading: Reading,
+    *,
+    again: bool = False,
 ) -> Nomination:
     """What the statements of a reading found, as one nomination.
 
-    `kept` is the word index that they were asked beside; without it they read everything.
+    `kept` is the word index that they were asked beside; without it they read everything. `again`:
+    what had changed of it was read once more for this question, and is not read a third time.
     """
-    block, told, gone = _block(found["block"])
+    block, told = _block(found["block"])
     if kept is not None:
-        if told > MOST_TAIL:
+        kept.waiting = len(told)
+        if len(told) > MOST_TAIL:
             raise NotIndexed
+        if not again and kept.outdated(told):
+            raise Outdated
         if _is_sparse(query, found, kept):
             raise SparseWalk
     indexed = None if kept is None else kept.whole
-    asked = _members(query, indexed, block, gone, found)
-    ground = _Ground(query, found, asked, _words(spec, asked, found, kept, reading))
+    asked = _members(query, indexed, block, told[block.find(told) < 0], found)
+    ground = _Ground(query, found, asked, _words(spec, query, asked, found, kept, reading))
     ground.compare(kept, held=reading.held)
     return ground.nomination()
 
@@ -161,23 +172,26 @@ def _is_sparse(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) 
     return few and found["facts"][0][2] == query.profile_id
 
 
-def _sample(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) -> VectorSample | None:
+def _sample(query: RecallQuery, found: Mapping[str, Rows], kept: KeptAnchor) -> KeptVectors | None:
     """The vectors drawn by chance: read, or kept from an earlier question.
 
     While most of them are not made yet, they are read again.
     """
-    for row in found.get("sample", []):
-        sample = VectorSample.read(*row)
-        if 2 * len(sample) < min(SAMPLED, len(kept.whole)):
+    for ids, packed in found.get("sample", []):
+        if not ids:
+            return None
+        sample = KeptVectors.read(ids, packed, None)
+        sample = sample.placed(kept.whole.find(sample.ids))
+        if 2 * sample.entries < min(SAMPLED, len(kept.whole)):
             return sample
         kept.samples[query.profile_id] = sample
     return kept.samples.get(query.profile_id)
 
 
-def _block(rows: Rows) -> tuple[Members, int, Array]:
-    """The entries that no segment holds, how many the chain told of, and which of them are gone."""
-    ids, members, told, gone, *more = next(row[1:] for row in rows if row[0] is None)
-    return Members.read(ids, members, *more), told or 0, Members.read(gone, b"").ids
+def _block(rows: Rows) -> tuple[Members, Array]:
+    """The entries that no segment holds, and the ids of those that the chain told of."""
+    ids, members, told, *more = next(row[1:] for row in rows if row[0] is None)
+    return Members.read(ids, members, *more), ids_of(told)
 
 
 @dataclass(slots=True)
@@ -217,8 +231,7 @@ def _members(
         ]
         wanted &= np.isin(whole.cells, cells)
     if "allowed" in found:
-        allowed = Members.read(found["allowed"][0][0], b"")
-        wanted &= allowed.find(whole.ids) >= 0
+        wanted &= whole.among(found["allowed"][0][0])
     # An entry that a segment holds stands in the block only beside its neighbours.
     counted = np.concatenate([np.ones(len(indexed), bool), indexed.find(block.ids) < 0])
     if wanted.all():
@@ -228,6 +241,7 @@ def _members(
 
 def _words(
     spec: MemorySpec,
+    query: RecallQuery,
     asked: _Asked,
     found: Mapping[str, Rows],
     kept: KeptAnchor | None,
@@ -237,10 +251,10 @@ def _words(
     window = spec.retrieval.neighbours
     scores = WordScores(asked.members, window.before, window.after, asked.counted)
     late = {lexeme: [(0, row)] for lexeme, row, *_ in found["block"] if lexeme is not None}
-    if kept is None or "words" not in found:
+    if kept is None or not query.weights.get(Signal.LEXICAL):
         return scores.add_all({word: scores.reach(Postings.read(late[word])) for word in late})
     terms = found["facts"][0][0]
-    words = kept.words.take(terms, reading.words, found["words"], kept.firsts)
+    words = kept.words_of(terms, reading.words, found.get("words", []))
     first = len(kept.whole)
     behind = {term: Postings.read(late.get(term, ())) for term in terms}
     if not asked.wanted.all():
@@ -311,7 +325,7 @@ class _Ground:
         profile, asked = self.query.profile_id, self.query.vector or ()
         if not self.measured:
             sample = _sample(self.query, self.found, kept)
-            return None if sample is None else sample.distances(asked)
+            return None if sample is None else sample.by_chance(asked)
         if not held or profile is None or self.found["facts"][0][2] != profile:
             return None
         self.vectors = _vectors_among(kept.vectors[profile].vectors, self.asked)

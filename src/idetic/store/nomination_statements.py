@@ -31,6 +31,10 @@ class NotIndexed(Exception):
     """The word index of an anchor covers too little of it: everything is read."""
 
 
+class Outdated(Exception):
+    """The chain has told of entries that this process has read itself: they are read again."""
+
+
 class SparseWalk(Exception):
     """A walk met too few of an anchor's vectors among all others': they are compared one by one."""
 
@@ -39,23 +43,19 @@ class SparseWalk(Exception):
 class Reading:
     """How an anchor is read for a question.
 
-    By `segments` of the word index, and where there are none by all entries. The `walked` cells
-    are those whose vectors come from their index; `largest` is how many entries the largest has.
-    Where vectors are `held`, this process has them. Those of the `unread` are read beside. Of the
-    `words` the postings are here already.
+    By segments where it is `indexed`, else by all entries; some may be `stored` in the word index.
+    The `walked` cells are those whose vectors come from their index; `largest` is how many entries
+    the largest has. Where vectors are `held`, this process has them. Those of the `unread` are read
+    beside. Of the `words` the postings are here already.
     """
 
-    segments: int = 0
+    indexed: bool = False
+    stored: bool = False
     walked: tuple[tuple[Tier, Typology], ...] = ()
     largest: int = 0
     held: bool = False
     unread: Array | None = field(default=None, compare=False)
     words: Mapping[str, KeptWord] = field(default_factory=dict, compare=False)
-
-    @property
-    def indexed(self) -> bool:
-        """Whether there is a word index to read."""
-        return self.segments > 0
 
     @property
     def reads(self) -> bool:
@@ -65,12 +65,7 @@ class Reading:
     @property
     def form(self) -> tuple[Any, ...]:
         """What the statements depend on."""
-        return (self.indexed, self.walked, self.held, self.reads)
-
-    @property
-    def sampled(self) -> int:
-        """How many entries of each segment stand for the anchor."""
-        return -(-SAMPLED // max(self.segments, 1))
+        return (self.indexed, self.stored, self.walked, self.held, self.reads)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -83,11 +78,11 @@ class Reading:
         return {"hnsw.ef_search": str(min(1000, 200 + self.largest // 300))} if walks else {}
 
     @classmethod
-    def of(cls, segments: int, counts: Sequence[int]) -> Reading:
+    def of(cls, counts: Sequence[int], *, stored: bool) -> Reading:
         """How an anchor is read whose segments hold so many entries of each cell."""
         pairs = zip(CELLS, counts, strict=True)
         walked = tuple(cell for cell, count in pairs if count >= WALKED_FROM)
-        return cls(segments, walked, max(counts))
+        return cls(True, stored, walked, max(counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +109,7 @@ class NominationStatements:
             found["standing"] = self._made("standing")
             if query.narrowed:
                 found["allowed"] = self._made("allowed")
-            if weights.get(Signal.LEXICAL):
+            if weights.get(Signal.LEXICAL) and reading.stored:
                 found["words"] = self._made("words")
         if weights.get(Signal.SEMANTIC) and query.vector is not None:
             found |= self._meaning(reading)
@@ -122,15 +117,21 @@ class NominationStatements:
             found["enveloped"] = self._made("enveloped", envelope=self.recall.envelope())
         return found
 
+    def own(self) -> dict[str, Statement]:
+        """The statements by which a process reads stretches of the chain for itself."""
+        parts = {"tail": "", "told": "NULL::bytea", "words": self._part("all_words")}
+        stretch = self._made("block", of_tail=self._part("of_stretch"), **parts)
+        return {"since": self._made("since"), "stretch": stretch}
+
     def _block(self, reading: Reading) -> Statement:
         """The entries that no segment holds; where no words count, without them."""
         spoken = bool(self.recall.query.weights.get(Signal.LEXICAL))
         words = self._part("words_of" if spoken else "no_words")
-        parts = {"tail": "", "of_tail": "", "told": "0", "gone": "NULL::bytea", "words": words}
+        parts = {"tail": "", "of_tail": "", "told": "NULL::bytea", "words": words}
         if reading.indexed:
             tail = f"{self._part('told')}, {self._part('beside')},"
-            parts |= {name: self._part(name) for name in ("of_tail", "gone")}
-            parts |= {"tail": tail, "told": "(SELECT count(*) FROM told)"}
+            told = self._part("told_ids")
+            parts |= {"tail": tail, "of_tail": self._part("of_tail"), "told": told}
         return self._made("block", **parts)
 
     def _meaning(self, reading: Reading) -> dict[str, Statement]:

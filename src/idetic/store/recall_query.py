@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -14,7 +14,6 @@ from idetic.model import Entry, Origin, Scope, Standing, Tier, Typology, standin
 from idetic.pieces import excerpt
 from idetic.spec.primitives import Signal, SourceStrength
 from idetic.store import scope as scoping
-from idetic.store import word_index
 from idetic.store.database import Database
 from idetic.store.driver import Rows
 from idetic.store.embeddings import UNAWAITED
@@ -24,6 +23,7 @@ from idetic.store.family import Family
 from idetic.store.nomination_statements import (
     NominationStatements,
     NotIndexed,
+    Outdated,
     Reading,
     SparseWalk,
 )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # What records that some entries were put before somebody.
 ReadReceipt = Callable[[Sequence[UUID]], BoundStatement]
 DIMENSIONS = 384
-# Of how many anchors it is remembered that they have no index.
+# Of how many anchors it is remembered that they have no index, and how large they are.
 _REMEMBERED = 10_000
 _NAME = re.compile(r"[^\W\d_]+")
 # A capital within a sentence. "I" is none, and neither is what begins one.
@@ -216,9 +216,9 @@ class Recalls:
     vector_schema: str
     forms: dict[tuple[Any, ...], _Forms] = field(default_factory=dict)
     _nominating: dict[tuple[Any, ...], Mapping[str, Statement]] = field(default_factory=dict)
-    # What this process keeps of word indexes, and which anchors it knows to have none.
+    # What this process keeps of word indexes; and how many entries anchors have that have none.
     _kept: KeptSegments | None = None
-    _unindexed: set[UUID] = field(default_factory=set)
+    _unindexed: dict[UUID, int] = field(default_factory=dict)
 
     async def ask(
         self, scope: Scope, query: RecallQuery, receipt: ReadReceipt | None = None
@@ -292,44 +292,77 @@ class Recalls:
         # It loads numpy: importing idetic stays light.
         from idetic.store.nomination import nominate  # noqa: PLC0415
 
-        anchor = values["anchor_id"]
+        anchor, again = values["anchor_id"], False
         kept = await self._index(scope, query, values)
         while kept is not None:
             found, reading = await self._read(scope, query, values, kept)
-            if not kept.stands(found["standing"][0][0]):
+            if not kept.stands(*found["standing"][0]):
                 # Made anew since: who is in small cells has to be asked of what is there now.
                 kept = await self._segments(scope, query, values, kept)
                 continue
             try:
-                return nominate(self.family.spec, query, found, kept, reading)
+                return nominate(self.family.spec, query, found, kept, reading, again=again)
             except SparseWalk:
                 kept = self._keeper().mark_sparse(anchor, kept)
+            except Outdated:
+                kept, again = await self._own(scope, values, kept), True
             except NotIndexed:
                 break
         found, reading = await self._read(scope, query, values, None)
         nomination = nominate(self.family.spec, query, found, None, reading)
-        # What has grown may have an index by now: it is asked for once more.
-        if nomination.considered >= word_index.INDEXED_FROM:
-            self._unindexed.discard(anchor)
+        if anchor in self._unindexed:
+            self._unindexed[anchor] = nomination.considered
         return nomination
 
     async def _index(self, scope: Scope, query: RecallQuery, values: Values) -> KeptAnchor | None:
-        """The word index of an anchor, read if it is not kept.
+        """The segments of an anchor, read if they are not kept; from its second question on with
+        those that this process makes for itself.
 
-        None where there is none, and for a question that no index knows all entries of.
+        None where there are none, and for a question that no index knows all entries of.
         """
         anchor = values["anchor_id"]
         shown = self.family.spec.retrieval.unconfirmed
         known = query.current and query.filters.include_candidates is shown
-        if anchor is None or not known or anchor in self._unindexed:
+        if anchor is None or not known:
             return None
-        found = self._keeper().of(anchor) or await self._segments(scope, query, values)
-        if found is None:
+        kept, size = self._keeper().of(anchor), self._unindexed.get(anchor)
+        if kept is None and size is not None:
+            kept = self._keeper().begin(anchor, size)
+        elif kept is None and (kept := await self._segments(scope, query, values)) is None:
             # What is remembered has an end.
             if len(self._unindexed) >= _REMEMBERED:
                 self._unindexed.clear()
-            self._unindexed.add(anchor)
-        return found
+            self._unindexed[anchor] = 0
+        if kept is not None and kept.waiting >= kept.own_from:
+            kept = await self._own(scope, values, kept)
+        return kept
+
+    async def _own(self, scope: Scope, values: Values, kept: KeptAnchor) -> KeptAnchor | None:
+        """Read for this process what no segment of an anchor covers; None where nothing does."""
+        statements = self._own_statements(scope)
+        settings = settings_of(self.database)
+        values = {**values, "reached": max(kept.through, kept.reached)}
+        ((position, told),) = await self.database.run(
+            scope, statements["since"], values, settings=settings
+        )
+        stretches = kept.stretches(position, told)
+        calls = [
+            BoundStatement(
+                statements["stretch"], {**values, "after": one.after, "through": one.through}
+            )
+            for one in stretches
+        ]
+        rows = await self.database.read_each(scope, calls, settings=settings) if calls else []
+        return self._keeper().keep_own(values["anchor_id"], kept, stretches, rows, position)
+
+    def _own_statements(self, scope: Scope) -> Mapping[str, Statement]:
+        """The statements that read an anchor's entries without any question."""
+        filters = Filters(include_candidates=self.family.spec.retrieval.unconfirmed)
+        query = RecallQuery("", 0, datetime.min.replace(tzinfo=UTC), {}, filters=filters)
+        key = (*query.form(scope), "own")
+        if key not in self._nominating:
+            self._nominating[key] = self._statements(scope, query).own()
+        return self._nominating[key]
 
     async def _segments(
         self, scope: Scope, query: RecallQuery, values: Values, before: KeptAnchor | None = None

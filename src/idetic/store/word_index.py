@@ -76,20 +76,23 @@ class WordIndex:
         return await self.database.run_all(scope, [call])
 
 
-def planned(found: list[Segment], position: int) -> list[Segment]:
+def planned(
+    found: list[Segment], position: int, *, start: int = 0, waiting: int | None = None
+) -> list[Segment]:
     """The segments to make, the stale ones first: only then may a later one cover the links that
     tell of their change.
 
-    A gap is filled as it is. The end of the chain is indexed once enough waits there, together with
-    the last segment if that one is not full.
+    A gap behind the `start` is filled as it is. The end of the chain is indexed once enough waits
+    there, together with the last segment if that one is not full.
     """
+    waiting = WAITING if waiting is None else waiting
     stale = [segment for segment in found if segment.stale]
-    gaps, end = [], 0
+    gaps, end = [], start
     for segment in found:
         if segment.after > end:
             gaps += _cut(end, segment.after)
         end = segment.through
-    if position - end < (WAITING if found else 1):
+    if position - end < (waiting if found else 1):
         return stale + gaps
     last = found[-1] if found else None
     if last is not None and last.through - last.after < SEGMENT:

@@ -20,8 +20,6 @@ CREATE TABLE {family}_memory_segments (
     times bytea NOT NULL,
     speakers text NOT NULL,
     places bytea NOT NULL,
-    -- Some of their ids by chance: they say how near an entry is by chance.
-    sample uuid[] NOT NULL,
     CONSTRAINT {name}_segments_pkey PRIMARY KEY ({tenant}, anchor_id, segment_id),
     CONSTRAINT {name}_segments_through UNIQUE ({tenant}, anchor_id, through)
 );
@@ -154,7 +152,7 @@ DECLARE
 BEGIN
     PERFORM {family}_unindex_v1(p_tenant, p_anchor, NULL, p_after, p_through);
     INSERT INTO {family}_memory_segments ({tenant}, anchor_id, segment_id, after, through, position,
-        entries, cells, ids, members, times, speakers, places, sample)
+        entries, cells, ids, members, times, speakers, places)
     SELECT p_tenant, p_anchor, made, p_after, p_through, p_position, count(*),
         (SELECT coalesce(jsonb_object_agg(c.cell, c.entries), '{}') FROM (
             SELECT n.cell, count(*) AS entries
@@ -163,8 +161,7 @@ BEGIN
         coalesce(string_agg(int4send(m.member), '' ORDER BY m.ord), ''),
         coalesce(string_agg(m.times, '' ORDER BY m.ord), ''),
         coalesce(string_agg(m.speaker, chr(31) ORDER BY m.ord), ''),
-        coalesce(string_agg(uuid_send(m.place), '' ORDER BY m.ord) FILTER (WHERE m.member & 1 = 1), ''),
-        coalesce((array_agg(m.memory_id ORDER BY md5(m.memory_id::text)))[1:640], '{}')
+        coalesce(string_agg(uuid_send(m.place), '' ORDER BY m.ord) FILTER (WHERE m.member & 1 = 1), '')
     FROM {family}_members_v1(p_tenant, p_anchor, p_after, p_through) m;
     INSERT INTO {family}_memory_words ({tenant}, anchor_id, segment_id, lexeme, postings)
     SELECT p_tenant, p_anchor, made, w.lexeme, w.postings

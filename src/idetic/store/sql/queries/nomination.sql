@@ -25,12 +25,15 @@ CROSS JOIN LATERAL (
     ORDER BY l.position DESC LIMIT 1) AS past
 
 -- query: standing
--- Which segments the word index has now.
-SELECT string_agg(uuid_send(s.segment_id), '' ORDER BY s.through) FROM {family}_memory_segments s WHERE {scope s}
+-- Which segments the word index has now; and whether the chain is there that this process read itself.
+SELECT (SELECT string_agg(uuid_send(s.segment_id), '' ORDER BY s.through)
+        FROM {family}_memory_segments s WHERE {scope s}),
+       %(reached)s::bigint = 0 OR EXISTS (
+           SELECT FROM {family}_memory_ledger l WHERE {scope l} AND l.position = %(reached)s::bigint)
 
 -- query: segments
 -- What the word index covers; what this process has kept of a segment does not travel again.
-SELECT s.segment_id, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids END,
+SELECT s.segment_id, s.through, CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.ids END,
        CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.members END,
        CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.times END,
        CASE WHEN s.segment_id <> ALL (%(kept)s::uuid[]) THEN s.speakers END,
@@ -48,8 +51,7 @@ WHERE {scope w} AND w.lexeme = ANY (ARRAY(
 -- query: block
 -- Entries that no segment holds, in the form of one: first a row with all of them, then a row for
 -- each word of the question. The words get a weight of their own, so that the rest can be filtered
--- out before anything is unfolded. `told` counts the tail, up to one more than its bound; `gone` are
--- those of it that may not be found any more, whatever their segment still has of them.
+-- out before anything is unfolded. `told` are the ids of the tail, up to one more than its bound.
 WITH {tail} read AS MATERIALIZED (
     SELECT m.memory_id, m.place, m.words, m.times, m.speaker, row_number() OVER ordered - 1 AS ord,
            m.packed + (lag(m.place) OVER ordered IS DISTINCT FROM m.place)::integer AS member
@@ -60,18 +62,21 @@ WITH {tail} read AS MATERIALIZED (
 )
 SELECT NULL AS lexeme, string_agg(uuid_send(r.memory_id), '' ORDER BY r.ord) AS ids,
        string_agg(int4send(r.member), '' ORDER BY r.ord) AS members, {told} AS told,
-       {gone} AS gone, string_agg(r.times, '' ORDER BY r.ord) AS times,
+       string_agg(r.times, '' ORDER BY r.ord) AS times,
        string_agg(r.speaker, chr(31) ORDER BY r.ord) AS speakers,
        string_agg(uuid_send(r.place), '' ORDER BY r.ord) FILTER (WHERE r.member & 1 = 1) AS places
 FROM read r
 UNION ALL
 SELECT w.lexeme, string_agg(int4send((w.ord * 256 + least(cardinality(w.positions), 255))::integer), ''),
-       NULL, 0, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL
 FROM (SELECT r.ord, (unnest(r.words)).* FROM read r WHERE length(r.words) > 0) w
 GROUP BY w.lexeme
 
 -- query: words_of
 ts_filter(setweight(m.lexemes, 'A', {terms}), '{"a"}')
+
+-- query: all_words
+m.lexemes
 
 -- query: no_words
 ''::tsvector
@@ -84,7 +89,8 @@ told AS MATERIALIZED (
         SELECT coalesce(lag(s.through) OVER (ORDER BY s.through), 0) AS after, s.after AS through
         FROM {family}_memory_segments s WHERE {scope s}
         UNION ALL
-        SELECT coalesce(max(s.through), 0), 9223372036854775807 FROM {family}_memory_segments s WHERE {scope s}) g
+        SELECT greatest(coalesce(max(s.through), 0), %(reached)s::bigint), 9223372036854775807
+        FROM {family}_memory_segments s WHERE {scope s}) g
     CROSS JOIN LATERAL (
         SELECT l.memory_id FROM {family}_memory_ledger l
         WHERE {scope l} AND l.position > g.after AND l.position <= g.through AND l.memory_id IS NOT NULL
@@ -109,9 +115,27 @@ beside AS MATERIALIZED (
 -- query: of_tail
 AND m.memory_id = ANY (ARRAY(SELECT t.memory_id FROM told t UNION SELECT b.memory_id FROM beside b))
 
--- query: gone
-(SELECT string_agg(uuid_send(t.memory_id), '') FROM told t
- WHERE t.memory_id <> ALL (ARRAY(SELECT r.memory_id FROM read r)))
+-- query: told_ids
+(SELECT string_agg(uuid_send(t.memory_id), '') FROM told t)
+
+-- query: since
+-- How far the chain has come, and whose entries it has told of since a position, up to one more than
+-- the bound of a tail.
+SELECT (SELECT coalesce(max(l.position), 0) FROM {family}_memory_ledger l WHERE {scope l}),
+       (SELECT string_agg(uuid_send(t.memory_id), '') FROM (
+           SELECT DISTINCT l.memory_id FROM {family}_memory_ledger l
+           WHERE {scope l} AND l.position > %(reached)s::bigint AND l.memory_id IS NOT NULL
+           LIMIT {most_tail} + 1) t)
+
+-- query: of_stretch
+-- The entries whose first link stands in a stretch of the chain. An earlier one is looked up: as an
+-- anti-join, tables that nobody has analysed yet are compared row by row.
+AND m.memory_id = ANY (ARRAY(
+    SELECT l.memory_id FROM {family}_memory_ledger l
+    WHERE {scope l} AND l.position > %(after)s::bigint AND l.position <= %(through)s::bigint
+      AND l.memory_id IS NOT NULL AND (
+        SELECT true FROM {family}_memory_ledger f
+        WHERE {scope f} AND f.memory_id = l.memory_id AND f.position <= %(after)s::bigint LIMIT 1) IS NULL))
 
 -- query: allowed
 -- The entries that a narrowed question may find.
@@ -160,8 +184,7 @@ ARRAY(SELECT m.memory_id FROM {family}_memory m WHERE {scope m} AND {visible})
 SELECT string_agg(uuid_send(e.memory_id), ''), string_agg({vector}.halfvec_send(e.embedding), '')
 FROM {family}_memory_embeddings e
 WHERE {scope e} AND e.profile_id = %(profile)s::uuid AND {active} = %(profile)s::uuid
-  AND e.memory_id = ANY (ARRAY(
-      SELECT unnest(s.sample[:%(sampled)s::integer]) FROM {family}_memory_segments s WHERE {scope s}))
+  AND e.memory_id = ANY (%(sampled)s::uuid[])
 
 -- query: enveloped
 -- How much of the envelope asked for each entry matches, of those that match any of it.
