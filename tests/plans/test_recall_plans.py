@@ -55,7 +55,7 @@ async def plans(
         forms = recalls.forms[asked.form(scope)]
         (nominating,) = recalls._nominating.values()
         top = [hit.entry.id for hit in answer.hits]
-        known = {"kept": [], "kept_words": [], "small": top, "sampled": top, "reached": 0}
+        known = {"kept": [], "kept_words": "", "small": top, "sampled": top, "reached": 0}
         found = {"ids": top, "top": top, "unmeasured": top, **known}
         # Only a walk leaves candidates without a distance.
         measured = [forms.measured] if walked else []

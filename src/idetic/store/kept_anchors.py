@@ -20,6 +20,7 @@ from idetic.store.members import Members, id_array, ids_of
 from idetic.store.nomination_statements import SAMPLED, Reading
 from idetic.store.own_segments import MOST_OWN, OWN_FROM, OwnSegment
 from idetic.store.recall_statement import MOST_TAIL
+from idetic.store.scope import SEPARATOR
 from idetic.store.word_index import Segment, planned
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ class KeptAnchor:
         """What the statements of a reading leave open."""
         return {
             "reached": self.reached,
-            "kept_words": list(reading.words),
+            # As one text: a list of them took a fifth of a millisecond to write.
+            "kept_words": SEPARATOR.join(reading.words),
             "small": self.small if reading.walked else "{}",
             "sampled": self.sampled if reading.walked else "{}",
             "unread": id_array(self.whole.ids[reading.unread]) if reading.reads else "{}",

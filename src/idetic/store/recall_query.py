@@ -257,7 +257,8 @@ class Recalls:
         best = scored.best(scores, query.limit)
         top = [UUID(bytes=scored.ids[at].tobytes()) for at in best]
         settings = settings_of(self.database)
-        calls = [BoundStatement(self._forms(scope, query).whole, {**values, "top": top})]
+        asked = {**values, "top": f"{{{','.join(map(str, top))}}}"}
+        calls = [BoundStatement(self._forms(scope, query).whole, asked)]
         if receipt is not None and top:
             calls.append(receipt(top))
             settings = {**settings, **UNAWAITED}

@@ -45,7 +45,7 @@ FROM {family}_memory_segments s WHERE {scope s} ORDER BY s.through
 -- index is used under RLS.
 SELECT w.lexeme, w.segment_id, w.postings FROM {family}_memory_words w
 WHERE {scope w} AND w.lexeme = ANY (ARRAY(
-    SELECT t.lexeme FROM unnest({terms}::text[]) AS t (lexeme) WHERE t.lexeme <> ALL (%(kept_words)s::text[])))
+    SELECT t.lexeme FROM unnest({terms}::text[]) AS t (lexeme) WHERE t.lexeme <> ALL (string_to_array(%(kept_words)s::text, chr(31)))))
   AND w.segment_id = ANY (ARRAY(SELECT s.segment_id FROM {family}_memory_segments s WHERE {scope s}))
 
 -- query: block
