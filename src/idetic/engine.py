@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from idetic import folding
 from idetic.extract.port import Extractor
 from idetic.gates.gate import Gates
 from idetic.gates.reading import ReadingGate
@@ -86,6 +87,7 @@ class Binding:
                 yield tx
         finally:
             self.engine.recall.recalls.forget(self.scope)
+            folding.words.cache_clear()
 
     def look(self) -> AbstractAsyncContextManager[AnchorTransaction]:
         """The anchor without its lock: to know."""

@@ -112,6 +112,8 @@ class KeptSegments:
     """What this process keeps of word indexes; what was asked for longest ago goes first."""
 
     _anchors: OrderedDict[UUID, KeptAnchor] = field(default_factory=OrderedDict)
+    # How often something was erased: what was read before that is not kept.
+    erasures: int = 0
 
     def of(self, anchor: UUID) -> KeptAnchor | None:
         """What is kept of an anchor."""
@@ -122,10 +124,13 @@ class KeptSegments:
                 found = self._anchors[anchor] = replace(found, sparse=0.0)
         return found
 
-    def keep(self, anchor: UUID, rows: Rows, before: KeptAnchor | None) -> KeptAnchor | None:
+    def keep(
+        self, anchor: UUID, rows: Rows, before: KeptAnchor | None, erasures: int
+    ) -> KeptAnchor | None:
         """Keep the segments that an anchor has now, in the order of the chain; None without any.
 
-        Those of what was kept before did not travel.
+        Those of what was kept before did not travel. `erasures` is how many there were when the
+        rows were asked for: of rows that are older than an erasure only their question knows.
         """
         if not rows:
             self._anchors.pop(anchor, None)
@@ -138,10 +143,10 @@ class KeptSegments:
         whole = Members.joined(list(segments.values()))
         vectors = {} if before is None else before.placed(whole)
         asked = 0 if before is None else before.questions
-        found = self._anchors[anchor] = KeptAnchor(
-            segments, whole, vectors=vectors, questions=asked
-        )
-        self._anchors.move_to_end(anchor)
+        found = KeptAnchor(segments, whole, vectors=vectors, questions=asked)
+        if erasures == self.erasures:
+            self._anchors[anchor] = found
+            self._anchors.move_to_end(anchor)
         return found
 
     def make_room(self) -> None:
@@ -150,12 +155,16 @@ class KeptSegments:
             self._anchors.popitem(last=False)
 
     def forget(self, anchor: UUID) -> None:
-        """Keep nothing of an anchor."""
+        """Keep nothing of an anchor, nor what questions under way have read of it."""
         self._anchors.pop(anchor, None)
+        self.erasures += 1
 
     def mark_sparse(self, anchor: UUID, kept: KeptAnchor) -> KeptAnchor:
         """Read this anchor's vectors one by one for a while: more of them may be made."""
-        found = self._anchors[anchor] = replace(kept, sparse=monotonic() + _SPARSE)
+        found = replace(kept, sparse=monotonic() + _SPARSE)
+        # Not what was erased while its question was under way.
+        if self._anchors.get(anchor) is kept:
+            self._anchors[anchor] = found
         return found
 
     def _size(self) -> int:

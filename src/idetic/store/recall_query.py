@@ -337,9 +337,11 @@ class Recalls:
         """Read the segments of an anchor that are not kept; None where it has none."""
         segments = self._statements(scope, query).segments()
         known = [] if before is None else list(before.segments)
+        keeper = self._keeper()
+        erasures = keeper.erasures
         rows = await self.database.run(scope, segments, {**values, "kept": known})
-        found = self._keeper().keep(values["anchor_id"], rows, before)
-        self._keeper().make_room()
+        found = keeper.keep(values["anchor_id"], rows, before, erasures)
+        keeper.make_room()
         return found
 
     def _keeper(self) -> KeptSegments:
