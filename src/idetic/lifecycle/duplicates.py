@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 # With so many that have its words in another order a statement is compared.
-_COMPARED = 8
+MOST_COMPARED = 8
 
 
 class WordKind(StrEnum):
@@ -312,7 +312,7 @@ def group(statements: Sequence[ComparedStatement], policy: PromotionPolicy) -> l
             groups[next(iter(claims[reading.said]))].append(position)
             continue
         known = leaders[tuple(sorted(word.value for word in reading.words))]
-        few = () if reading.said in said else known[:_COMPARED]
+        few = () if reading.said in said else known[:MOST_COMPARED]
         same = (n for n in few if _compare(readings[n], reading, policy).verdict is Sameness.SAME)
         leader = said.setdefault(reading.said, next(same, position))
         groups.setdefault(leader, []).append(position)
