@@ -12,6 +12,7 @@ import pytest
 
 from idetic import Idetic, Observation, Principal, Subject, engine, errors, folding
 from idetic.library.handles import Memory
+from idetic.store import recall_query
 from idetic.store.kept_anchors import KeptAnchor, KeptSegments
 from idetic.store.recall_query import Recalls
 from idetic.store.scope import anchor_of
@@ -147,6 +148,26 @@ async def test_a_question_under_way_brings_back_nothing_that_was_erased(
                 await world.operator.recall("who signs for the desk?")
         assert overtaken
         assert keeps(world.operator, entry.id.bytes) is not counts
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["as it is", "control"])
+async def test_what_another_agent_of_the_process_keeps_goes_too(
+    database: TestDatabase, monkeypatch: pytest.MonkeyPatch, *, known: bool
+) -> None:
+    """Whoever opens the agent once more has an engine of its own, in the same process."""
+    async with process(database) as db:
+        world = await filled(db)
+        (entry,) = [e for e in await world.operator.list(limit=1000) if e.body_text == NAMED]
+        anchor = {"org_id": world.org_id, "domain_id": world.domain_id}
+        again = (await db.agent("world_agent")).bind(principal=Principal.operator("ada"), **anchor)
+        for memory in (world.operator, again):
+            await asked(memory)
+            assert keeps(memory, entry.id.bytes)
+        if not known:
+            monkeypatch.setattr(recall_query, "_KEEPERS", [recalls_of(world.operator)._kept])
+        await world.operator.erase(ZORA, reason="request 17")
+        assert not keeps(world.operator, entry.id.bytes)
+        assert keeps(again, entry.id.bytes) is not known
 
 
 def is_folded(text: str) -> bool:

@@ -107,7 +107,7 @@ class KeptAnchor:
         return id_array(self.whole.ids[~np.isin(self.whole.cells, walked)])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class KeptSegments:
     """What this process keeps of word indexes; what was asked for longest ago goes first."""
 
@@ -169,7 +169,8 @@ class KeptSegments:
 
     def _size(self) -> int:
         """About how many bytes are kept."""
-        kept = self._anchors.values()
+        # An erasure in another thread may take one away meanwhile.
+        kept = list(self._anchors.values())
         size = _BYTES * sum(len(one.whole) for one in kept)
         for one in kept:
             size += sum(each.vectors.nbytes for each in one.samples.values())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+from weakref import WeakSet
 
 from idetic.dates import DateWindow
 from idetic.model import Entry, Origin, Scope, Standing, Tier, Typology, standing
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from idetic.store.kept_anchors import KeptAnchor, KeptSegments
     from idetic.store.nomination import Nomination
 
+# What this process keeps of anchors, by every agent object: an erasure by one drops it in all.
+_KEEPERS: WeakSet[KeptSegments] = WeakSet()
 # What records that some entries were put before somebody.
 ReadReceipt = Callable[[Sequence[UUID]], BoundStatement]
 DIMENSIONS = 384
@@ -271,8 +274,8 @@ class Recalls:
 
     def forget(self, scope: Scope) -> None:
         """Keep nothing of an anchor: what was erased is not left in this process."""
-        if self._kept is not None:
-            self._kept.forget(scoping.anchor_of(scope))
+        for kept in list(_KEEPERS):
+            kept.forget(scoping.anchor_of(scope))
 
     async def before(
         self, scope: Scope, query: RecallQuery, entries: Sequence[UUID]
@@ -351,6 +354,7 @@ class Recalls:
             from idetic.store.kept_anchors import KeptSegments  # noqa: PLC0415
 
             self._kept = KeptSegments()
+            _KEEPERS.add(self._kept)
         return self._kept
 
     async def _read(
