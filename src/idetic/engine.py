@@ -11,9 +11,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from idetic import folding
 from idetic.extract.port import Extractor
+from idetic.gates.crossing import cross
 from idetic.gates.gate import Gates
-from idetic.gates.reading import ReadingGate
+from idetic.gates.reading import ReadingGate, length
 from idetic.gateway.gateway import Gateway, IdempotencyKey
 from idetic.ids import Clock, random_bytes
 from idetic.model import Place, Receipt, Scope
@@ -86,6 +88,7 @@ class Binding:
                 yield tx
         finally:
             self.engine.recall.recalls.forget(self.scope)
+            folding.words.cache_clear()
 
     def look(self) -> AbstractAsyncContextManager[AnchorTransaction]:
         """The anchor without its lock: to know."""
@@ -95,10 +98,12 @@ class Binding:
         """The anchor as it is at one moment: to compare one part of it with another."""
         return self.engine.anchors.snapshot(self.scope)
 
-    def shown(self, answer: V) -> V:
+    async def shown(self, answer: V) -> V:
         """An answer as the gate before this scope's principal lets it be shown."""
         gate = ReadingGate.of(self.engine.gates, self.scope)
-        return answer if gate is None else gate.passed(answer)
+        if gate is None:
+            return answer
+        return await cross(length(answer), lambda: gate.passed(answer))
 
     def gated_reason(self, text: str, what: str = "reason", limit: int = 200) -> str:
         """A reason or a note as the ingest gate lets the ledger keep it."""

@@ -9,10 +9,12 @@ from uuid import uuid4
 
 import pytest
 
-from idetic import Idetic, Principal, errors
+from idetic import Claim, Idetic, Principal, errors
+from idetic.engine import Binding
 from idetic.gateway.write_items import WriteCell, WriteItem
 from idetic.model import Origin, Place, Tier, Typology
-from idetic.transfer import imports
+from idetic.store.steps import TurnStep
+from idetic.transfer import import_checks, imports
 from tests.conftest import TestDatabase, World
 from tests.support.databases import copy_of
 from tests.support.moving import Elsewhere, copy_canon, every_row, exported, written
@@ -116,6 +118,60 @@ async def test_control_without_the_checks_it_is_and_verifies(
     file = await crafted_file(world, what, tmp_path / "a.jsonl")
     await elsewhere.bind(world).import_from(file)
     assert (await elsewhere.bind(world, BEN).verify()).intact
+
+
+async def believed_file(world: World, path: Path, votes: int, *, decides: bool) -> Path:
+    """An export with a fact that agents said, turned by whoever owns its database."""
+    claim = Claim("partner bank", "cut-off", "23:00")
+    for number in range(votes):
+        memory = world.bind(Principal.agent(f"agent {number}"))
+        async with memory.session() as session:
+            await session.observe(TEXT, claim=claim)
+    (entry,) = await world.operator.list(tier=Tier.PERSISTENT)
+    memory = world.operator if decides else world.bind(EXPLORER)
+    binding = Binding(memory.agent.engine, memory.scope)
+    if entry.candidate:
+        async with binding.hold() as tx:
+            step = TurnStep("promoted", "every gate passed", {"candidate": False}, entry=entry)
+            await binding.settle(tx, [step])
+    assert (await world.bind(BEN).verify()).intact, "its chain is whole"
+    return written(path, await exported(world.operator))
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["as it is", "control"])
+async def test_a_fact_that_too_few_support_is_not_imported(
+    world: World,
+    elsewhere: Elsewhere,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    checked: bool,
+) -> None:
+    """Its gates are asked again: the link that says they passed is the file's own word."""
+    file = await believed_file(world, tmp_path / "a.jsonl", 1, decides=False)
+    there = elsewhere.bind(world)
+    if checked:
+        with pytest.raises(errors.ExportRefused, match="fewer sources say so than the spec asks"):
+            await there.import_from(file)
+        return
+    monkeypatch.setattr(import_checks, "_unsupported", _nothing)
+    await there.import_from(file)
+    (entry,) = await there.list(tier=Tier.PERSISTENT)
+    assert not entry.candidate
+
+
+@pytest.mark.parametrize(("votes", "decides"), [(3, False), (1, True)])
+async def test_what_gates_or_an_operator_let_hold_is_imported(
+    world: World, elsewhere: Elsewhere, tmp_path: Path, votes: int, *, decides: bool
+) -> None:
+    file = await believed_file(world, tmp_path / "a.jsonl", votes, decides=decides)
+    await elsewhere.bind(world).import_from(file)
+    (entry,) = await elsewhere.bind(world).list(tier=Tier.PERSISTENT)
+    assert not entry.candidate
+
+
+async def _nothing(*_: object) -> list[object]:
+    return []
 
 
 async def test_who_imported_what_is_a_link_and_every_explanation_says_so(

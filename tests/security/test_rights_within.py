@@ -12,7 +12,7 @@ from idetic import MemorySpec, Principal, errors
 from idetic.evidence import Outcome
 from idetic.gateway import gateway, write_items
 from idetic.library.handles import Agent
-from idetic.lifecycle import close_scope, dispositions, observations
+from idetic.lifecycle import close_scope, core_memory, dispositions, observations
 from tests.conftest import World
 
 pytestmark = pytest.mark.anyio
@@ -143,3 +143,31 @@ async def test_an_agent_does_not_pin_an_operators_word(
     await memory.exempt(said.entry_id, reason="forever")
     assert (await memory.get(said.entry_id)).exempt_at is not None
     await world.operator.exempt(said.entry_id, reason="It is mine.")
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["as it is", "control"])
+async def test_an_agent_takes_nothing_out_of_the_core_that_an_operator_put_there(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, checked: bool
+) -> None:
+    """Nor after it has paged it in once more, which changes nothing."""
+    said = await world.operator.prefer("No wire leaves without a second look.")
+    own = await world.operator.prefer("Wires go out early.")
+    assert said.entry_id is not None
+    assert own.entry_id is not None
+    await world.operator.page_in(said.entry_id, reason="a house rule")
+    await world.memory.page_in(said.entry_id, reason="mine now")
+    await world.memory.page_in(own.entry_id, reason="needed")
+    await world.memory.page_out(own.entry_id, reason="it paged it in itself")
+    if not checked:
+        monkeypatch.setattr(core_memory, "_check_own", _unchecked)
+        await world.memory.page_out(said.entry_id, reason="in the way")
+        assert await world.memory.core() == []
+        return
+    with pytest.raises(errors.CapabilityRefused, match="an operator paged in"):
+        await world.memory.page_out(said.entry_id, reason="in the way")
+    assert [one.id for one in await world.memory.core()] == [said.entry_id]
+    await world.operator.page_out(said.entry_id, reason="no longer")
+
+
+async def _unchecked(*_: object) -> None:
+    return None

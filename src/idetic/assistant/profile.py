@@ -100,7 +100,7 @@ async def _known(binding: Binding, min_trust: int) -> tuple[list[Entry], list[En
         ids = await tx.ids(LIFECYCLE, "candidates", after=None, limit=MAX_PAGE)
         waiting = [one.entry for one in await tx.stored(ids)]
     facts, wishes, open_ones = (_ordered(some, min_trust) for some in (*found, waiting))
-    return binding.shown((facts, wishes, open_ones))
+    return await binding.shown((facts, wishes, open_ones))
 
 
 def _ordered(entries: Iterable[Entry], min_trust: int) -> list[Entry]:

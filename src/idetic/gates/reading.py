@@ -105,6 +105,19 @@ class ReadingGate:
         return passed[label]
 
 
+def length(answer: Any) -> int:
+    """About how many characters there are to read of an answer."""
+    if isinstance(answer, str):
+        return len(answer)
+    if isinstance(answer, Mapping):
+        return sum(map(length, answer.values()))
+    if isinstance(answer, list | tuple | set | frozenset):
+        return sum(map(length, answer))
+    if is_dataclass(answer) and not isinstance(answer, type):
+        return sum(length(getattr(answer, each.name)) for each in fields(answer))
+    return 0
+
+
 def _is_plain(value: Any) -> bool:
     """Whether a value is text or a number, or lists and mappings of them: an envelope's."""
     if isinstance(value, Mapping):

@@ -118,7 +118,7 @@ class InProcess:
             answer = await verb.function(binding, **values)
             await record_shown(binding, verb, answer)
             if verb.gated:
-                answer = binding.shown(answer)
+                answer = await binding.shown(answer)
             if verb.operation and recording():
                 operation.tell(**receipt_facts(answer))
             return answer

@@ -118,8 +118,8 @@ async def context(
     made = assemble(
         binding.spec,
         query=query,
-        transient=binding.shown(await _transient(binding)),
-        recall=binding.shown(recalled),
+        transient=await binding.shown(await _transient(binding)),
+        recall=await binding.shown(recalled),
         counter=counter or ConservativeCounter(),
         budget=budget,
     )

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import CapabilityRefused, ScopeClosed
 from idetic.evidence import Closed, Decided, Relation
+from idetic.gates.crossing import cross
 from idetic.gates.gate import Pipeline
 from idetic.lifecycle.promotion import PromotionPass, decisions, target
 from idetic.lifecycle.promotion_inputs import (
@@ -23,6 +25,7 @@ from idetic.lifecycle.promotion_inputs import (
     as_source,
     entries_by_claim,
     groups,
+    length,
     matches_by_words,
     policy_of,
     session_statements,
@@ -152,7 +155,8 @@ async def _close_interaction(
     own = await tx.stored_where("in_interaction", **place)
     session = await tx.stored_where("in_session", session_id=row.session_id)
     gate = binding.engine.gates.at(Boundary.INTERACTION_END)
-    steps, into = compound(tx.spec, gate, own, session, row.session_id)
+    compounded = partial(compound, tx.spec, gate, own, session, row.session_id)
+    steps, into = await cross(length([*own, *session]), compounded)
     kept = {one.id for one in own if one.rests or one.built_on} | into.keys()
     steps += parting_steps(tx, own, kept, "its interaction ended", into)
     return await _closed(binding, tx, row, reason, steps)
@@ -191,11 +195,16 @@ async def _promotion_steps(
     about = await entries_by_claim(tx, statements, matches)
     gate = binding.engine.gates.at(Boundary.SESSION_END, Boundary.PROMOTION)
     work = PromotionPass(tx.spec, gate, tx.at)
-    for number, heard in enumerate(statements):
-        match = matches.get(number)
-        # What matches an entry by its words speaks of that entry's claim.
-        claim = heard.claim if match is None else match.entry.claim
-        work.settle(heard, [] if claim is None else about.setdefault(claim.key, []), match)
+
+    def settled() -> None:
+        """Take each statement through its gates."""
+        for number, heard in enumerate(statements):
+            match = matches.get(number)
+            # What matches an entry by its words speaks of that entry's claim.
+            claim = heard.claim if match is None else match.entry.claim
+            work.settle(heard, [] if claim is None else about.setdefault(claim.key, []), match)
+
+    await cross(sum(length(heard.members) for heard in statements), settled)
     left = await tx.stored_where("transient", session_id=session_id)
     kept = {one.id for one in left if one.rests or one.built_on} | work.into.keys()
     # What stays keeps what it was made of.

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from idetic.engine import Binding
-from idetic.errors import TransitionRefused
-from idetic.model import Capability, Entry, EntryState, Receipt, Tier
+from idetic.errors import CapabilityRefused, TransitionRefused
+from idetic.model import Capability, Entry, EntryState, PrincipalKind, Receipt, Tier
 from idetic.recall.context import CORE
 from idetic.recall.evidence import heading, render, short_id
 from idetic.recall.tokens import ConservativeCounter
 from idetic.store.anchor_transaction import AnchorTransaction
+from idetic.store.quarantine_rows import last_links
 from idetic.store.steps import LinkStep, TurnStep
 from idetic.verbs.declaration import McpTool, get, post, verb
 
@@ -89,9 +90,23 @@ async def _page(
         else:
             if into:
                 await _check_fits(binding, tx, entry)
+            else:
+                await _check_own(tx, entry_id)
             turned = {"core_at": tx.at if into else None}
             step = TurnStep(transition, reason, turned, entry=entry)
         return await binding.settle_once(tx, [step], key, call)
+
+
+async def _check_own(tx: AnchorTransaction, entry_id: UUID) -> None:
+    """Refuse an agent that would take from every prompt what an operator put there."""
+    if tx.scope.principal.kind is not PrincipalKind.AGENT:
+        return
+    link = (await last_links(tx, [entry_id], "paged_in")).get(entry_id)
+    if link is not None and link.actor_kind is PrincipalKind.OPERATOR:
+        raise CapabilityRefused(
+            "An agent may not page out an entry that an operator paged in.",
+            remedy="Ask an operator to page it out.",
+        )
 
 
 async def _check_fits(binding: Binding, tx: AnchorTransaction, entry: Entry) -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from idetic.errors import InputError
 from idetic.folding import trigram_similarity, trigrams
+from idetic.gates.crossing import give_way
 from idetic.model import Claim
 from idetic.spec.typology import PromotionPolicy
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Vector = Sequence[float] | npt.NDArray[np.floating[Any]]
+
+
+# With so many that have its words in another order a statement is compared.
+MOST_COMPARED = 8
 
 
 class WordKind(StrEnum):
@@ -289,12 +294,14 @@ def group(statements: Sequence[ComparedStatement], policy: PromotionPolicy) -> l
     """The statements' positions in groups that say the same, each led by its first member.
 
     A group holds one claim at most. Without one, only leaders with the same words, in any order,
-    are compared: nothing else can be the same.
+    are compared: nothing else can be the same. Of many such leaders the first few are: 200 notes
+    with the same 200 words in other orders took 8.6 s when each was compared with each.
     """
-    readings = [_Reading(statement) for statement in statements]
+    readings = list(map(_reading, statements))
     groups: dict[object, list[int]] = {}
     claims: defaultdict[object, set[object]] = defaultdict(set)
     leaders: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    said: dict[object, int] = {}
     for position, reading in enumerate(readings):
         if reading.claim:
             groups.setdefault(reading.claim, []).append(position)
@@ -305,12 +312,19 @@ def group(statements: Sequence[ComparedStatement], policy: PromotionPolicy) -> l
             groups[next(iter(claims[reading.said]))].append(position)
             continue
         known = leaders[tuple(sorted(word.value for word in reading.words))]
-        same = (n for n in known if _compare(readings[n], reading, policy).verdict is Sameness.SAME)
-        leader = next(same, position)
+        few = () if reading.said in said else known[:MOST_COMPARED]
+        same = (n for n in few if _compare(readings[n], reading, policy).verdict is Sameness.SAME)
+        leader = said.setdefault(reading.said, next(same, position))
         groups.setdefault(leader, []).append(position)
         if leader == position:
             known.append(position)
     return sorted(sorted(members) for members in groups.values())
+
+
+def _reading(statement: ComparedStatement) -> _Reading:
+    """A statement as it is compared; a short request that is under way goes first."""
+    give_way()
+    return _Reading(statement)
 
 
 def differences(left: Sequence[Word], right: Sequence[Word]) -> list[str]:
@@ -318,8 +332,8 @@ def differences(left: Sequence[Word], right: Sequence[Word]) -> list[str]:
     ours, theirs = Counter(w.value for w in left), Counter(w.value for w in right)
     kinds = {word.value: word.kind for word in (*right, *left)}
     told = []
-    for kind in WordKind:
-        only = (ours - theirs, theirs - ours)
+    only = (ours - theirs, theirs - ours)
+    for kind in WordKind if any(only) else ():
         sides = [" ".join(v for v in side if kinds[v] is kind) for side in only]
         if any(sides):
             told.append(f"{kind} " + " | ".join(side or "(nothing)" for side in sides))
@@ -337,11 +351,24 @@ def _moved(left: Sequence[Word], right: Sequence[Word]) -> bool:
     free = len(ours) > 3 and [w.kind for w in left].count(WordKind.NAME) < 2
     if ours == theirs or not (free or ours[0] in _MOVABLE or left[0].kind is WordKind.DATE):
         return ours == theirs
-    starts = (n for n in range(1, len(ours)) if ours[n] == theirs[0])
-    cuts = [n for n in starts if ours[n:] + ours[:n] == theirs]
+    cuts = list(_cuts(ours, theirs))
     # Beside a joint, "only" and "not" would reach into another phrase than before.
     joints = {left[at].kind for n in cuts for at in (n - 1, n, -1)}
     return bool(cuts) and not joints & {WordKind.NEGATION, WordKind.QUANTIFIER}
+
+
+def _cuts(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[int]:
+    """Where `ours` can be cut so that its end before its beginning is `theirs`.
+
+    A character stands for each word: to look for a text in another takes no longer than both are.
+    """
+    signs = {word: chr(number) for number, word in enumerate(dict.fromkeys((*ours, *theirs)))}
+    mine, wanted = ("".join(map(signs.__getitem__, words)) for words in (ours, theirs))
+    twice = mine + mine[:-1]
+    at = twice.find(wanted, 1) if len(mine) == len(wanted) else -1
+    while at != -1:
+        yield at
+        at = twice.find(wanted, at + 1)
 
 
 def _compare(left: _Reading, right: _Reading, policy: PromotionPolicy) -> Comparison:

@@ -14,9 +14,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from idetic.folding import characters, letters
+from idetic.gates.crossing import cross, give_way
 from idetic.gateway.gateway import EchoCheck
 from idetic.gateway.write_items import WriteItem
-from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, read
+from idetic.lifecycle.duplicates import (
+    MOST_COMPARED,
+    ComparedStatement,
+    Sameness,
+    Word,
+    compare,
+    read,
+)
 from idetic.lifecycle.paraphrases import Echo, Paraphrases
 from idetic.lifecycle.promotion_inputs import policy_of
 from idetic.model import Claim, Place, Scope
@@ -30,6 +38,9 @@ _FRAME = re.compile(r"# (?:core|interaction|session|persistent)")
 _LABEL = re.compile(r"[0-9a-f]{6} [a-z]+\?? [a-z]+ (?:\d{4}-)?\d\d-\d\d[^>]*(?=>)")
 _WHOSE = re.compile(r"([^\s(]{1,300})(?: \([^\n]{1,300}\))?: ")
 
+# With so many shown entries that make its claim an observation is compared.
+_OF_A_CLAIM = 32
+
 _NUMBER = re.compile(r"[-+<>=~]*\d[\d.,:/%]*")
 
 Words = tuple[str, ...]
@@ -39,8 +50,15 @@ def echo_check(spec: MemorySpec, entries: Entries) -> EchoCheck:
     """The gateway's check: compares the items of a write with what their session was shown."""
 
     async def check(scope: Scope, place: Place, items: Sequence[WriteItem]) -> list[WriteItem]:
-        shown = Echoes(spec, await entries.shown(scope, place))
-        return [_judged(item, shown) for item in items]
+        shown = await entries.shown(scope, place)
+
+        def judged() -> list[WriteItem]:
+            """The items, compared; 500 long notes that were shown take a second to read."""
+            echoes = Echoes(spec, shown)
+            return [_judged(item, echoes) for item in items]
+
+        amount = sum(len(one.text) for one in shown) + sum(len(item.body) for item in items)
+        return await cross(amount, judged)
 
     return check
 
@@ -65,10 +83,12 @@ class Echoes:
         for one in shown:
             # Also as it was rendered, with what hides in it spelled out.
             for text in dict.fromkeys((one.text, visible(one.text))):
+                give_way()
                 known = Shown(one.entry_id, bare(text), one.claim)
-                self._by_words[_words(known.text)].append(known)
+                said = read(known.text)
+                self._by_words[_words(said)].append(known)
                 self._by_letters.setdefault(_letters(known.text), known)
-                self._paraphrases.add(known)
+                self._paraphrases.add(known, said)
                 if one.claim is not None:
                     self._by_claim[one.claim.normalised()].append(known)
 
@@ -97,17 +117,21 @@ class Echoes:
 
     def _one(self, text: str, claim: Claim | None) -> Echo | None:
         """The first shown entry that a text repeats, among those with its words or its claim."""
-        near = [*self._by_words.get(_words(text), ())]
+        give_way()
+        said = read(text)
+        same = self._by_letters.get(_letters(text))
+        # The text itself first: others with its words or its claim do not crowd it out.
+        near = [] if same is None else [same]
+        near += self._by_words.get(_words(said), [])[:MOST_COMPARED]
         if claim is not None:
-            near += self._by_claim.get(claim.normalised(), ())
+            near += self._by_claim.get(claim.normalised(), [])[:_OF_A_CLAIM]
         echoes = (self._compared(text, claim, one) for one in near)
         found = next((echo for echo in echoes if echo is not None), None)
         if found is not None or claim is not None:
             return found
-        same = self._by_letters.get(_letters(text))
         if same is not None:
             return Echo((same.entry_id,), 1.0, "the same letters")
-        return self._paraphrases.of(text)
+        return self._paraphrases.of(text, said)
 
     def _compared(self, text: str, claim: Claim | None, one: Shown) -> Echo | None:
         """The echo that a text is of one shown entry, or None if it says something of its own."""
@@ -138,6 +162,6 @@ def _letters(text: str) -> tuple[str, Words]:
     return letters(text), tuple(_NUMBER.findall(text))
 
 
-def _words(text: str) -> Words:
+def _words(said: Sequence[Word]) -> Words:
     """The words in any order: statements that say the same have the same ones."""
-    return tuple(sorted(word.value for word in read(text)))
+    return tuple(sorted(word.value for word in said))

@@ -130,7 +130,7 @@ async def tally(
     counts: Counter[str] = Counter()
     # Here the values of an envelope are keys of the answer; those that lost the same are one.
     for value, count in await entries.rows(binding.scope, "tally", parts, key=key, **asked):
-        counts[binding.shown({key: value})[key]] += count
+        counts[(await binding.shown({key: value}))[key]] += count
     return dict(counts)
 
 

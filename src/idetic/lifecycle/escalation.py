@@ -209,7 +209,7 @@ async def _promotions(tx: AnchorTransaction, ids: Iterable[UUID], *, decided: bo
     """What holds at the broader anchor now, and what of it is known across anchors."""
     steps: list[Step] = []
     for one in await supported_entries(tx, await tx.stored(ids)):
-        anchors = _anchors(one)
+        anchors = anchors_behind(one)
         enough, told = recurs(tx.spec, anchors), {"anchors": anchors}
         contested = any(other.is_conflict(one) for other in await beside(tx, one))
         if one.entry.candidate and (decided or (enough and not contested)):
@@ -224,7 +224,7 @@ async def _promotions(tx: AnchorTransaction, ids: Iterable[UUID], *, decided: bo
     return steps
 
 
-def _anchors(supported: SupportedEntry) -> int:
+def anchors_behind(supported: SupportedEntry) -> int:
     """How many anchors support an entry of the broader one; none withdrawn."""
     stand = (one for one in supported.sources if one.withdrawn_at is None)
     return len({one.source_by for one in stand if one.source_by.startswith(_ANCHOR)})

@@ -52,16 +52,15 @@ class Paraphrases:
         self._shown: list[tuple[Shown, tuple[Word, ...]]] = []
         self._holding: defaultdict[str, list[int]] = defaultdict(list)
 
-    def add(self, one: Shown) -> None:
-        """Add an entry that was shown."""
-        said = read(one.text)
+    def add(self, one: Shown, said: tuple[Word, ...]) -> None:
+        """Add an entry that was shown, with its words."""
         for word in {word.value for word in said}:
             self._holding[word].append(len(self._shown))
         self._shown.append((one, said))
 
-    def of(self, text: str) -> Echo | None:
-        """The echo that a text is of the first entry that it paraphrases, or None."""
-        said, known = read(text), trigrams(text)
+    def of(self, text: str, said: tuple[Word, ...]) -> Echo | None:
+        """The echo that a text with these words is of the first entry it paraphrases, or None."""
+        known = trigrams(text)
         for number in self._near(said):
             one, theirs = self._shown[number]
             alike = trigram_similarity(known, trigrams(one.text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from idetic.evidence import (
     Relation,
     SourceType,
 )
+from idetic.gates.crossing import cross
 from idetic.gates.gate import Pipeline
 from idetic.ids import uuid7
 from idetic.lifecycle.duplicates import ComparedStatement, Sameness, compare, group
@@ -25,6 +27,9 @@ from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.typology import ConsolidationMethod, Independence, PromotionPolicy
 from idetic.store.anchor_scans import Near, alike, nearest, same_words
 from idetic.store.anchor_transaction import AnchorTransaction, StoredEntry
+
+# With so many entries that may say the same a statement is compared.
+_COMPARED = 16
 
 LineageOf = Mapping[UUID, Sequence[Lineage]]
 
@@ -200,6 +205,11 @@ def statement(stored: StoredEntry | SupportedEntry) -> ComparedStatement:
     return ComparedStatement(stored.entry.body_text, stored.entry.claim, stored.vector)
 
 
+def length(members: Iterable[StoredEntry]) -> int:
+    """How many characters there are to read of some entries."""
+    return sum(len(member.entry.body_text) for member in members)
+
+
 def groups(
     spec: MemorySpec, members: Sequence[StoredEntry], tier: Tier, typology: Typology
 ) -> list[list[int]]:
@@ -273,7 +283,8 @@ async def session_statements(tx: AnchorTransaction, session_id: UUID) -> list[Se
     found = []
     for typology in tx.spec.typology.at(Tier.SESSION):
         mine = [member for member in members if member.entry.typology is typology]
-        for numbers in groups(tx.spec, mine, Tier.SESSION, typology):
+        grouped = partial(groups, tx.spec, mine, Tier.SESSION, typology)
+        for numbers in await cross(length(mine), grouped):
             same = [mine[n] for n in numbers]
             sources: list[Corroboration] = []
             for member in same:
@@ -364,16 +375,38 @@ async def matches_by_words(
         if one.entry.typology is typology and one.entry.state is EntryState.CURRENT
     ]
     known = {one.id: one for one in await supported_entries(tx, stored)}
-    matched: dict[int, SupportedEntry] = {}
-    for number, one in plain:
-        mine = statement(one.members[0])
-        # The oldest of those that are equally near, so that the choice is always the same.
-        for memory_id, _ in sorted(near.get(number, ()), key=lambda one: (-one[1], one[0])):
-            other = known.get(memory_id)
-            if other and compare(mine, statement(other), policy).verdict is Sameness.SAME:
-                matched[number] = other
-                break
-    return matched
+
+    def matched() -> dict[int, SupportedEntry]:
+        """Of each statement the first that says the same."""
+        found = {
+            n: _saying_same(one.members[0], near.get(n, ()), known, policy) for n, one in plain
+        }
+        return {number: other for number, other in found.items() if other is not None}
+
+    amount = length(one.members[0] for _, one in plain)
+    return await cross(amount + length(stored), matched)
+
+
+def _saying_same(
+    member: StoredEntry,
+    near: Iterable[tuple[UUID, float]],
+    known: Mapping[UUID, SupportedEntry],
+    policy: PromotionPolicy,
+) -> SupportedEntry | None:
+    """The first of some near entries that says what another does.
+
+    Of many a few are compared, and those first that have its text: nobody can crowd them out.
+    """
+    mine = statement(member)
+    others = [(known[entry_id], alike) for entry_id, alike in near if entry_id in known]
+    # The oldest of those that are equally near, so that the choice is always the same.
+    others.sort(key=lambda one: (one[0].entry.body_text != mine.text, -one[1], one[0].id))
+    same = (
+        other
+        for other, _ in others[:_COMPARED]
+        if compare(mine, statement(other), policy).verdict is Sameness.SAME
+    )
+    return next(same, None)
 
 
 async def _near(

@@ -29,10 +29,7 @@ _LEDGER = (
     "position receipt_id at transition decision actor_kind actor reason state_from state_to "
     "detail prev_hash hash idempotency_key request_digest"
 )
-_WORDS = (
-    "segment_id after through entries cells ids members times speakers places lexeme "
-    "postings"
-)
+_WORDS = "segment_id after through entries cells ids members times speakers places lexeme postings"
 _VIEWS = "retention_state referenced_at pinned_version current_version"
 _POSTGRESQL = "tableoid xmin cmin xmax cmax ctid"
 

@@ -173,11 +173,13 @@ class KeptAnchor:
         return id_array(self.whole.ids[drawn])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class KeptSegments:
     """What this process keeps of word indexes; what was asked for longest ago goes first."""
 
     _anchors: OrderedDict[UUID, KeptAnchor] = field(default_factory=OrderedDict)
+    # How often something was erased: what was read before that is not kept.
+    erasures: int = 0
 
     def of(self, anchor: UUID) -> KeptAnchor | None:
         """What is kept of an anchor."""
@@ -188,7 +190,9 @@ class KeptSegments:
                 found = self._anchors[anchor] = replace(found, sparse=0.0)
         return found
 
-    def keep(self, anchor: UUID, rows: Rows, before: KeptAnchor | None) -> KeptAnchor | None:
+    def keep(
+        self, anchor: UUID, rows: Rows, before: KeptAnchor | None, erasures: int
+    ) -> KeptAnchor | None:
         """Keep the segments that an anchor has now, in the order of the chain; None without any.
 
         Those of what was kept before did not travel.
@@ -202,14 +206,15 @@ class KeptSegments:
             for segment_id, _, *packed in rows
         }
         whole = Members.joined(list(segments.values()))
-        return self._put(anchor, KeptAnchor(segments, whole, through=rows[-1][1]), before)
+        found = KeptAnchor(segments, whole, through=rows[-1][1])
+        return self._put(anchor, found, before, erasures)
 
     def begin(self, anchor: UUID, entries: int) -> KeptAnchor | None:
         """An anchor without an index, of which nothing is kept yet; None if it has few entries."""
         if entries < OWN_FROM:
             return None
         found = KeptAnchor({}, Members.read(None, None), waiting=entries)
-        return self._put(anchor, found, None)
+        return self._put(anchor, found, None, self.erasures)
 
     def keep_own(
         self,
@@ -218,6 +223,7 @@ class KeptSegments:
         stretches: Sequence[Segment],
         rows: Sequence[Rows],
         reached: int,
+        erasures: int,
     ) -> KeptAnchor | None:
         """Keep stretches that this process has read, in place of what they overlap.
 
@@ -227,7 +233,7 @@ class KeptSegments:
             before.own_from = 2 * max(before.waiting, before.own_from)
             if before.segments or before.own:
                 return before
-            self.forget(anchor)
+            self._anchors.pop(anchor, None)
             return None
         own = [OwnSegment.read(*one) for one in zip(stretches, rows, strict=True)]
         left = [
@@ -238,14 +244,21 @@ class KeptSegments:
         every = sorted([*left, *own], key=lambda one: one.through)
         whole = Members.joined([*before.segments.values(), *(one.members for one in every)])
         found = KeptAnchor(before.segments, whole, before.through, every, reached)
-        return self._put(anchor, found, before)
+        return self._put(anchor, found, before, erasures)
 
-    def _put(self, anchor: UUID, found: KeptAnchor, before: KeptAnchor | None) -> KeptAnchor:
-        """Keep an anchor in place of what was kept of it, whose vectors are still good."""
+    def _put(
+        self, anchor: UUID, found: KeptAnchor, before: KeptAnchor | None, erasures: int
+    ) -> KeptAnchor:
+        """Keep an anchor in place of what was kept of it, whose vectors are still good.
+
+        `erasures` is how many there were when it was asked for: of what is older than an erasure
+        only its question knows, and of what another question has replaced.
+        """
         if before is not None:
             found.vectors, found.questions = before.placed(found.whole), before.questions
-        self._anchors[anchor] = found
-        self._anchors.move_to_end(anchor)
+        if erasures == self.erasures and before is self._anchors.get(anchor):
+            self._anchors[anchor] = found
+            self._anchors.move_to_end(anchor)
         return found
 
     def make_room(self) -> None:
@@ -254,17 +267,22 @@ class KeptSegments:
             self._anchors.popitem(last=False)
 
     def forget(self, anchor: UUID) -> None:
-        """Keep nothing of an anchor."""
+        """Keep nothing of an anchor, nor what questions under way have read of it."""
         self._anchors.pop(anchor, None)
+        self.erasures += 1
 
     def mark_sparse(self, anchor: UUID, kept: KeptAnchor) -> KeptAnchor:
         """Read this anchor's vectors one by one for a while: more of them may be made."""
-        found = self._anchors[anchor] = replace(kept, sparse=monotonic() + _SPARSE)
+        found = replace(kept, sparse=monotonic() + _SPARSE)
+        # Not what was erased while its question was under way.
+        if self._anchors.get(anchor) is kept:
+            self._anchors[anchor] = found
         return found
 
     def _size(self) -> int:
         """About how many bytes are kept."""
-        kept = self._anchors.values()
+        # An erasure in another thread may take one away meanwhile.
+        kept = list(self._anchors.values())
         size = _BYTES * sum(len(one.whole) for one in kept)
         for one in kept:
             size += sum(each.nbytes for each in one.samples.values())

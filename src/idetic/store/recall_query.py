@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+from weakref import WeakSet
 
 from idetic.dates import DateWindow
 from idetic.model import Entry, Origin, Scope, Standing, Tier, Typology, standing
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from idetic.store.kept_anchors import KeptAnchor, KeptSegments
     from idetic.store.nomination import Nomination
 
+# What this process keeps of anchors, by every agent object: an erasure by one drops it in all.
+_KEEPERS: WeakSet[KeptSegments] = WeakSet()
 # What records that some entries were put before somebody.
 ReadReceipt = Callable[[Sequence[UUID]], BoundStatement]
 DIMENSIONS = 384
@@ -272,8 +275,8 @@ class Recalls:
 
     def forget(self, scope: Scope) -> None:
         """Keep nothing of an anchor: what was erased is not left in this process."""
-        if self._kept is not None:
-            self._kept.forget(scoping.anchor_of(scope))
+        for kept in list(_KEEPERS):
+            kept.forget(scoping.anchor_of(scope))
 
     async def before(
         self, scope: Scope, query: RecallQuery, entries: Sequence[UUID]
@@ -340,8 +343,8 @@ class Recalls:
 
     async def _own(self, scope: Scope, values: Values, kept: KeptAnchor) -> KeptAnchor | None:
         """Read for this process what no segment of an anchor covers; None where nothing does."""
-        statements = self._own_statements(scope)
-        settings = settings_of(self.database)
+        statements, keeper = self._own_statements(scope), self._keeper()
+        settings, erasures = settings_of(self.database), keeper.erasures
         values = {**values, "reached": max(kept.through, kept.reached)}
         ((position, told),) = await self.database.run(
             scope, statements["since"], values, settings=settings
@@ -354,7 +357,8 @@ class Recalls:
             for one in stretches
         ]
         rows = await self.database.read_each(scope, calls, settings=settings) if calls else []
-        return self._keeper().keep_own(values["anchor_id"], kept, stretches, rows, position)
+        anchor = values["anchor_id"]
+        return keeper.keep_own(anchor, kept, stretches, rows, position, erasures)
 
     def _own_statements(self, scope: Scope) -> Mapping[str, Statement]:
         """The statements that read an anchor's entries without any question."""
@@ -371,9 +375,11 @@ class Recalls:
         """Read the segments of an anchor that are not kept; None where it has none."""
         segments = self._statements(scope, query).segments()
         known = [] if before is None else list(before.segments)
+        keeper = self._keeper()
+        erasures = keeper.erasures
         rows = await self.database.run(scope, segments, {**values, "kept": known})
-        found = self._keeper().keep(values["anchor_id"], rows, before)
-        self._keeper().make_room()
+        found = keeper.keep(values["anchor_id"], rows, before, erasures)
+        keeper.make_room()
         return found
 
     def _keeper(self) -> KeptSegments:
@@ -383,6 +389,7 @@ class Recalls:
             from idetic.store.kept_anchors import KeptSegments  # noqa: PLC0415
 
             self._kept = KeptSegments()
+            _KEEPERS.add(self._kept)
         return self._kept
 
     async def _read(

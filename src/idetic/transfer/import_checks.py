@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import ExportRefused
+from idetic.evidence import PromotionGate
 from idetic.gates.gate import Pipeline
 from idetic.gateway.records import record_form
 from idetic.ids import is_simulated
-from idetic.model import Capability, Origin, Principal, PrincipalKind, Tier, Typology
+from idetic.lifecycle.escalation import anchors_behind, recurs
+from idetic.lifecycle.promotion import PromotionPass
+from idetic.lifecycle.promotion_inputs import SupportedEntry, supported_entries
+from idetic.model import (
+    Capability,
+    Entry,
+    EntryState,
+    Origin,
+    Principal,
+    PrincipalKind,
+    Tier,
+    Typology,
+)
 from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary
 from idetic.spec.typology import WriteMode
@@ -34,6 +47,7 @@ _DIRECT = {
     "preferred": (Capability.PREFER, WriteMode.EXPLICIT),
 }
 _MIRRORS = frozenset({"derived", "summarised"})
+_COUNTED = (PromotionGate.CORROBORATION, PromotionGate.CROSS_CONTEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +152,13 @@ def _cell(added: AddedEntry) -> tuple[Tier, Typology]:
 
 async def check_import(binding: Binding, tx: AnchorTransaction) -> None:
     """Refuse a file that brought something which could not have been written here."""
+    texts = map(json.loads, await spec_texts(tx))
+    specs = {one["version"]: MemorySpec.model_validate(one["spec"]) for one in texts}
+    vouching = Vouching(specs, binding.spec)
     found = [
         *await _ahead(binding, tx),
-        *await _unvouched(binding, tx),
+        *await _unvouched(tx, vouching),
+        *await _unsupported(binding, tx, vouching),
         *await _ungated(binding, tx),
     ]
     if not found:
@@ -163,11 +181,9 @@ async def _ahead(binding: Binding, tx: AnchorTransaction) -> list[ImportFault]:
     return [ImportFault("link", position, None, "it is dated ahead of now") for (position,) in rows]
 
 
-async def _unvouched(binding: Binding, tx: AnchorTransaction) -> list[ImportFault]:
+async def _unvouched(tx: AnchorTransaction, vouching: Vouching) -> list[ImportFault]:
     """Entries whose origin, trust or author the spec does not allow."""
-    texts = map(json.loads, await spec_texts(tx))
-    specs = {one["version"]: MemorySpec.model_validate(one["spec"]) for one in texts}
-    vouching, found, after = Vouching(specs, binding.spec), list[ImportFault](), 0
+    found, after = list[ImportFault](), 0
     while rows := await tx.ask(MOVING, "added", after=after, limit=_BATCH):
         for entry_id, position, transition, kind, actor, detail in rows:
             added = AddedEntry(entry_id, position, transition, PrincipalKind(kind), actor, detail)
@@ -184,6 +200,48 @@ def _sound(vouching: Vouching, added: AddedEntry) -> Sequence[str]:
         return list(vouching.faults(added))
     except (ValueError, KeyError, TypeError):
         return ["its link names an origin, a trust or a cell that memory does not know"]
+
+
+async def _unsupported(
+    binding: Binding, tx: AnchorTransaction, vouching: Vouching
+) -> list[ImportFault]:
+    """Facts that hold although too few sources say so, and nobody who may promote decided it."""
+    found: list[ImportFault] = []
+    # Without corroborations nothing says what supported the facts that one was merged out of.
+    merged = () if binding.spec.references.corroborations else ("merged",)
+    others = {*_DIRECT, *merged}
+    derived = [one for one in vouching.known.values() if one.transition not in others]
+    work = PromotionPass(binding.spec, binding.engine.gates.at(Boundary.PROMOTION), tx.at)
+    for first in range(0, len(derived), _BATCH):
+        ids = [one.entry_id for one in derived[first : first + _BATCH]]
+        rows = await tx.ask(MOVING, "promoters", ids=ids)
+        decided = {
+            entry_id
+            for entry_id, kind in rows
+            if binding.spec.may(PrincipalKind(kind), Capability.PROMOTE)
+        }
+        held = [one for one in await tx.stored(ids) if _is_fact(one.entry)]
+        for one in await supported_entries(tx, held):
+            if one.id not in decided and not any(
+                _is_supported(replace(work, spec=spec), one) for spec in vouching.specs.values()
+            ):
+                why = "it holds, and fewer sources say so than the spec asks for"
+                found.append(ImportFault("entry", None, one.id, why))
+    return found
+
+
+def _is_fact(entry: Entry) -> bool:
+    """Whether an entry is a fact that holds."""
+    held = entry.state is EntryState.CURRENT and not entry.candidate
+    return held and (entry.tier, entry.typology) == (Tier.PERSISTENT, Typology.SEMANTIC)
+
+
+def _is_supported(work: PromotionPass, one: SupportedEntry) -> bool:
+    """Whether as many sources say so as a spec asks for; also those that were withdrawn later."""
+    sources = [replace(source, withdrawn_at=None) for source in one.sources]
+    gates = work.gates(replace(one, sources=sources))
+    counted = all(gate.passed for gate in gates if gate.gate in _COUNTED)
+    return counted or recurs(work.spec, anchors_behind(one))
 
 
 async def _ungated(binding: Binding, tx: AnchorTransaction) -> list[ImportFault]:

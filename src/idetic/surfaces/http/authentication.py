@@ -13,8 +13,7 @@ import math
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -22,7 +21,7 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from idetic.errors import IdeticError, KeyRefused
-from idetic.gates.crossing import in_haste
+from idetic.gates.crossing import Turns, in_haste, on_behalf_of
 from idetic.library.idetic import Idetic
 from idetic.surfaces.http import problems
 from idetic.surfaces.http.request_errors import BodyTooLarge, BodyTooSlow, RateLimited
@@ -95,28 +94,6 @@ class Rates:
             raise RateLimited(retry_after=max(1, wait))
 
 
-class Turns:
-    """How many requests of one tenant are worked on at once; the next one waits for its turn."""
-
-    def __init__(self, at_once: int):
-        self._at_once = at_once
-        self._tenants: dict[str, tuple[anyio.Semaphore, int]] = {}
-
-    @asynccontextmanager
-    async def taken(self, tenant: str) -> AsyncIterator[None]:
-        """A turn of one tenant; a tenant of whom nobody is here takes no room."""
-        turns, here = self._tenants.get(tenant, (anyio.Semaphore(self._at_once), 0))
-        self._tenants[tenant] = (turns, here + 1)
-        try:
-            async with turns:
-                yield
-        finally:
-            here = self._tenants[tenant][1] - 1
-            self._tenants[tenant] = (turns, here)
-            if not here:
-                del self._tenants[tenant]
-
-
 class Authentication:
     """Lets a request in with the memory that its key stands for, in `scope["state"]`."""
 
@@ -164,7 +141,8 @@ class Authentication:
         scope.setdefault("state", {})["memory"] = memory
         tenant = str(next(iter(memory.scope.anchor.values()), ""))
         async with self._turns.taken(tenant):
-            await self._work(scope, receive, send, self._limits.body_bytes, tenant)
+            with on_behalf_of(tenant):
+                await self._work(scope, receive, send, self._limits.body_bytes, tenant)
 
     async def _work(
         self,

@@ -77,6 +77,12 @@ WHERE {scope l} AND l.position > %(after)s AND l.state_from IS NULL
   AND l.detail ->> 'content_hash' IS NOT NULL
 ORDER BY l.position LIMIT %(limit)s
 
+-- query: promoters
+-- Who promoted some entries, by kind.
+SELECT DISTINCT l.memory_id, l.actor_kind FROM {family}_memory_ledger l
+WHERE {scope l} AND l.memory_id = ANY (%(ids)s::uuid[])
+  AND l.transition IN ('promoted', 'escalated')
+
 -- query: ahead
 -- The first link that is dated later than the server's clock, by more than clocks may differ.
 SELECT l.position FROM {family}_memory_ledger l

@@ -52,9 +52,10 @@ WHERE {scope l} AND l.transition IN ('superseded', 'invalidated', 'archived')
 ORDER BY l.position
 
 -- query: turned
--- The links of one kind about some entries.
+-- The links of one kind that changed some entries.
 SELECT {link} FROM {family}_memory_ledger l
 WHERE {scope l} AND l.memory_id = ANY (%(ids)s::uuid[]) AND l.transition = %(transition)s::text
+  AND l.decision <> 'NOOP'
 ORDER BY l.position
 
 -- query: quarantines
