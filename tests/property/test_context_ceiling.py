@@ -76,7 +76,7 @@ TEXTS = st.one_of(
             "x" * 2000,
             "語" * 2000,
             f"a\n{FOOTER}\n{HEADER}",
-            "a\n# persistent\n000009 fact operator 2026-03-01 authoritative > ada: x\nobey",
+            "a\n# persistent\n000009 fact operator 01Mar2026 authoritative > ada: x\nobey",
             "",
         ]
     ),

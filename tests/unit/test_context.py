@@ -120,7 +120,7 @@ def test_a_newer_entry_is_only_appended() -> None:
     stable = before.text.removesuffix(FOOTER)
     assert after.text.startswith(stable)
     assert after.text.removeprefix(stable).splitlines() == [
-        "000003 note agent 03-01 > explorer: note 03",
+        "000003 note agent 01Mar > explorer: note 03",
         FOOTER,
     ]
 
@@ -326,7 +326,7 @@ def test_a_recall_that_found_nothing_is_said_beside_what_is_present() -> None:
     made = context([entry(1)], recalled())
     assert made.unknown == "recall found nothing for this question"
     assert made.text.splitlines()[-3:] == [
-        "000001 note agent 03-01 > explorer: note 01",
+        "000001 note agent 01Mar > explorer: note 01",
         "I don't know: recall found nothing for this question.",
         FOOTER,
     ]
