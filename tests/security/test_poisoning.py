@@ -187,7 +187,7 @@ async def stands(house: House) -> bool:
     return TRUE.text in facts and TRUE.text in recalled and not false
 
 
-LABEL = re.compile(r"[0-9a-f]{6} [a-z]+\?? [a-z]+ (\d{4}-)?\d\d-\d\d[a-z0-9 -]* > .*")
+LABEL = re.compile(r"[0-9a-f]{6} [a-z]+\?? [a-z]+ \d\d[A-Z][a-z]{2}(\d{4})?[A-Za-z0-9 ]* > .*")
 FRAME = re.compile(
     r"# (core|interaction|session|persistent)|Note: .*|I don't know.*"
     r"|As observed, not confirmed, unless it says more; days are of \d{4}\."
