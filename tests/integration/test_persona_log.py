@@ -66,17 +66,16 @@ def admin(database: TestDatabase) -> Iterator[psycopg.Connection]:
 async def test_an_event_comes_back_as_it_was_written(memory: PersonaMemory) -> None:
     said = {"tool": "search", "nested": {"list": [1, 2.5, None, True], "text": "äöü 日本"}}
     at = datetime(2026, 3, 1, 9, 30, 15, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    text = " Line one.\r\nLine 'two' \\ {}\t "
     async with memory.loop("a task") as loop:
         written = await loop.append(
-            EventKind.TOOL_RESULT, " Line one.\r\nLine 'two' \\ {}\t ", visibility=Visibility.INTERNAL,
-            metadata=said, ts=at,
-        )  # fmt: skip
+            EventKind.TOOL_RESULT, text, visibility=Visibility.INTERNAL, metadata=said, ts=at
+        )
     read = await memory.actor.get_by_id(written.id)
     assert read == written
     assert (read.agent_id, read.persona, read.loop_id) == ("help-desk", Persona.ACTOR, loop.id)
     assert (read.kind, read.visibility) == (EventKind.TOOL_RESULT, Visibility.INTERNAL)
-    assert (read.content, dict(read.metadata), read.ts) == (written.content, said, at)
-    assert read.content == " Line one.\r\nLine 'two' \\ {}\t ", "to the last space"
+    assert (read.content, dict(read.metadata), read.ts) == (text, said, at), "to the last space"
     assert (read.position, len(read.digest)) == (1, 32)
 
 
