@@ -130,6 +130,13 @@ def test_the_whole_text_is_what_is_counted() -> None:
     assert made.tokens == COUNTER.count(made.text) <= made.ceiling == SPEC.injection.ceiling
 
 
+def test_each_entry_tells_what_it_adds_to_its_block() -> None:
+    made = context([entry(1), entry(2, text="Two lines,\nand no more.")])
+    assert len(made.included) == 2
+    for one, told in zip(made.included, made.text.split("\n0")[1:], strict=True):
+        assert one.tokens == COUNTER.count(f"0{told.partition('End of')[0].rstrip()}\n")
+
+
 def test_an_entry_present_and_recalled_appears_once_with_its_source_s_strength() -> None:
     both = entry(1, refs=(Ref("rule", UUID(int=7), 1),))
     made = context([both], recalled(both, strength=SourceStrength.CURATED))
