@@ -28,7 +28,7 @@ COUNTER = ConservativeCounter()
 # The words of a sentence that always fits, to models, and of one that mostly does. To our own
 # counter those of so many characters fit that half of the demo world's have.
 ALWAYS, MOSTLY = 19, 25
-BY_OURS = 55
+BY_OURS = 58
 TOKENS = 45
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KINDS: dict[str, dict[str, Any]] = {
@@ -166,8 +166,8 @@ def test_a_shorter_sentence_costs_as_little_by_our_own_counter(kind: str) -> Non
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_longer_sentences_most_cost_no_more(kind: str) -> None:
     costs = [cost(entry(text, number, **KINDS[kind])) for number, text in enumerate(NOTES)]
-    assert sum(one <= TOKENS for one in costs) >= 0.8 * len(costs)
-    assert sum(costs) <= 40 * len(costs)
+    assert sum(one <= TOKENS for one in costs) >= 0.9 * len(costs)
+    assert sum(costs) <= 39 * len(costs)
 
 
 def test_what_stands_on_a_rule_costs_a_few_more_for_its_strength() -> None:
