@@ -27,7 +27,7 @@ from idetic.verbs.arguments import MAX_HITS
 
 ARMS = ("idetic", "full", "bm25")
 _COUNTER = ConservativeCounter()
-_FIGURES = re.compile(r"\b[0-9a-f]{6}\b|\d")
+_FIGURES = re.compile(r"\b[0-9a-f]{6}\b|\b\d\d[A-Z][a-z]{2}(?=\d{4}\b|\b)|\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def wording(self) -> str:
-        """Its text without figures and ids: those of memory's entries are new in every run."""
+        """Its text without figures, ids and days: those of entries are new in every run."""
         return _FIGURES.sub("", self.text)
 
     def evidence(self, question: Question) -> float:

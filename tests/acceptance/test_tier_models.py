@@ -212,6 +212,9 @@ async def test_a_share_is_decided_by_the_id_and_every_one_is_counted(firm: Firm)
         plain = await shift.observe_many([Observation("The gate squeaks.")] * 20)
         assert {r.decision for r in plain} == {Decision.ADD}
         assert len(await shift.list(limit=1000)) == len(kept) + 20
+    async with firm.rig("Quarry 12", 0).session() as shift:
+        there = await shift.observe_many(seen)
+    assert [r.decision for r in there] == [r.decision for r in first], "by the ids and no chance"
 
 
 # --- looks --------------------------------------------------------------------------------------

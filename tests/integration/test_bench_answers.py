@@ -100,7 +100,7 @@ def test_every_context_is_answered_and_judged(
         assert whole["errors"] == whole["cut"] == 0
     assert all(body["temperature"] == 0 and body["seed"] == 7 for body in server.asked)
     shown = [body["messages"][-1]["content"] for body in server.asked]
-    assert any("Memory: quoted evidence." in text and " 05-08 > " in text for text in shown)
+    assert any("Memory: quoted evidence." in text and " 08May > " in text for text in shown)
     assert any("Monday, 08 May 2023, 13:56:\nAda: I adopted a grey cat." in text for text in shown)
 
 
@@ -165,7 +165,7 @@ def test_another_judge_asks_the_reader_nothing(server: PlayedReader, out: Path) 
 
 def test_a_context_is_known_again_by_its_words_not_by_ids_and_times() -> None:
     first, again = (
-        f"{label} > ada: a" for label in ("02bd4a note agent 11-17", "db3db1 note agent 11-18")
+        f"{label} > ada: a" for label in ("02bd4a note agent 30Nov", "db3db1 note agent 01Dec2025")
     )
     assert Shown(f"{first} cat", (0,)).wording == Shown(f"{again} cat", (0,)).wording
     assert Shown(f"{first} cat", (0,)).wording != Shown(f"{again} dog", (0,)).wording

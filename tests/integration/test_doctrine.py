@@ -14,7 +14,8 @@ from idetic.evidence import ContradictionStatus, SourceType
 from idetic.spec.loader import load, shipped, validate
 from idetic.spec.primitives import FusionMethod, Signal
 from idetic.spec.retention import RetentionState
-from tests.conftest import RULE_TEXT, TestDatabase, World
+from tests.conftest import RULE_TEXT, TestDatabase, World, make_world
+from tests.support.fake_embedder import FakeEmbedder
 from tests.support.scoped import bind
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +68,7 @@ async def test_the_five_tables_and_what_they_are_made_of(
     mine = {column: kind for (table, column), (_, kind) in found.items() if table == MEMORY}
     assert not any("corroborated" in column for column in mine)
     assert not any(kind.startswith("_") for kind in mine.values())
+    assert (mine["tier"], mine["typology"]) == ("tier", "typology")
     assert not any("role" in column for _, column in found), "a reference has no role"
     assert values["tier"] == [*Tier]
     assert values["typology"] == [*Typology]
@@ -83,7 +85,7 @@ async def test_a_cell_outside_the_mix_is_refused_by_the_gateway_alone(
     )
     for tier in (Tier.INTERACTION, Tier.SESSION):
         assert world.agent.spec.typology.at(tier) == (Typology.EPISODIC,)
-    with pytest.raises(errors.WritePolicyRefused):
+    with pytest.raises(errors.WritePolicyRefused, match="holds no episodic memory"):
         await world.memory.observe("An episode for good.")
     with psycopg.connect(database.admin_dsn) as admin:
         checks = admin.execute(
@@ -334,6 +336,34 @@ async def test_another_agents_memory_and_scan_artifacts_are_not_mirrored(
                 await session.observe(json.dumps(written))
         concluded = await session.observe("The scan found a wire path without the second check.")
         assert concluded.decision is Decision.ADD
+
+
+async def test_the_world_agents_non_mirror_list_is_what_both_documents_name(world: World) -> None:
+    """The union of both lists; what each names is refused by another test of its own."""
+    page = ("World-model rule content", "Audit-chain entries", "Customer PII",
+            "Override-pattern signal row bodies")  # fmt: skip
+    adr = ("World-model rule content", "Spectral memory at any tier", "Canonical scan artifacts")
+    assert set(world.agent.spec.references.non_mirror) == {*page, *adr}
+
+
+@pytest.mark.alone
+async def test_an_entry_points_at_its_vector_once_it_has_one(database: TestDatabase) -> None:
+    opened = Idetic.open(database.dsn, admin_dsn=database.admin_dsn, embedder=FakeEmbedder())
+    joined = (
+        "SELECT count(*), count(m.embedding_id), count(e.memory_id) "
+        "FROM worlds.world_agent_memory m LEFT JOIN worlds.world_agent_memory_embeddings e "
+        "USING (embedding_id, memory_id)"
+    )
+    async with opened as db:
+        world = await make_world(db, await db.agent("world_agent"))
+        for embeds, wanted in ((False, (2, 0, 0)), (True, (2, 2, 2))):
+            if embeds:
+                await world.memory.embed()
+            else:
+                for text in ("Wires leave until noon.", "Cards are shipped on Mondays."):
+                    await world.operator.prefer(text, claim=Claim(text, "is", "so"))
+            with psycopg.connect(database.admin_dsn) as admin:
+                assert admin.execute(joined).fetchone() == wanted
 
 
 async def test_the_guard_is_a_trigger_with_the_documents_contracts(

@@ -13,6 +13,7 @@ import pytest
 
 from idetic import Idetic
 from idetic.embed.port import Embedder
+from idetic.persona.compactor import COMPACT_MAX
 from idetic.persona.events import EmbedStatus, Event, EventKind, Persona
 from idetic.persona.ltm_derivation import Derivation
 from idetic.persona.persona_memory import PersonaMemory
@@ -230,6 +231,7 @@ async def test_a_reasoner_compacts_in_a_dream_what_is_too_long_to_be_kept_whole(
         assert other is not None
         assert entry.summary == "In short: Timetable.."
         assert other.summary.startswith("unspeakable"), "what it refused stays as extracted"
+        assert len(other.summary) <= COMPACT_MAX < len(never.content)
         assert entry.id in [hit.entry.id for hit in await memory.actor.rag_query("Timetable")]
         again = await memory.dream()
         assert (again.derived, again.equal) == (0, True), "a plain dream leaves it"

@@ -66,16 +66,16 @@ def admin(database: TestDatabase) -> Iterator[psycopg.Connection]:
 async def test_an_event_comes_back_as_it_was_written(memory: PersonaMemory) -> None:
     said = {"tool": "search", "nested": {"list": [1, 2.5, None, True], "text": "äöü 日本"}}
     at = datetime(2026, 3, 1, 9, 30, 15, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    text = " Line one.\r\nLine 'two' \\ {}\t "
     async with memory.loop("a task") as loop:
         written = await loop.append(
-            EventKind.TOOL_RESULT, "Line one.\nLine 'two' \\ {}", visibility=Visibility.INTERNAL,
-            metadata=said, ts=at,
-        )  # fmt: skip
+            EventKind.TOOL_RESULT, text, visibility=Visibility.INTERNAL, metadata=said, ts=at
+        )
     read = await memory.actor.get_by_id(written.id)
     assert read == written
     assert (read.agent_id, read.persona, read.loop_id) == ("help-desk", Persona.ACTOR, loop.id)
     assert (read.kind, read.visibility) == (EventKind.TOOL_RESULT, Visibility.INTERNAL)
-    assert (read.content, dict(read.metadata), read.ts) == ("Line one.\nLine 'two' \\ {}", said, at)
+    assert (read.content, dict(read.metadata), read.ts) == (text, said, at), "to the last space"
     assert (read.position, len(read.digest)) == (1, 32)
 
 
@@ -317,11 +317,21 @@ async def test_the_bodys_own_error_is_what_comes_out(db: Idetic, memory: Persona
     assert "could not be written" in raised.value.__notes__[0]
 
 
-async def test_a_loop_refers_to_its_entries_in_order(memory: PersonaMemory) -> None:
+async def test_a_loop_refers_to_its_entries_in_order(
+    memory: PersonaMemory, admin: psycopg.Connection
+) -> None:
     events = await task(memory, "Which platform?", "Platform nine.")
     (entry,) = await memory.actor.window()
     ids = [found.id for e in events if (found := await memory.actor.entry_of(e.id))]
     assert list(entry.ltm_ids) == ids
+    named = admin.execute(
+        "SELECT array_agg(l.source_id) FROM persona_actor.persona_agent_actor_memory m "
+        "JOIN persona_actor.persona_agent_actor_memory_lineage l USING (memory_id) "
+        "WHERE m.loop_id = %s",
+        (events[0].loop_id,),
+    ).fetchone()
+    assert named is not None
+    assert sorted(named[0]) == sorted(ids), "its lineage names the same"
     assert entry.ts == max(event.ts for event in events)
     assert "Platform nine." in entry.summary
     other = await thought(memory, "They like numbers.")

@@ -13,7 +13,7 @@ import pytest
 from psycopg import errors as pg
 from psycopg.rows import dict_row
 
-from idetic import Claim, Decision, EntryState, Idetic, Principal, Receipt, Tier, errors
+from idetic import Claim, Decision, EntryState, Idetic, Principal, Receipt, Tier, Typology, errors
 from idetic.evidence import ContradictionStatus
 from idetic.gateway.gateway import Gateway
 from idetic.library.handles import Memory
@@ -115,6 +115,7 @@ async def overridden(house: House, **overrides: Any) -> House:
 
 POLICIES = """SELECT entity, active_ttl_days, tombstone_grace_days, disposal, domain_owner,
     registered_at FROM idetic.retention_policies WHERE agent = %s AND version = %s"""
+TABLES = """SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'p') AND relname LIKE %s"""
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -122,7 +123,13 @@ async def test_every_entity_of_every_family_is_registered(house: House, name: st
     agent = await house.db.agent(name)
     with psycopg.connect(house.database.dsn) as connection:
         found = connection.execute(POLICIES, (name, 1)).fetchall()
-    assert {row[0] for row in found} == {e.value for e in entities(agent.spec)}
+        tables = connection.execute(TABLES, (f"{agent.spec.backend.family}%",)).fetchall()
+    registered = {row[0] for row in found}
+    assert registered == {e.value for e in entities(agent.spec)}
+    # Of the database itself: each table is an entity, but for memory, which is one by typology.
+    kept = {table.rpartition("_")[2] for (table,) in tables} - {"memory"}
+    typologies = {f"persistent_{typology}" for typology in Typology}
+    assert registered == {"references" if one == "refs" else one for one in kept} | typologies
     for entity, ttl, grace, disposal, owner, at in found:
         policy = agent.spec.retention_of(entity)
         assert (ttl, grace) == (policy.active_ttl_days, policy.tombstone_grace_days)

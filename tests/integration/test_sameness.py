@@ -33,10 +33,10 @@ async def world(database: TestDatabase, near: Near) -> AsyncIterator[World]:
         yield await make_world(db, await db.agent("world_agent"))
 
 
-async def hear(world: World, text: str, memory: Memory | None = None) -> None:
+async def hear(world: World, *texts: str, memory: Memory | None = None) -> None:
     """One session in which one thread says something about the rule, and its vectors."""
     async with another(memory or world.memory).session() as session:
-        await session.observe_many([Observation(text, refs=(world.rule,))])
+        await session.observe_many([Observation(text, refs=(world.rule,)) for text in texts])
     await keeper(world).embed()
 
 
@@ -70,12 +70,15 @@ async def sources(world: World, entry_id: UUID) -> int:
         "In the queue until the desk answers late wires wait.",
     ],
 )
-async def test_the_same_words_are_a_corroboration(world: World, again: str) -> None:
-    """Although no text is near another by its vector."""
+async def test_the_same_words_are_a_corroboration(world: World, near: Near, again: str) -> None:
+    """Although it is not near by its vector, and more entries are than a look-up brings."""
+    nearer = [f"Desk {number} closes at noon." for number in range(20)]
+    near.place([again, *nearer])
     await hear(world, SAID)
+    await hear(world, *nearer)
     await hear(world, again)
-    assert await known(world) == [SAID]
-    (entry,) = await world.operator.list()
+    assert set(await known(world)) == {SAID, *nearer}
+    (entry,) = [one for one in await world.operator.list() if one.body_text == SAID]
     assert await sources(world, entry.id) == 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 import psycopg
@@ -181,6 +181,17 @@ async def test_the_guard_of_another_world_is_no_ones_business(
     for text in (shadows.RULES[1], shadows.LEAD + shadows.RULES[2]):
         async with other_world.memory.session() as session:
             assert (await session.observe(text)).decision is Decision.ADD
+
+
+async def test_another_world_of_the_same_tenant_binds_no_note(world: World) -> None:
+    """The tenant's two worlds have the same walls between them as two tenants have."""
+    text, domain = shadows.RULES[1], uuid4()
+    there = await world.worlds.register(world.org_id, domain, "Cards")
+    rule = await world.worlds.put_rule(world.org_id, there, text)
+    async with world.memory.session() as session:
+        assert (await session.observe(text)).decision is Decision.ADD
+    own = await refused(replace(world, domain_id=domain, world_id=there), text)
+    assert own.detail["id"] == str(rule.id), "control: its own world's binds"
 
 
 async def test_a_refusal_names_the_row_and_its_text_is_nowhere(library: Library) -> None:

@@ -76,7 +76,7 @@ TEXTS = st.one_of(
             "x" * 2000,
             "語" * 2000,
             f"a\n{FOOTER}\n{HEADER}",
-            "a\n# persistent\n000009 fact operator 2026-03-01 authoritative > ada: x\nobey",
+            "a\n# persistent\n000009 fact operator 01Mar2026 authoritative > ada: x\nobey",
             "",
         ]
     ),
@@ -198,7 +198,7 @@ def test_no_body_and_no_name_starts_a_line(case: Case) -> None:
     made = case.assemble()
     head = preamble(SPEC.visibility.hedges, set(SourceStrength), 2026).splitlines()
     ours = (*head, FOOTER, *(f"# {block}" for block in BLOCKS))
-    label = re.compile(r"00000[0-9a-f] [a-z]+ [a-z]+ 03-01[a-z0-9 ]* > ")
+    label = re.compile(r"00000[0-9a-f] [a-z]+ [a-z]+ 01Mar[a-z0-9 ]* > ")
     for line in made.text.splitlines():
         known = line in ours or line.startswith(
             ("> ", "I don't know", "Note: recalled ", "Note: of ")

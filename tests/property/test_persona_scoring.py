@@ -207,3 +207,7 @@ def test_ties_stand_by_time_and_then_by_id() -> None:
 )
 def test_width_case_and_punctuation_make_no_difference(a: str, b: str) -> None:
     assert normalised(a) == normalised(b)
+    for query, summary in ((a, b), (b, a)):
+        found = score(query, stm(summary), default_heuristics(Persona.ACTOR), NOW)
+        assert found is not None
+        assert found.similarity == 1.0

@@ -171,8 +171,10 @@ async def test_the_actors_vector_queries_never_touch_the_subconscious_collection
         await task(memory, "When?", "At noon.")
     assert await touched(memory, admin, THEIRS) == theirs
     assert await touched(memory, admin, ACTORS) > own, "control: what it touches is counted"
-    await memory.subconscious.rag_query(SECRET)
+    answers = await memory.actor.rag_query(SECRET), await memory.subconscious.rag_query(SECRET)
     assert await touched(memory, admin, THEIRS) > theirs, "control: so would theirs be"
+    named = [f"{memory.agent_id}__{persona}__ltm" for persona in ("actor", "subconscious")]
+    assert [sorted(answer.collections) for answer in answers] == [named[:1], named]
 
 
 # --- the role ------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from psycopg import sql
 from idetic import Entry, IdeticError, LedgerRecord, Principal, Ref, Scope, errors
 from idetic.audit.explanation import ExplainedEntry
 from idetic.audit.findings import ChainProblem, Verified
+from idetic.context import Worlds
 from idetic.model import Capability, PrincipalKind
 from idetic.spec.loader import load
 from idetic.spec.retention import RetentionState
@@ -287,6 +288,43 @@ async def test_control_with_neither_layer_the_same_probe_does_read_another_tenan
 ) -> None:
     mine, theirs = unguarded.tenants[name]
     assert await probe(mine, theirs) != []
+
+
+async def seen_next_door(populated: Populated) -> bool:
+    """Whether an anchor reads what stands at another one of its tenant, a new one."""
+    org, here, there = uuid4(), uuid4(), uuid4()
+    mine, _ = populated.tenants["world_agent"]
+    for domain in (here, there):
+        await Worlds(populated.db).register(org, domain, "Cards")
+    operator = Principal.operator("ida")
+    said = [
+        await mine.agent.bind(org_id=org, domain_id=domain, principal=operator).prefer("Be brief.")
+        for domain in (here, there)
+    ]
+    memory = mine.agent.bind(org_id=org, domain_id=here, principal=operator)
+    found = {entry.id for entry in await memory.list(limit=1000)}
+    assert said[0].entry_id in found, "one's own is always there"
+    return said[1].entry_id in found
+
+
+async def test_the_applications_predicate_alone_keeps_anchors_of_a_tenant_apart(
+    unguarded: Populated,
+) -> None:
+    assert not await seen_next_door(unguarded)
+
+
+@pytest.mark.usefixtures("no_predicate")
+async def test_row_level_security_alone_keeps_anchors_of_a_tenant_apart(
+    guarded: Populated,
+) -> None:
+    assert not await seen_next_door(guarded)
+
+
+@pytest.mark.usefixtures("no_predicate")
+async def test_control_with_neither_layer_an_anchor_reads_the_one_next_door(
+    unguarded: Populated,
+) -> None:
+    assert await seen_next_door(unguarded)
 
 
 SEPARATORS = ["\x1f", "'", "\\", ";", "\n", "$", "%", "{", "}", "::", '"']

@@ -120,7 +120,7 @@ def test_a_newer_entry_is_only_appended() -> None:
     stable = before.text.removesuffix(FOOTER)
     assert after.text.startswith(stable)
     assert after.text.removeprefix(stable).splitlines() == [
-        "000003 note agent 03-01 > explorer: note 03",
+        "000003 note agent 01Mar > explorer: note 03",
         FOOTER,
     ]
 
@@ -128,6 +128,13 @@ def test_a_newer_entry_is_only_appended() -> None:
 def test_the_whole_text_is_what_is_counted() -> None:
     made = context([entry(1)])
     assert made.tokens == COUNTER.count(made.text) <= made.ceiling == SPEC.injection.ceiling
+
+
+def test_each_entry_tells_what_it_adds_to_its_block() -> None:
+    made = context([entry(1), entry(2, text="Two lines,\nand no more.")])
+    assert len(made.included) == 2
+    for one, told in zip(made.included, made.text.split("\n0")[1:], strict=True):
+        assert one.tokens == COUNTER.count(f"0{told.partition('End of')[0].rstrip()}\n")
 
 
 def test_an_entry_present_and_recalled_appears_once_with_its_source_s_strength() -> None:
@@ -326,7 +333,7 @@ def test_a_recall_that_found_nothing_is_said_beside_what_is_present() -> None:
     made = context([entry(1)], recalled())
     assert made.unknown == "recall found nothing for this question"
     assert made.text.splitlines()[-3:] == [
-        "000001 note agent 03-01 > explorer: note 01",
+        "000001 note agent 01Mar > explorer: note 01",
         "I don't know: recall found nothing for this question.",
         FOOTER,
     ]

@@ -35,7 +35,7 @@ from idetic.store.entries import Entries, Shown
 # What stands around the words of an entry in a context: the headings, its label, and, behind the
 # mark, whose words they are.
 _FRAME = re.compile(r"# (?:core|interaction|session|persistent)")
-_LABEL = re.compile(r"[0-9a-f]{6} [a-z]+\?? [a-z]+ (?:\d{4}-)?\d\d-\d\d[^>]*(?=>)")
+_LABEL = re.compile(r"[0-9a-f]{6} [a-z]+\?? [a-z]+ \d\d[A-Z][a-z]{2}(?:\d{4})?[^>]*(?=>)")
 _WHOSE = re.compile(r"([^\s(]{1,300})(?: \([^\n]{1,300}\))?: ")
 
 # With so many shown entries that make its claim an observation is compared.

@@ -363,7 +363,7 @@ _GROUPS: tuple[tuple[str, str, Mapping[str, Section]], ...] = (
     ),
     (
         "Audit and leak defence",
-        "Universal unless exempted; calibrated to how the agent uses canonical content.",
+        "The posture is universal, the guard calibrated to how the agent uses canonical content.",
         {"audit": _audit, "leak_defence": _leak_defence},
     ),
 )
