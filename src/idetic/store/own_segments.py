@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from idetic.store.driver import Rows
 from idetic.store.members import Members
@@ -19,7 +20,7 @@ OWN_FROM = 50
 MOST_OWN = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OwnSegment:
     """A stretch of the chain that this process has read, with the postings of all its words."""
 
@@ -35,7 +36,7 @@ class OwnSegment:
         ids, members, _, *more = next(row[1:] for row in rows if row[0] is None)
         return cls(stretch.after, stretch.through, Members.read(ids, members, *more), words)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """About how many bytes its words take."""
         return sum(len(word) + len(postings) + 150 for word, postings in self.words.items())

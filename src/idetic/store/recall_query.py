@@ -358,7 +358,9 @@ class Recalls:
         ]
         rows = await self.database.read_each(scope, calls, settings=settings) if calls else []
         anchor = values["anchor_id"]
-        return keeper.keep_own(anchor, kept, stretches, rows, position, erasures)
+        found = keeper.keep_own(anchor, kept, stretches, rows, position, erasures)
+        keeper.make_room()
+        return found
 
     def _own_statements(self, scope: Scope) -> Mapping[str, Statement]:
         """The statements that read an anchor's entries without any question."""
