@@ -178,7 +178,9 @@ class Stage:
         """Print each section that has rows as a table with its title."""
         for name, rows in sections.items():
             if rows and self._console is not None:
-                self._console.print(output.Listing(rows, _SECTIONS.get(name)))
+                # Ids leave no room for sentences; the commands at the end have them.
+                told = [{key: row[key] for key in row if key != "entry"} for row in rows]
+                self._console.print(output.Listing(told, _SECTIONS.get(name)))
 
 
 async def loaded_world(db: Idetic, *, quiet: bool) -> World:
