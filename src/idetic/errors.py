@@ -129,7 +129,7 @@ class SourceRefused(Refused, code="source", http_status=422):
 
 
 class ShadowRefused(Refused, code="shadow", http_status=422):
-    """The note restates canonical content; memory carries references, never copies."""
+    """The note restates canonical content; memory stores references, never copies."""
 
     remedy = "Reference the canonical row and write only what you concluded about it."
 
@@ -172,7 +172,7 @@ class MemoryMoved(Refused, code="memory_moved", http_status=409):
 
     remedy = (
         "You can read it meanwhile. Write again when the migration is done: open the agent by its "
-        "name, and restart programs that hold the older spec. Nothing was written."
+        "name, and restart programs that use the older spec. Nothing was written."
     )
 
 
@@ -198,7 +198,7 @@ class SpecNotFound(SpecError, code="spec_not_found", http_status=404):
 
 
 class SpecChanged(SpecError, code="spec_changed", http_status=409):
-    """The spec differs from the version this database holds."""
+    """The spec differs from the version in this database."""
 
     remedy = "Look at `idetic spec plan`, then run `idetic spec apply`."
 

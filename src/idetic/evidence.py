@@ -120,7 +120,7 @@ class Corroboration:
 
     @property
     def voice(self) -> str:
-        """A mark that tells the principals behind sources apart and names nobody."""
+        """A mark that differs between the principals behind sources, without a name."""
         return sha256(self.source_by.encode()).hexdigest()[:16]
 
 

@@ -121,7 +121,7 @@ class Principal:
         if self.name.rstrip().endswith(PREVIEW.strip()):
             raise InputError(
                 f"A principal's name may not end with {PREVIEW.strip()!r}.",
-                remedy="What is recorded under such a name is a preview of somebody else's.",
+                remedy="Idetic records previews under such names; choose another name.",
             )
 
     @classmethod
@@ -173,7 +173,7 @@ class Claim:
     value: str
 
     def as_dict(self) -> dict[str, str]:
-        """The claim as the envelope holds it."""
+        """The claim in the form in which an envelope contains it."""
         return {"subject": self.subject, "attribute": self.attribute, "value": self.value}
 
     def normalised(self) -> Claim:
@@ -244,7 +244,7 @@ class Place:
 class Scope:
     """Anchor values and a principal, bound once and immutable. Nothing runs without one.
 
-    `capabilities` can only narrow what the spec grants the principal; None leaves all of that.
+    `capabilities` are some of those that the spec grants the principal; None means all of them.
     """
 
     agent: str

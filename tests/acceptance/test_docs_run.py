@@ -363,7 +363,9 @@ def test_control_a_block_that_nothing_uses_is_seen(text: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("page", pages(), ids=named)
-def test_a_page_that_awaits_names_the_prompt_that_can(page: Path) -> None:
+def test_a_page_that_awaits_names_the_prompt_that_can_and_is_no_how_to(page: Path) -> None:
+    """A how-to is a script: it runs as a file and at the plain prompt."""
     python = [block for block in blocks(page) if block.language == "python"]
     if any(code.co_flags & CO_COROUTINE for block in python for code in statements(block)):
+        assert page.parent != DOCS / "how-to"
         assert "python -m asyncio" in page.read_text("utf-8")

@@ -170,7 +170,7 @@ async def test_a_stated_fact_supersedes_and_rests_on_words(ada: UserMemory) -> N
 async def test_where_facts_grow_out_of_observations_nobody_states_one(db: Idetic) -> None:
     agent = await db.agent("framework_agent")
     memory = agent.bind(tenant_id="t", space="s", principal=Principal.operator("eve"))
-    with pytest.raises(errors.WritePolicyRefused, match="lets nobody state facts"):
+    with pytest.raises(errors.WritePolicyRefused, match="does not allow stated facts"):
         await memory.fact("It is so.", Claim("it", "is", "so"))
     with pytest.raises(errors.Refused, match="no log of a conversation"):
         await memory.add("hello")

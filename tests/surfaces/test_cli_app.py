@@ -98,6 +98,14 @@ def test_the_reference_page_has_every_command(path: tuple[str, ...]) -> None:
     assert f"`idetic {' '.join(path)}" in PAGE.read_text("utf-8")
 
 
+def test_the_reference_page_names_no_command_that_is_not_there() -> None:
+    named = re.findall(
+        r"^\| `idetic ([a-z -]+?)(?: [\[A-Z-].*)?` \|", PAGE.read_text("utf-8"), re.M
+    )
+    assert len(named) > 100
+    assert set(named) - {" ".join(path) for path in ALL} == {"demo"}
+
+
 def test_the_reference_page_has_every_exit_code() -> None:
     def below(kind: type[errors.IdeticError]) -> Iterator[int]:
         yield kind.exit_code
@@ -171,7 +179,7 @@ def test_all_missing_options_are_told_at_once() -> None:
     assert "Missing: QUERY, --agent, --anchor, --as." in called("recall").err
     assert "Missing: --anchor, --as." in called("recall", "what?", "--agent=a").err
     assert "Missing option '--as'" in called("list", "--agent", "a", "--anchor", "b=1").err
-    assert "`idetic use`" in called("list", "--agent", "a", "--anchor", "b=1").err
+    assert "`idetic use --user NAME`" in called("list", "--agent", "a", "--anchor", "b=1").err
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ async def fact(
     """State a fact. A fact with the same claim key and another value ends the earlier one.
 
     The spec has to allow stated facts. `valid_at` is the beginning of its validity; a fact about an
-    earlier time than the current one becomes history.
+    earlier time than the current one goes into the history.
     """
     _check_stated(binding)
     check_text(text, binding.spec.backend.body_text_max, "text")
@@ -72,8 +72,8 @@ def _check_stated(binding: Binding) -> None:
         or spec.writes_of(Tier.PERSISTENT, Typology.SEMANTIC).mode is not WriteMode.EXPLICIT
     ):
         raise WritePolicyRefused(
-            f"The spec of {spec.agent} lets nobody state facts; observations become facts.",
-            remedy="Observe it with a claim; or deviate under `writes` with `mode: explicit`.",
+            f"The spec of {spec.agent} does not allow stated facts; observations become facts.",
+            remedy="Call `observe` with a claim, or set `mode: explicit` under `writes`.",
         )
 
 

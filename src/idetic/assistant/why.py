@@ -64,7 +64,7 @@ class WhyAnswer(tuple[Reason, ...]):
         "The words an entry rests on, who said them and when, and what became of them since.",
     ),
     examples=("idetic why ENTRY_ID {scope}",),
-    describes={"entries": "The ids of entries: of a fact, of hits, of what a prompt was shown."},
+    describes={"entries": "The ids of entries: of a fact, of hits, or of the entries in a prompt."},
 )
 async def why(binding: Binding, entries: Sequence[UUID]) -> list[Reason]:
     """Show what entries rest on: the words, who said them and when, and later decisions."""

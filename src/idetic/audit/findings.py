@@ -223,9 +223,9 @@ class ChainWalk:
         # Written at the position of the one before it, so that one was put in.
         if stood == self._stood:
             self.findings.take_back(link.position - 1, ProblemKind.ALTERED, ProblemKind.FORKED)
-            self._problem(ProblemKind.INSERTED, link.position - 1, "what follows moved up for it")
+            self._problem(ProblemKind.INSERTED, link.position - 1, "the links after it moved up")
         elif stood == self._stood + 2:
-            self._problem(ProblemKind.MISSING, stood - 1, "what followed took its position")
+            self._problem(ProblemKind.MISSING, stood - 1, "the link after it has its position")
         else:
             self.findings.take_back(stood, ProblemKind.MISSING)
             self._problem(ProblemKind.REORDERED, link.position, f"it was written at {stood}")

@@ -145,8 +145,8 @@ class ItemMaker:
         if removed and seen.verbatim:
             raise GateRefused(
                 f"The ingest gate would remove: {', '.join(sorted(removed))}.",
-                remedy="A text that is stored word for word cannot be stored in part: leave it "
-                "out, or remove the gate from the spec; nothing was written.",
+                remedy="Idetic stores this text word for word or not at all: leave it out, or "
+                "remove the gate from the spec; nothing was written.",
             )
         origin, trust = self._origin(seen.heard_from)
         since = check_moment(seen.valid_at, "valid_at")

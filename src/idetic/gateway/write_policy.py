@@ -62,8 +62,8 @@ def check_written_here(spec: MemorySpec, scope: Scope) -> None:
     if spec.tiers.broader is not None and spec.is_broader(scope.anchor):
         raise WritePolicyRefused(
             f"The {spec.tiers.broader.name} tier is not written directly.",
-            remedy="Write at one of its anchors, and `escalate` what holds for all of them. It "
-            f"holds: {spec.tiers.broader.holds}",
+            remedy="Write at one of its anchors, and `escalate` entries that are true for all of "
+            f"them. This tier contains: {spec.tiers.broader.holds}",
         )
 
 

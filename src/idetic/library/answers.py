@@ -73,7 +73,7 @@ class Answered:
     gated=False,
     http=post("/ask", "asking"),
     tool=McpTool(
-        "Ask for an answer that may be passed on",
+        "Ask for an answer that others may read",
         'A hedged answer with its evidence, behind the gate of whoever asks, or "I don\'t know". '
         "For operators and customers; it is all that a customer can do.",
         # The tool that another agent is given is called after the agent that it asks.

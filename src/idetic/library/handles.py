@@ -58,7 +58,7 @@ from idetic.verbs.handle import AsyncHandle, Transport
 
 
 class Agent:
-    """An agent whose spec this database holds. Bind it to a scope to use its memory."""
+    """An agent whose spec is in this database. Bind it to a scope to use its memory."""
 
     def __init__(self, engine: Engine, *, steward: Engine | None = None):
         self.engine = engine
@@ -72,7 +72,7 @@ class Agent:
         return self.within(bind(self.spec, anchor, principal))
 
     def within(self, scope: Scope) -> Memory:
-        """This agent's memory within a scope; whoever governs a persona acts as its steward.
+        """This agent's memory within a scope; operators, auditors and maintenance act as steward.
 
         A memory of the Actor has no access to the engine of the steward.
         """
@@ -366,7 +366,7 @@ class _Opened(_Handle, PlaceVerbs):
 
 
 class Session(_Opened):
-    """One session of an agent; its interactions leave it their entries when they close."""
+    """One session of an agent; the merged entries of a closed interaction belong to it."""
 
     def __init__(self, memory: Memory, place: Place):
         super().__init__(memory.transport, place)

@@ -173,7 +173,7 @@ def _nodes(nodes: Nodes) -> list[Check]:
         for each in nodes.findings[:MOST_FINDINGS]
     ]
     if left := len(nodes.findings) - len(checks):
-        more, remedy = f"{left} more like these", "Mend these, then ask again."
+        more, remedy = f"{left} more like these", "Correct these, then ask again."
         checks.append(Check("nodes", CheckVerdict.BAD, more, remedy))
     return checks
 
@@ -216,7 +216,7 @@ def _jobs(backlog: list[TaskBacklog]) -> list[Check]:
     for task in backlog:
         if task.failed:
             why = f"{task.failed} failed: {task.last_error}: {task.last_reason}"
-            remedy = "Mend the cause; the next sweep enqueues the work again."
+            remedy = "Correct the cause; the next sweep enqueues the work again."
             checks.append(Check(f"job {task.task}", CheckVerdict.WARNING, why, remedy))
     return checks
 
@@ -262,7 +262,7 @@ def without_reranker(checks: list[Check], settled: SettledSettings) -> list[Chec
     """The checks of a process that needs no reranker, if the settings turn it off."""
     if settled.settings.reranker == "on":
         return checks
-    off = Check("reranker", CheckVerdict.GOOD, "off by its setting; the fused order stands")
+    off = Check("reranker", CheckVerdict.GOOD, "turned off; recall keeps the fused order")
     return [off if check.name == "reranker" else check for check in checks]
 
 

@@ -144,7 +144,7 @@ def _narrowed(
     if more:
         raise CapabilityRefused(
             f"The spec of {spec.agent} does not grant this to the principal: {', '.join(more)}.",
-            remedy="A key can only narrow what the spec grants; name less, or leave it out.",
+            remedy="A key has at most the capabilities that the spec grants; leave the others out.",
         )
     return only
 

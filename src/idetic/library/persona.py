@@ -110,8 +110,8 @@ def _personas(spec: MemorySpec) -> tuple[Persona, ...]:
     log = spec.backend.log
     if log is None or [key.type.value for key in spec.anchor.keys] != ["text", "text"]:
         raise InputError(
-            f"The spec of {spec.agent} is not one of persona memory.",
-            remedy="It has a `backend.log`, and two texts as anchor: the tenant and the agent.",
+            f"The spec of {spec.agent} does not declare persona memory.",
+            remedy="Declare `backend.log` and two anchor keys of type text: tenant and agent.",
         )
     return log.personas
 

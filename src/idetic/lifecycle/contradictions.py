@@ -57,7 +57,7 @@ async def contradict(
     capability=Capability.READ,
     http=get("/contradictions", "maturing"),
     tool=McpTool(
-        "See what speaks against canonical content",
+        "List contradictions with canonical content",
         "The queue of entries that speak against canonical content such as rules, oldest first.",
         name="list_contradictions",
         hidden=("limit",),

@@ -40,7 +40,7 @@ async def core(binding: Binding) -> list[Entry]:
     writes=True,
     http=post("/entries/{entry_id}/page-in", "writing"),
     tool=McpTool(
-        "Keep an entry before you",
+        "Put an entry into every prompt",
         "Page an entry into the core, so that it stands in every prompt whatever is asked. "
         "The core is small: page out what you no longer need.",
     ),
@@ -58,7 +58,7 @@ async def page_in(
     writes=True,
     http=post("/entries/{entry_id}/page-out", "writing"),
     tool=McpTool(
-        "Let an entry go from the core",
+        "Take an entry out of every prompt",
         "Page an entry out of the core. It stays in memory, and is recalled when it is asked for.",
     ),
     examples=('idetic page-out ENTRY_ID --reason "the case is closed" {scope}',),

@@ -92,7 +92,7 @@ async def escalate(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
             raise EntryNotFound(f"{len(missing)} of {len(wanted)} entries are not here.")
         gate = await AggregationGate.of(binding, tx)
         if gate is None:
-            raise WritePolicyRefused("Nothing crosses the aggregation boundary of this spec.")
+            raise WritePolicyRefused("This spec has no gate at the aggregation boundary.")
         crossed = [_crossed(gate, known[one]) for one in wanted]
     told = dict(zip(wanted, crossed, strict=True))
     refused = {key: one for key, one in told.items() if isinstance(one, str)}
@@ -112,7 +112,7 @@ async def escalate(binding: Binding, entries: Iterable[UUID], *, reason: str) ->
     http=post("/nominations", "upkeep"),
 )
 async def nominate(binding: Binding) -> dict[UUID, UUID]:
-    """Nominate facts to the broader anchor, where they hold once enough anchors know the same.
+    """Nominate facts to the broader anchor: they count there once enough anchors know them.
 
     It takes facts that changed since the last run and refer to a shared canonical row, and returns
     the entry at the broader anchor for each.

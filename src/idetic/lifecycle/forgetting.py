@@ -31,7 +31,7 @@ from idetic.verbs.declaration import McpTool, post, verb
         destructive=True,
     ),
     examples=('idetic forget ENTRY_ID --reason "request 17" --yes {scope}',),
-    describes={"sources": "Also what it was made of: else it may be concluded from that again."},
+    describes={"sources": "Also delete its sources, from which the fact may be drawn again."},
 )
 async def forget(
     binding: Binding,

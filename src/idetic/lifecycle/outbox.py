@@ -51,7 +51,7 @@ async def outbox(binding: Binding, *, limit: Limit = 100) -> list[OutboxMessage]
     writes=True,
     http=post("/outbox/acknowledge", "governing"),
     examples=("idetic acknowledge 42 {scope}",),
-    describes={"position": "The position of the last message that was taken."},
+    describes={"position": "The position of the last message that the receiver processed."},
 )
 async def acknowledge(binding: Binding, position: Annotated[int, Between(1, 2**63 - 1)]) -> Receipt:
     """Acknowledge the messages of the outbox up to a position, so they are not sent again."""

@@ -216,7 +216,7 @@ async def refusals(
     until: datetime | None = None,
     limit: Limit = 100,
 ) -> list[LedgerRecord]:
-    """List the guard's refusals, newest first: who tried, when, over which canonical row."""
+    """List the guard's refusals, newest first: who wrote, when, and the restated canonical row."""
     async with binding.look() as tx:
         rows = await tx.ask("listing", "refusals", since=since, until=until, limit=limit)
     return [record(row) for row in rows]
@@ -224,7 +224,7 @@ async def refusals(
 
 @verb(capability=Capability.READ, http=get("/refusals/canonical", "overseeing"))
 async def refused_over(binding: Binding, *, limit: Limit = 100) -> list[RefusedOver]:
-    """List the canonical content over which the guard refused notes of this scope."""
+    """List the canonical rows that refused notes of this scope restated."""
     found: list[RefusedOver] = []
     async with binding.look() as tx:
         for one in tx.spec.references.canonical:

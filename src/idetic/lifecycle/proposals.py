@@ -58,8 +58,8 @@ async def propose(binding: Binding, entries: Iterable[UUID], *, reason: str) -> 
         gate = await AggregationGate.of(binding, tx)
         if gate is None:
             raise WritePolicyRefused(
-                f"The spec of {binding.spec.agent} lets nothing across the aggregation boundary.",
-                remedy="Declare a gate there: `{boundary: aggregation, apply: [strip_identifiers],"
+                f"The spec of {binding.spec.agent} has no gate at the aggregation boundary.",
+                remedy="Declare a gate: `{boundary: aggregation, apply: [strip_identifiers],"
                 " because: …}`.",
             )
         known = {one.id: one.entry for one in await tx.stored(wanted)}
@@ -149,7 +149,7 @@ async def withdrawal_steps(tx: AnchorTransaction, about: UUID, reason: str) -> l
         if one.proposal.status is ProposalStatus.ACCEPTED:
             raise TransitionRefused(
                 "The receiver of this revision signal accepted it.",
-                remedy="Have the change of the rule taken back where it was made.",
+                remedy="Ask the receiver to undo the change of its rule first.",
             )
         if one.proposal.status is ProposalStatus.OPEN:
             entry = (await tx.entry(one.entry_id)).entry
@@ -161,7 +161,7 @@ async def withdrawal_steps(tx: AnchorTransaction, about: UUID, reason: str) -> l
     capability=Capability.READ,
     http=get("/proposals", "governing"),
     tool=McpTool(
-        "See what was proposed",
+        "List proposals",
         "Rule candidates and revision signals that left this memory, entries that may say the "
         "same, and what was decided.",
         name="list_proposals",
@@ -202,7 +202,7 @@ async def proposal_entries(binding: Binding, proposal_id: UUID) -> list[Entry]:
     writes=True,
     http=post("/proposals/{proposal_id}/decide", "governing"),
     examples=('idetic decide PROPOSAL_ID accepted --reason "it is rule 12 now" {scope}',),
-    describes={"action": "The id of what was made of it, such as a rule; a new one without it."},
+    describes={"action": "The id of the result, such as a rule; by default a new id."},
 )
 async def decide(
     binding: Binding,

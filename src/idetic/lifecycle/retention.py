@@ -38,7 +38,7 @@ class EntityRetention:
     examples=("idetic retention {scope}", "idetic retention --entry-id ENTRY_ID {scope}"),
 )
 async def retention(binding: Binding, *, entry_id: UUID | None = None) -> list[EntityRetention]:
-    """Show each entity's retention policy and how many rows are in which state; or one entry's."""
+    """Show each entity's retention policy and count its rows by state; or do so for one entry."""
     async with binding.look() as tx:
         states = await entity_states(tx, entry_id)
     if entry_id is not None and not states:

@@ -194,7 +194,7 @@ async def _check_free(tx: AnchorTransaction, entry: Entry) -> None:
     if entry.tier is not Tier.PERSISTENT:
         raise TransitionRefused(
             f"Entry {entry.id} lives as long as its {tx.spec.tiers.name_of(entry.tier)}.",
-            remedy="Close that, or archive the entry.",
+            remedy=f"Close the {tx.spec.tiers.name_of(entry.tier)}, or archive the entry.",
         )
     acted, disputed = await retention_rows.kept_by(tx, entry.id)
     if acted:

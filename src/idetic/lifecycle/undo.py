@@ -64,7 +64,7 @@ async def undo(
     reason: str,
     idempotency_key: str | None = None,
 ) -> Receipt:
-    """Take a decision back: about an entry, its support, or a contradiction.
+    """Undo a decision about an entry, its support or a contradiction.
 
     `what` is a receipt, a record of a history, or a position. A promotion, supersession,
     invalidation, merge, archive, exemption, corroboration, tombstone and the resolution of a
@@ -298,7 +298,7 @@ def _check_remembered(found: Resolution, link: LedgerRecord, before: Contradicti
     wanted = _told_moment(link, "was_at", found.previous_at)
     if (found.previous, found.previous_at) != (before, wanted):
         raise TransitionRefused(
-            f"The state of the contradiction as {before} is not stored any more.",
+            f"The contradiction's earlier state, {before}, is not stored any more.",
             remedy=f"Resolve it as {before} again."
             if before in TRANSITIONS[found.status]
             else "Contradict the entry again.",

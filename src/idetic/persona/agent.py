@@ -118,7 +118,8 @@ class PersonaAgent:
         """
         if not isinstance(feedback, str) or not feedback.strip():
             raise InputError(
-                "Feedback must be a text.", remedy="Say how it did; nothing was written."
+                "Feedback must be a text.",
+                remedy="Say what the agent did well or badly; nothing was written.",
             )
         judge = rubric or small_and_grounded
         lesson = Lesson(self.memory, self.identity, judge, self._apply, llm, propose)

@@ -109,7 +109,7 @@ class Identity:
         source: str = "The identity",
         document: YamlDocument | None = None,
     ) -> Self:
-        """The identity of a mapping; a `document` knows the lines it was read from."""
+        """The identity in a mapping; with a `document`, problems name their lines."""
         readable, unreadable = plain(data)
         findings = [*(document.findings if document else ()), *unreadable, *_problems(readable)]
         heuristics: dict[str, FuzzyHeuristics] = {}

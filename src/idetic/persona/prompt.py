@@ -134,7 +134,7 @@ class ActorPrompt:
         return _memory_block(self.parts)
 
     def messages(self) -> list[dict[str, Any]]:
-        """The prompt as a chat begins: who the Actor is and what it remembers, then the task."""
+        """The first messages of a chat: who the Actor is and what it remembers, then the task."""
         system, task = _texts(self.parts)
         opening = [{"role": "system", "content": system}] if system else []
         return [*opening, {"role": "user", "content": task}]

@@ -95,7 +95,7 @@ class Endpoint:
         # Servers at home ask for no key, yet the SDK does.
         key = key or "none"
         if not (key.isascii() and key.isprintable()):
-            raise InputError("The reasoner's key holds characters that no header can carry.")
+            raise InputError("The reasoner's key has characters that no HTTP header allows.")
         return key
 
 

@@ -79,7 +79,7 @@ class _Reader:
         """Keep one finding about data without end, however often the bounds are met."""
         # Said once, at the top: the thousandth level of a cycle has no path worth reading.
         message = "The data are nested too deep or hold far too many values."
-        finding = Finding(steps[:1], message, "Remove what refers back to itself.")
+        finding = Finding(steps[:1], message, "Remove the value that refers back to itself.")
         if finding not in self.findings:
             self.findings.append(finding)
 

@@ -149,5 +149,5 @@ async def _run(connection: Connection, table: str, statement: str, left: str) ->
             raise
         raise DistributionRefused(
             f"Citus refused {table}: {error.diag.message_primary}.",
-            remedy=f"Mend what it names, then call again. {left}",
+            remedy=f"Correct what Citus names, then call again. {left}",
         ) from None

@@ -212,7 +212,7 @@ async def _ensure_extension(connection: Connection, name: str, least: tuple[int,
     )
     row = await cursor.fetchone()
     if row is None:
-        raise DatabaseError(f"The extension {name} did not come up.")
+        raise DatabaseError(f"PostgreSQL did not create the extension {name}.")
     found = tuple(int(part) for part in re.findall(r"\d+", row[0])[:2])
     if found < least:
         wanted = ".".join(map(str, least))

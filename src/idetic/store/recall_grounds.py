@@ -40,7 +40,7 @@ class QuestionGrounds:
 
     `nearest` is the best cosine; None if no vectors were compared. `rarity` has the question's
     words that occur in the anchor, with their rarity there; None if words do not count. `named` are
-    the words that look like names, `covered` is the most that one entry has of them.
+    the words that look like names, `covered` is the highest sum of rarities in one entry.
     """
 
     entries: int

@@ -105,7 +105,7 @@ async def make_objects(connection: Connection, plan: Plan, *, empty: bool = Fals
     """Make what a plan makes, within the caller's transaction."""
     if plan.refusals:
         raise PlanRefused(
-            plan.reasons, remedy="Nothing was changed. Mend the spec or the tables it names."
+            plan.reasons, remedy="Nothing was changed. Correct the spec or the tables it names."
         )
     if plan.changes:
         await _prepare(connection, plan)

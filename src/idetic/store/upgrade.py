@@ -120,10 +120,9 @@ async def _stored_specs(connection: Connection) -> list[MemorySpec]:
             specs.append(load(carried_over(spec)))
         except SpecError as error:
             raise PlanRefused(
-                f"The spec that this database holds for {agent} cannot be read by this release: "
-                f"{error.message}",
-                remedy="Nothing was changed. Mend it with the older release (`idetic spec apply`), "
-                "then upgrade.",
+                f"This release cannot read the spec of {agent} in this database: {error.message}",
+                remedy="Nothing was changed. Correct it with the older release "
+                "(`idetic spec apply`), then upgrade.",
             ) from None
     return specs
 
@@ -144,7 +143,7 @@ def check_upgrade(planned: Upgrade) -> None:
     if refused:
         raise PlanRefused(
             " ".join(refused),
-            remedy="Nothing was changed. Use the older release, and mend what is named there.",
+            remedy="Nothing was changed. Correct what is named, with the older release.",
         )
 
 

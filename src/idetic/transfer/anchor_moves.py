@@ -126,7 +126,7 @@ class AnchorMove:
             raise PlanRefused(
                 f"{self._named} does not verify: {number} problem(s), the first: {first.what}, "
                 f"{first.kind}, {first.why}.",
-                remedy="It stays where it is. Look at it with `idetic verify`, and compare with a "
+                remedy="The anchor was not moved. Run `idetic verify` on it, and compare with a "
                 "backup; `idetic spec migrate --abandon` opens the old family again.",
             )
         left = await chain_head(here)
@@ -165,8 +165,8 @@ class AnchorMove:
         except (ShadowRefused, NotFound, InputError) as error:
             raise PlanRefused(
                 f"{self._named} does not fit the changed spec: {error.message}",
-                remedy=f"It stays where it is. {error.remedy} To change an entry, first call with "
-                "--abandon; then migrate again.",
+                remedy=f"The anchor was not moved. {error.remedy} To change an entry, first "
+                "call with --abandon; then migrate again.",
             ) from error
 
 
@@ -177,6 +177,6 @@ def _check_kept(kind: RowKind, wanted: RowKind | None) -> None:
         what = "them" if wanted is None else f"their {', '.join(sorted(lost))}"
         raise PlanRefused(
             f"The changed spec has no place for {kind.name}: {what} would be lost.",
-            remedy="Keep in the spec what those rows need. `idetic spec migrate --abandon` opens "
-            "the old family again.",
+            remedy="Keep the parts of the spec that those rows need. "
+            "`idetic spec migrate --abandon` opens the old family again.",
         )

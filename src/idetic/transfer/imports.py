@@ -178,7 +178,7 @@ def _refuse_unless_intact(found: Verified) -> None:
 def _other_spec(found: str) -> ExportRefused:
     """The refusal of a file whose specs are not the ones that this database holds."""
     return ExportRefused(
-        f"This file was written under another spec than this database holds ({found}).",
+        f"The spec of this file differs from the spec in this database ({found}).",
         remedy="Apply the file's versions of the spec here first, all of them and in order: "
         "`idetic import --apply` does so where the agent is new. Nothing was written.",
     )

@@ -32,7 +32,7 @@ its own"
     if why:
         raise PlanRefused(
             f"The memory of {spec.agent} cannot be moved: {why}.",
-            remedy="Nothing was changed. Mend the spec and call again.",
+            remedy="Nothing was changed. Correct the spec and call again.",
         )
 
 

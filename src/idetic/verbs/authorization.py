@@ -111,8 +111,8 @@ def refuse(spec: MemorySpec, scope: Scope, capability: Capability) -> NoReturn:
     kind = scope.principal.kind
     if spec.may(kind, capability):
         raise CapabilityRefused(
-            f"This key or handle may not {capability.value.replace('_', ' ')}: it was narrowed.",
-            remedy="Use a key whose capabilities name it.",
+            f"This key or handle may not {capability.value.replace('_', ' ')}.",
+            remedy="The spec would allow it: use a key or handle with this capability.",
         )
     holders = [k.value for k in PrincipalKind if spec.may(k, capability)]
     raise CapabilityRefused(

@@ -54,8 +54,8 @@ def ping(home: Home) -> pq.Ping:
     if state is pq.Ping.NO_ATTEMPT:
         suspects = ", ".join(sorted(name for name in os.environ if name.startswith("PG")))
         raise EmbeddedServerError(
-            f"libpq does not even try to connect to {home.socket_dir}; it was told by the "
-            f"environment: {suspects or 'nothing'}.",
+            f"libpq does not try to connect to {home.socket_dir}. These variables of the "
+            f"environment can be the cause: {suspects or 'none'}.",
             remedy="Unset PGSERVICE and other PG variables meant for another server.",
         )
     return state

@@ -170,7 +170,7 @@ def _usage(error: typer.TyperException, typed: Sequence[str]) -> IdeticError:
     remedy = f"Run `{command} --help`."
     missing = _missing(error, typed)
     if set(_SCOPE) & set(missing):
-        remedy += " `idetic use` keeps agent, anchor and principal for all later commands."
+        remedy += " `idetic use --user NAME` stores --agent, --anchor and --as for later."
     if len(missing) < 2:
         return failures.UsageRefused(error.format_message(), remedy=remedy)
     return failures.UsageRefused(f"Missing: {', '.join(missing)}.", remedy=remedy)

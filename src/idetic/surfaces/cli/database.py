@@ -119,7 +119,7 @@ def doctor(given: Set = None, dsn: Dsn = None, json: Json = False) -> int:
 
     def show(console: Console) -> None:
         """Print the checks as a table, each with its verdict and what to do."""
-        names = {"verdict": "", "name": "check", "found": "found", "remedy": "what to do"}
+        names = {"verdict": "verdict", "name": "check", "found": "found", "remedy": "what to do"}
         rows = [{said: getattr(one, name) for name, said in names.items()} for one in checks]
         console.print(output.Listing(rows))
 

@@ -71,7 +71,8 @@ def literal(value: object, style: str = "") -> Text:
 class Listing:
     """Rows as a table with a column for each name, in which no word is broken.
 
-    Where the columns do not fit the terminal, each row is a small table of names and values.
+    Where the columns do not fit the terminal, each row is a small table of its names and values;
+    empty cells are left out.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, object]], title: str | None = None):
@@ -89,7 +90,8 @@ class Listing:
             yield _table(self._rows, self._title, widths)
             return
         for number, row in enumerate(self._rows):
-            yield facts(row, None if number else self._title)
+            filled = {name: cell for name, cell in row.items() if cell.plain}
+            yield facts(filled or row, None if number else self._title)
 
 
 def facts(rows: Mapping[str, object], title: str | None = None) -> Table:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, get_args, get_origin
 from uuid import UUID
@@ -20,9 +21,9 @@ from idetic.audit.explanation import ActionExplanation
 from idetic.audit.findings import Verified
 from idetic.erasure import Erased, ErasedAnchor
 from idetic.errors import ChainBroken
-from idetic.evidence import Closed, Contradiction, Decided, Disposition
+from idetic.evidence import Closed, Contradiction, Decided, Disposition, OutboxMessage
 from idetic.library.answers import Answered
-from idetic.model import Entry, LedgerRecord, Place, Receipt
+from idetic.model import Entry, LedgerRecord, Overdue, Place, Receipt
 from idetic.recall.context import Context
 from idetic.recall.embedding import Embedded
 from idetic.recall.hits import Hit, Recall, as_data
@@ -105,7 +106,8 @@ def _show(verb: Verb[..., Any], console: Console, value: Any, place: Place) -> N
     elif said := _SAID.get(type(value)):
         console.print(output.literal(said(value)), soft_wrap=True)
     elif isinstance(value, Mapping):
-        console.print(output.facts({str(key): each for key, each in value.items()}))
+        rows = {str(key): _cell(each) for key, each in value.items()}
+        console.print(output.facts(rows) if rows else "Nothing was found.")
     elif is_dataclass(value):
         console.print(output.facts(_readable(value)))
     else:
@@ -119,14 +121,35 @@ def _readable(value: Any) -> dict[str, object]:
 
 
 def _cell(value: Any) -> object:
-    """A value as one cell: an entry is its text, and what has no plain form is JSON."""
-    if value is None or value == ():
-        return ""
-    if isinstance(value, Entry):
-        return value.body_text
-    if isinstance(value, str | int | float | UUID):
-        return value
-    return output.as_line(value)
+    """A value as one cell: names and items each begin a line."""
+    if isinstance(value, Mapping):
+        return "\n".join(f"{name}: {_inline(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return "\n".join(map(_inline, value))
+    return _inline(value)
+
+
+def _inline(value: Any) -> str:
+    """A value within a line: an entry is its text, a moment is in UTC."""
+    for kind, shown in _CELLS.items():
+        if isinstance(value, kind):
+            return shown(value)
+    if is_dataclass(value):
+        value = _readable(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_inline(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_inline, value))
+    return "" if value is None else str(value)
+
+
+_CELLS: dict[type, Callable[[Any], str]] = {
+    Entry: lambda entry: str(entry.body_text),
+    bool: lambda yes: "yes" if yes else "no",
+    float: "{:g}".format,
+    datetime: output.moment,
+    bytes: bytes.hex,
+}
 
 
 def _fields(value: Any) -> dict[str, object]:
@@ -158,13 +181,13 @@ def _link(link: LedgerRecord) -> dict[str, object]:
 
 
 def _contradiction(one: Contradiction) -> dict[str, object]:
-    """A contradiction's row: the entry, and the canonical row that it speaks against."""
+    """A contradiction's row: the entry, and the canonical row that it contradicts."""
     version = "" if one.ref.version is None else f" v{one.ref.version}"
     return {
         "id": one.id,
         "status": one.status.replace("_", " "),
         "entry": one.entry_id,
-        "speaks against": f"{one.ref.noun} {one.ref.id}{version}",
+        "contradicts": f"{one.ref.noun} {one.ref.id}{version}",
         "since": f"{output.moment(one.observed_at)}\n{one.observed_by}",
     }
 
@@ -243,7 +266,7 @@ def _show_text(_: Console, made: Context | Answered, place: Place) -> None:
 
 def _show_verified(console: Console, verified: Verified, _: Place) -> None:
     """Print whether the chain is intact, what it was compared with, and the first problems."""
-    compared = "no head was given, so removed last links would not show"
+    compared = "give --head to find out whether the last links were removed"
     if verified.compared is not None:
         compared = f"compared with the head kept at position {verified.compared.position}"
     count = len(verified.problems) + verified.more
@@ -319,6 +342,9 @@ _ITEMS = {Entry: "entries", Receipt: "decided", Decided: "decided"}
 _EMPTY: dict[type, str] = {
     Entry: "No entries.",
     Disposition: "Nothing waits for a decision.",
+    Overdue: "No entry is overdue.",
+    OutboxMessage: "The outbox is empty.",
+    Closed: "No session and no interaction was abandoned.",
     Receipt: "Nothing was decided.",
     Decided: "Nothing was decided.",
 }

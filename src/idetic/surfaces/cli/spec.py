@@ -133,7 +133,7 @@ def _show_differences(console: Console, found: Sequence[Difference]) -> None:
 
 @app.command("list", epilog=examples("idetic spec list", "idetic spec list --json"))
 def list_(dsn: Dsn = None, json: Json = False) -> None:
-    """List the specs that ship with Idetic and every version that the database holds."""
+    """List the specs that ship with Idetic and every version in the database."""
     from idetic.spec.loader import load, shipped
     from idetic.store.embedded import status
 

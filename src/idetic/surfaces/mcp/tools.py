@@ -82,8 +82,8 @@ class OfferedTool:
         more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         raise InputError(
             f"These arguments do not fit. {named}{more}.",
-            remedy=f"The arguments are: {', '.join(self.form.model_fields)}. Whose memory this is "
-            "comes with the connection. Nothing was written.",
+            remedy=f"The arguments are: {', '.join(self.form.model_fields)}. The connection "
+            "decides whose memory this is. Nothing was written.",
         )
 
 
