@@ -304,8 +304,8 @@ class _PersonaPlayer:
 class _AppPlayer:
     """Plays the month of one user of an app.
 
-    A step of it is a talk, of which facts and wishes are drawn; a question of the assistant's, with
-    what it did about it; or something that is forgotten.
+    A step of it is a talk, of which facts and wishes are drawn; a question of the assistant's, and
+    its answer; or something that is forgotten.
     """
 
     def __init__(
@@ -330,12 +330,16 @@ class _AppPlayer:
         elif "asks" in step:
             shown = await memory.context(step["asks"])
             ids = [each.entry_id for each in shown.included][:_RESTS_ON]
-            await memory.link_action(identity(f"{APP[1]}/{step['does']}", 0), step["does"], ids)
+            answer = identity(f"{APP[1]}/{step['does']}", 0)
+            await memory.link_action(answer, "assistant_message", ids, reason=step["does"])
             self._counts["answers"] += 1
         else:
             known = await memory.profile()
-            gone = next(one for one in known.facts if step["forgets"] in one.body_text)
-            await memory.forget(gone.id, reason=step["because"])
+            fact = next(one for one in known.facts if step["forgets"] in one.body_text)
+            # With the words that it rests on, the fact goes too.
+            (why,) = await memory.why([fact.id])
+            for said in why.sayings:
+                await memory.forget(said.entry_id, reason=step["because"])
             self._counts["forgotten"] += 1
 
     def _messages(self, talk: Iterable[Mapping[str, str]]) -> Iterator[dict[str, Any]]:
