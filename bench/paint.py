@@ -32,7 +32,7 @@ from bench.recall import corpus
 from idetic import Claim, Idetic, Observation, Principal
 from idetic.context import Worlds
 from idetic.library.handles import Memory
-from idetic.model import Ref
+from idetic.model import Ref, Tier, Typology
 from idetic.world import load_world
 from idetic.world.stage import StoryClock
 
@@ -42,7 +42,7 @@ DAYS_AGO = 30
 # Of the large anchor: a fifth are preferences and one in fifty is a candidate, all else are notes.
 PREFERRED, PROPOSED, CONTRADICTED, ACTIONS = 5, 50, 100, 100
 # The same each time: a database that is kept is found loaded.
-_ORG, _DOMAIN = UUID(int=1), UUID(int=2)
+_ORG, _DOMAIN, _RULE = UUID(int=1), UUID(int=2), UUID(int=3)
 _EACH = 1_000
 _SAID_TOGETHER = 5
 _WHEN_PAINTED = """
@@ -127,19 +127,24 @@ async def large(db: Idetic, entries: int) -> Memory:
     clock.turn_to(1)
     worlds, agent = Worlds(db), await db.under(clock).agent("world_agent")
     world = await worlds.register(_ORG, _DOMAIN, "Large")
-    rule = await worlds.put_rule(_ORG, world, "The second check of a wire is made before noon.")
+    says = "The second check of a wire is made before noon."
+    rule = await worlds.put_rule(_ORG, world, says, rule_id=_RULE)
     writer = agent.bind(principal=Principal.agent("bench"), **anchor)
     texts = corpus(entries, 1, 1).texts
     preferred, proposed = entries // PREFERRED, entries // PROPOSED
-    for first in range(0, preferred, _EACH):
+    # A load that was stopped goes on where it was.
+    stored = {(one.tier, one.typology): one.count for one in (await whole.overview()).cells}
+    for first in range(stored.get((Tier.PERSISTENT, Typology.PROCEDURAL), 0), preferred, _EACH):
         said = enumerate(texts[first : min(first + _EACH, preferred)], start=first)
         wishes = [Observation(t, claim=Claim(f"subject {n}", "is", t[:80])) for n, t in said]
         await agent.bind(principal=_operator(), **anchor).prefer_many(wishes)
-    for first in range(preferred + proposed, entries, _EACH):
+    noted = stored.get((Tier.SESSION, Typology.EPISODIC), 0)
+    for first in range(preferred + proposed + noted, entries, _EACH):
         session = await writer.session().open()
         said_then = texts[first : first + _EACH]
         await session.observe_many([Observation(text) for text in said_then])
-    await _candidates(writer, rule, texts[preferred : preferred + proposed])
+    waiting = stored.get((Tier.PERSISTENT, Typology.SEMANTIC), 0)
+    await _candidates(writer, rule, texts[preferred + waiting : preferred + proposed])
     operator = agent.bind(principal=_operator(), **anchor)
     for found in await operator.candidates(limit=CONTRADICTED):
         await writer.contradict(found.entry.id, rule, reason="The rule says otherwise.")

@@ -10,7 +10,7 @@ from idetic.library.handles import Memory
 from idetic.library.health import CheckVerdict, vital
 from idetic.library.persona import is_persona, persona_access
 from idetic.lifecycle.overview import Overview
-from idetic.model import Capability, Entry, Typology
+from idetic.model import Capability, Entry, Tier, Typology
 from idetic.store.queue import Job, JobState
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
@@ -60,9 +60,11 @@ async def build(context: PageContext) -> None:
 
 
 async def _lately(context: PageContext, memory: Memory) -> Sequence[Entry]:
-    """Return the newest entries; of conversations what was made of them, where there is any."""
+    """Return the newest entries; of a log what was made of it, where there is anything."""
     found: list[Entry] = []
-    if context.spec.backend.conversation:
+    if is_persona(context.spec):
+        found += await memory.list(tier=Tier.SESSION, limit=_LATELY)
+    elif context.spec.backend.log is not None:
         for made in (Typology.SEMANTIC, Typology.PROCEDURAL):
             found += await memory.list(typology=made, limit=_LATELY)
     newest = sorted(found, key=lambda entry: entry.id, reverse=True)[:_LATELY]
