@@ -5,6 +5,8 @@ were written a month ago: notes of sessions, preferences, candidates, contradict
 Neither has vectors: `anchor` measures what those cost. `painted` is the time from the navigation to
 the first frame that shows text of the page's own, not of the menu; `whole` is when nothing is left
 to be counted. Small and large take turns, so that a slow moment falls on both.
+
+`--home` keeps the database, and finds it loaded the next time; with `--rounds 0` it loads alone.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ import sys
 import time
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import anyio
 import psycopg
@@ -29,7 +32,7 @@ from bench.recall import corpus
 from idetic import Claim, Idetic, Observation, Principal
 from idetic.context import Worlds
 from idetic.library.handles import Memory
-from idetic.model import Ref
+from idetic.model import Ref, Tier, Typology
 from idetic.world import load_world
 from idetic.world.stage import StoryClock
 
@@ -38,6 +41,8 @@ MOST = 2.0
 DAYS_AGO = 30
 # Of the large anchor: a fifth are preferences and one in fifty is a candidate, all else are notes.
 PREFERRED, PROPOSED, CONTRADICTED, ACTIONS = 5, 50, 100, 100
+# The same each time: a database that is kept is found loaded.
+_ORG, _DOMAIN, _RULE = UUID(int=1), UUID(int=2), UUID(int=3)
 _EACH = 1_000
 _SAID_TOGETHER = 5
 _WHEN_PAINTED = """
@@ -74,13 +79,15 @@ _AUDITED = ("audit", "action")
 Taken = dict[tuple[str, str, str], list[float]]
 
 
-async def main(entries: int, rounds: int) -> int:
+async def main(entries: int, rounds: int, home: Path | None) -> int:
     """Measure and report; not 0 if a page of the large memory takes longer than it may."""
-    with bench_server() as server:
+    with bench_server(home) as server:
         async with Idetic.open(home=server.home) as db:
             memories = {SMALL: await demo(db), LARGE: await large(db, entries)}
             with psycopg.connect(server.dsn(), autocommit=True) as admin:
                 admin.execute("VACUUM ANALYZE")
+            if not rounds:
+                return 0
             keys = {name: await _keys(db, memory) for name, memory in memories.items()}
             paths = {name: await _paths(memory) for name, memory in memories.items()}
             with served(server.home) as address:
@@ -111,25 +118,33 @@ async def demo(db: Idetic) -> Memory:
 async def large(db: Idetic, entries: int) -> Memory:
     """A memory of so many entries, written through the gateway a month ago."""
     begun = time.perf_counter()
-    org, domain = uuid4(), uuid4()
-    anchor = {"org_id": org, "domain_id": domain}
+    anchor = {"org_id": _ORG, "domain_id": _DOMAIN}
+    whole = (await db.agent("world_agent")).bind(principal=_operator(), **anchor)
+    # The actions are written last.
+    if len(await _auditor(whole).actions(limit=ACTIONS)) == ACTIONS:
+        return whole
     clock = StoryClock(db.clock.now() - timedelta(days=DAYS_AGO))
     clock.turn_to(1)
     worlds, agent = Worlds(db), await db.under(clock).agent("world_agent")
-    world = await worlds.register(org, domain, "Large")
-    rule = await worlds.put_rule(org, world, "The second check of a wire is made before noon.")
+    world = await worlds.register(_ORG, _DOMAIN, "Large")
+    says = "The second check of a wire is made before noon."
+    rule = await worlds.put_rule(_ORG, world, says, rule_id=_RULE)
     writer = agent.bind(principal=Principal.agent("bench"), **anchor)
     texts = corpus(entries, 1, 1).texts
     preferred, proposed = entries // PREFERRED, entries // PROPOSED
-    for first in range(0, preferred, _EACH):
+    # A load that was stopped goes on where it was.
+    stored = {(one.tier, one.typology): one.count for one in (await whole.overview()).cells}
+    for first in range(stored.get((Tier.PERSISTENT, Typology.PROCEDURAL), 0), preferred, _EACH):
         said = enumerate(texts[first : min(first + _EACH, preferred)], start=first)
         wishes = [Observation(t, claim=Claim(f"subject {n}", "is", t[:80])) for n, t in said]
         await agent.bind(principal=_operator(), **anchor).prefer_many(wishes)
-    for first in range(preferred + proposed, entries, _EACH):
+    noted = stored.get((Tier.SESSION, Typology.EPISODIC), 0)
+    for first in range(preferred + proposed + noted, entries, _EACH):
         session = await writer.session().open()
         said_then = texts[first : first + _EACH]
         await session.observe_many([Observation(text) for text in said_then])
-    await _candidates(writer, rule, texts[preferred : preferred + proposed])
+    waiting = stored.get((Tier.PERSISTENT, Typology.SEMANTIC), 0)
+    await _candidates(writer, rule, texts[preferred + waiting : preferred + proposed])
     operator = agent.bind(principal=_operator(), **anchor)
     for found in await operator.candidates(limit=CONTRADICTED):
         await writer.contradict(found.entry.id, rule, reason="The rule says otherwise.")
@@ -138,7 +153,7 @@ async def large(db: Idetic, entries: int) -> Memory:
         await writer.link_action(uuid4(), "published_decision", shown)
     await agent.bind(principal=Principal.maintenance("bench"), **anchor).index_words()
     print(f"{entries:,} entries, {time.perf_counter() - begun:.0f} s", flush=True)
-    return (await db.agent("world_agent")).bind(principal=_operator(), **anchor)
+    return whole
 
 
 async def _candidates(memory: Memory, rule: Ref, texts: list[str]) -> None:
@@ -157,6 +172,10 @@ def _operator() -> Principal:
     return Principal.operator("ada")
 
 
+def _auditor(memory: Memory) -> Memory:
+    return memory.agent.bind(principal=Principal.auditor("ben"), **memory.scope.anchor)
+
+
 async def _keys(db: Idetic, memory: Memory) -> dict[str, str]:
     """Keys of an operator and of an auditor."""
     agent, anchor = memory.agent.spec.agent, memory.scope.anchor
@@ -171,12 +190,11 @@ async def _paths(memory: Memory) -> dict[str, str]:
     """The address of each page for one memory: of a candidate, what it came from, an action."""
     entry = (await memory.candidates(limit=1))[0].entry
     (reason,) = await memory.why([entry.id])
-    auditor = memory.agent.bind(principal=Principal.auditor("ben"), **memory.scope.anchor)
     named = {
         "day": entry.created_at.date(),
         "entry": entry.id,
         "conversation": reason.sayings[0].conversation,
-        "action": (await auditor.actions(limit=1))[0].action_id,
+        "action": (await _auditor(memory).actions(limit=1))[0].action_id,
     }
     return {page: path.format(**named) for page, path in PAGES.items()}
 
@@ -227,5 +245,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.paint")
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--home", type=Path)
     chosen = parser.parse_args()
-    sys.exit(anyio.run(main, chosen.entries, chosen.rounds))
+    sys.exit(anyio.run(main, chosen.entries, chosen.rounds, chosen.home))

@@ -16,16 +16,18 @@ from idetic.store.embedded import EmbeddedServer
 
 
 @contextmanager
-def bench_server() -> Iterator[EmbeddedServer]:
-    """A fresh embedded server in a temporary home; durable as in production."""
-    home = Path(tempfile.mkdtemp(prefix="idetic-bench-"))
+def bench_server(kept: Path | None = None) -> Iterator[EmbeddedServer]:
+    """An embedded server, durable as in production: over a home that is kept, or a fresh one."""
+    home = kept or Path(tempfile.mkdtemp(prefix="idetic-bench-"))
+    home.mkdir(exist_ok=True)
     home.chmod(0o755)
     server = EmbeddedServer.acquire(home)
     try:
         yield server
     finally:
         server.release()
-        shutil.rmtree(home, ignore_errors=True)
+        if kept is None:
+            shutil.rmtree(home, ignore_errors=True)
 
 
 @contextmanager

@@ -35,6 +35,11 @@ async def test_an_action_is_explained_as_of_then_and_exported(
     assert "The bank's own timetable says so" not in said, "it is folded away"
     await visitor.page.click("summary:has-text('Supported by') >> nth=0")
     assert "The bank's own timetable says so" in await visitor.text()
+    chain = await visitor.page.inner_text(".chain")
+    steps = ("Who said what", "What memory made", "In which prompts", "What was done")
+    assert sorted(map(chain.index, steps)) == [chain.index(step) for step in steps]
+    assert chain.index(FACT) < chain.index("What memory made"), "the words behind the action"
+    assert "agent:explorer" in chain.partition("In which prompts")[0]
     await visitor.page.wait_for_selector(".graph svg")
     await visitor.shot("audit action")
     async with visitor.page.expect_download() as waiting:

@@ -40,6 +40,29 @@ async def follow(visitor: Visitor, link: str, leads_to: str) -> None:
     await visitor.ready()
 
 
+async def test_a_stranger_finds_what_is_known_about_ada_and_why_and_goes_on_to_bo(
+    demo: Process, visit: Visit
+) -> None:
+    visitor = await visit(key_of(demo, "users", "operator"), demo)
+    assert await visitor.page.inner_text(".whose-name") == "all users"
+    await follow(visitor, ".whose >> text=Switch", "**/anchors")
+    await follow(visitor, "button:text-is('Open Ada')", "**/person")
+    said = await visitor.text()
+    assert "Ada lives in Lisbon" in said
+    assert "Rome" not in said, "where she lived before is history"
+    assert "the colour was for a gift" in said, "and what was forgotten says why"
+    pages = {"ada": "/person", "overview ada": "/overview", "ask ada": "/ask"}
+    assert await unreadable(visitor, pages) == {}
+    await visitor.go("/person")
+    await follow(visitor, ".known-said a:has-text('Lisbon')", "**/entries/*")
+    assert "I moved to Lisbon last week." in await visitor.page.inner_text(".chain")
+    await follow(visitor, ".chain >> text=the conversation >> nth=0", "**/conversations/*")
+    assert "Where does the new card go?" in await visitor.page.inner_text(".turns")
+    await follow(visitor, ".whose >> text=Switch", "**/anchors")
+    await follow(visitor, "button:text-is('Open Bo')", "**/person")
+    assert "Lisbon" not in await visitor.text()
+
+
 @pytest.mark.parametrize(
     ("domain", "kind", "why"),
     [

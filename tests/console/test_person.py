@@ -9,6 +9,7 @@ from anyio import Path
 
 from idetic import Principal
 from idetic.errors import AnchorRefused
+from idetic.surfaces.console.wording import minute
 from tests.console.conftest import Console, Visit
 from tests.support.console_looks import faults_of, unreadable
 from tests.support.console_people import LISBON, PEANUTS, ROME, SAID, TEA, People, people
@@ -47,7 +48,7 @@ async def test_an_operator_of_all_users_chooses_one_and_every_page_is_about_them
     summary = {one.keys["user_id"]: one for one in await everybody.anchors()}
     ada = next(row for row in rows if "Ada" in row)
     assert str(summary["Ada"].entries) in ada
-    assert f"{summary['Ada'].last_write:%Y-%m-%d %H:%M}" in ada
+    assert minute(summary["Ada"].last_write) in ada
     assert await unreadable(visitor, {"anchors": "/anchors"}) == {}
     await visitor.page.click("button:text-is('Open Ada')")
     await visitor.page.wait_for_selector("h1:text-is('Everything known about Ada')")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import EntryNotFound, InputError
-from idetic.model import Capability, Entry, LedgerRecord, standing
+from idetic.model import Capability, Entry, LedgerRecord, Origin, standing
 from idetic.recall.evidence import visible
 from idetic.store.anchor_transaction import AnchorTransaction
 from idetic.store.entries import record
@@ -110,7 +110,8 @@ def _saying(
     if entry is None or entry.deleted_at:
         return Testimony(entry_id, at, origin, None, session_id)
     said_at = entry.valid_at or entry.created_at
-    by = entry.speaker or entry.origin.value
+    known = entry.origin in (Origin.AGENT, Origin.OPERATOR)
+    by = entry.speaker or (entry.created_by if known else entry.origin.value)
     return Testimony(entry.id, said_at, by, entry.body_text, entry.session_id)
 
 

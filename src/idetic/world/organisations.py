@@ -9,9 +9,9 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from idetic.model import Principal
-from idetic.world.stage import AGENT, Setting
+from idetic.world.stage import AGENT, ASSISTANT, Setting
 
-EDITION = 1
+EDITION = 2
 """Goes up when what the world holds changes: another edition has tenants of its own."""
 
 _NAMESPACE = UUID("6d1f7a2e-0f3c-5f0e-9d52-6f1f9c4b8a31")
@@ -121,6 +121,8 @@ PLANS = (
     OrganisationPlan("Nordhafen Bank", "ada", "explorer", "kaya", "odile", _BANK),
     OrganisationPlan("Kestrel Pay", "bram", "scout", "lin", "tomas", _WALLET),
 )
+# The assistant of an app: whose app it is, and the story of its users.
+APP = ("Kestrel Pay", "Users of the app", "wallet-app")
 PERSONA = ("harbour-desk", "the help desk of Nordhafen Bank", "Nordhafen Bank")
 
 
@@ -144,6 +146,11 @@ def organisations(attempt: int) -> tuple[Organisation, ...]:
     return tuple(found)
 
 
+def operator_of(organisation: str) -> str:
+    """The operator of an organisation, by name."""
+    return next(plan.operator for plan in PLANS if plan.name == organisation)
+
+
 def personas(attempt: int) -> tuple[WorldPersona, ...]:
     """The agents with personas."""
     agent_id, name, organisation = PERSONA
@@ -151,7 +158,8 @@ def personas(attempt: int) -> tuple[WorldPersona, ...]:
 
 
 def logins(attempt: int) -> tuple[Login, ...]:
-    """Everybody who may come in: the staff of each domain, a customer; and to personas, two."""
+    """Everybody who may come in: the staff of each domain, a customer; an operator of all users of
+    the app; and to personas, two."""
     found: list[Login] = []
     for plan, organisation in zip(PLANS, organisations(attempt), strict=True):
         for domain in organisation.domains:
@@ -163,6 +171,10 @@ def logins(attempt: int) -> tuple[Login, ...]:
                 Login("auditor", *place, Principal.auditor(plan.auditor), anchor),
             ]
         found.append(Login("customer", *place, Principal.customer(plan.customer), anchor))
+        if plan.name == APP[0]:
+            users = {"tenant_id": str(organisation.id), "user_id": None}
+            everybody = (plan.name, APP[1], ASSISTANT, Principal.operator(plan.operator), users)
+            found.append(Login("operator", *everybody))
     for persona in personas(attempt):
         desk = (PERSONA[2], None, "persona_agent")
         whose = {"tenant_id": str(persona.tenant), "agent_id": persona.agent_id}

@@ -20,6 +20,7 @@ from idetic.context import Worlds
 from idetic.errors import IdempotencyConflict
 from idetic.ids import uuid7
 from idetic.library.idetic import Idetic
+from idetic.model import Principal
 from idetic.persona.events import EventDraft, EventKind, Persona, Visibility
 from idetic.persona.identity import Identity
 from idetic.persona.persona_memory import PersonaMemory
@@ -28,6 +29,7 @@ from idetic.world import events as _events  # noqa: F401 - so that every kind of
 from idetic.world import outbox_events as _outbox  # noqa: F401 - these too
 from idetic.world.looks import count
 from idetic.world.organisations import (
+    APP,
     EDITION,
     PERSONA,
     Domain,
@@ -36,11 +38,12 @@ from idetic.world.organisations import (
     WorldPersona,
     identity,
     logins,
+    operator_of,
     organisations,
     personas,
 )
 from idetic.world.performance import Performance
-from idetic.world.stage import AGENT, Cast, Rulebook, Setting, StoryClock
+from idetic.world.stage import AGENT, ASSISTANT, Cast, Rulebook, Setting, StoryClock
 from idetic.world.story import Scene, Story, read_data, read_story
 
 Progress = Callable[[str, int, int], None]
@@ -52,6 +55,8 @@ DAYS = 31
 _BETWEEN = timedelta(minutes=70)
 _THREAD = timedelta(minutes=4)
 _BETWEEN_EVENTS = timedelta(seconds=20)
+# What an action of the assistant's rests on: the first of what the prompt was given.
+_RESTS_ON = 3
 _EXTERNAL = {EventKind.USER_INPUT, EventKind.ACTOR_OUTPUT, EventKind.FEEDBACK}
 MONTH_BEGINS = datetime(2026, 3, 2, tzinfo=UTC)
 """The first day of the month that is the same each time, wherever it is played."""
@@ -109,8 +114,8 @@ async def load_world(db: Idetic, *, progress: Progress | None = None) -> World:
     A load that was interrupted cannot be taken up again, because memory forgets nothing: it is left
     where it is, and the world begins anew in other tenants. `abandoned` says how often.
     """
-    await db.agent(AGENT)
-    await db.agent("persona_agent")
+    for name in (AGENT, ASSISTANT, "persona_agent"):
+        await db.agent(name)
     # Nothing is derived from the journal: nobody searches it.
     journal = await db.persona(Identity(agent_id="loader"), tenant=TENANT, derive=False)
     for attempt in attempts():
@@ -172,6 +177,7 @@ class _Load:
                 for agent in self._personas:
                     where = f"{PERSONA[2]}/{agent.agent_id}"
                     group.start_soon(self._persona, where, agent)
+                group.start_soon(self._app)
         except ExceptionGroup as failed:
             # One story that fails ends the others; what it failed with is what a caller can use.
             raise failed.exceptions[0] from None
@@ -214,6 +220,19 @@ class _Load:
             await player.step(step)
             self._tell(f"day {step['day']}: {where}")
         self._counts[where] = dict(player.counts)
+
+    async def _app(self) -> None:
+        """Play what the users of the app told its assistant, and keep what it came to."""
+        whose = next(each for each in self._organisations if each.name == APP[0])
+        people, counts, where = read_data(APP[2])["people"], Counter[str](), f"{APP[0]}/{APP[1]}"
+        self._total += sum(map(len, people.values()))
+        for user, steps in people.items():
+            anchor = {"tenant_id": str(whose.id), "user_id": user}
+            player = _AppPlayer(self._db, self._clock(), anchor, counts)
+            for step in steps:
+                await player.step(step)
+                self._tell(f"day {step['day']}: {where}")
+        self._counts[where] = dict(counts)
 
     def _clock(self) -> StoryClock:
         """A new clock from the world's first day: each story tells its own time."""
@@ -279,6 +298,56 @@ class _PersonaPlayer:
             kind = EventKind(word)
             visibility = Visibility.EXTERNAL if kind in _EXTERNAL else Visibility.INTERNAL
             yield EventDraft(kind, text, visibility, tool, moment)
+            moment += _BETWEEN_EVENTS
+
+
+class _AppPlayer:
+    """Plays the month of one user of an app.
+
+    A step of it is a talk, of which facts and wishes are drawn; a question of the assistant's, and
+    its answer; or something that is forgotten.
+    """
+
+    def __init__(
+        self, db: Idetic, clock: StoryClock, anchor: Mapping[str, str], counts: Counter[str]
+    ):
+        self._db = db.under(clock)
+        self._clock = clock
+        self._anchor = anchor
+        self._operator = Principal.operator(operator_of(APP[0]))
+        self._counts = counts
+
+    async def step(self, step: Mapping[str, Any]) -> None:
+        """Play one step."""
+        self._clock.turn_to(step["day"])
+        agent = await self._db.agent(ASSISTANT, embed_inline=True)
+        memory = agent.bind(principal=Principal.agent("app"), **self._anchor)
+        if "talk" in step:
+            await memory.add(list(self._messages(step["talk"])), speaker=self._anchor["user_id"])
+            keeper = agent.bind(principal=self._operator, **self._anchor)
+            drawn = await keeper.extract()
+            self._counts.update(messages=len(step["talk"]), claims=drawn.claims)
+        elif "asks" in step:
+            shown = await memory.context(step["asks"])
+            ids = [each.entry_id for each in shown.included][:_RESTS_ON]
+            answer = identity(f"{APP[1]}/{step['does']}", 0)
+            await memory.link_action(answer, "assistant_message", ids, reason=step["does"])
+            self._counts["answers"] += 1
+        else:
+            known = await memory.profile()
+            fact = next(one for one in known.facts if step["forgets"] in one.body_text)
+            # With the words that it rests on, the fact goes too.
+            (why,) = await memory.why([fact.id])
+            for said in why.sayings:
+                await memory.forget(said.entry_id, reason=step["because"])
+            self._counts["forgotten"] += 1
+
+    def _messages(self, talk: Iterable[Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+        """Messages as an application hands them over: `role: text` is how they are written down."""
+        moment = self._clock.now()
+        for said in talk:
+            ((role, text),) = said.items()
+            yield {"role": role, "content": text, "timestamp": moment.isoformat()}
             moment += _BETWEEN_EVENTS
 
 

@@ -13,7 +13,7 @@ from idetic.library.handles import Agent, Memory
 from idetic.model import Principal, Ref
 from idetic.world.story import RuleText, Story, model_version
 
-AGENT = "world_agent"
+AGENT, ASSISTANT = "world_agent", "assistant_agent"
 
 _OPENS = time(9)
 _LAST = timedelta(hours=23)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from idetic.errors import InputError
+from idetic.surfaces.console.wording import day
 
 BASE = "/console"
 LOGIN = f"{BASE}/login"
@@ -68,9 +69,9 @@ class Days:
 
     def __str__(self) -> str:
         if self.since == self.until:
-            return f"on {self.since}"
+            return f"on {self.since and day(self.since)}"
         named = (("from", self.since), ("to", self.until))
-        return " ".join(f"{word} {day}" for word, day in named if day is not None)
+        return " ".join(f"{word} {day(on)}" for word, on in named if on is not None)
 
 
 def _day(given: str) -> date:

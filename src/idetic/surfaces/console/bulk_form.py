@@ -19,15 +19,20 @@ from idetic.surfaces.console.decision_form import (
     Changed,
     Choice,
     DecisionForm,
+    order_of,
     reason_field,
 )
 from idetic.surfaces.console.markup import part
 from idetic.surfaces.console.page_context import PageContext
 
+_TICK_ALL = (
+    "() => document.querySelectorAll('.item:not(.decided) .choose input:not(:checked)')"
+    ".forEach((box) => box.click())"
+)
 _TICKED = "(event) => emit(event.target.checked)"
 _KEYS = (
-    "Keys: J goes to the next entry and K to the one before, X ticks it, R goes to the reason, "
-    "U undoes the last decision."
+    "Keys: J goes to the next entry and K to the one before, X ticks it, A ticks all, "
+    "R goes to the reason, U undoes the last decision."
 )
 # How many cards a queue shows at first, and how many more each time. A card takes three reads and
 # a form: with twenty, contradictions took three times as long to paint as the two of the demo.
@@ -83,12 +88,15 @@ class BulkForm:
             for choice in item.choices:
                 self._choices.setdefault(choice.label, {})[item.id] = choice
         with el.card("Several at once", "bulk"):
-            self._count = el.text("p", "", "quiet", role="status")
+            with el.row():
+                self._count = el.text("span", "", "quiet", role="status")
+                every = el.text("button", "Tick all", "button small tick-all", type="button")
+                every.on("click", js_handler=_TICK_ALL)
             with el.socket_form(autocomplete="off"):
                 reason_field("Reason for all that are ticked")
-                for label, found in self._choices.items():
-                    cls = next(iter(found.values())).cls
-                    el.socket_button(label, partial(self._decide, label), cls)
+                first = [next(iter(found.values())) for found in self._choices.values()]
+                for one in sorted(first, key=order_of):
+                    el.socket_button(one.label, partial(self._decide, one.label), one.cls)
             el.text("p", _KEYS, "quiet small keys")
             self._done = el.text("div", cls="decision")
         self._tell()

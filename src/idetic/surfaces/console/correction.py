@@ -18,9 +18,14 @@ from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.decision_form import Changed, Choice, DecisionForm
 from idetic.surfaces.console.markup import part
 from idetic.surfaces.console.page_context import PageContext
-from idetic.surfaces.console.wording import titled
+from idetic.surfaces.console.wording import titled, words
 
 FORGET = "forget"
+_DENIED = "What is not true is no longer recalled. The history keeps it, with your reason."
+_FORGOTTEN = (
+    "Forgetting removes the sentence and everything made of it, for good. The words that it rests "
+    "on are entries of their own: forget those too if they are to go."
+)
 
 
 class Correction:
@@ -35,7 +40,9 @@ class Correction:
         self._entry = entry
         self._changed = changed
         self._place = el.text("div", cls="correction")
-        if self._choices() or self._editable() or context.may(Capability.ERASE):
+        # Whether this login may change anything about the entry.
+        self.offered = bool(self._choices() or self._editable() or context.may(Capability.ERASE))
+        if self.offered:
             self._close()
 
     def _close(self) -> None:
@@ -54,6 +61,7 @@ class Correction:
                 if self._editable():
                     self._edit_form()
                 if choices := self._choices():
+                    el.text("p", _DENIED, "quiet small")
                     DecisionForm(context, choices, titled(entry), _stay)
 
             async def forgotten() -> None:
@@ -65,6 +73,7 @@ class Correction:
                     el.text("p", "This entry was forgotten.", "quiet")
 
             if context.may(Capability.ERASE):
+                el.text("p", _FORGOTTEN, "quiet small")
                 DecisionForm(context, [forget_choice(entry.id)], titled(entry), forgotten)
             close = el.button("Close", self._close, "small close")
 
@@ -104,7 +113,7 @@ class Correction:
         with el.socket_form(autocomplete="off"):
             told = {"name": "text", "value": self._entry.body_text, "required": True}
             part("field", "The sentence", {**told, "maxlength": 2000}, wide=True)
-            label = f"Value of “{claim.attribute}” of {claim.subject}"
+            label = f"Value of “{words(claim.attribute)}” of {claim.subject}"
             part("field", label, {"name": "value", "value": claim.value, "required": True})
             el.socket_button("Save the change", self._edit, "primary")
 

@@ -27,6 +27,8 @@ Changed = Callable[[], Awaitable[None]]
 Decided: TypeAlias = Receipt | Erased | ErasedAnchor
 UNDO_REASON = "undone at the console"
 _LONGEST_REASON = 500
+# What is mostly decided stands first, and what takes something away last.
+_ORDER = {"primary": 0, "": 1, "danger": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ class Choice:
     typed: str = ""
     final: bool = False
     together: Callable[[Memory, Sequence[UUID], str], Awaitable[Sequence[Receipt]]] | None = None
+
+
+def order_of(choice: Choice) -> int:
+    """Return the place of a choice's button among the others."""
+    return _ORDER[choice.cls]
 
 
 class DecisionForm:
@@ -68,7 +75,7 @@ class DecisionForm:
             reason_field(f"Reason, about {self._about}")
             for word in filter(None, {choice.typed for choice in self._choices}):
                 part("field", f"Type “{word}” to confirm", {"name": "typed", "autocomplete": "off"})
-            for choice in self._choices:
+            for choice in sorted(self._choices, key=order_of):
                 el.socket_button(choice.label, partial(self._decide, choice), choice.cls)
 
     async def _decide(self, choice: Choice, event: events.GenericEventArguments) -> None:

@@ -12,7 +12,7 @@ from idetic.library.handles import Memory
 from idetic.model import Entry
 from idetic.surfaces.console.addresses import at
 from idetic.surfaces.console.drawings import Graph, Node
-from idetic.surfaces.console.wording import minute, tail, words
+from idetic.surfaces.console.wording import day, minute, tail, words
 
 # As much as an eye can follow; the list of an action and its export have all of it.
 MOST_DRAWN = 40
@@ -56,7 +56,7 @@ async def _add_sources(memory: Memory, graph: Graph, target: UUID, depth: int) -
             entry = await memory.get(source.source_id)
         except NotFound:
             entry = None
-        said = f"{words(source.relation)}, {words(source.origin)}, {minute(source.observed_at)}"
+        said = f"{words(source.relation)}, {words(source.origin)}, {day(source.observed_at)}"
         graph.nodes[source.source_id] = _node(source.source_id, -depth, said, entry)
         if entry and depth < _DEEPEST:
             await _add_sources(memory, graph, source.source_id, depth + 1)

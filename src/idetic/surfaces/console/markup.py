@@ -28,6 +28,7 @@ _TEMPLATES.filters |= {
     "answer": lambda value: "not given" if value is None else wording.one_line(value),
     "begins": drawings.begins,
     "chance": wording.chance,
+    "day": wording.day,
     "ends": drawings.ends,
     "meaning": wording.meaning,
     "minute": wording.minute,

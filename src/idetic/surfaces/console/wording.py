@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,15 @@ def tail(id: object) -> str:  # noqa: A002 - reads as a noun
     return "-" if id is None else f"…{str(id)[-8:]}"
 
 
+def day(on: date) -> str:
+    """Write a day: "19 Nov 2026"."""
+    return f"{on.day} {on:%b %Y}"
+
+
 def minute(at: datetime) -> str:
-    """Write a moment to the minute, in UTC as the ledger keeps it."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+    """Write a moment to the minute, in UTC as the ledger keeps it: "19 Nov 2026, 21:40"."""
+    moment = at.astimezone(UTC)
+    return f"{day(moment)}, {moment:%H:%M}"
 
 
 def age(seconds: float | None) -> str:

@@ -56,7 +56,7 @@
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      const search = document.getElementById("search");
+      const search = [...document.querySelectorAll("#search, #query")].find((each) => each.offsetParent);
       if (search) {
         event.preventDefault();
         search.focus();
@@ -79,6 +79,7 @@
       event.preventDefault();
       form?.querySelector("[name=reason]")?.focus();
     }
+    if (event.key === "a") bulk?.querySelector(".tick-all")?.click();
     if (event.key === "u") (cards[here] ?? bulk)?.querySelector("[data-undo]")?.click();
   });
 })();

@@ -63,7 +63,7 @@ async def build_context(context: PageContext) -> None:
         el.tell_error(error)
         return
     ids = {each.entry_id for each in found.included} | {each.entry_id for each in found.evicted}
-    titles = {entry_id: await _title(memory, entry_id) for entry_id in ids}
+    titles = {entry_id: await sentence_of(memory, entry_id) for entry_id in ids}
     show("context.html", found=found, titles=titles, why=_WHY)
 
 
@@ -90,7 +90,7 @@ def _place(memory: Memory, asked: str, places: Mapping[str, str]) -> Memory | Se
     return session.interaction(*interaction) if interaction else session
 
 
-async def _title(memory: Memory, entry_id: UUID) -> str:
+async def sentence_of(memory: Memory, entry_id: UUID) -> str:
     """Return an entry's sentence in one line; the end of its id if it is gone."""
     try:
         return shortened((await memory.get(entry_id)).body_text, _SENTENCE)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from nicegui import events
 
+from idetic.assistant.why import MAX_ASKED
 from idetic.audit.chain import ChainHead
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at, parsed
@@ -98,4 +99,12 @@ async def build_action(context: PageContext) -> None:
         show("action_facts.html", found=found)
         with el.row():
             el.button("Export as JSON", export, "primary")
-    show("action.html", found=found, lineage=action_lineage(found))
+    there = [each.id for each in found.entries if each.state_now is not None][:MAX_ASKED]
+    reads = {(one.at, one.by, one.session_id) for each in found.entries for one in each.reads}
+    show(
+        "action.html",
+        found=found,
+        reasons=await (await context.memory()).why(there) if there else [],
+        readers=sorted(reads, key=lambda one: one[0], reverse=True),
+        lineage=action_lineage(found),
+    )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from nicegui import ui
+
 from idetic.errors import EntryNotFound
 from idetic.library.handles import Memory
-from idetic.model import Capability, Entry, LedgerRecord
+from idetic.model import Capability, Entry, EntryState, LedgerRecord, Tier
 from idetic.surfaces.console import elements as el
-from idetic.surfaces.console.correction import forget_choice
+from idetic.surfaces.console.correction import Correction, forget_choice
 from idetic.surfaces.console.decision_form import DecisionForm, unchanged
 from idetic.surfaces.console.drawings import Timeline
 from idetic.surfaces.console.lineage import MOST_DRAWN, entry_lineage
@@ -51,6 +53,7 @@ async def build(context: PageContext) -> None:
         most=MOST_DRAWN,
         references=await memory.references(entry_id) if entry.refs else [],
         corroborations=await memory.corroborations(entry_id),
+        corroborated=context.spec.references.corroborations,
         gates=await memory.gates(entry_id) if entry.candidate else None,
         readers=readers,
         history=history,
@@ -60,11 +63,21 @@ async def build(context: PageContext) -> None:
         audits=audits,
         proposal_of=proposal_of,
     )
-    if context.may(Capability.ERASE) and entry.deleted_at is None:
+    if entry.state is EntryState.CURRENT and entry.tier is Tier.PERSISTENT:
+        with el.card("Correct or forget", cls="item") as card:
+            offered = Correction(context, entry, _again, el.text("div")).offered
+        if not offered:
+            card.delete()
+    elif context.may(Capability.ERASE) and entry.deleted_at is None:
         with el.card("Forget", cls="item"):
             said = "This removes the text of the entry and of everything made of it."
             el.text("p", f"{said} Nobody can undo it.", "quiet")
             DecisionForm(context, [forget_choice(entry_id)], "this entry", unchanged)
+
+
+async def _again() -> None:
+    """Load the page anew: an edit left another entry in this one's place."""
+    ui.navigate.reload()
 
 
 async def _related(

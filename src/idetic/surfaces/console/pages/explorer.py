@@ -24,6 +24,7 @@ from idetic.surfaces.console.addresses import Days, parsed, utc
 from idetic.surfaces.console.drawings import Timeline
 from idetic.surfaces.console.markup import show
 from idetic.surfaces.console.page_context import PageContext
+from idetic.surfaces.console.wording import minute
 
 _LISTED = 20
 # How far the slider goes back; the field beside it takes any moment.
@@ -208,6 +209,6 @@ async def _listed(memory: Memory, search: Search, now: datetime) -> tuple[str, S
         title = f"Retention: {search.state.value.lower()}"
         return title, await memory.kept(search.state, **place)
     if search.as_of is not None:
-        title = f"As memory was at {search.as_of:%Y-%m-%d %H:%M} UTC"
+        title = f"As memory was on {minute(search.as_of)} UTC"
         return title, await memory.as_of(search.as_of, **place)
     return "Newest", await memory.list(**cell, **place)

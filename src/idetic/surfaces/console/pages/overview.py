@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from idetic.library.handles import Memory
 from idetic.library.health import CheckVerdict, vital
 from idetic.library.persona import is_persona, persona_access
 from idetic.lifecycle.overview import Overview
-from idetic.model import Capability
+from idetic.model import Capability, Entry, Tier, Typology
 from idetic.store.queue import Job, JobState
 from idetic.surfaces.console import elements as el
 from idetic.surfaces.console.addresses import at
@@ -42,7 +42,7 @@ async def build(context: PageContext) -> None:
     """
     given = context.asked("days")
     span = int(given) if given.isdecimal() and int(given) in _SPANS else 30
-    lately = await (await context.memory()).list(limit=_LATELY)
+    lately = await _lately(context, await context.memory())
     with el.text("div", cls="columns"):
         show("lately.html", lately=lately)
         needs = el.text("div", data_pending="")
@@ -57,6 +57,18 @@ async def build(context: PageContext) -> None:
             place.props(remove="data-pending")
 
     el.afterwards(count)
+
+
+async def _lately(context: PageContext, memory: Memory) -> Sequence[Entry]:
+    """Return the newest entries; of a log what was made of it, where there is anything."""
+    found: list[Entry] = []
+    if is_persona(context.spec):
+        found += await memory.list(tier=Tier.SESSION, limit=_LATELY)
+    elif context.spec.backend.log is not None:
+        for made in (Typology.SEMANTIC, Typology.PROCEDURAL):
+            found += await memory.list(typology=made, limit=_LATELY)
+    newest = sorted(found, key=lambda entry: entry.id, reverse=True)[:_LATELY]
+    return newest or await memory.list(limit=_LATELY)
 
 
 async def _counted(context: PageContext, span: int) -> dict[str, Any]:

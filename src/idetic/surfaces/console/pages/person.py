@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from idetic.assistant.why import MAX_ASKED, Reason
@@ -25,6 +25,7 @@ _WHOLE_PROFILE = 100_000
 _SHOWN = 20
 _FORGOTTEN = 20
 _ANCHORS = 100
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 async def build(context: PageContext) -> None:
@@ -135,7 +136,7 @@ async def _erase(memory: Memory, reason: str) -> ErasedAnchor:
 
 
 async def build_anchors(context: PageContext) -> None:
-    """Build the list of anchors; a button of each row makes every page show that one alone."""
+    """Build the list of anchors, on each page the latest first; each row's button opens one."""
     wrong = ("This address names no place in the list.", "Open the list from the menu.")
     after = context.parsed("after", UUID, *wrong)
     # Not this page's memory, which may be one anchor already: the list is of all of them.
@@ -150,7 +151,7 @@ async def build_anchors(context: PageContext) -> None:
             {name: one.keys[name] for name in opened},
             dict(one.keys) == dict(context.scope.anchor),
         )
-        for one in found
+        for one in sorted(found, key=lambda one: one.last_write or _NEVER, reverse=True)
     ]
     full = len(found) == _ANCHORS
     show(

@@ -24,12 +24,13 @@ from idetic.surfaces.console.decision_form import Changed, Choice, reason_field
 from idetic.surfaces.console.markup import part, show
 from idetic.surfaces.console.page_context import PageContext
 from idetic.surfaces.console.pages import proposals
+from idetic.surfaces.console.pages.answers import sentence_of
 from idetic.surfaces.console.wording import options, titled
 from idetic.verbs.arguments import MAX_PAGE
 
 # In the order of the buttons: the capability of an outcome, its button, and what to say afterwards.
 _OUTCOMES = {
-    Outcome.PROMOTE: (Capability.PROMOTE, "Promote", "Promoted.", "primary"),
+    Outcome.PROMOTE: (Capability.PROMOTE, "Promote", "Promoted.", ""),
     Outcome.RECORROBORATE: (Capability.CORROBORATE, "Confirm", "Confirmed.", ""),
     Outcome.EXEMPT: (Capability.EXEMPT, "Exempt", "Exempt: it no longer grows old.", ""),
     Outcome.ARCHIVE: (Capability.ARCHIVE, "Archive", "Archived.", "danger"),
@@ -43,6 +44,8 @@ _RESOLUTIONS = {
     ),
     ContradictionStatus.DISMISSED: ("Dismiss", "Dismissed.", "danger"),
 }
+# So many entries of a quarantine are shown as sentences.
+_SENTENCES = 3
 _SETTLED = tuple(status for status, after in TRANSITIONS.items() if not after)
 
 
@@ -160,14 +163,17 @@ def _outcomes(context: PageContext, entry: Entry) -> list[Choice]:
     ) -> Sequence[Receipt]:
         return await memory.dispose(ids, outcome, reason=reason)
 
+    possible = _possible(context, entry)
     return [
         Choice(
             _OUTCOMES[outcome][1],
             partial(dispose, outcome),
-            *_OUTCOMES[outcome][2:],
+            _OUTCOMES[outcome][2],
+            # The first is what is mostly decided, unless it takes something away.
+            _OUTCOMES[outcome][3] or ("primary" if outcome is possible[0] else ""),
             together=partial(together, outcome),
         )
-        for outcome in _possible(context, entry)
+        for outcome in possible
     ]
 
 
@@ -253,17 +259,21 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
     async def release(position: int, memory: Memory, reason: str) -> Receipt:
         return await memory.release(position, reason=reason)
 
-    def item(one: QuarantineRecord) -> QueueItem:
-        """Return the card of a quarantine."""
+    async def item(memory: Memory, one: QuarantineRecord) -> QueueItem:
+        """Return the card of a quarantine, with its first entries as sentences."""
         choice = Choice("Release", partial(release, one.position), "Released.")
         choices = [choice] if one.standing and may else []
-        shown = partial(show, "quarantine.html", one=one)
+        first = [*one.entries[:_SENTENCES], *one.restored[:_SENTENCES], *one.demoted[:_SENTENCES]]
+        titles = {each: await sentence_of(memory, each) for each in first}
+        shown = partial(show, "quarantine.html", one=one, titles=titles, most=_SENTENCES)
         return QueueItem(one.position, f"position {one.position}", choices, shown)
 
     async def draw() -> None:
         """Show the quarantines; one that still stands can be released."""
         shown = context.shown(LISTED)
-        found = await (await context.memory()).quarantines(limit=shown + 1)
+        memory = await context.memory()
+        found = await memory.quarantines(limit=shown + 1)
+        items = [await item(memory, one) for one in found[:shown]]
         place.clear()
         with place:
             if not found:
@@ -272,7 +282,7 @@ async def _quarantine(context: PageContext, changed: Changed) -> None:
                     "No source is quarantined.",
                     "If a tool was poisoned or a key leaked, use the form above.",
                 )
-            show_items(context, [item(one) for one in found[:shown]], changed)
+            show_items(context, items, changed)
             show_more(context, len(found) > shown)
 
     async def take(event: events.GenericEventArguments) -> None:
