@@ -71,7 +71,8 @@ def instruction_wordings() -> list[Wording]:
                first=True, value="please"),
         worded("instruction", r"(?i:please |no,? )?(?P<detail>(?i:use) (?![^.!?]*\bthis\b)"
                r"(?i:metric|imperial|british|american|celsius|fahrenheit|tabs|spaces"
-               r"|the metric|the imperial|24-hour)[\w -]{0,40}?)", HARD_END, first=True, value="please"),
+               r"|the metric|the imperial|24-hour)"
+               r"[\w -]{0,40}?)", HARD_END, first=True, value="please"),
         worded("instruction", r"(?i:please )?(?i:no|don't use|do not use) (?:more )?"
                r"(?P<detail>emojis?|bullet points|markdown|tables|small talk|jargon|swearing)\b"
                r"(?:,? please)?", HARD_END,
