@@ -87,7 +87,7 @@ _NO_NAMES = (
     r"(?:I|I'm|I've|I'll|I'd|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?s?\b|(?:January|February"
     r"|March|April|May|June|July|August|September|October|November|December|Christmas|Easter"
     r"|Thanksgiving|God|OMG|OK|LOL|Maybe|TV|AI|Team|Type|Plan|Option|The|And|But|So|She|He|They|It"
-    r"|We|You|My|Yes|No|Mom|Dad|Mum|Thanks|BTW|Uber|Crazy|Sir|Hey|Also|Just|What|How)\b"
+    r"|We|You|My|Yes|No|Dr|Mr|Mrs|Ms|Prof|Mom|Dad|Mum|Thanks|BTW|Uber|Crazy|Sir|Hey|Also|Just|What|How)\b"
 )
 
 
@@ -111,13 +111,14 @@ _NO_HOME = (
     r"|Ruby|Rails|Django|React|Vue|Angular|Svelte|Node|Next|Docker|Kubernetes|Terraform|Postgres"
     r"|Oracle|Redis|Kafka|Snowflake|Databricks|Spark|Azure|Heroku|Vercel|Netlify|Google|Apple"
     r"|Amazon|Microsoft|Meta|Stripe|Shopify|Spotify|Netflix|Twitter|Facebook|Instagram|Mastodon"
-    r"|Bluesky|Obsidian|Emacs|Vim|Neovim|Claude|Gemini)\b"
+    r"|Bluesky|Agile|Scrum|Kanban|Dark Mode|Hell|Heaven|Obsidian|Emacs|Vim|Neovim|Claude|Gemini)\b"
 )
 # A place to live in: no abbreviation but a few, no capital within, no number behind it.
 HOME = (
     r"(?!(?:the )?(?!(?:US|USA|UK|UAE|NYC|LA|DC|SF|NZ|NJ|NY|HK)\b)[A-Z]{2,4}\b)"
+    r"(?!(?:[A-Z]\w* ){0,3}\w*\d)"
     rf"(?!(?:the )?(?!Mc|Mac|De|La|Le|Du|O')\w*[a-z][A-Z])(?!(?:the )?{_NO_HOME}){PLACE}"
-    r"(?! \d)(?! (?:half|part|most|some) of\b)"
+    r"(?! (?:half|part|most|some) of\b)"
 )
 # Of those who never use a capital: a word or two up to the end, and no figure of speech.
 LOWER_PLACE = (

@@ -82,7 +82,7 @@ def _family() -> list[Wording]:
                name("detail")),
         worded("family", rf"(?i:my) (?:{still}\w+ )??", r"(?P<detail>husband|wife|fianc\u00e9e?"
                r"|fiancee?|girlfriend|boyfriend|son|daughter|brother|sister|niece|nephew|cousin"
-               r"|children|grandson|granddaughter)\b(?!-)", not_theirs, anywhere=True),
+               r"|children|grandson|granddaughter)\b(?!-| in law\b)", not_theirs, anywhere=True),
         worded("family", r"(?i:my) (?:kids|sons|daughters|children)\b", not_theirs,
                detail="children", anywhere=True),
         worded("family", rf"{HAVE} an? (?:\w+ )?(?P<value>{RELATION})"
