@@ -93,7 +93,8 @@ def test_ids_and_times_are_kept_whole() -> None:
     ids = [one.id for one in read_messages([{**said, "id": 0}, {**said, "id": long + "1"}])]
     assert ids == ["0", long + "1"], "two long ids with one beginning are two"
     (one,) = read_messages(said)
-    assert one.at is not None and one.at.isoformat() == "2023-11-14T22:13:20.500000+00:00"
+    assert one.at is not None
+    assert one.at.isoformat() == "2023-11-14T22:13:20.500000+00:00"
 
 
 @pytest.mark.parametrize(
