@@ -34,7 +34,10 @@ _BREAKS = (
     "|in (?=\\d)|after|before|during|until|unless|whose"
     "|to (?=help|get|relax|keep|stay|be|unwind|clear|make)"
 )
-END = rf"(?=\s*(?:$|[,.;:!?()\n\"\u2026]|\s[-\u2013\u2014]|-{{2,}}|\s(?:{_BREAKS})\b))"
+# A point behind an initial ends nothing: "Ursula K. Le Guin".
+END = (
+    rf"(?=\s*(?:$|(?<!\s[A-Z])\.|[,;:!?()\n\"\u2026]|\s[-\u2013\u2014]|-{{2,}}|\s(?:{_BREAKS})\b))"
+)
 # The end of all that is said, for what may not go on at all.
 HARD_END = r"(?=\s*(?:$|[,.;:!?()\n\"\u2026]|\s[-\u2013\u2014]))"
 _DOES = (

@@ -215,7 +215,8 @@ def _work() -> list[Wording]:
         worded("works_at", works, "(?: full-time| part-time)?(?: in [A-Z]{2,3})? (?:at|for)"
                r" (?!The End)", PLACE),
         worded("works_at", works, r" as an? (?:[\w-]+ ){1,3}?(?:at|for) ", PLACE, shared=True),
-        worded("works_at", rf"{AM}{SOFTLY} an? (?:[\w-]+ ){{0,2}}?(?:{OCCUPATION}) (?:at|for) ",
+        worded("works_at", rf"{AM}{SOFTLY} an? (?:[\w-]+ ){{0,2}}?(?!student)(?:{OCCUPATION})"
+               r" (?:at|for) ",
                PLACE, shared=True),
         worded("works_at", rf"(?:{AM} employed (?:at|by|with)|(?i:my employer is)"
                r"|(?i:my (?:new |current )?job is) (?:at|with))"
@@ -245,6 +246,8 @@ def _work() -> list[Wording]:
         worded("studies_at", rf"(?:{WHO} study|{AM} studying|(?i:i go to))"
                r"(?: (?!at\b|in\b|for\b)[a-z]+){0,2}(?: at)? (?=[\w ]{0,30}(?:University|College"
                r"|School|Institute))", PLACE, shared=True),
+        worded("studies_at", rf"{AM}{SOFTLY} an? (?:[\w-]+ ){{0,2}}?student at ", PLACE,
+               shared=True),
         worded("studies_at", rf"(?:{WHO} study|{AM} studying)"
                r"(?: (?!at\b|in\b|for\b)[a-z]+){0,2} at ",
                PLACE, shared=True),

@@ -26,6 +26,7 @@ DRAWN: dict[str, list[tuple[str, str]]] = {
     "I've been working at Siemens since 2019.": [("works_at", "Siemens")],
     "I'm the CTO of a startup.": [("works_as", "the CTO of a startup")],
     "I've been a teacher for ten years.": [("works_as", "a teacher")],
+    "I'm a student at MIT.": [("works_as", "a student"), ("studies_at", "MIT")],
     "I study physics at MIT.": [("studies", "physics"), ("studies_at", "MIT")],
     "I work at Siemens.": [("works_at", "Siemens")],
     "I got a job at Bosch last month.": [("works_at", "Bosch")],
@@ -341,6 +342,7 @@ NOTHING: dict[str, list[str]] = {
     ],
     "what only this conversation knows": [
         "I like option B.",
+        "My favourite author is Ursula K. Le Guin.",
         "I like both options.",
         "I like version 2 better.",
         "I prefer the first approach.",
