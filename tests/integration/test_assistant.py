@@ -272,7 +272,7 @@ async def test_a_dry_run_of_another_extractor_shows_the_difference(db: Idetic) -
     await ada.add("I live in Hamburg. I like hiking.")
 
     class Picky(RuleExtractor):
-        version = "2"
+        version = "picky"
 
         async def extract(self, turns: Any) -> Any:
             found = await super().extract(turns)
