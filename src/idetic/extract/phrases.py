@@ -107,14 +107,13 @@ PLACE = (
 )
 # What else has a capital that one may be "in", "from" or "moved to".
 _NO_HOME = (
-    r"(?:Room|Apartment|Apt|Unit|Flat|Building|Block|Suite|Floor|House|Teams?|Product|Engineering"
-    r"|Sales|Marketing|Finance|Accounting|Legal|Support|Design|Operations|Research|Tech|Slack|Zoom"
-    r"|Notion|Jira|Linear|Asana|Trello|Discord|Telegram|Signal|Outlook|Gmail|Office|Windows|Linux"
-    r"|Ubuntu|Debian|Fedora|Android|Mac|Chrome|Firefox|Safari|Edge|Python|Rust|Go|Java|Kotlin|Swift"
-    r"|Ruby|Rails|Django|React|Vue|Angular|Svelte|Node|Next|Docker|Kubernetes|Terraform|Postgres"
-    r"|Oracle|Redis|Kafka|Snowflake|Databricks|Spark|Azure|Heroku|Vercel|Netlify|Google|Apple"
-    r"|Amazon|Microsoft|Meta|Stripe|Shopify|Spotify|Netflix|Twitter|Facebook|Instagram|Mastodon"
-    r"|Bluesky|Agile|Scrum|Kanban|Dark Mode|Hell|Heaven|Obsidian|Emacs|Vim|Neovim|Claude|Gemini)\b"
+    r"(?:Room|Apartment|Apt|Unit|Flat|Building|Block|Suite|House|Teams?|Product|Engineering|Sales"
+    r"|Marketing|Finance|Legal|Support|Design|Operations|Research|Tech|Hell|Heaven|Agile|Scrum|Kanban"
+    r"|Dark Mode|Slack|Zoom|Notion|Jira|Linear|Discord|Telegram|Signal|Outlook|Gmail|Windows|Linux"
+    r"|Ubuntu|Debian|Fedora|Android|Mac|Chrome|Firefox|Safari|Python|Rust|Go|Java|Kotlin|Swift|Ruby"
+    r"|Rails|Django|React|Vue|Angular|Svelte|Docker|Kubernetes|Terraform|Postgres|Oracle|Redis"
+    r"|Kafka|Snowflake|Databricks|Spark|Azure|Heroku|Vercel|Google|Apple|Amazon|Microsoft|Stripe"
+    r"|Shopify|Netflix|Facebook|Instagram|Mastodon|Bluesky|Obsidian|Emacs|Vim|Neovim|Claude)\b"
 )
 # A place to live in: no abbreviation but a few, no capital within, no number behind it.
 HOME = (

@@ -70,8 +70,7 @@ def _family() -> list[Wording]:
     still = r"(?!(?:late|ex|first|former|future|dead|deceased|imaginary|fake|work)\b)"
     # "Married to my work", "engaged in a project", "married and later divorced".
     bound = (
-        r"(?! to (?:be|my|the|this|an?)\b(?! (?:woman|man|lovely|wonderful|great|doctor|nurse))"
-        r"| in (?!\d|[A-Z]|the (?:spring|summer|fall|autumn|winter)|spring|summer|fall|winter))"
+        rf"(?:{END}|(?= (?:to (?:[A-Z]|an? (?:\w+ )?(?:wo)?man\b)|for |in (?:[\dA-Z]|the ))))"
         r"(?![^.!?]*\b(?:divorced|separated|widowed|annulled)\b)"
     )
     return [
@@ -98,7 +97,7 @@ def _family() -> list[Wording]:
                r"(?:kids|children)\b(?! (?:under|over|with|at|in)\b)", value="no"),
         worded("relationship", rf"(?:{WE_ARE}|(?i:we got|i got|i've been|we've been)){SOFTLY}"
                r" (?:happily )?(?P<value>married|divorced|engaged|widowed|separated)",
-               bound, rf"(?:{END}|(?= (?:to|for|in) ))", change=True),
+               bound, change=True),
         worded("relationship", rf"{AM}{SOFTLY} (?P<value>single|in a (?:\w+ )?relationship)",
                HARD_END),
         worded("pet", rf"(?i:my|our) (?:\w+ )??(?P<value>{SPECIES}),? ", name("detail", 1),
