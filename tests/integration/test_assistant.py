@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from subprocess import PIPE
 from typing import Any
@@ -15,7 +15,9 @@ import psycopg
 import pytest
 
 from idetic import Claim, Idetic, Principal, UserMemory, errors
+from idetic.assistant import extraction
 from idetic.assistant.messages import PART_MAX
+from idetic.extract import RuleExtractor
 from idetic.ids import uuid7
 from idetic.jobs.handlers import unread_turns
 from idetic.library.handles import Memory
@@ -264,15 +266,11 @@ async def test_another_run_brings_nothing_and_undone_facts_stay_undone(ada: User
 
 
 async def test_a_dry_run_of_another_extractor_shows_the_difference(db: Idetic) -> None:
-    from contextlib import asynccontextmanager  # noqa: PLC0415 - used here alone
-
-    from idetic.extract.rule_extractor import RuleExtractor  # noqa: PLC0415
-
     ada = await user(db)
     await ada.add("I live in Hamburg. I like hiking.")
 
     class Picky(RuleExtractor):
-        version = "2"
+        version = "picky"
 
         async def extract(self, turns: Any) -> Any:
             found = await super().extract(turns)
@@ -292,6 +290,30 @@ async def test_a_dry_run_of_another_extractor_shows_the_difference(db: Idetic) -
     assert len(await facts(again.memory)) == 2
     await again.memory.extract(again=True)
     assert await facts(again.memory) == ["The user lives in Hamburg."]
+
+
+async def test_what_another_turn_still_says_is_not_let_go(
+    db: Idetic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extraction, "BATCH", 1)
+    ada = await user(db)
+    await ada.add("I like hiking.")
+    await ada.add("I still like hiking.")
+
+    class Deaf(RuleExtractor):
+        version = "deaf"
+
+        async def extract(self, turns: Any) -> Any:
+            return await super().extract([one for one in turns if one.text != "I like hiking."])
+
+    @asynccontextmanager
+    async def deaf() -> AsyncIterator[Deaf]:
+        yield Deaf()
+
+    db.extractor = deaf
+    again = await user(db)
+    assert (await again.memory.extract(again=True)).changes == ()
+    assert await facts(again.memory) == ["The user likes hiking."]
 
 
 async def test_a_sweep_finds_what_nobody_has_read_yet(db: Idetic) -> None:

@@ -175,10 +175,11 @@ class ExtractionRun:
             held = {one.id: one.entry for one in await tx.stored([e.id for e in entries])}
             new = [one for one in found.claims if _is_new(one, before, held)]
             self.claims += len(new)
+            gone = await self._gone(tx, found.claims, before) if self.again else []
             if self.again:
-                self._compare(new, found.claims, before, held)
+                self._compare(new, gone, held)
             if not self.dry_run:
-                await self._take(tx, new, found.claims, before, held)
+                await self._take(tx, new, gone, held)
 
     async def _extracted(self, turns: Sequence[Turn]) -> Extraction:
         """What an extractor, which is anybody's code, makes of turns: each is read or set aside.
@@ -224,8 +225,7 @@ class ExtractionRun:
         self,
         tx: AnchorTransaction,
         new: Sequence[ExtractedClaim],
-        drawn: Sequence[ExtractedClaim],
-        before: Sequence[EarlierClaim],
+        gone: Sequence[EarlierClaim],
         held: dict[UUID, Entry],
     ) -> None:
         """Write what is new; of a run over all, let go what is no longer drawn."""
@@ -234,30 +234,31 @@ class ExtractionRun:
             sources = tuple(held[turn] for turn in one.turns)
             stated = (one.claim, one.typology, one.text, sources, self.name, one.valid_at, one.ends)
             await work.take(SourcedClaim(*stated))
-        for entry in await self._dropped(tx, drawn, before):
+        for lost in await tx.stored({one.entry_id for one in gone}):
             changes: dict[str, Any] = {"archived_at": tx.at}
             why = f"no longer drawn by {self.name}"
-            work.steps.append(TurnStep("archived", why, changes, entry=entry))
+            work.steps.append(TurnStep("archived", why, changes, entry=lost.entry))
         self.decided += decisions(work.steps, await self.binding.settle(tx, work.steps))
 
-    async def _dropped(
+    async def _gone(
         self, tx: AnchorTransaction, drawn: Sequence[ExtractedClaim], before: Sequence[EarlierClaim]
-    ) -> list[Entry]:
-        """The entries that another version drew and this one does not."""
-        gone = _gone(self.name, drawn, before) if self.again else []
-        stored = await tx.stored({one.entry_id for one in gone})
-        return [one.entry for one in stored]
+    ) -> list[EarlierClaim]:
+        """What another version drew out of these turns and of no other, and this one does not."""
+        now, theirs = {key_of(one.claim) for one in drawn}, (None, self.name, "stated")
+        gone = [o for o in before if o.live and o.extractor not in theirs and o.key not in now]
+        lineage = await tx.lineage({one.entry_id for one in gone})
+        read = {one.source_id for one in before}
+        return [o for o in gone if {s.source_id for s in lineage.get(o.entry_id, ())} <= read]
 
     def _compare(
         self,
         new: Sequence[ExtractedClaim],
-        drawn: Sequence[ExtractedClaim],
-        before: Sequence[EarlierClaim],
+        gone: Sequence[EarlierClaim],
         held: dict[UUID, Entry],
     ) -> None:
         """Note what this run brings and what it drops."""
         self.changes += [ClaimChange(one.claim, one.text, one.turns, True) for one in new]
-        for one in _gone(self.name, drawn, before):
+        for one in gone:
             claim = Claim(*one.key)
             quoted = held[one.source_id].body_text if one.source_id in held else ""
             self.changes.append(ClaimChange(claim, quoted, (one.source_id,), False))
@@ -274,15 +275,3 @@ def _is_new(one: ExtractedClaim, before: Sequence[EarlierClaim], held: dict[UUID
     if any(old.erased for old in mine):
         return False
     return not set(one.turns) <= {old.source_id for old in mine if old.key == key_of(one.claim)}
-
-
-def _gone(
-    name: str, drawn: Sequence[ExtractedClaim], before: Sequence[EarlierClaim]
-) -> list[EarlierClaim]:
-    """What another version of an extractor drew out of the same turns, and this one does not."""
-    now = {key_of(one.claim) for one in drawn}
-    return [
-        old
-        for old in before
-        if old.live and old.extractor not in (None, name, "stated") and old.key not in now
-    ]

@@ -231,7 +231,7 @@ async def _end_silent_conversations(stores: PersonaStores) -> None:
 async def _receipts(
     stores: PersonaStores, turns: Sequence[Sequence[EventDraft]], known: set[UUID]
 ) -> list[TurnReceipt]:
-    """One receipt for each message, in the order in which they were handed over."""
+    """One receipt for each message that says something, in the order in which they came."""
     ids = [draft.id for turn in turns for draft in turn]
     events = {event.id: event for event in await stores.events("events", ids=ids)}
     mirrors = {row[0]: row[1] for row in await stores.store.rows("mirrors", ids=ids)}

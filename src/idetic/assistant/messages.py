@@ -2,7 +2,7 @@
 
 A text, messages with `role` and `content` as OpenAI's and Anthropic's APIs have them, with parts,
 tool calls and tool results; and whole exports of chats. Each becomes one `Message` with its parts
-in order.
+in order; one that says nothing, as the result of a tool that printed nothing, is left out.
 """
 
 from __future__ import annotations
@@ -32,10 +32,19 @@ _KINDS = {
     "system": EventKind.SYSTEM_EVENT,
     "developer": EventKind.SYSTEM_EVENT,
 }
+# Items of OpenAI's Responses API have a type in place of a role.
+_ITEMS = {
+    "function_call": EventKind.TOOL_CALL,
+    "function_call_output": EventKind.TOOL_RESULT,
+    "reasoning": EventKind.ACTOR_OUTPUT,
+}
 _TIMES = ("created_at", "timestamp", "create_time", "time", "ts", "date")
 _IDS = ("id", "uuid", "message_id")
 # What only the model saw of its own answer is not part of what was said.
-_UNSAID = ("thinking", "redacted_thinking", "reasoning")
+_UNSAID = ("thinking", "redacted_thinking", "reasoning", "user_editable_context", "thoughts")
+# Where messages and parts keep their words.
+_WORDS = ("content", "text", "parts", "output")
+_PART_WORDS = ("text", "content", "refusal")
 
 Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
@@ -70,7 +79,11 @@ def read_messages(
         raise InputError("The input has no message.", remedy="Pass a text or a list of messages.")
     if len(raw) > MESSAGES_MAX:
         raise InputError(f"At most {MESSAGES_MAX:,} messages per call; split them.")
-    return [_message(one, number, speaker, at) for number, one in enumerate(raw, start=1)]
+    read = [_message(one, number, speaker, at) for number, one in enumerate(raw, start=1)]
+    said = [one for one in read if one.parts]
+    if not said:
+        raise InputError("No message says anything.", remedy="Add messages with a content.")
+    return said
 
 
 def _raw(given: object) -> Iterator[Mapping[str, Any]]:
@@ -84,7 +97,7 @@ def _raw(given: object) -> Iterator[Mapping[str, Any]]:
             yield from _raw(one)
     else:
         raise InputError(
-            f"messages is a {type(given).__name__}, not a text or a list of messages.",
+            f"A message is of the type {type(given).__name__}, not a text or a mapping.",
             remedy='For example `[{"role": "user", "content": "Call me Ada."}]`.',
         )
 
@@ -97,7 +110,7 @@ def _of_mapping(given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             return
     if isinstance(given.get("mapping"), Mapping):
         nodes = [node.get("message") for node in given["mapping"].values() if node]
-        sent = [one for one in nodes if one and one.get("author")]
+        sent = [one for one in nodes if one and isinstance(one.get("author"), Mapping)]
         sent.sort(key=lambda one: one.get("create_time") or 0)
         yield from ({**one, "role": one["author"].get("role")} for one in sent)
         return
@@ -109,23 +122,21 @@ def _message(
 ) -> Message:
     """One message in any of the forms."""
     role = raw.get("role") or raw.get("sender") or raw.get("type")
-    if not isinstance(role, str) or role.lower() not in _KINDS:
+    kind = (_KINDS | _ITEMS).get(role.lower()) if isinstance(role, str) else None
+    if kind is None:
         raise InputError(
             f"Message {number} has no role that Idetic knows.",
             remedy=f"Give it a `role`: one of {', '.join(_KINDS)}.",
         )
-    kind = _KINDS[role.lower()]
-    content = raw.get("content", raw.get("text"))
-    parts = [*_parts(content, kind, number), *_tool_calls(raw)]
+    content = next((raw[key] for key in _WORDS if raw.get(key) is not None), None)
+    parts = [*_parts(content, kind, number), *_tool_calls(raw, number)]
     said = tuple(MessagePart(kind, cut) for kind, text in parts for cut in _cuts(text))
-    if not said:
-        raise InputError(f"Message {number} is empty.", remedy="Leave it out, and add the others.")
     own = raw.get("name") if kind is EventKind.USER_INPUT else None
     named = own or (speaker if kind is EventKind.USER_INPUT else None)
     return Message(
         said,
         next((_moment(raw[key], number) for key in _TIMES if raw.get(key) is not None), at),
-        next((str(raw[key])[:SHORT] for key in _IDS if raw.get(key)), None),
+        next((str(raw[key]) for key in _IDS if raw.get(key) not in (None, "")), None),
         None if named is None else check_text(named, SHORT, f"the name in message {number}"),
     )
 
@@ -138,7 +149,7 @@ def _parts(content: object, kind: EventKind, number: int) -> Iterator[tuple[Even
         yield kind, content
     elif isinstance(content, Mapping):
         # One part by itself; an export has its texts under `parts`.
-        yield from _parts(content.get("parts", [content]), kind, number)
+        yield from _parts(content.get("parts") or [content], kind, number)
     elif isinstance(content, Sequence):
         said: list[str] = []
         for part in content:
@@ -146,6 +157,9 @@ def _parts(content: object, kind: EventKind, number: int) -> Iterator[tuple[Even
             if made is not None and made[0] is kind:
                 said.append(made[1])
             elif made is not None:
+                if said:
+                    yield kind, "\n".join(said)
+                said = []
                 yield made
         if said:
             yield kind, "\n".join(said)
@@ -157,7 +171,7 @@ def _part(part: object, kind: EventKind) -> tuple[EventKind, str] | None:
     """One part of a content; None for what was not said."""
     if not isinstance(part, Mapping):
         return kind, json.dumps(part, ensure_ascii=False, default=str)
-    form = str(part.get("type", "text"))
+    form = str(part.get("type") or part.get("content_type") or "text")
     if form in _UNSAID:
         return None
     if form == "tool_use":
@@ -165,15 +179,19 @@ def _part(part: object, kind: EventKind) -> tuple[EventKind, str] | None:
     if form == "tool_result":
         inner = "\n".join(text for _, text in _parts(part.get("content"), kind, 0))
         return EventKind.TOOL_RESULT, inner
-    text = part.get("text", part.get("content"))
-    return kind, text if isinstance(text, str) else f"[{form.removesuffix('_url')}]"
+    text = next((part[key] for key in _PART_WORDS if isinstance(part.get(key), str)), None)
+    named = form.removeprefix("input_").removesuffix("_url").removesuffix("_asset_pointer")
+    return kind, text if text is not None else "" if named == "text" else f"[{named}]"
 
 
-def _tool_calls(raw: Mapping[str, Any]) -> Iterator[tuple[EventKind, str]]:
-    """The calls of tools that stand beside a message's content."""
-    calls = raw.get("tool_calls") or ()
-    for call in (*calls, *([raw["function_call"]] if raw.get("function_call") else [])):
-        function = call.get("function", call)
+def _tool_calls(raw: Mapping[str, Any], number: int) -> Iterator[tuple[EventKind, str]]:
+    """The calls of tools that stand beside a message's content, or are all of it."""
+    calls = [*(raw.get("tool_calls") or ()), raw.get("function_call")]
+    calls.append(raw if raw.get("type") == "function_call" else None)
+    for call in filter(None, calls):
+        function = call.get("function", call) if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping):
+            raise InputError(f"A tool call of message {number} is not a mapping with a `name`.")
         yield EventKind.TOOL_CALL, _called(function.get("name"), function.get("arguments"))
 
 
@@ -198,6 +216,8 @@ def _cuts(text: str) -> list[str]:
 
 def _moment(value: object, number: int) -> datetime:
     """When a message was sent: a datetime, ISO 8601, or seconds; without a zone it is UTC."""
+    if isinstance(value, str) and value.replace(".", "", 1).isdecimal():
+        value = float(value)
     try:
         if isinstance(value, datetime):
             made = value

@@ -53,7 +53,8 @@ _UNREAL = re.compile(
     r"|let's say|say that|as though|almost|nearly|thought|think|thinks|guess|seems?|dreamed|dreamt"
     r"|dream|joke|character|novel|says?|said|saying|tells?|told|telling|asked|asks|claims?|claimed"
     r"|heard|believes?|believed|wrote|writes|reads|quote|lyrics?|song goes|someday|one day"
-    r"|used to|back then|back when|when|growing up|as a (?:kid|child|teen)|in my youth"
+    r"|for example|for instance|e\.g|used to|back then|back when|when|growing up"
+    r"|as a (?:kid|child|teen)|in my youth"
     r"|no longer|'d|until)\b",
     re.IGNORECASE,
 )
@@ -62,19 +63,34 @@ _JOKES = re.compile(
     r"|[.!\u2026] ?not!",
     re.IGNORECASE,
 )
+# After a statement, these take it back, or say that it was none.
+_UNDONE = re.compile(
+    r"[,(] ?not really\b|\b(?:i mean|i meant|or rather|scratch that|or at least|no,? wait|wait,? no"
+    r"|pretend\w*|imagin(?:e|ing)|let's say|hypothetically|supposedly"
+    r"|in (?:my|an?|the|this|that) (?:dreams?|game|story|novel|movie|film|simulation|scenario"
+    r"|past life))\b",
+    re.IGNORECASE,
+)
 # What somebody gives an assistant to work on, or has it make up, is not said of themselves: all
 # that follows "translate this:" or "write a story that begins".
 _MATERIAL = re.compile(
-    r"(?:^|[.!?\n] ?)(?:(?:please|now|then|hey|ok|okay|can you|could you|would you|help me)[, ]+)*"
-    r"(?:(?:translate|proofread|proof-read|rewrite|rephrase|paraphrase|summari[sz]e|correct|edit|fix"
-    r"|improve|polish|check|shorten|analy[sz]e|classify|complete|continue|repeat|say)\b[^.!?\n:]{0,120}:"
+    r"(?:^|[.!?\n] ?)(?:(?:please|now|then|hey|ok|okay|so|let's|can you|could you|would you"
+    r"|help me)[, ]+)*(?:(?:translate|proofread|proof-read|rewrite|rephrase|paraphrase|summari[sz]e"
+    r"|correct|edit|fix|improve|polish|check|shorten|analy[sz]e|classify|complete|continue|repeat|say)\b[^.!?\n:]{0,120}:"
     r"|(?:write|draft|compose|make up|imagine|act|role-?play|pretend|create|generate)\b"
-    r"[^.!?\n]{0,120}?(?::|\b(?:story|poem|dialogue|dialog|song|lyrics|scene|novel|monologue|joke|character"
-    r"|role-?play|persona|as if|as an?)\b))",
+    r"[^.!?\n]{0,120}?(?::|\b(?:story|poem|dialogue|dialog|song|lyrics|scene|novel|monologue|joke"
+    r"|character|role-?play|persona|as if|as an?)\b)"
+    # Whatever follows is part of the game, of the letter or of the draft.
+    r"|(?:pretend|imagine|suppose|role-?play)\b|(?:dear [a-z][^.!?\n,:]{1,60}[,:]|subject:)"
+    r"|(?:here(?:'s| is| are)|this is|below is|my)\b[^.!?\n:]{0,40}\b(?:draft|text|essay|story"
+    r"|letter|e-?mail|bio|biography|cv|resume|paragraph|abstract|poem|song|speech|script|transcript"
+    r"|chat|post|caption|prompt|excerpt|passage|sentences?|message|intro|introduction|statement)\b"
+    r"[^.!?\n:]{0,40}:)",
     re.IGNORECASE,
 )
 # "N: My name is Nikki." is a line of a transcript.
 _LABEL = re.compile(
+    r"(?:[-*>] ?)?(?:[\[(]?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?[\])]? ?(?:- )?)?"
     r"(?!(?:note|remember|fyi|ps|update|also|please|reminder|important|actually|correction|allergies"
     r"|pronouns|name|my)\b)(?:[a-z]|[a-z][\w.]{1,15}(?: [a-z]\w{1,15})?):\s",
     re.IGNORECASE,
@@ -88,7 +104,8 @@ _MOCKS = re.compile(
 # A sentence that laughs says nothing of what is; one about what is gone, only that.
 _IDLE = re.compile(r"\b(?:lol|lmao|rofl|hehe\w*|haha\w*)\b", re.IGNORECASE)
 _GONE = re.compile(
-    r"\b(?:passed away|died|dead|lost|sold|donated|gave away|got rid of|broke up|split up)\b",
+    r"\b(?:passed away|died|dead|lost|sold|donated|gave away|got rid of|broke up|split up|dumped me"
+    r"|divorced me|stolen)\b",
     re.IGNORECASE,
 )
 # What may stand right before a statement: the beginning, a break, or a word that joins or greets.
@@ -115,6 +132,8 @@ class Sentence:
     start: int
     past: bool = False
     """Whether it tells of what is gone: it may end something, and says nothing of what is."""
+    asks: bool = False
+    """Whether a question follows it: "be honest" is then asked for once."""
 
     def begins(self, place: int) -> bool:
         """Whether nothing but a greeting or an interjection stands before this place."""
@@ -126,7 +145,7 @@ class Sentence:
         # The mark keeps the middle of a sentence from looking like its beginning.
         if not within and not _OPENS.search(before if place <= 40 else f"\u0001{before}"):
             return False
-        return not _UNREAL.search(self.text, 0, place)
+        return not (_UNREAL.search(self.text, 0, place) or _UNDONE.search(self.text, place))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -172,4 +191,4 @@ def _stated(sentence: str, start: int) -> Sentence | None:
     turns = list(_TURNS_TO_ASK.finditer(sentence))
     if not turns or len(sentence[turns[0].end() :].split()) <= _TAG:
         return None
-    return Sentence(sentence[: turns[0].start()], start, past)
+    return Sentence(sentence[: turns[0].start()], start, past, asks=True)

@@ -96,4 +96,5 @@ def _of_what_was_had() -> list[Wording]:
         _gone("owns", had, thing, _STILL),
         _gone("family", rf"(?i:my) {partner} and (?i:i) {parted}"),
         _gone("family", rf"(?i:i) (?:broke|split) up with my {partner}\b"),
+        _gone("family", rf"(?i:my) {partner} (?i:broke up with|dumped|divorced) me\b"),
     ]  # fmt: skip

@@ -8,8 +8,10 @@ from .phrases import (
     END,
     FOOD,
     HARD_END,
+    HEAD,
     INSTRUMENT,
     LANGUAGE,
+    LASTS,
     OUTING,
     PRACTICE,
     SPORT,
@@ -37,6 +39,10 @@ _HABITS = {
     "meditate": "meditation",
     "go to the gym": "sport at the gym",
 }
+_REGULARLY = (
+    r"(?=(?:every|each) (?:\w+ )?(?:day|morning|evening|night|week|weekend|month|[A-Z]\w+day)"
+    r"|daily\b|(?:once|twice|three times|\d times) a (?:day|week|month))"
+)
 
 
 def habit_wordings() -> tuple[Wording, ...]:
@@ -64,8 +70,7 @@ def _body() -> list[Wording]:
         worded("allergic_to", rf"(?:{HAVE}|(?i:i've|i) (?:developed|got)) (?:an?|an? \w+)"
                r" allergy to ",
                to),
-        worded("allergic_to", rf"(?:{HAVE} allergies to|(?i:my allergies(?: are|:))) ", to,
-               listed=True),
+        worded("allergic_to", rf"(?:{HAVE} allergies to|(?i:my allergies):) ", to, listed=True),
         worded("allergic_to", rf"(?:{HAVE}|(?i:i suffer from)) an? (?:\w+ )?"
                r"(?P<detail>\w+) allergy\b"),
         worded("allergic_to", no_more, r" allergic to ", to, negated=True, listed=True),
@@ -74,13 +79,17 @@ def _body() -> list[Wording]:
         worded("intolerant_to", no_more, r" (?P<detail>lactose|gluten|fructose|histamine)"
                r"[- ]intolerant", negated=True),
         worded("diet", rf"(?:{AM}{SOFTLY}|(?i:my diet is)) (?:an? )?(?:strict(?:ly)? )?",
-               diet, END),
+               diet, LASTS, END),
         worded("diet", rf"(?:{AM}{SOFTLY} on|{WHO}{SOFTLY} (?:follow|eat|keep)) ", diet,
-               rf"(?: diet| food| meals)?{END}"),
-        worded("diet", r"(?i:i|i've)(?: just| recently)? (?:became|went|become|gone|turned|been) ",
-               diet, rf"(?:{END}|(?= (?:in|for) ))", change=True),
-        worded("condition", HAVE, SOFTLY, " (?:chronic |severe |mild |bad )?", sick, listed=True),
-        worded("condition", rf"{WHO}{SOFTLY} (?:suffer from|live with) ", sick, listed=True),
+               rf"(?: diet| food| meals)?{LASTS}{END}"),
+        worded("diet", r"(?i:i|i've)(?: just| recently)? (?:became|went|become|gone|turned) ",
+               diet, LASTS, rf"(?:{END}|(?= in ))", change=True),
+        worded("diet", r"(?i:i've|i have) been ", diet, rf"(?:{END}|(?= (?:in|for) ))",
+               change=True),
+        worded("condition", HAVE, SOFTLY, " (?:chronic |severe |mild |bad )?", sick, LASTS, END,
+               listed=True),
+        worded("condition", rf"{WHO}{SOFTLY} (?:suffer from|live with) ", sick, LASTS, END,
+               listed=True),
         worded("condition", r"(?i:i've|i have) had ", sick, r"(?= (?:since|for)\b)"),
         *(
             worded("condition", rf"{AM}{SOFTLY} (?:an? )?(?:{said})\b", END, detail=named)
@@ -89,7 +98,9 @@ def _body() -> list[Wording]:
         worded("condition", r"(?i:i was|i've been|i got|i have been)(?: just| recently)?"
                r" diagnosed with ", thing("detail", 3), change=True),
         worded("eats", rf"{WHO} (?i:don't|do not|never|can't|cannot|no longer) (?:eat|drink) ",
-               r"(?:any )?", thing("detail", 2), negated=True, listed=True),
+               r"(?:any )?(?!(?:alone|fast|slowly|out|well|much|late|early|together|enough|like|too"
+               r"|before|after|until|in|on|at|as|more|less|lunch)\b)", thing("detail", 2),
+               negated=True, listed=True),
         worded("eats", rf"{WHO_HAS}{SOFTLY} (?:stopped|quit|given up|gave up)"
                r" (?:eating|drinking) ",
                r"(?:any )?", thing("detail", 2), negated=True, change=True),
@@ -124,7 +135,7 @@ def _tastes() -> list[Wording]:
     averse = (
         rf"(?:{WHO}{SOFTLY} (?:hate|dislike|can't stand|despise|detest|loathe"
         r"|no longer (?:like|enjoy))"
-        rf"|(?i:i|we) (?:don't|do not)(?: really| particularly)? (?:like|enjoy|care for)(?: to)?"
+        rf"|(?i:i|we) (?:don't|do not)(?: really| particularly)? (?:like|enjoy|care for)"
         r"|(?i:i'm|i am) (?:not|no longer)(?: really| much| exactly)? "
         r"(?:(?:a )?(?:big |huge )?fan of|into|fond of|keen on))"
     )
@@ -148,6 +159,8 @@ def _tastes() -> list[Wording]:
         worded("favourite", subject.replace("detail", "value"), r" (?:is|are) ", degree,
                r"my (?:all-time |absolute )?(?:favou?rite|fave) ", kinds, END, first=True),
         worded("likes", averse, " (?!to\\b)", more, negated=True, listed=True),
+        worded("likes", averse, r" (?P<detail>to (?!say|admit|break|ask|bother|interrupt|think|see"
+               r"|hear|tell|be\b)[a-z]+(?: [a-z]+)?)", END, negated=True),
         worded("favourite", r"(?i:my|our)(?: all-time| absolute)? (?i:favou?rite|fave) ", kinds,
                is_, r" (?:probably |definitely |still |always )?", thing("value", 5)),
     ]  # fmt: skip
@@ -157,7 +170,7 @@ def _pursuits() -> list[Wording]:
     """What is played, learnt, done and chosen."""
     how = "(?: how)?(?: to (?:play|speak))?"
     return [
-        worded("plays", rf"{WHO}{SOFTLY} play (?:the )?(?P<detail>{INSTRUMENT}|{SPORT})\b"),
+        worded("plays", rf"{WHO}{SOFTLY} play (?:the )?(?P<detail>{INSTRUMENT}|{SPORT})", HEAD),
         worded("learns", rf"(?:{WE_ARE}{SOFTLY} (?:trying to learn|teaching myself)"
                rf"|{WHO_HAS} been (?:learning|studying)){how} (?:the )?"
                rf"(?P<detail>{INSTRUMENT}|{LANGUAGE})\b", change=True),
@@ -166,7 +179,7 @@ def _pursuits() -> list[Wording]:
         worded("learns", rf"{WE_ARE}{SOFTLY} (?:learning|studying)", how,
                rf" (?:the )?(?P<detail>{INSTRUMENT}|{LANGUAGE})\b"),
         worded("plays", r"(?i:i've|i have) been playing (?:the )?"
-               rf"(?P<detail>{INSTRUMENT}|{SPORT})\b"),
+               rf"(?P<detail>{INSTRUMENT}|{SPORT})", HEAD),
         worded("learns", rf"{WHO}(?:'ve| have)?{SOFTLY} (?:started|begun|began) ",
                "(?:learning|studying)", how, rf" (?:the )?(?P<detail>{INSTRUMENT}|{LANGUAGE})\b",
                change=True),
@@ -177,12 +190,11 @@ def _pursuits() -> list[Wording]:
         worded("does", rf"(?:{WHO}{SOFTLY} (?:do|practice|practise|teach)",
                rf"|{WE_ARE}{SOFTLY} doing",
                rf"|{WHO}(?:'ve| have) (?:started|been) (?:doing|practicing))"
-               rf" (?P<detail>{PRACTICE})\b"),
+               rf" (?P<detail>{PRACTICE})", HEAD),
         worded("does", rf"{WHO} (?:often |usually |regularly |always |sometimes )?go"
-               rf" (?P<detail>{OUTING})\b"),
+               rf" (?P<detail>{OUTING})(?! (?:for compliments|away|around)\b)", HEAD),
         *(
-            worded("does", rf"{WHO}{SOFTLY} (?:usually |often )?{verb} (?=every |each |daily\b"
-                 r"|(?:once|twice|three times|\d times) a (?:day|week|month))", detail=doing)
+            worded("does", rf"{WHO}{SOFTLY} (?:usually |often )?{verb} ", _REGULARLY, detail=doing)
             for verb, doing in _HABITS.items()
         ),
         worded("prefers", rf"{WHO}{SOFTLY} prefer ", thing("value", 4),
@@ -200,7 +212,8 @@ def _pursuits() -> list[Wording]:
 def _tools() -> list[Wording]:
     """What somebody works with."""
     named = (
-        r"(?P<detail>(?!I\b|I'|And\b|But\b|The\b|God\b)[A-Z][\w+#.-]*[\w+#]"
+        r"(?P<detail>(?!I\b|I'|And\b|But\b|The\b|God\b|Silent|Mute|Vibrate)(?:[a-z]{1,3}(?=[A-Z]))?"
+        r"[A-Z][\w+#.-]*[\w+#]"
         r"(?: (?!I\b|I'|And\b|But\b)[A-Z][\w+#.-]*[\w+#]){0,2}|C|R)(?!\w|')"
     )
     part = (

@@ -11,7 +11,12 @@ def instruction_wordings() -> list[Wording]:
     manner = (
         r"(?:(?:more |very )?(?:brief|concise|honest|direct|polite|formal|informal|short|terse))"
     )
-    rest = r"(?P<detail>[a-z][^.!?\n]{3,150})"
+    # "For this recipe" is one task; what follows "but" is another thing.
+    one_task = r"(?![^.!?\n]*\b(?:this|these)\b(?! (?:way|format|style|tone)\b))"
+    rest = (
+        rf"(?P<detail>{one_task}[a-z][^.!?\n]{{3,150}}?)"
+        r"(?=[.!?\n]|$|,? (?i:(?:but|because|since|so) (?:i|i'm|we|my|it|that))\b)"
+    )
     # Verbs that somebody asks an assistant for: "always" alone is said of everything.
     verb = (
         r"(?=(?i:answer|reply|respond|write|speak|talk|use|keep (?:your|it|the|my|answers)|give me"
@@ -50,7 +55,10 @@ def instruction_wordings() -> list[Wording]:
         worded("instruction", r"(?i:from now on|in (?:the )?future|going forward),? (?:please )?",
                rf"(?i:don't|do not|never) {verb}", rest, negated=True),
         # "Please do not include the US" is said of one task; these are said of all that follow.
-        worded("instruction", r"(?i:please (?:don't|do not|stop)) (?=us(?:e|ing) \w+(?: \w+)?[.!]?$"
+        worded("instruction", r"(?i:please stop) (?=(?:us|call|text|email|mention|apologi[sz]"
+               r"|suggest|recommend|ask|remind|tell|repeat|add|say|writ)\w*ing\b)", rest,
+               value="stop"),
+        worded("instruction", r"(?i:please (?:don't|do not)) (?=use \w+(?: \w+)?[.!]?$"
                r"|(?:call|text|e?mail|mention|bring up|apologi[sz]|address|suggest|recommend|ask"
                r"|remind|share|store|tell|speak|talk|interrupt|wake|contact|repeat)\w*\b)"
                r"(?!tell me\b)",
@@ -61,8 +69,9 @@ def instruction_wordings() -> list[Wording]:
                value="please"),
         worded("instruction", rf"(?i:please |just )?(?P<detail>(?i:be) {manner})", HARD_END,
                first=True, value="please"),
-        worded("instruction", r"(?i:please |no,? )?(?P<detail>(?i:use) (?i:metric|imperial|british"
-               r"|american|celsius|fahrenheit|tabs|spaces|the metric|the imperial|24-hour)"
+        worded("instruction", r"(?i:please |no,? )?(?P<detail>(?i:use) (?![^.!?]*\bthis\b)"
+               r"(?i:metric|imperial|british|american|celsius|fahrenheit|tabs|spaces"
+               r"|the metric|the imperial|24-hour)"
                r"[\w -]{0,40}?)", HARD_END, first=True, value="please"),
         worded("instruction", r"(?i:please )?(?i:no|don't use|do not use) (?:more )?"
                r"(?P<detail>emojis?|bullet points|markdown|tables|small talk|jargon|swearing)\b"

@@ -16,7 +16,8 @@ _POINTING = (
     "it|its|it's|you|you're|your|yours|he|she|they|they're|him|his|her|hers|them|their|theirs|this"
     "|that|that's|these|those|us|our|ours|we|me|my|mine|there|here|one|ones|everyone|everything"
     "|anything|something|someone|nothing|such|another|how|what|whatever|why|where|who|both|each"
-    "|all|I|i|i'm|I'm|I've|I'll|im"
+    "|all|I|i|i'm|I'm|I've|I'll|im|neither|only|options?|suggestions?|versions?|approach|proposals?"
+    "|ideas?|answers?|latter"
 )
 _FINITE = (
     "is|are|was|were|am|be|been|isn't|aren't|has|have|had|do|does|did|don't|can|can't|could|will"
@@ -33,9 +34,39 @@ _BREAKS = (
     "|in (?=\\d)|after|before|during|until|unless|whose"
     "|to (?=help|get|relax|keep|stay|be|unwind|clear|make)"
 )
-END = rf"(?=\s*(?:$|[,.;:!?()\n\"\u2026]|\s[-\u2013\u2014]|-{{2,}}|\s(?:{_BREAKS})\b))"
+# A point behind an initial ends nothing: "Ursula K. Le Guin".
+END = (
+    rf"(?=\s*(?:$|(?<!\s[A-Z])\.|[,;:!?()\n\"\u2026]|\s[-\u2013\u2014]|-{{2,}}|\s(?:{_BREAKS})\b))"
+)
 # The end of all that is said, for what may not go on at all.
 HARD_END = r"(?=\s*(?:$|[,.;:!?()\n\"\u2026]|\s[-\u2013\u2014]))"
+_DOES = (
+    "loves?|likes?|hates?|needs?|wants?|goes|went|comes?|came|runs?|ran|eats?|ate|sleeps?|slept"
+    "|lives?|works?|says|said|plays?|sits?|sat|stays?|took|broke|bit|barks?|kept|knows?|enjoys?"
+    "|always|never|often|usually|sometimes|still|really|finally|every|almost|won't|would|together"
+    "|in|on|at|to|of|for|from|with|without|into|onto|over|under|up|down|off|out|by|around|about"
+    "|near|past|through|across|along|outside|inside|home|away|daily|myself|back|here|there"
+    "|(?!bed|feed|seed|shed|sled|speed|breed)[a-z]+ed"
+)
+# What may follow a thing. After any other word it may be no thing at all: a car seat is no car.
+HEAD = (
+    rf"(?![\w-])(?=\s*(?:$|[,.;:!?()\n\"\u2026]|'s?\s|\s[-\u2013\u2014]|-{{2,}}"
+    rf"|\s(?:{_BREAKS}|{_FINITE}|{_DOES})\b))"
+)
+# How what is denied altogether may go on: "I don't eat meat on Fridays" denies something else.
+DENIED_END = re.compile(
+    r"\s*(?:$|[.;:!?()\n\"\u2026]|\s[-\u2013\u2014]|-{2,}"
+    r"|,(?! (?:as (?:much|often|well)|except|unless|only (?:on|in|at|when)|when|on|in|at)\b)"
+    r"|\s(?:and|but|so(?! (?:much|often|well))|because|cuz|since|though|although|any ?more"
+    r"|any longer|either|at all|now|nowadays|these days|lately|currently|yet|which|or|personally"
+    r"|for (?:years|ages|(?:religious|health|medical|ethical) reasons)|btw|thanks|lol)\b)",
+    re.IGNORECASE,
+)
+# Of a state that passes nothing is kept: "I'm vegan this month".
+LASTS = (
+    r"(?! (?:this|today|tonight|right now|at the m|until|till|except"
+    r"|for (?:now|an?|one|two|three|the|\d+|[A-Z]\w+)\b))"
+)
 WORD = rf"(?!(?i:{_POINTING}|{_FINITE}|{_BREAKS})\b)[\w'&/{COVER}-]++"
 
 
@@ -58,8 +89,8 @@ _CAPITAL = r"[A-Z\u00c0-\u00de][\w'.-]*+"
 _NO_NAMES = (
     r"(?:I|I'm|I've|I'll|I'd|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?s?\b|(?:January|February"
     r"|March|April|May|June|July|August|September|October|November|December|Christmas|Easter"
-    r"|Thanksgiving|God|OMG|OK|LOL|Maybe|TV|AI|The|And|But|So|She|He|They|It|We|You|My|Yes|No"
-    r"|Mom|Dad|Mum|Thanks|BTW|Uber|Crazy|Sir|Hey|Also|Just|What|How)\b"
+    r"|Thanksgiving|God|OMG|OK|LOL|Maybe|TV|AI|Team|Type|Plan|Option|The|And|But|So|She|He|They|It"
+    r"|We|You|My|Yes|No|Dr|Mr|Mrs|Ms|Prof|Mom|Dad|Mum|Thanks|BTW|Uber|Crazy|Sir|Hey|Also|Just|What|How)\b"
 )
 
 
@@ -73,6 +104,23 @@ _JOINING = r"(?:of|upon|de|la|del|am|the|and)"
 PLACE = (
     rf"(?P<value>(?:the )?(?!{_NO_NAMES}){_CAPITAL}"
     rf"(?:,? (?:{_JOINING} )?(?!{_NO_NAMES}){_CAPITAL}){{0,3}})"
+)
+# What else has a capital that one may be "in", "from" or "moved to".
+_NO_HOME = (
+    r"(?:Room|Apartment|Apt|Unit|Flat|Building|Block|Suite|House|Teams?|Product|Engineering|Sales"
+    r"|Marketing|Finance|Legal|Support|Design|Operations|Research|Tech|Hell|Heaven|Agile|Scrum|Kanban"
+    r"|Dark Mode|Slack|Zoom|Notion|Jira|Linear|Discord|Telegram|Signal|Outlook|Gmail|Windows|Linux"
+    r"|Ubuntu|Debian|Fedora|Android|Mac|Chrome|Firefox|Safari|Python|Rust|Go|Java|Kotlin|Swift|Ruby"
+    r"|Rails|Django|React|Vue|Angular|Svelte|Docker|Kubernetes|Terraform|Postgres|Oracle|Redis"
+    r"|Kafka|Snowflake|Databricks|Spark|Azure|Heroku|Vercel|Google|Apple|Amazon|Microsoft|Stripe"
+    r"|Shopify|Netflix|Facebook|Instagram|Mastodon|Bluesky|Obsidian|Emacs|Vim|Neovim|Claude)\b"
+)
+# A place to live in: no abbreviation but a few, no capital within, no number behind it.
+HOME = (
+    r"(?!(?:the )?(?!(?:US|USA|UK|UAE|NYC|LA|DC|SF|NZ|NJ|NY|HK)\b)[A-Z]{2,4}\b)"
+    r"(?!(?:[A-Z]\w* ){0,3}\w*\d)"
+    rf"(?!(?:the )?(?!Mc|Mac|De|La|Le|Du|O')\w*[a-z][A-Z])(?!(?:the )?{_NO_HOME}){PLACE}"
+    r"(?! (?:half|part|most|some) of\b)"
 )
 # Of those who never use a capital: a word or two up to the end, and no figure of speech.
 LOWER_PLACE = (

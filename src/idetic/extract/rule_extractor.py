@@ -11,7 +11,7 @@ from idetic.dates import date_windows
 
 from .attributes import PART_MAX
 from .clauses import Sentence, sentences
-from .phrases import LIST_JOINTS, SAME, list_pattern
+from .phrases import DENIED_END, LIST_JOINTS, SAME, list_pattern
 from .port import ExtractedClaim, Extraction, Turn, plain_signs
 from .wording import Wording
 from .wordings import wordings
@@ -46,7 +46,7 @@ class RuleExtractor:
     """An `Extractor` of fixed wordings; it asks nobody and costs nothing."""
 
     name = "rules"
-    version = "1"
+    version = "2"
 
     async def extract(self, turns: Sequence[Turn]) -> Extraction:
         """The claims of these turns: what people said of themselves, in so many words."""
@@ -89,24 +89,46 @@ class _Drawn:
         return [said[place + start : place + end].strip(" '\"") for start, end in spans]
 
     @property
+    def end(self) -> int:
+        """Where it ends in the sentence, a list's included."""
+        return self.more.end() if self.more else self.found.end()
+
+    @property
+    def denies_all(self) -> bool:
+        """Whether nothing follows that bounds a denial: "I don't eat meat on Fridays"."""
+        return DENIED_END.match(self.sentence.text, self.end) is not None
+
+    @property
     def quote(self) -> str:
         """The words it rests on, a list's included."""
-        end = self.more.end() if self.more else self.found.end()
         start = self.sentence.start
-        return self.turn.text[start + self.found.start() : start + end].strip()
+        return self.turn.text[start + self.found.start() : start + self.end].strip()
 
 
 def claims_of(turn: Turn) -> Iterator[ExtractedClaim]:
-    """The claims of one turn, none of them twice."""
+    """The claims of one turn: of each key one, that of the last word about it."""
     if not turn.of_a_person:
         return
-    lower, seen = turn.text == turn.text.lower(), set()
+    lower = turn.text == turn.text.lower()
+    last: dict[tuple[str, str], tuple[ExtractedClaim, int]] = {}
     for sentence in sentences(turn.text):
         for drawn in _found(turn, sentence, lower=lower):
+            place = sentence.start + drawn.found.start()
             for claim in _claims(drawn):
-                if claim.claim.key not in seen:
-                    seen.add(claim.claim.key)
-                    yield claim
+                said = last.get(claim.claim.key)
+                if said is None or _counts(claim, place, *said):
+                    last[claim.claim.key] = claim, place
+    yield from (claim for claim, _ in last.values())
+
+
+def _counts(one: ExtractedClaim, place: int, other: ExtractedClaim, before: int) -> bool:
+    """Whether one claim counts and not the other, which the same turn makes about the same key."""
+    if one.ends is not other.ends:
+        # Of a home the one that is; of a dog, that it died.
+        return one.ends is (":" in one.claim.attribute)
+    if one.valid_at and other.valid_at and one.valid_at != other.valid_at:
+        return one.valid_at > other.valid_at
+    return place > before and one.claim.value != other.claim.value
 
 
 def _found(turn: Turn, sentence: Sentence, *, lower: bool) -> Iterator[_Drawn]:
@@ -117,14 +139,19 @@ def _found(turn: Turn, sentence: Sentence, *, lower: bool) -> Iterator[_Drawn]:
             continue
         for found in wording.pattern.finditer(sentence.text):
             apart = all(found.end() <= start or found.start() >= end for start, end in taken)
-            if (apart or wording.shared) and _stands(wording, sentence, found.start()):
+            drawn = _Drawn(turn, sentence, wording, found)
+            if (apart or wording.shared) and _stands(drawn):
                 taken += [] if wording.shared else [found.span()]
-                yield _Drawn(turn, sentence, wording, found)
+                yield drawn
 
 
-def _stands(wording: Wording, sentence: Sentence, place: int) -> bool:
+def _stands(drawn: _Drawn) -> bool:
     """Whether this wording may stand at this place of this sentence."""
-    if sentence.past and not wording.ends:
+    wording, sentence, place = drawn.wording, drawn.sentence, drawn.found.start()
+    instructs = wording.kind.name in ("instruction", "answer_language")
+    if (sentence.past and not wording.ends) or (sentence.asks and instructs):
+        return False
+    if wording.negated and not (wording.ends or instructs) and not drawn.denies_all:
         return False
     if wording.first and not sentence.begins(place):
         return False
@@ -135,6 +162,8 @@ def _claims(drawn: _Drawn) -> Iterator[ExtractedClaim]:
     """The claims of a wording: of what it names, and of what is listed after it."""
     value = drawn.said("value") or drawn.wording.value
     detail = _bare(drawn.said("detail"), begins=drawn.wording.first) or drawn.wording.detail
+    if drawn.wording.kind.name == "instruction":
+        detail = detail[:1].lower() + detail[1:]
     if drawn.wording.kind.name in ("family", "pet"):
         value, detail = SAME.get(value.lower(), value), SAME.get(detail.lower(), detail)
     for each in (detail, *_listed(drawn, detail)):

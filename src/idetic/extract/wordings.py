@@ -16,6 +16,8 @@ from .phrases import (
     DEMONYM,
     END,
     HARD_END,
+    HEAD,
+    HOME,
     LANGUAGE,
     LOWER_PLACE,
     NUMBER,
@@ -65,19 +67,21 @@ def _family() -> list[Wording]:
     """Family and pets."""
     # "My brother's wife" is no wife of the speaker's; "my horse painting" is no horse.
     not_theirs = r"(?!'s? (?:\w+ )?(?:husband|wife|friend|brother|sister|boyfriend|girlfriend|son))"
-    no_other = (
-        r"(?!s? (?:shelter|food|park|painting|drawing|picture|pic|photo|lover|owner|person|coop"
-        r"|plant|and rice|breast|broth|noodle|stir|recipe|fajita|soup|salad|curry|dish"
-        r"|identification|feeder|watch|tag|leash|collar|bed|toy|treat|suppl|walker|sitter|carrier|harness|house|cage|tank|bowl|crate))"
+    still = r"(?!(?:late|ex|first|former|future|dead|deceased|imaginary|fake|work)\b)"
+    # "Married to my work", "engaged in a project", "married and later divorced".
+    bound = (
+        rf"(?:{END}|(?= (?:to (?:[A-Z]|an? (?:\w+ )?(?:wo)?man\b)|for |in (?:[\dA-Z]|the ))))"
+        r"(?![^.!?]*\b(?:divorced|separated|widowed|annulled)\b)"
     )
     return [
-        worded("family", rf"(?i:my|our) (?:\w+ )??(?P<value>{RELATION}),? ", name("detail", 1),
-               r"(?!'s? (?:\w+ )?(?:husband|wife|friend|son|daughter))", anywhere=True),
+        worded("family", rf"(?i:my|our) (?:{still}\w+ )??(?P<value>{RELATION}),? ",
+               name("detail", 1), r"(?!'s? (?:\w+ )?(?:husband|wife|friend|son|daughter))",
+               anywhere=True),
         worded("family", rf"(?i:my) (?P<value>{RELATION})(?:'s name is| is called| is named) ",
                name("detail")),
-        worded("family", r"(?i:my) (?:\w+(?<!late) )??(?P<detail>husband|wife|fianc\u00e9e?"
+        worded("family", rf"(?i:my) (?:{still}\w+ )??", r"(?P<detail>husband|wife|fianc\u00e9e?"
                r"|fiancee?|girlfriend|boyfriend|son|daughter|brother|sister|niece|nephew|cousin"
-               r"|children|grandson|granddaughter)\b(?!-)", not_theirs, anywhere=True),
+               r"|children|grandson|granddaughter)\b(?!-| in law\b)", not_theirs, anywhere=True),
         worded("family", r"(?i:my) (?:kids|sons|daughters|children)\b", not_theirs,
                detail="children", anywhere=True),
         worded("family", rf"{HAVE} an? (?:\w+ )?(?P<value>{RELATION})"
@@ -92,8 +96,8 @@ def _family() -> list[Wording]:
         worded("children", r"(?i:(?:i|we) (?:don't|do not) have (?:any )?|(?:i|we) have no )"
                r"(?:kids|children)\b(?! (?:under|over|with|at|in)\b)", value="no"),
         worded("relationship", rf"(?:{WE_ARE}|(?i:we got|i got|i've been|we've been)){SOFTLY}"
-               r" (?:happily )?(?P<value>married|divorced|engaged|widowed|separated)"
-               rf"(?:{END}|(?= (?:to|for|in) ))", change=True),
+               r" (?:happily )?(?P<value>married|divorced|engaged|widowed|separated)",
+               bound, change=True),
         worded("relationship", rf"{AM}{SOFTLY} (?P<value>single|in a (?:\w+ )?relationship)",
                HARD_END),
         worded("pet", rf"(?i:my|our) (?:\w+ )??(?P<value>{SPECIES}),? ", name("detail", 1),
@@ -106,11 +110,10 @@ def _family() -> list[Wording]:
         worded("pet", rf"(?:{HAVE}|(?i:i|we) own){SOFTLY} (?:an?|{NUMBER}) (?:[\w-]+ )?"
                rf"(?P<detail>{SPECIES})s?", END),
         worded("pet", rf"(?i:i|we)(?:'ve)?{SOFTLY} got (?:an?|our) (?:new )?"
-               rf"(?P<detail>{SPECIES})\b", no_other, change=True),
+               rf"(?P<detail>{SPECIES})", HEAD, change=True),
         worded("pet", rf"(?i:i|we){SOFTLY} adopted (?:an?|this|{NUMBER}) (?:[\w-]+ )?"
                rf"(?P<detail>{SPECIES})s?\b", change=True),
-        worded("pet", rf"(?i:my|our) (?P<detail>{SPECIES})s?\b", no_other,
-               anywhere=True),
+        worded("pet", rf"(?i:my|our) (?P<detail>{SPECIES})s?", HEAD, anywhere=True),
     ]  # fmt: skip
 
 
@@ -125,16 +128,24 @@ def _homes_and_days() -> list[Wording]:
         rf"{WHO}(?i:'ve| have)?{SOFTLY} (?:(?i:moved|relocated)(?: back)? (?:in )?to"
         r"|(?i:settled(?: down)?) in) "
     )
+    # "… and then to Rome", "… for a year", "… when I was five": it need not be home now.
+    stayed = (
+        r"(?![^.!?]*\b(?i:back|returned|then|later|until|(?:and|but) to|(?:now|currently) (?:live"
+        r"|living|in|based)|when (?:i|we) (?:was|were)|(?:i've|i have|we've) been"
+        r"|for (?:an?|one|two|three|a few|\d+)"
+        r" (?:day|week|month|year|semester|term|summer|winter)s?)\b)"
+    )
     return [
-        worded("lives_in", lives, " (?:in|near) ", PLACE),
+        worded("lives_in", lives, " in ", HOME),
         worded("lives_in", lives, " in ", LOWER_PLACE, lower=True),
-        worded("lives_in", lived, PLACE, change=True),
-        worded("lives_in", moved, PLACE, change=True),
-        worded("lives_in", moved, LOWER_PLACE, change=True, lower=True),
-        worded("from", rf"(?:{AM}|(?i:i come|i hail)){SOFTLY} (?:originally )?from ", PLACE),
+        worded("lives_in", lived, HOME,
+               r"(?= (?:since|for|all my|my (?:whole|entire)|ever since)\b)", change=True),
+        worded("lives_in", moved, HOME, stayed, change=True),
+        worded("lives_in", moved, LOWER_PLACE, stayed, change=True, lower=True),
+        worded("from", rf"(?:{AM}|(?i:i come|i hail)){SOFTLY} (?:originally )?from ", HOME),
         worded("from", rf"{AM} (?:originally )?from ", LOWER_PLACE, lower=True),
-        worded("from", r"(?i:i was (?:born|raised|born and raised)|i grew up) in ", PLACE),
-        worded("from", r"(?i:my (?:home country|home town|hometown)(?:,| is)) ", PLACE),
+        worded("from", r"(?i:i was (?:born|raised|born and raised)|i grew up) in ", HOME),
+        worded("from", r"(?i:my (?:home country|home town|hometown)(?:,| is)) ", HOME),
         worded("age", rf"{AM}{SOFTLY} (?P<value>\d{{1,3}}) years old"),
         worded("age", rf"{AM}{SOFTLY} (?P<value>[1-9]\d)",
                rf"(?:{HARD_END}|(?= and (?:i|single|married|live|work|from|retired)\b))"),
@@ -143,20 +154,23 @@ def _homes_and_days() -> list[Wording]:
         worded("age", rf"(?i:i|i've){SOFTLY} turned (?P<value>\d{{2}})\b", change=True),
         worded("birthday", r"(?i:my (?:birthday|bday|birth date|date of birth|dob)(?: is|'s| falls)"
                r"|i was born|it's my birthday|i celebrate my birthday)(?: on)? ", DATE),
-        worded("owns", r"(?i:i own|i drive) an? (?P<detail>(?:[\w-]+ ){0,2}?[\w-]+)", END),
+        worded("owns", r"(?i:i own|i drive) an? (?!lot\b|few\b|bit\b|hard |long |little |copy\b"
+               r"|share\b|part\b|piece\b|stake\b|taxi\b|cab\b|bus\b)"
+               r"(?P<detail>(?:(?!to |in |for |at |with |from |on |of )[\w-]+ ){0,2}?[\w-]+)",
+               HEAD),
         worded("owns", r"(?i:i|we)(?:'ve)?", SOFTLY, r" (?:bought|got) an? (?:new |used |old )?"
-               rf"(?P<detail>{POSSESSION})\b", change=True),
+               rf"(?P<detail>{POSSESSION})", HEAD, change=True),
         worded("owns", r"(?i:my) (?:new |own |trusty |vintage )?"
-               rf"(?P<detail>{POSSESSION})\b(?! \w+ing\b| (?:lessons?|class(?:es)?|teacher))",
-               anywhere=True),
+               rf"(?P<detail>{POSSESSION})", HEAD, anywhere=True),
         worded("goal", r"(?i:my (?:main |big |biggest |next |ultimate )?(?:goal|dream|aim) is)"
                r" (?P<detail>to (?:[^,.;:!?\n-]|(?<=\w)-(?=\w)){4,120}+)(?=[,.;:!?\n-]|$)"),
         worded("goal", rf"{WHO}{SOFTLY} want to ",
-               r"(?P<detail>(?:become|be) an? [\w' -]{3,40}?)", END),
+               r"(?P<detail>(?:become|be) an? (?!part\b|bit\b)[\w' -]{3,40}?)", END),
         worded("goal", rf"(?:{WHO}{SOFTLY} (?:plan|intend)|{WE_ARE}{SOFTLY} planning) ",
                r"(?P<detail>to (?:move|learn|quit|become|start|open|buy|build|write|study|apply"
                r"|retire|run|lose|save|launch|found|finish|stop|give up|get (?:married|fit))"
-               r" [\w' -]{3,60}?)",
+               r"(?! [^.!?]*\b(?:today|tonight|tomorrow|now|this (?:morning|afternoon|evening"
+               r"|weekend))\b) [\w' -]{3,60}?)",
                rf"(?:{HARD_END}|(?= (?:and|but|so|because) (?:i|i'm|we|was|am|need|want)\b))"),
         worded("goal", rf"{WE_ARE}{SOFTLY} (?:training|saving(?: up)?) "
                r"(?P<detail>for (?:an?|my|our) [\w' -]{3,40}?)", END),
@@ -177,21 +191,34 @@ def _work() -> list[Wording]:
     """Work and studies."""
     works = rf"(?:{WHO}{SOFTLY} work|{AM}{SOFTLY} working|(?i:i've|i have) (?:been working|worked))"
     job = r"(?i:i|i've)(?: just| finally| recently)? (?:got|landed|found|started|accepted|have) "
-    an = r"(?P<value>an? (?:(?!at |for |in )[\w-]+ ){0,2}?"
+    # "A good driver", "a former nurse", "an aspiring chef": nobody's work, or not theirs now.
+    no_work = (
+        "(?!(?:at|for|in|good|great|bad|better|best|worse|terrible|horrible|lousy|awful|decent|poor"
+        "|slow|fast|quick|careful|careless|nervous|cautious|confident|excellent|amazing|fantastic"
+        "|big|huge|avid|keen|natural|born|lifelong|heavy|hard|bit|kind|sort|vegetarian|vegan|former"
+        "|ex|retired|aspiring|wannabe|would-be|budding|future|failed|frustrated|secret|hobby"
+        "|amateur|armchair|team|group|pair|couple|unit|rule|joke|result|hobby|favou?r) )"
+    )
+    an = rf"(?P<value>an? (?!(?:team|group|couple|unit|joke) )(?:{no_work}[\w-]+ ){{0,2}}?"
     # "As a nurse at Bosch": what follows is another wording's.
-    role = rf"(?:{END}|(?= (?:at|for|in|by) ))"
+    role = (
+        r"(?! (?:at heart|in (?:the making|training|disguise|spirit)|by (?:heart|night)|for a day))"
+        rf"(?:{END}|(?= (?:at|for|in|by) ))"
+    )
     head = (
         r"(?P<value>(?:the )?(?:CEO|CTO|CFO|COO|head|director|owner|(?:co-?)?founder|president)"
-        r" (?:of|at) (?!me\b|the day\b)[\w'&-]+(?: [\w'&-]+){0,3}?)"
+        r" (?:of|at) (?!(?:me|my|our|this|that)\b|the (?:day|family|house|household|class|table"
+        r"|list|line|pack)\b)[\w'&-]+(?: [\w'&-]+){0,3}?)"
     )
     return [
         worded("works_at", works, "(?: full-time| part-time)?(?: in [A-Z]{2,3})? (?:at|for)"
                r" (?!The End)", PLACE),
         worded("works_at", works, r" as an? (?:[\w-]+ ){1,3}?(?:at|for) ", PLACE, shared=True),
-        worded("works_at", rf"{AM}{SOFTLY} an? (?:[\w-]+ ){{0,2}}?(?:{OCCUPATION}) (?:at|for) ",
+        worded("works_at", rf"{AM}{SOFTLY} an? (?:[\w-]+ ){{0,2}}?(?!student)(?:{OCCUPATION})"
+               r" (?:at|for) ",
                PLACE, shared=True),
         worded("works_at", rf"(?:{AM} employed (?:at|by|with)|(?i:my employer is)"
-               r"|(?i:my (?:new |current )?job is) (?:at|with)|(?i:i've|i have) been with)"
+               r"|(?i:my (?:new |current )?job is) (?:at|with))"
                r" (?!The End)", PLACE),
         worded("works_at", r"(?i:i|i've)", SOFTLY,
                r" started(?: working| a job| work)? (?:at|for) ", PLACE, change=True),
@@ -214,10 +241,12 @@ def _work() -> list[Wording]:
                r"(?P<value>[a-z]+(?: [a-z]+)?)(?= (?:at|in) [A-Z])"),
         worded("studies", rf"(?:{WHO}{SOFTLY} study|{AM}{SOFTLY} (?:studying|majoring in"
                r"|doing a (?:PhD|master's|bachelor's|degree) in)|(?i:my major is))"
-               r" (?!for|at|in|abroad|hard)", thing("value", 3)),
+               r" (?!for|at|in|abroad|hard|the\b|my\b|this\b)", thing("value", 3)),
         worded("studies_at", rf"(?:{WHO} study|{AM} studying|(?i:i go to))"
                r"(?: (?!at\b|in\b|for\b)[a-z]+){0,2}(?: at)? (?=[\w ]{0,30}(?:University|College"
                r"|School|Institute))", PLACE, shared=True),
+        worded("studies_at", rf"{AM}{SOFTLY} an? (?:[\w-]+ ){{0,2}}?student at ", PLACE,
+               shared=True),
         worded("studies_at", rf"(?:{WHO} study|{AM} studying)"
                r"(?: (?!at\b|in\b|for\b)[a-z]+){0,2} at ",
                PLACE, shared=True),
