@@ -22,6 +22,7 @@ from pydantic import ConfigDict, ValidationError, create_model
 from idetic import Idetic, Observation, Principal
 from idetic.errors import Busy, InputError
 from idetic.gates import crossing
+from idetic.gates.crossing import Turns
 from idetic.model import Tier, Typology
 from idetic.surfaces.http import authentication
 from idetic.surfaces.http.app import create_app
@@ -29,7 +30,6 @@ from idetic.surfaces.http.authentication import (
     LARGE,
     Authentication,
     Limits,
-    Turns,
     check_values,
 )
 from idetic.surfaces.http.connections import ConnectionBounds, bounded
