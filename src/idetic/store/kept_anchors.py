@@ -210,10 +210,10 @@ class KeptSegments:
         return self._put(anchor, found, before, erasures)
 
     def begin(self, anchor: UUID, entries: int) -> KeptAnchor | None:
-        """An anchor without an index, of which nothing is kept yet; None if it has few entries."""
+        """An anchor without an index that was asked once; None if it has few entries."""
         if entries < OWN_FROM:
             return None
-        found = KeptAnchor({}, Members.read(None, None), waiting=entries)
+        found = KeptAnchor({}, Members.read(None, None), waiting=entries, questions=1)
         return self._put(anchor, found, None, self.erasures)
 
     def keep_own(
