@@ -196,6 +196,8 @@ async def test_a_message_that_is_delivered_twice_is_kept_once(ada: UserMemory) -
     again = await ada.add(told)
     assert [one.replayed for one in (*first, *again)] == [False, False, True, True]
     assert [one.position for one in again] == [one.position for one in first]
+    twice_at_once = await ada.add([at(MAY, "Yes.", id="m3")] * 2)
+    assert [one.replayed for one in twice_at_once] == [False, True]
     by_time = [at(MAY + timedelta(minutes=1), "Tea, please.")]
     once, twice = await ada.add(by_time), await ada.add(by_time)
     assert (once[0].event_ids, twice[0].replayed) == (twice[0].event_ids, True)
