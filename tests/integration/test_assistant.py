@@ -190,6 +190,15 @@ async def test_a_paste_of_50_000_characters_is_kept_whole_and_found(ada: UserMem
     assert len(hit.excerpt) < 2000
 
 
+async def test_of_a_paste_the_piece_with_the_words_is_quoted(ada: UserMemory) -> None:
+    fox = "The quick brown fox jumps over the lazy dog near the river bank. " * 300
+    plain = "Another plain sentence about nothing in particular goes here. " * 300
+    await ada.add(f"{fox}My locker code phrase is purple umbrella. {plain}")
+    (hit, *_) = await ada.search("what is the locker code phrase?")
+    assert "purple umbrella" in hit.excerpt
+    assert "purple umbrella" in (await ada.context("what is the locker code phrase?")).text
+
+
 async def test_a_message_that_is_delivered_twice_is_kept_once(ada: UserMemory) -> None:
     told = [at(MAY, "I work as a nurse.", id="m1"), at(MAY, "Good to know.", "assistant", id="m2")]
     first = await ada.add(told)
