@@ -190,12 +190,23 @@ async def test_a_paste_of_50_000_characters_is_kept_whole_and_found(ada: UserMem
     assert len(hit.excerpt) < 2000
 
 
+async def test_of_a_paste_the_piece_with_the_words_is_quoted(ada: UserMemory) -> None:
+    fox = "The quick brown fox jumps over the lazy dog near the river bank. " * 300
+    plain = "Another plain sentence about nothing in particular goes here. " * 300
+    await ada.add(f"{fox}My locker code phrase is purple umbrella. {plain}")
+    (hit, *_) = await ada.search("what is the locker code phrase?")
+    assert "purple umbrella" in hit.excerpt
+    assert "purple umbrella" in (await ada.context("what is the locker code phrase?")).text
+
+
 async def test_a_message_that_is_delivered_twice_is_kept_once(ada: UserMemory) -> None:
     told = [at(MAY, "I work as a nurse.", id="m1"), at(MAY, "Good to know.", "assistant", id="m2")]
     first = await ada.add(told)
     again = await ada.add(told)
     assert [one.replayed for one in (*first, *again)] == [False, False, True, True]
     assert [one.position for one in again] == [one.position for one in first]
+    twice_at_once = await ada.add([at(MAY, "Yes.", id="m3")] * 2)
+    assert [one.replayed for one in twice_at_once] == [False, True]
     by_time = [at(MAY + timedelta(minutes=1), "Tea, please.")]
     once, twice = await ada.add(by_time), await ada.add(by_time)
     assert (once[0].event_ids, twice[0].replayed) == (twice[0].event_ids, True)

@@ -241,5 +241,7 @@ async def _receipts(
         entries = tuple(mirrors[event.id] for event in own if event.id in mirrors)
         place = (own[0].ts, own[0].position, own[0].loop_id)
         replayed = all(event.id in known for event in own)
+        # What stands twice in one call was there when it came the second time.
+        known = known | {event.id for event in own}
         receipts.append(TurnReceipt(*place, tuple(e.id for e in own), entries, replayed))
     return receipts

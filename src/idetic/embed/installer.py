@@ -51,9 +51,8 @@ def install(
     failed: list[str] = []
 
     def passed_over(why: str) -> None:
-        """Keep the reason, and tell it."""
+        """Keep the reason."""
         failed.append(why.removesuffix("."))
-        progress(f"Not from the {why}")
 
     models = (files.pinned(key),) if key else files.usable_forms()
     with suppress(ModelMissing, ModelCorrupt):
@@ -67,8 +66,10 @@ def install(
                 return _installed(source, models[0], failed, progress)
             except SourceFailed as error:
                 passed_over(f"{source.name}: {error}")
+                progress(f"Not from the {source.name}: {error}")
             except (ModelMissing, ModelCorrupt) as error:
                 passed_over(f"{source.name}: {error.message}")
+                progress(f"Not from the {source.name}: {error.message}")
     raise ModelMissing(
         f"No source has the {models[0].role} ({models[0].key}). Tried: {'; '.join(failed)}.",
         remedy="Copy the two files named in docs/how-to/install-the-model.md into a directory "

@@ -14,6 +14,7 @@ from idetic.embed.port import EmbedderHangs
 from idetic.errors import IdeticError
 from idetic.ids import Clock
 from idetic.model import Scope
+from idetic.pieces import met_piece
 from idetic.recall.embedding import PATIENCE, Model, fingerprint
 from idetic.recall.floors import FloorOverride
 from idetic.recall.framing import unframed
@@ -112,7 +113,11 @@ class RecallEngine:
             windows=windows,
         )
         answer = await self.recalls.ask(scope, query, receipt)
-        hits, unranked = await self._ordered(scope, query, judged(answer.hits, answer.grounds))
+        met = [
+            replace(hit, piece=met_piece(hit.entry.body_text, asked, hit.piece))
+            for hit in judged(answer.hits, answer.grounds)
+        ]
+        hits, unranked = await self._ordered(scope, query, met)
         ordered = newest_first(text, hits, answer.rarity)
         return Recall(
             query=text,

@@ -149,7 +149,8 @@ class RecallQuery:
 class Hit:
     """One recalled entry, with the rank and value of every signal.
 
-    `similarity` is the cosine of question and entry; for a long entry, of its piece number `piece`.
+    `similarity` is the cosine of question and entry; for a long entry, of its nearest piece. The
+    one to quote is `piece`.
     `reranked` blends the fused score with the reranker's, from 0 to 1; if it is set, the first
     twenty hits are in its order. `relevance` is the probability that the hit is relevant,
     comparable between specs; None if neither meaning nor words count. `grounds` has the other
