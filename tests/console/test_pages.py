@@ -240,7 +240,7 @@ async def test_an_entry_tells_its_whole_story(console: Console, visit: Visit) ->
     await visitor.page.locator(".graph a").first.click()
     await visitor.ready()
     assert FACT in await visitor.text(), "a source is kept as evidence, with its words"
-    became = visitor.page.locator("text=What it became")
+    became = visitor.page.get_by_role("link", name="What it became")
     for _ in ("into the session", "into persistent memory"):
         if await became.count():
             await became.click()

@@ -48,7 +48,9 @@ async def test_an_operator_of_all_users_chooses_one_and_every_page_is_about_them
     summary = {one.keys["user_id"]: one for one in await everybody.anchors()}
     ada = next(row for row in rows if "Ada" in row)
     assert str(summary["Ada"].entries) in ada
-    assert minute(summary["Ada"].last_write) in ada
+    written = summary["Ada"].last_write
+    assert written is not None
+    assert minute(written) in ada
     assert await unreadable(visitor, {"anchors": "/anchors"}) == {}
     await visitor.page.click("button:text-is('Open Ada')")
     await visitor.page.wait_for_selector("h1:text-is('Everything known about Ada')")
